@@ -1,0 +1,1 @@
+//! Model files to a resolved description.
