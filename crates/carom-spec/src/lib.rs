@@ -1,6 +1,12 @@
 //! Model files to a resolved description.
 
+pub mod diagnostic;
 pub mod model_spec;
+pub mod source;
 pub mod span;
+pub mod xml;
 
+pub use diagnostic::{Diagnostic, Severity};
 pub use model_spec::ModelSpec;
+pub use source::{DiskSource, FileSource, MemorySource, SourceMap};
+pub use span::{FileId, Span};
