@@ -1,0 +1,374 @@
+//! Dual numbers: a value and its derivatives along N directions at once (forward mode).
+//!
+//! Every function f obeys the chain rule f(x + Σ ẋᵢ εᵢ) = f(x) + Σ f′(x) ẋᵢ εᵢ with εᵢ εⱼ = 0.
+//!
+//! Where f has no derivative a choice is made, and it is the same everywhere in the engine:
+//! - `abs` at 0 has derivative 0, `min`, `max` and `clamp` take the tangent of the branch that is returned;
+//! - `sqrt` at 0 has tangent 0: lengths of zero vectors stay finite;
+//! - where f′ is infinite a tangent of exactly 0 stays 0 (never 0·∞ = NaN); other tangents become infinite.
+
+use crate::scalar::Scalar;
+use std::array::from_fn;
+use std::cmp::Ordering;
+use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Sub, SubAssign};
+
+/// A number with N directional derivatives; see the [module](self) documentation.
+#[derive(Clone, Copy, Debug)]
+pub struct Dual<const N: usize> {
+    /// The number itself.
+    pub value: f64,
+    /// Its derivative along each direction.
+    pub tangent: [f64; N],
+}
+
+impl<const N: usize> Dual<N> {
+    /// A number that does not depend on the directions.
+    #[inline]
+    pub const fn constant(value: f64) -> Self {
+        Self {
+            value,
+            tangent: [0.0; N],
+        }
+    }
+
+    /// The independent variable of direction `index`; a constant if there is no such direction.
+    #[inline]
+    pub fn variable(value: f64, index: usize) -> Self {
+        Self {
+            value,
+            tangent: from_fn(|i| if i == index { 1.0 } else { 0.0 }),
+        }
+    }
+
+    /// The chain rule: `value` = f(self), `slope` = f′(self).
+    #[inline]
+    fn chain(self, value: f64, slope: f64) -> Self {
+        Self {
+            value,
+            tangent: self.tangent.map(|t| product(slope, t)),
+        }
+    }
+
+    /// The chain rule for two arguments with partial derivatives `slope` and `other_slope`.
+    #[inline]
+    fn chain2(self, slope: f64, other: Self, other_slope: f64, value: f64) -> Self {
+        let tangent =
+            from_fn(|i| product(slope, self.tangent[i]) + product(other_slope, other.tangent[i]));
+        Self { value, tangent }
+    }
+}
+
+/// slope·tangent, where a tangent of 0 wins over an infinite slope.
+#[inline]
+fn product(slope: f64, tangent: f64) -> f64 {
+    if tangent == 0.0 { 0.0 } else { slope * tangent }
+}
+
+impl<const N: usize> Default for Dual<N> {
+    #[inline]
+    fn default() -> Self {
+        Self::constant(0.0)
+    }
+}
+
+impl<const N: usize> From<f64> for Dual<N> {
+    #[inline]
+    fn from(value: f64) -> Self {
+        Self::constant(value)
+    }
+}
+
+impl<const N: usize> PartialEq for Dual<N> {
+    #[inline]
+    fn eq(&self, other: &Self) -> bool {
+        self.value == other.value
+    }
+}
+
+impl<const N: usize> PartialOrd for Dual<N> {
+    #[inline]
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        self.value.partial_cmp(&other.value)
+    }
+}
+
+impl<const N: usize> Neg for Dual<N> {
+    type Output = Self;
+    #[inline]
+    fn neg(self) -> Self {
+        Self {
+            value: -self.value,
+            tangent: self.tangent.map(|t| -t),
+        }
+    }
+}
+
+impl<const N: usize> Add for Dual<N> {
+    type Output = Self;
+    #[inline]
+    fn add(self, other: Self) -> Self {
+        Self {
+            value: self.value + other.value,
+            tangent: from_fn(|i| self.tangent[i] + other.tangent[i]),
+        }
+    }
+}
+
+impl<const N: usize> Sub for Dual<N> {
+    type Output = Self;
+    #[inline]
+    fn sub(self, other: Self) -> Self {
+        Self {
+            value: self.value - other.value,
+            tangent: from_fn(|i| self.tangent[i] - other.tangent[i]),
+        }
+    }
+}
+
+impl<const N: usize> Mul for Dual<N> {
+    type Output = Self;
+    #[inline]
+    fn mul(self, other: Self) -> Self {
+        self.chain2(other.value, other, self.value, self.value * other.value)
+    }
+}
+
+impl<const N: usize> Div for Dual<N> {
+    type Output = Self;
+    #[inline]
+    fn div(self, other: Self) -> Self {
+        let value = self.value / other.value;
+        self.chain2(1.0 / other.value, other, -value / other.value, value)
+    }
+}
+
+impl<const N: usize> Add<f64> for Dual<N> {
+    type Output = Self;
+    #[inline]
+    fn add(self, other: f64) -> Self {
+        Self {
+            value: self.value + other,
+            ..self
+        }
+    }
+}
+
+impl<const N: usize> Sub<f64> for Dual<N> {
+    type Output = Self;
+    #[inline]
+    fn sub(self, other: f64) -> Self {
+        Self {
+            value: self.value - other,
+            ..self
+        }
+    }
+}
+
+impl<const N: usize> Mul<f64> for Dual<N> {
+    type Output = Self;
+    #[inline]
+    fn mul(self, other: f64) -> Self {
+        self.chain(self.value * other, other)
+    }
+}
+
+impl<const N: usize> Div<f64> for Dual<N> {
+    type Output = Self;
+    #[inline]
+    fn div(self, other: f64) -> Self {
+        Self {
+            value: self.value / other,
+            tangent: self.tangent.map(|t| product(1.0 / other, t)),
+        }
+    }
+}
+
+/// Implements the assigning form of operators by the plain form.
+macro_rules! assign_operators {
+    ($($trait:ident::$method:ident<$other:ty> by $operator:tt;)*) => {
+        $(
+            impl<const N: usize> $trait<$other> for Dual<N> {
+                #[inline]
+                fn $method(&mut self, other: $other) {
+                    *self = *self $operator other;
+                }
+            }
+        )*
+    };
+}
+
+assign_operators! {
+    AddAssign::add_assign<Self> by +;
+    SubAssign::sub_assign<Self> by -;
+    MulAssign::mul_assign<Self> by *;
+    DivAssign::div_assign<Self> by /;
+    MulAssign::mul_assign<f64> by *;
+}
+
+impl<const N: usize> Scalar for Dual<N> {
+    const ZERO: Self = Self::constant(0.0);
+    const ONE: Self = Self::constant(1.0);
+
+    #[inline]
+    fn value(self) -> f64 {
+        self.value
+    }
+
+    #[inline]
+    fn sqrt(self) -> Self {
+        let root = self.value.sqrt();
+        self.chain(root, if root == 0.0 { 0.0 } else { 0.5 / root })
+    }
+
+    #[inline]
+    fn sin(self) -> Self {
+        self.sin_cos().0
+    }
+
+    #[inline]
+    fn cos(self) -> Self {
+        self.sin_cos().1
+    }
+
+    #[inline]
+    fn sin_cos(self) -> (Self, Self) {
+        let (sin, cos) = self.value.sin_cos();
+        (self.chain(sin, cos), self.chain(cos, -sin))
+    }
+
+    #[inline]
+    fn tan(self) -> Self {
+        let tan = self.value.tan();
+        self.chain(tan, 1.0 + tan * tan)
+    }
+
+    #[inline]
+    fn asin(self) -> Self {
+        self.chain(
+            self.value.asin(),
+            1.0 / (1.0 - self.value * self.value).sqrt(),
+        )
+    }
+
+    #[inline]
+    fn acos(self) -> Self {
+        self.chain(
+            self.value.acos(),
+            -1.0 / (1.0 - self.value * self.value).sqrt(),
+        )
+    }
+
+    #[inline]
+    fn atan(self) -> Self {
+        self.chain(self.value.atan(), 1.0 / (1.0 + self.value * self.value))
+    }
+
+    /// At the origin, where the angle has no derivative, the tangent is 0.
+    #[inline]
+    fn atan2(self, x: Self) -> Self {
+        let angle = self.value.atan2(x.value);
+        let square = self.value * self.value + x.value * x.value;
+        if square == 0.0 {
+            return Self::constant(angle);
+        }
+        self.chain2(x.value / square, x, -self.value / square, angle)
+    }
+
+    #[inline]
+    fn exp(self) -> Self {
+        let exp = self.value.exp();
+        self.chain(exp, exp)
+    }
+
+    #[inline]
+    fn ln(self) -> Self {
+        self.chain(self.value.ln(), 1.0 / self.value)
+    }
+
+    #[inline]
+    fn tanh(self) -> Self {
+        let tanh = self.value.tanh();
+        self.chain(tanh, 1.0 - tanh * tanh)
+    }
+
+    #[inline]
+    fn powi(self, exponent: i32) -> Self {
+        if exponent == 0 {
+            return Self::ONE;
+        }
+        let slope = f64::from(exponent) * self.value.powi(exponent - 1);
+        self.chain(self.value.powi(exponent), slope)
+    }
+
+    #[inline]
+    fn powf(self, exponent: f64) -> Self {
+        if exponent == 0.0 {
+            return Self::ONE;
+        }
+        self.chain(
+            self.value.powf(exponent),
+            exponent * self.value.powf(exponent - 1.0),
+        )
+    }
+
+    /// For base 0 the derivative by the exponent is taken as 0, its limit for positive exponents.
+    #[inline]
+    fn powt(self, exponent: Self) -> Self {
+        let value = self.value.powf(exponent.value);
+        let slope = if exponent.value == 0.0 {
+            0.0
+        } else {
+            exponent.value * self.value.powf(exponent.value - 1.0)
+        };
+        let exponent_slope = if self.value == 0.0 {
+            0.0
+        } else {
+            value * self.value.ln()
+        };
+        self.chain2(slope, exponent, exponent_slope, value)
+    }
+
+    #[inline]
+    fn abs(self) -> Self {
+        if self.value > 0.0 {
+            self
+        } else if self.value < 0.0 {
+            -self
+        } else {
+            Self::constant(self.value.abs())
+        }
+    }
+
+    #[inline]
+    fn min(self, other: Self) -> Self {
+        if other.value < self.value || self.value.is_nan() {
+            other
+        } else {
+            self
+        }
+    }
+
+    #[inline]
+    fn max(self, other: Self) -> Self {
+        if other.value > self.value || self.value.is_nan() {
+            other
+        } else {
+            self
+        }
+    }
+
+    #[inline]
+    fn copysign_of(self, sign: Self) -> Self {
+        let magnitude = self.abs();
+        if sign.value.is_sign_negative() {
+            -magnitude
+        } else {
+            magnitude
+        }
+    }
+
+    #[inline]
+    fn is_finite(self) -> bool {
+        self.value.is_finite() && self.tangent.iter().all(|t| t.is_finite())
+    }
+}

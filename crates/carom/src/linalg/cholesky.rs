@@ -1,0 +1,111 @@
+//! Dense Cholesky factorisation A = Lᵀ·L, row by row in place.
+//!
+//! Eliminating from the last row up keeps every update a contiguous prefix of a row of the lower triangle,
+//! the same order as the tree factorisation. Four pivot rows are applied at once, so each row above is
+//! loaded and stored once for four of them.
+//!
+//! Matrices are n × n, row-major; only the lower triangle is read or written.
+
+use super::PivotError;
+
+/// Pivot rows applied together.
+const PANEL: usize = 4;
+
+/// Replaces the lower triangle of a symmetric matrix by L; fails at the first pivot that is not positive.
+pub fn factor(matrix: &mut [f64], size: usize) -> Result<(), PivotError> {
+    let mut end = size;
+    while end >= PANEL {
+        let first = end - PANEL;
+        factor_rows(matrix, size, first, end)?;
+        let (above, panel) = matrix.split_at_mut(first * size);
+        let (row0, panel) = panel.split_at(size);
+        let (row1, panel) = panel.split_at(size);
+        let (row2, row3) = panel.split_at(size);
+        for i in 0..first {
+            let target = &mut above[i * size..i * size + i + 1];
+            let length = target.len();
+            let (r0, r1) = (&row0[..length], &row1[..length]);
+            let (r2, r3) = (&row2[..length], &row3[..length]);
+            let (f0, f1, f2, f3) = (r0[i], r1[i], r2[i], r3[i]);
+            for j in 0..length {
+                target[j] -= (r0[j] * f0 + r1[j] * f1) + (r2[j] * f2 + r3[j] * f3);
+            }
+        }
+        end = first;
+    }
+    factor_rows(matrix, size, 0, end)
+}
+
+/// Factors rows `first..end` among themselves, assuming that all later rows have been applied to them.
+fn factor_rows(
+    matrix: &mut [f64],
+    size: usize,
+    first: usize,
+    end: usize,
+) -> Result<(), PivotError> {
+    for k in (first..end).rev() {
+        let (above, row) = matrix.split_at_mut(k * size);
+        let row = &mut row[..=k];
+        let pivot = row[k];
+        if pivot.is_nan() || pivot <= 0.0 {
+            return Err(PivotError { index: k });
+        }
+        let root = pivot.sqrt();
+        let inverse = 1.0 / root;
+        row[k] = root;
+        for entry in &mut row[..k] {
+            *entry *= inverse;
+        }
+        for i in first..k {
+            let scale = row[i];
+            let target = &mut above[i * size..i * size + i + 1];
+            for (target, &source) in target.iter_mut().zip(&row[..]) {
+                *target -= source * scale;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// x ← A⁻¹·x by the factor L.
+pub fn solve_in_place(factor: &[f64], size: usize, x: &mut [f64]) {
+    for i in (0..size).rev() {
+        let row = &factor[i * size..=i * size + i];
+        let (before, after) = x.split_at_mut(i);
+        let value = after[0] / row[i];
+        after[0] = value;
+        for (x, &entry) in before.iter_mut().zip(row) {
+            *x -= entry * value;
+        }
+    }
+    for i in 0..size {
+        let row = &factor[i * size..=i * size + i];
+        let (before, after) = x.split_at_mut(i);
+        after[0] = (after[0] - dot(&row[..i], before)) / row[i];
+    }
+}
+
+/// Solves for several right-hand sides that stand one after the other, `size` numbers each.
+pub fn solve_many(factor: &[f64], size: usize, vectors: &mut [f64]) {
+    if size == 0 {
+        return;
+    }
+    for vector in vectors.chunks_exact_mut(size) {
+        solve_in_place(factor, size, vector);
+    }
+}
+
+/// The inner product, in four interleaved sums that the compiler can keep in vector registers.
+#[inline]
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    let mut sums = [0.0; 4];
+    let (a_chunks, a_rest) = a.as_chunks::<4>();
+    let (b_chunks, b_rest) = b[..a.len()].as_chunks::<4>();
+    for (a, b) in a_chunks.iter().zip(b_chunks) {
+        for lane in 0..4 {
+            sums[lane] += a[lane] * b[lane];
+        }
+    }
+    let rest: f64 = a_rest.iter().zip(b_rest).map(|(a, b)| a * b).sum();
+    (sums[0] + sums[2]) + (sums[1] + sums[3]) + rest
+}

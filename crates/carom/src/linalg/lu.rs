@@ -1,0 +1,208 @@
+//! Non-symmetric systems with the sparsity of the kinematic tree (implicit integration).
+//!
+//! A dof meets its ancestors and its descendants. Eliminating from the leaves to the root gives A = U·L with
+//! U unit upper and L lower triangular, without fill-in and without pivoting. For k from the last dof to the
+//! first, and ancestors a, b of k,
+//!
+//!   U(a, k) = A(a, k)/A(k, k),   A(a, b) ← A(a, b) − U(a, k)·A(k, b)          (1)
+//!
+//! The rows of L and the columns of U are stored like the rows of a [`TreeSparsity`], so that (1) runs over
+//! contiguous prefixes: A(a, b ≤ a) is a prefix of row a of L, A(a < b, b) a prefix of column b of U.
+
+use super::{PivotError, TreeSparsity};
+use crate::scalar::Scalar;
+
+/// A pivot of smaller magnitude counts as zero, as in MuJoCo.
+const MIN_PIVOT: f64 = 1e-15;
+
+/// The full pattern: row i holds ancestors, i itself and descendants in increasing order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DofPattern {
+    /// Where each row starts, and the number of entries at the end: nv + 1.
+    pub row_start: Vec<usize>,
+    /// The column of each entry.
+    pub columns: Vec<usize>,
+    /// The index of each diagonal entry: nv.
+    pub diagonal: Vec<usize>,
+    /// For each entry (i, a) of the tree's lower triangle its index here.
+    pub lower: Vec<usize>,
+    /// For each entry (i, a) of the tree's lower triangle the index of (a, i) here.
+    pub upper: Vec<usize>,
+}
+
+impl DofPattern {
+    /// The pattern of a tree.
+    pub fn new(sparsity: &TreeSparsity) -> Self {
+        let count = sparsity.dof_count();
+        let mut rows = vec![Vec::new(); count];
+        for dof in 0..count {
+            for &ancestor in sparsity.row_columns(dof) {
+                rows[dof].push(ancestor);
+                if ancestor != dof {
+                    rows[ancestor].push(dof);
+                }
+            }
+        }
+        let mut pattern = Self {
+            row_start: vec![0],
+            ..Self::default()
+        };
+        for (dof, row) in rows.iter_mut().enumerate() {
+            row.sort_unstable();
+            let position = row.partition_point(|&column| column < dof);
+            pattern.diagonal.push(pattern.columns.len() + position);
+            pattern.columns.append(row);
+            pattern.row_start.push(pattern.columns.len());
+        }
+        for dof in 0..count {
+            for &ancestor in sparsity.row_columns(dof) {
+                pattern.lower.extend(pattern.entry(dof, ancestor));
+                pattern.upper.extend(pattern.entry(ancestor, dof));
+            }
+        }
+        pattern
+    }
+
+    /// The number of stored entries.
+    #[inline]
+    pub fn entry_count(&self) -> usize {
+        self.columns.len()
+    }
+
+    /// The number of dofs, nv.
+    #[inline]
+    pub fn dof_count(&self) -> usize {
+        self.diagonal.len()
+    }
+
+    /// The entries of row `dof`.
+    #[inline]
+    pub fn row_range(&self, dof: usize) -> std::ops::Range<usize> {
+        self.row_start[dof]..self.row_start[dof + 1]
+    }
+
+    /// The index of entry (`row`, `column`), if it is stored.
+    pub fn entry(&self, row: usize, column: usize) -> Option<usize> {
+        let position = self.columns[self.row_range(row)]
+            .binary_search(&column)
+            .ok()?;
+        Some(self.row_start[row] + position)
+    }
+}
+
+/// The factors of a matrix with a [`DofPattern`].
+#[derive(Clone, Debug, Default)]
+pub struct TreeLu<T = f64> {
+    /// Row i of L over the ancestors of i, then its diagonal.
+    lower: Vec<T>,
+    /// Column i of U over the ancestors of i, then a number without meaning.
+    upper: Vec<T>,
+    /// 1 / L(i, i).
+    diagonal_inverse: Vec<T>,
+}
+
+impl<T: Scalar> TreeLu<T> {
+    /// Storage for the factors.
+    pub fn new(sparsity: &TreeSparsity) -> Self {
+        Self {
+            lower: vec![T::ZERO; sparsity.entry_count()],
+            upper: vec![T::ZERO; sparsity.entry_count()],
+            diagonal_inverse: vec![T::ZERO; sparsity.dof_count()],
+        }
+    }
+
+    /// Factors a matrix given by the entries of `pattern`; fails at the first pivot that vanishes.
+    pub fn factor(
+        &mut self,
+        sparsity: &TreeSparsity,
+        pattern: &DofPattern,
+        matrix: &[T],
+    ) -> Result<(), PivotError> {
+        for (lower, &index) in self.lower.iter_mut().zip(&pattern.lower) {
+            *lower = matrix[index];
+        }
+        for (upper, &index) in self.upper.iter_mut().zip(&pattern.upper) {
+            *upper = matrix[index];
+        }
+        for dof in (0..sparsity.dof_count()).rev() {
+            self.eliminate(sparsity, dof)?;
+        }
+        Ok(())
+    }
+
+    /// One step of (1).
+    fn eliminate(&mut self, sparsity: &TreeSparsity, dof: usize) -> Result<(), PivotError> {
+        let (start, diagonal) = (sparsity.row_start[dof], sparsity.diagonal[dof]);
+        let pivot = self.lower[diagonal];
+        if pivot.value().is_nan() || pivot.value().abs() < MIN_PIVOT {
+            return Err(PivotError { index: dof });
+        }
+        let inverse = pivot.recip();
+        self.diagonal_inverse[dof] = inverse;
+        let (lower_above, lower) = self.lower.split_at_mut(start);
+        let (upper_above, upper) = self.upper.split_at_mut(start);
+        let length = diagonal - start;
+        for entry in &mut upper[..length] {
+            *entry *= inverse;
+        }
+        for (position, &ancestor) in sparsity.columns[start..diagonal].iter().enumerate() {
+            let first = sparsity.row_start[ancestor];
+            let row = &mut lower_above[first..=first + position];
+            subtract_scaled(row, &lower[..=position], upper[position]);
+            let column = &mut upper_above[first..first + position];
+            subtract_scaled(column, &upper[..position], lower[position]);
+        }
+        Ok(())
+    }
+
+    /// x ← A⁻¹·x.
+    pub fn solve_in_place(&self, sparsity: &TreeSparsity, x: &mut [T]) {
+        for dof in (0..sparsity.dof_count()).rev() {
+            scatter(sparsity, dof, &self.upper, x[dof], x);
+        }
+        for dof in 0..sparsity.dof_count() {
+            let sum = gather(sparsity, dof, &self.lower, x);
+            x[dof] = (x[dof] - sum) * self.diagonal_inverse[dof];
+        }
+    }
+
+    /// x ← A⁻ᵀ·x, as the adjoint of a solve needs it.
+    pub fn solve_transposed_in_place(&self, sparsity: &TreeSparsity, x: &mut [T]) {
+        for dof in (0..sparsity.dof_count()).rev() {
+            x[dof] *= self.diagonal_inverse[dof];
+            scatter(sparsity, dof, &self.lower, x[dof], x);
+        }
+        for dof in 0..sparsity.dof_count() {
+            let sum = gather(sparsity, dof, &self.upper, x);
+            x[dof] -= sum;
+        }
+    }
+}
+
+/// target ← target − factor·source, over slices of equal length.
+#[inline]
+fn subtract_scaled<T: Scalar>(target: &mut [T], source: &[T], factor: T) {
+    for (target, &source) in target.iter_mut().zip(source) {
+        *target -= source * factor;
+    }
+}
+
+/// x(a) ← x(a) − entry(a)·value for the ancestors a of a dof.
+#[inline]
+fn scatter<T: Scalar>(sparsity: &TreeSparsity, dof: usize, entries: &[T], value: T, x: &mut [T]) {
+    let range = sparsity.row_start[dof]..sparsity.diagonal[dof];
+    for (&column, &entry) in sparsity.columns[range.clone()].iter().zip(&entries[range]) {
+        x[column] -= entry * value;
+    }
+}
+
+/// Σ entry(a)·x(a) over the ancestors a of a dof.
+#[inline]
+fn gather<T: Scalar>(sparsity: &TreeSparsity, dof: usize, entries: &[T], x: &[T]) -> T {
+    let range = sparsity.row_start[dof]..sparsity.diagonal[dof];
+    let mut sum = T::ZERO;
+    for (&column, &entry) in sparsity.columns[range.clone()].iter().zip(&entries[range]) {
+        sum += entry * x[column];
+    }
+    sum
+}

@@ -1,0 +1,33 @@
+//! Linear algebra of the step: factorisations over the kinematic tree and a dense Cholesky.
+//!
+//! Everything works on slices that the caller owns; nothing allocates after construction.
+
+pub mod cholesky;
+pub mod lu;
+pub mod tree_ldl;
+mod tree_sparsity;
+
+pub use lu::{DofPattern, TreeLu};
+pub use tree_sparsity::TreeSparsity;
+
+use std::error::Error;
+use std::fmt;
+
+/// A factorisation met a pivot it cannot divide by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PivotError {
+    /// Row of the pivot: the dof whose inertia (given its descendants) is not positive, or is zero.
+    pub index: usize,
+}
+
+impl fmt::Display for PivotError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            formatter,
+            "matrix is not positive definite or is singular at row {}",
+            self.index
+        )
+    }
+}
+
+impl Error for PivotError {}
