@@ -1,6 +1,20 @@
-//! The carom engine.
+//! The carom engine: a compiled [`Model`], a [`State`], and the stages that turn them into motion.
+//!
+//! Read [`dynamics`] first: it is the one list of stages.
 
+mod arrays;
+pub mod compile;
+pub mod data;
 pub mod dual;
+pub mod dynamics;
+pub mod integrate;
 pub mod linalg;
 pub mod math;
+pub mod model;
 pub mod scalar;
+pub mod stages;
+pub mod state;
+
+pub use data::Data;
+pub use model::Model;
+pub use state::{Input, State};

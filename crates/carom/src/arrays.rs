@@ -1,0 +1,76 @@
+//! One declaration for every struct of flat arrays.
+//!
+//! `arrays!` declares a struct whose fields are vectors of numbers (a scalar, a [`Vec3`](crate::math::Vec3), …)
+//! with the lengths given by [`Counts`](crate::model::Counts), and derives what every such struct needs: allocation
+//! (`zeros`), change of scalar (`map`, e.g. `f64` to dual numbers), and a flat walk over all components
+//! (`for_each`, `for_each_mut`) under stable field names. Model numbers, stage results and their cotangents
+//! are all declared with it, so a cotangent has the layout of its primal by construction.
+//!
+//! Fields after `@plain` are integers or flags: copied, never differentiated.
+
+/// Declares a struct of flat arrays; see the module documentation.
+macro_rules! arrays {
+    (
+        $(#[$meta:meta])*
+        pub struct $name:ident {
+            $( $(#[$field_meta:meta])* $field:ident : [$element:ty; $count:ident $(* $factor:literal)?], )*
+            $( @plain $( $(#[$plain_meta:meta])* $plain:ident : [$plain_element:ty; $plain_count:ident $(* $plain_factor:literal)?], )* )?
+        }
+    ) => {
+        $(#[$meta])*
+        #[derive(Clone, Debug, PartialEq)]
+        pub struct $name<T: $crate::scalar::Scalar = f64> {
+            $( $(#[$field_meta])* pub $field: Vec<$element>, )*
+            $( $( $(#[$plain_meta])* pub $plain: Vec<$plain_element>, )* )?
+        }
+
+        impl<T: $crate::scalar::Scalar> $name<T> {
+            /// All arrays at their full length, filled with zeros.
+            pub fn zeros(counts: &$crate::model::Counts) -> Self {
+                let _ = counts;
+                Self {
+                    $( $field: vec![Default::default(); counts.$count $(* $factor)?], )*
+                    $( $( $plain: vec![Default::default(); counts.$plain_count $(* $plain_factor)?], )* )?
+                }
+            }
+
+            /// The same arrays over another scalar.
+            pub fn map<U: $crate::scalar::Scalar>(&self, mut convert: impl FnMut(T) -> U) -> $name<U> {
+                let _ = &mut convert;
+                $name {
+                    $( $field: self.$field.iter()
+                        .map(|element| $crate::math::Components::map(element, &mut convert)).collect(), )*
+                    $( $( $plain: self.$plain.clone(), )* )?
+                }
+            }
+
+            /// Sets every number to zero.
+            pub fn set_zero(&mut self) {
+                $( self.$field.fill(Default::default()); )*
+            }
+
+            /// Calls `visit(field, element, component, number)` for every number, in declaration order.
+            pub fn for_each(&self, mut visit: impl FnMut(&'static str, usize, usize, T)) {
+                let _ = &mut visit;
+                $( for (index, element) in self.$field.iter().enumerate() {
+                    for (component, number) in $crate::math::Components::as_slice(element).iter().enumerate() {
+                        visit(stringify!($field), index, component, *number);
+                    }
+                } )*
+            }
+
+            /// As [`Self::for_each`], with the number by mutable reference.
+            pub fn for_each_mut(&mut self, mut visit: impl FnMut(&'static str, usize, usize, &mut T)) {
+                let _ = &mut visit;
+                $( for (index, element) in self.$field.iter_mut().enumerate() {
+                    for (component, number) in
+                        $crate::math::Components::as_mut_slice(element).iter_mut().enumerate() {
+                        visit(stringify!($field), index, component, number);
+                    }
+                } )*
+            }
+        }
+    };
+}
+
+pub(crate) use arrays;

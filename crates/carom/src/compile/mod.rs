@@ -1,0 +1,1 @@
+//! ModelSpec to Model.

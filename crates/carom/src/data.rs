@@ -1,0 +1,69 @@
+//! Results of all stages for one state.
+
+use crate::integrate::Integration;
+use crate::model::Model;
+use crate::scalar::Scalar;
+use crate::stages::acceleration::Acceleration;
+use crate::stages::actuation::Actuation;
+use crate::stages::bias::Bias;
+use crate::stages::inertia::Inertia;
+use crate::stages::kinematics::Kinematics;
+use crate::stages::passive::Passive;
+use crate::stages::sensing::{Sensed, Sensing};
+use crate::stages::tendon::Tendon;
+use crate::stages::transmission::TransmissionData;
+use crate::stages::velocity::Velocity;
+
+/// One struct per stage, in the order of [`dynamics`](crate::dynamics). Allocated once per simulation.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(
+    missing_docs,
+    reason = "each field is the result of the stage it names"
+)]
+pub struct Data<T: Scalar = f64> {
+    pub kinematics: Kinematics<T>,
+    pub tendon: Tendon<T>,
+    pub inertia: Inertia<T>,
+    pub transmission: TransmissionData<T>,
+    pub velocity: Velocity<T>,
+    pub passive: Passive<T>,
+    pub bias: Bias<T>,
+    pub actuation: Actuation<T>,
+    pub acceleration: Acceleration<T>,
+    pub sensing: Sensing<T>,
+    pub integration: Integration<T>,
+}
+
+impl<T: Scalar> Data<T> {
+    /// Room for all results of a model.
+    pub fn new(model: &Model<T>) -> Self {
+        let n = model.counts();
+        Self {
+            kinematics: Kinematics::zeros(n),
+            tendon: Tendon::zeros(n),
+            inertia: Inertia::zeros(n),
+            transmission: TransmissionData::zeros(n),
+            velocity: Velocity::zeros(n),
+            passive: Passive::zeros(n),
+            bias: Bias::zeros(n),
+            actuation: Actuation::zeros(n),
+            acceleration: Acceleration::zeros(n),
+            sensing: Sensing::zeros(n),
+            integration: Integration::new(model),
+        }
+    }
+
+    /// What sensors read, and where they write.
+    pub fn split_sensing(&mut self) -> (Sensed<'_, T>, &mut Sensing<T>) {
+        let sensed = Sensed {
+            kinematics: &self.kinematics,
+            tendon: &self.tendon,
+            inertia: &self.inertia,
+            transmission: &self.transmission,
+            velocity: &self.velocity,
+            actuation: &self.actuation,
+            acceleration: &self.acceleration,
+        };
+        (sensed, &mut self.sensing)
+    }
+}

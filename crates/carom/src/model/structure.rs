@@ -1,0 +1,660 @@
+//! Everything discrete about a model: the tree, kinds, ids, names and sparsity patterns.
+
+use std::ops::Range;
+
+use crate::linalg::{DofPattern, TreeSparsity};
+
+pub use carom_spec::model_spec::{
+    ActuatorDynamics, BiasKind, GainKind, GeomKind, JointKind, TrackingMode,
+};
+
+/// Lengths of all arrays.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[allow(missing_docs, reason = "each is the number of the elements it names")]
+pub struct Counts {
+    /// Always 1: the length of arrays that hold a single value.
+    pub one: usize,
+    /// Generalised coordinates (length of `qpos`).
+    pub nq: usize,
+    /// Degrees of freedom (length of `qvel`).
+    pub nv: usize,
+    /// Controls (length of `ctrl`).
+    pub nu: usize,
+    /// Activation states (length of `act`).
+    pub na: usize,
+    pub nbody: usize,
+    pub njoint: usize,
+    pub ngeom: usize,
+    pub nsite: usize,
+    pub ncamera: usize,
+    pub nmesh: usize,
+    pub nmesh_vertex: usize,
+    pub nheight_field: usize,
+    pub nheight_field_value: usize,
+    pub npair: usize,
+    pub nequality: usize,
+    pub ntendon: usize,
+    pub nwrap: usize,
+    pub nactuator: usize,
+    pub nsensor: usize,
+    /// Sensor outputs (length of `sensordata`).
+    pub nsensor_value: usize,
+    pub nkeyframe: usize,
+    /// nkeyframe × nq, and so on.
+    pub nkeyframe_qpos: usize,
+    pub nkeyframe_qvel: usize,
+    pub nkeyframe_act: usize,
+    pub nkeyframe_ctrl: usize,
+    pub nkeyframe_mocap: usize,
+    pub nmocap: usize,
+    /// Kinematic trees with at least one degree of freedom.
+    pub ntree: usize,
+    /// Entries of the joint-space inertia (lower triangle over the tree).
+    pub ninertia: usize,
+    /// Entries of all tendon Jacobian rows.
+    pub ntendon_jacobian: usize,
+    /// Entries of all actuator moment rows.
+    pub nmoment: usize,
+    /// Entries of the dof-dof pattern used by the implicit integrators.
+    pub ndof_pair: usize,
+}
+
+/// Row-compressed sparsity: row `r` has the columns `columns[start[r]..start[r + 1]]`, increasing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SparsePattern {
+    /// Start of each row in `columns`; one more entry than rows.
+    pub start: Vec<usize>,
+    /// Column of each entry.
+    pub columns: Vec<usize>,
+}
+
+impl SparsePattern {
+    /// Where the entries of `row` are in the value array.
+    #[inline]
+    pub fn row(&self, row: usize) -> Range<usize> {
+        self.start[row]..self.start[row + 1]
+    }
+
+    /// Columns of `row`.
+    #[inline]
+    pub fn columns(&self, row: usize) -> &[usize] {
+        &self.columns[self.row(row)]
+    }
+
+    /// Appends a row.
+    pub fn push_row(&mut self, columns: impl IntoIterator<Item = usize>) {
+        if self.start.is_empty() {
+            self.start.push(0);
+        }
+        self.columns.extend(columns);
+        self.start.push(self.columns.len());
+    }
+
+    /// Number of entries.
+    pub fn entries(&self) -> usize {
+        self.columns.len()
+    }
+}
+
+/// Bodies; body 0 is the world.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BodyStructure {
+    /// Parent; the world is its own parent. Always smaller than the body's id.
+    pub parent: Vec<usize>,
+    /// Ancestor that is a child of the world.
+    pub root: Vec<usize>,
+    /// Topmost body that is rigidly attached to this one.
+    pub weld: Vec<usize>,
+    /// Index among the mocap bodies.
+    pub mocap: Vec<Option<usize>>,
+    /// Joints of the body.
+    pub joints: Vec<Range<usize>>,
+    /// Degrees of freedom of the body.
+    pub dofs: Vec<Range<usize>>,
+    /// Geoms of the body.
+    pub geoms: Vec<Range<usize>>,
+    /// Kinematic tree; none for static bodies.
+    pub tree: Vec<Option<usize>>,
+    /// One past the last descendant: the subtree of `b` is `b..subtree_end[b]`.
+    pub subtree_end: Vec<usize>,
+    /// Degrees of freedom that move the body, root first: row `b` of the body–dof pattern.
+    pub moving_dofs: SparsePattern,
+}
+
+/// Joints.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct JointStructure {
+    /// Kind.
+    pub kind: Vec<JointKind>,
+    /// Body.
+    pub body: Vec<usize>,
+    /// First coordinate in `qpos`.
+    pub qpos: Vec<usize>,
+    /// First degree of freedom.
+    pub dof: Vec<usize>,
+    /// Whether the joint has limits.
+    pub limited: Vec<bool>,
+    /// Whether the total actuator force is limited.
+    pub actuator_force_limited: Vec<bool>,
+    /// Whether gravity compensation is applied by the actuator.
+    pub actuator_gravcomp: Vec<bool>,
+}
+
+/// Degrees of freedom.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DofStructure {
+    /// Body.
+    pub body: Vec<usize>,
+    /// Joint.
+    pub joint: Vec<usize>,
+    /// Previous degree of freedom on the way to the root.
+    pub parent: Vec<Option<usize>>,
+    /// Kinematic tree.
+    pub tree: Vec<usize>,
+}
+
+/// What a geom's shape refers to beyond its size.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum GeomShape {
+    /// Fully described by kind and size.
+    #[default]
+    Primitive,
+    /// A mesh.
+    Mesh(usize),
+    /// A height field.
+    HeightField(usize),
+}
+
+/// Geoms.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GeomStructure {
+    /// Kind.
+    pub kind: Vec<GeomKind>,
+    /// Mesh or height field.
+    pub shape: Vec<GeomShape>,
+    /// Body.
+    pub body: Vec<usize>,
+    /// Contact type bits.
+    pub contype: Vec<u32>,
+    /// Contact affinity bits.
+    pub conaffinity: Vec<u32>,
+    /// Contact dimensionality: 1, 3, 4 or 6.
+    pub condim: Vec<u8>,
+    /// Whose contact parameters win.
+    pub priority: Vec<i32>,
+    /// Visualisation group.
+    pub group: Vec<i32>,
+    /// Colour (red, green, blue, alpha in thousandths keeps the struct comparable).
+    pub rgba: Vec<[u16; 4]>,
+}
+
+/// Sites.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SiteStructure {
+    /// Kind.
+    pub kind: Vec<GeomKind>,
+    /// Body.
+    pub body: Vec<usize>,
+    /// Visualisation group.
+    pub group: Vec<i32>,
+}
+
+/// Cameras.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CameraStructure {
+    /// How the camera follows its body.
+    pub mode: Vec<TrackingMode>,
+    /// Body.
+    pub body: Vec<usize>,
+    /// Body that a targeting camera looks at.
+    pub target: Vec<Option<usize>>,
+    /// Width and height (pixels).
+    pub resolution: Vec<[u32; 2]>,
+    /// Whether the projection is orthographic.
+    pub orthographic: Vec<bool>,
+}
+
+/// Meshes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MeshStructure {
+    /// Vertices in the shared vertex array.
+    pub vertices: Vec<Range<usize>>,
+    /// Faces in `face`.
+    pub faces: Vec<Range<usize>>,
+    /// Triangles of all meshes; indices are local to the mesh.
+    pub face: Vec<[u32; 3]>,
+    /// Faces of the convex hull in `hull_face`; empty when no geom needs it.
+    pub hull_faces: Vec<Range<usize>>,
+    /// Triangles of the hulls; indices are local to the mesh.
+    pub hull_face: Vec<[u32; 3]>,
+}
+
+/// Height fields.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HeightFieldStructure {
+    /// Rows and columns.
+    pub size: Vec<[usize; 2]>,
+    /// Elevations in the shared array.
+    pub values: Vec<Range<usize>>,
+}
+
+/// Explicit contact pairs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PairStructure {
+    /// First geom.
+    pub geom1: Vec<usize>,
+    /// Second geom.
+    pub geom2: Vec<usize>,
+    /// Contact dimensionality.
+    pub condim: Vec<u8>,
+}
+
+/// Which pairs may touch, besides the contact type bits.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ContactFilter {
+    /// Excluded pairs of bodies, smaller id first, sorted.
+    pub excluded_bodies: Vec<[usize; 2]>,
+    /// The exclusions in file order, as MuJoCo signs them: body1 × 65536 + body2.
+    pub exclude_signature: Vec<i64>,
+    /// Pairs of geoms that pass all static filters (smaller id first, sorted), without the explicit pairs.
+    pub candidate_geoms: Vec<[usize; 2]>,
+}
+
+/// An object that has a frame: what sensors and constraints attach to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FrameObject {
+    /// Inertial frame of a body.
+    Inertial(usize),
+    /// Regular frame of a body.
+    Body(usize),
+    /// Geom.
+    Geom(usize),
+    /// Site.
+    Site(usize),
+    /// Camera.
+    Camera(usize),
+}
+
+/// What an equality constraint ties together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EqualityKind {
+    /// Two points coincide.
+    Connect,
+    /// Two frames coincide.
+    Weld,
+    /// A joint is a polynomial of another, or constant.
+    Joint,
+    /// A tendon length is a polynomial of another, or constant.
+    Tendon,
+}
+
+/// Equality constraints.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EqualityStructure {
+    /// Kind.
+    pub kind: Vec<EqualityKind>,
+    /// Whether connect and weld attach to sites instead of bodies.
+    pub between_sites: Vec<bool>,
+    /// First object: body, site, joint or tendon.
+    pub object1: Vec<usize>,
+    /// Second object; none for a joint or tendon held at a constant.
+    pub object2: Vec<Option<usize>>,
+    /// Whether the constraint is active at the start.
+    pub active: Vec<bool>,
+}
+
+/// An element of a tendon's path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wrap {
+    /// Joint of a fixed tendon.
+    Joint(usize),
+    /// Pulley: splits the path and divides the following length.
+    Pulley,
+    /// Point fixed to a body.
+    Site(usize),
+    /// Sphere, optionally with a side site.
+    Sphere {
+        /// Geom that gives centre and radius.
+        geom: usize,
+        /// Site that chooses the side.
+        side: Option<usize>,
+    },
+    /// Cylinder, optionally with a side site.
+    Cylinder {
+        /// Geom that gives axis and radius.
+        geom: usize,
+        /// Site that chooses the side.
+        side: Option<usize>,
+    },
+}
+
+/// Tendons.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TendonStructure {
+    /// Whether the tendon runs through space (or is a fixed combination of joints).
+    pub spatial: Vec<bool>,
+    /// Path elements in `path`.
+    pub wraps: Vec<Range<usize>>,
+    /// Path elements of all tendons.
+    pub path: Vec<Wrap>,
+    /// Whether the length is limited.
+    pub limited: Vec<bool>,
+    /// Whether the total actuator force is limited.
+    pub actuator_force_limited: Vec<bool>,
+    /// Dofs of each Jacobian row.
+    pub jacobian: SparsePattern,
+}
+
+/// How an actuator acts on the mechanism.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transmission {
+    /// On a joint.
+    Joint(usize),
+    /// On a ball or free joint, with the gear in the parent frame.
+    JointInParent(usize),
+    /// Through a slider-crank.
+    SliderCrank {
+        /// Site at the crank's pin.
+        crank: usize,
+        /// Site whose z axis is the slider's direction.
+        slider: usize,
+    },
+    /// On a tendon.
+    Tendon(usize),
+    /// On a site, in the site's or the reference site's frame.
+    Site {
+        /// Where the force acts.
+        site: usize,
+        /// Frame in which the gear is given.
+        reference: Option<usize>,
+    },
+    /// Adhesion of a body's contacts.
+    Body(usize),
+}
+
+/// Actuators.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ActuatorStructure {
+    /// Transmission.
+    pub transmission: Vec<Transmission>,
+    /// Activation dynamics.
+    pub dynamics: Vec<ActuatorDynamics>,
+    /// Gain.
+    pub gain: Vec<GainKind>,
+    /// Bias.
+    pub bias: Vec<BiasKind>,
+    /// Activation states; empty when stateless.
+    pub activations: Vec<Range<usize>>,
+    /// Whether controls are limited.
+    pub control_limited: Vec<bool>,
+    /// Whether the force is limited.
+    pub force_limited: Vec<bool>,
+    /// Whether the activation is limited.
+    pub activation_limited: Vec<bool>,
+    /// Whether the force uses the activation of the end of the step.
+    pub activation_early: Vec<bool>,
+    /// Group, for switching off.
+    pub group: Vec<i32>,
+    /// Dofs of each moment row.
+    pub moment: SparsePattern,
+}
+
+/// What a sensor measures. Contact-based kinds are evaluated with the contacts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(
+    missing_docs,
+    reason = "the variants bear the file format's names; operands are element ids"
+)]
+pub enum SensorKind {
+    Touch {
+        site: usize,
+    },
+    Accelerometer {
+        site: usize,
+    },
+    Velocimeter {
+        site: usize,
+    },
+    Gyro {
+        site: usize,
+    },
+    Force {
+        site: usize,
+    },
+    Torque {
+        site: usize,
+    },
+    Magnetometer {
+        site: usize,
+    },
+    Rangefinder {
+        object: FrameObject,
+        output: [bool; 6],
+    },
+    CameraProjection {
+        site: usize,
+        camera: usize,
+    },
+    JointPosition {
+        joint: usize,
+    },
+    JointVelocity {
+        joint: usize,
+    },
+    TendonPosition {
+        tendon: usize,
+    },
+    TendonVelocity {
+        tendon: usize,
+    },
+    ActuatorPosition {
+        actuator: usize,
+    },
+    ActuatorVelocity {
+        actuator: usize,
+    },
+    ActuatorForce {
+        actuator: usize,
+    },
+    JointActuatorForce {
+        joint: usize,
+    },
+    TendonActuatorForce {
+        tendon: usize,
+    },
+    BallQuaternion {
+        joint: usize,
+    },
+    BallAngularVelocity {
+        joint: usize,
+    },
+    JointLimitPosition {
+        joint: usize,
+    },
+    JointLimitVelocity {
+        joint: usize,
+    },
+    JointLimitForce {
+        joint: usize,
+    },
+    TendonLimitPosition {
+        tendon: usize,
+    },
+    TendonLimitVelocity {
+        tendon: usize,
+    },
+    TendonLimitForce {
+        tendon: usize,
+    },
+    FramePosition {
+        object: FrameObject,
+        reference: Option<FrameObject>,
+    },
+    FrameQuaternion {
+        object: FrameObject,
+        reference: Option<FrameObject>,
+    },
+    FrameAxis {
+        object: FrameObject,
+        reference: Option<FrameObject>,
+        axis: u8,
+    },
+    FrameLinearVelocity {
+        object: FrameObject,
+        reference: Option<FrameObject>,
+    },
+    FrameAngularVelocity {
+        object: FrameObject,
+        reference: Option<FrameObject>,
+    },
+    FrameLinearAcceleration {
+        object: FrameObject,
+    },
+    FrameAngularAcceleration {
+        object: FrameObject,
+    },
+    SubtreeCenterOfMass {
+        body: usize,
+    },
+    SubtreeLinearVelocity {
+        body: usize,
+    },
+    SubtreeAngularMomentum {
+        body: usize,
+    },
+    InsideSite {
+        object: FrameObject,
+        site: usize,
+    },
+    GeomDistance {
+        first: SensorGeoms,
+        second: SensorGeoms,
+    },
+    GeomNormal {
+        first: SensorGeoms,
+        second: SensorGeoms,
+    },
+    GeomFromTo {
+        first: SensorGeoms,
+        second: SensorGeoms,
+    },
+    Contact {
+        first: ContactMatch,
+        second: ContactMatch,
+        data: u8,
+        reduce: u8,
+        slots: u16,
+    },
+    PotentialEnergy,
+    KineticEnergy,
+    Clock,
+    User {
+        dimension: u16,
+    },
+}
+
+/// One geom, or all geoms of a body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SensorGeoms {
+    /// One geom.
+    Geom(usize),
+    /// All geoms of a body.
+    Body(usize),
+}
+
+/// What one side of a contact must belong to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ContactMatch {
+    /// Anything.
+    Any,
+    /// A geom.
+    Geom(usize),
+    /// A body.
+    Body(usize),
+    /// A body or any of its descendants.
+    Subtree(usize),
+    /// The volume of a site.
+    Site(usize),
+}
+
+/// Sensors.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SensorStructure {
+    /// What is measured.
+    pub kind: Vec<SensorKind>,
+    /// First value in the output array.
+    pub address: Vec<usize>,
+    /// Number of values.
+    pub dimension: Vec<usize>,
+    /// Whether the cutoff applies to both signs (real) or only above (positive); none for axes and quaternions.
+    pub clip: Vec<Option<bool>>,
+}
+
+/// Names of all elements; empty strings for unnamed ones.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[allow(missing_docs, reason = "one list a family")]
+pub struct Names {
+    pub model: String,
+    pub bodies: Vec<String>,
+    pub joints: Vec<String>,
+    pub geoms: Vec<String>,
+    pub sites: Vec<String>,
+    pub cameras: Vec<String>,
+    pub meshes: Vec<String>,
+    pub height_fields: Vec<String>,
+    pub pairs: Vec<String>,
+    pub equalities: Vec<String>,
+    pub tendons: Vec<String>,
+    pub actuators: Vec<String>,
+    pub sensors: Vec<String>,
+    pub keyframes: Vec<String>,
+}
+
+/// Everything discrete about a model.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Structure {
+    /// Lengths of all arrays.
+    pub counts: Counts,
+    /// Names.
+    pub names: Names,
+    /// Bodies.
+    pub bodies: BodyStructure,
+    /// Joints.
+    pub joints: JointStructure,
+    /// Degrees of freedom.
+    pub dofs: DofStructure,
+    /// Degrees of freedom of each kinematic tree.
+    pub tree_dofs: Vec<Range<usize>>,
+    /// Geoms.
+    pub geoms: GeomStructure,
+    /// Sites.
+    pub sites: SiteStructure,
+    /// Cameras.
+    pub cameras: CameraStructure,
+    /// Meshes.
+    pub meshes: MeshStructure,
+    /// Height fields.
+    pub height_fields: HeightFieldStructure,
+    /// Explicit contact pairs.
+    pub pairs: PairStructure,
+    /// Contact filter.
+    pub filter: ContactFilter,
+    /// Equality constraints.
+    pub equalities: EqualityStructure,
+    /// Tendons.
+    pub tendons: TendonStructure,
+    /// Actuators.
+    pub actuators: ActuatorStructure,
+    /// Sensors.
+    pub sensors: SensorStructure,
+    /// Lower triangle of the joint-space inertia: row `i` holds the ancestors of dof `i`, root first, then `i`.
+    pub inertia: TreeSparsity,
+    /// Symmetric dof–dof pattern (ancestors, self, descendants) of the implicit integrators.
+    pub dof_pairs: DofPattern,
+    /// Whether any body has gravity compensation.
+    pub has_gravcomp: bool,
+    /// Whether the medium acts on any body.
+    pub has_fluid: bool,
+    /// Whether any tendon has armature.
+    pub has_tendon_armature: bool,
+}

@@ -1,0 +1,27 @@
+//! Actuator forces and activation dynamics, muscles included.
+//!
+//! Reads `state.act`, `input.ctrl`, lengths and velocities; writes [`Actuation`].
+
+mod forward;
+mod muscle;
+
+pub use forward::{forward, next_activation};
+
+use crate::arrays::arrays;
+
+arrays! {
+    /// Results of the actuation stage.
+    pub struct Actuation {
+        /// Time derivatives of the activations.
+        activation_dot: [T; na],
+        /// Scalar forces of the actuators.
+        actuator_force: [T; nactuator],
+        /// Generalised force of all actuators, joint and tendon force limits applied.
+        force: [T; nv],
+        /// Work area: the control each actuator acts on, after clamping.
+        control: [T; nactuator],
+        @plain
+        /// Whether the actuator's force is cut by its own, its joint's or its tendon's limit.
+        saturated: [bool; nactuator],
+    }
+}

@@ -1,0 +1,56 @@
+//! Sensors and energies.
+//!
+//! Reads everything; writes [`Sensing`].
+
+mod energy;
+mod forward;
+
+pub use energy::{kinetic_energy, potential_energy};
+pub use forward::forward;
+
+use crate::arrays::arrays;
+use crate::math::{Spatial, Vec3};
+use crate::scalar::Scalar;
+use crate::stages::acceleration::Acceleration;
+use crate::stages::actuation::Actuation;
+use crate::stages::inertia::Inertia;
+use crate::stages::kinematics::Kinematics;
+use crate::stages::tendon::Tendon;
+use crate::stages::transmission::TransmissionData;
+use crate::stages::velocity::Velocity;
+
+/// The stages that sensors read.
+#[derive(Clone, Copy, Debug)]
+#[allow(
+    missing_docs,
+    reason = "each field is the result of the stage it names"
+)]
+pub struct Sensed<'a, T: Scalar> {
+    pub kinematics: &'a Kinematics<T>,
+    pub tendon: &'a Tendon<T>,
+    pub inertia: &'a Inertia<T>,
+    pub transmission: &'a TransmissionData<T>,
+    pub velocity: &'a Velocity<T>,
+    pub actuation: &'a Actuation<T>,
+    pub acceleration: &'a Acceleration<T>,
+}
+
+arrays! {
+    /// Results of the sensing stage.
+    pub struct Sensing {
+        /// Sensor outputs.
+        values: [T; nsensor_value],
+        /// Potential and kinetic energy (J); computed when energies are enabled.
+        energy: [[T; 2]; one],
+        /// Linear velocity of each subtree's centre of mass (m/s); computed when a sensor needs it.
+        subtree_velocity: [Vec3<T>; nbody],
+        /// Angular momentum of each subtree about its centre of mass; computed when a sensor needs it.
+        subtree_angular_momentum: [Vec3<T>; nbody],
+        /// Body accelerations with constraints; computed when a sensor needs them.
+        body_acceleration: [Spatial<T>; nbody],
+        /// Forces between each body and its parent; computed when a sensor needs them.
+        interaction_force: [Spatial<T>; nbody],
+        /// External forces on each body, about the tree's centre of mass; computed when a sensor needs them.
+        external_force: [Spatial<T>; nbody],
+    }
+}

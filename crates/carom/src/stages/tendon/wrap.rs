@@ -1,0 +1,1 @@
+//! Geometry of a path around a sphere or cylinder.

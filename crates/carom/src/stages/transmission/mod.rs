@@ -1,0 +1,20 @@
+//! Actuator lengths and moment arms.
+//!
+//! Reads `state.qpos`, [`Kinematics`](super::kinematics::Kinematics) and [`Tendon`](super::tendon::Tendon);
+//! writes [`TransmissionData`].
+
+mod forward;
+
+pub use forward::forward;
+
+use crate::arrays::arrays;
+
+arrays! {
+    /// Results of the transmission stage.
+    pub struct TransmissionData {
+        /// Actuator lengths (m or rad).
+        length: [T; nactuator],
+        /// Rows of the moment arms in the pattern `structure.actuators.moment`.
+        moment: [T; nmoment],
+    }
+}

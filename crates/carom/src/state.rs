@@ -1,0 +1,102 @@
+//! What changes while simulating: state and input.
+
+use crate::math::{Quat, Spatial, Vec3};
+use crate::model::Model;
+use crate::scalar::Scalar;
+
+/// State of a simulation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct State<T: Scalar = f64> {
+    /// Time (s).
+    pub time: T,
+    /// Configuration, nq. Quaternions (w, x, y, z) need not be normalised.
+    pub qpos: Vec<T>,
+    /// Velocity, nv.
+    pub qvel: Vec<T>,
+    /// Activations, na.
+    pub act: Vec<T>,
+    /// Positions of the mocap bodies (m).
+    pub mocap_position: Vec<Vec3<T>>,
+    /// Orientations of the mocap bodies.
+    pub mocap_quat: Vec<Quat<T>>,
+    /// Acceleration from which the constraint solver starts, nv.
+    pub warmstart: Vec<T>,
+}
+
+impl<T: Scalar> State<T> {
+    /// The model's default state.
+    pub fn reference(model: &Model<T>) -> Self {
+        let n = model.counts();
+        let mut state = Self {
+            time: T::ZERO,
+            qpos: model.qpos.reference.clone(),
+            qvel: vec![T::ZERO; n.nv],
+            act: vec![T::ZERO; n.na],
+            mocap_position: vec![Vec3::default(); n.nmocap],
+            mocap_quat: vec![Quat::identity(); n.nmocap],
+            warmstart: vec![T::ZERO; n.nv],
+        };
+        for (body, mocap) in model.structure.bodies.mocap.iter().enumerate() {
+            if let Some(mocap) = *mocap {
+                state.mocap_position[mocap] = model.bodies.position[body];
+                state.mocap_quat[mocap] = model.bodies.quat[body];
+            }
+        }
+        state
+    }
+
+    /// The state of a keyframe; none if there is no such keyframe.
+    pub fn keyframe(model: &Model<T>, keyframe: usize) -> Option<Self> {
+        let n = model.counts();
+        if keyframe >= n.nkeyframe {
+            return None;
+        }
+        let slice = |values: &[T], length: usize| values[keyframe * length..][..length].to_vec();
+        let keys = &model.keyframes;
+        let mut state = Self::reference(model);
+        state.time = keys.time[keyframe];
+        state.qpos = slice(&keys.qpos, n.nq);
+        state.qvel = slice(&keys.qvel, n.nv);
+        state.act = slice(&keys.act, n.na);
+        state.mocap_position = keys.mocap_position[keyframe * n.nmocap..][..n.nmocap].to_vec();
+        state.mocap_quat = keys.mocap_quat[keyframe * n.nmocap..][..n.nmocap].to_vec();
+        Some(state)
+    }
+
+    /// Copies another state of the same model without allocating.
+    pub fn copy_from(&mut self, other: &Self) {
+        self.time = other.time;
+        self.qpos.copy_from_slice(&other.qpos);
+        self.qvel.copy_from_slice(&other.qvel);
+        self.act.copy_from_slice(&other.act);
+        self.mocap_position.copy_from_slice(&other.mocap_position);
+        self.mocap_quat.copy_from_slice(&other.mocap_quat);
+        self.warmstart.copy_from_slice(&other.warmstart);
+    }
+}
+
+/// What acts on the mechanism from outside during a step.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Input<T: Scalar = f64> {
+    /// Controls, nu.
+    pub ctrl: Vec<T>,
+    /// Applied generalised forces, nv.
+    pub force: Vec<T>,
+    /// Applied torque and force on each body at its centre of mass, world axes (N·m, N).
+    pub body_force: Vec<Spatial<T>>,
+    /// Which equality constraints hold.
+    pub equality_active: Vec<bool>,
+}
+
+impl<T: Scalar> Input<T> {
+    /// No controls and no applied forces.
+    pub fn zeros(model: &Model<T>) -> Self {
+        let n = model.counts();
+        Self {
+            ctrl: vec![T::ZERO; n.nu],
+            force: vec![T::ZERO; n.nv],
+            body_force: vec![Spatial::default(); n.nbody],
+            equality_active: model.structure.equalities.active.clone(),
+        }
+    }
+}
