@@ -1,0 +1,1 @@
+//! Length ranges of actuators.
