@@ -1,6 +1,7 @@
 //! Model files to a resolved description.
 
 pub mod diagnostic;
+pub mod mesh;
 pub mod model_spec;
 pub mod source;
 pub mod span;
