@@ -1,16 +1,341 @@
-//! Names to ids.
+//! Names to ids, for every family of elements.
+//!
+//! Elements refer to each other by name. The tables give the id (in the order of the compiled arrays) and turn a
+//! name that does not exist into an error at the place of the reference, with the nearest existing name as help.
+//! Within a family names are unique; different families do not share a name space.
+
+use std::collections::HashMap;
 
 use carom_spec::ModelSpec;
+use carom_spec::diagnostic::{Diagnostic, nearest_name};
+use carom_spec::model_spec::{ObjectKind, Reference};
+use carom_spec::span::Span;
 
-use super::report::Report;
+use super::report::{Report, called, code};
+use crate::model::Names;
 
-/// Ids of all named elements, in the order of the compiled arrays.
-pub(super) struct Lookup {}
+/// The named elements of one family.
+#[derive(Clone, Debug)]
+pub(super) struct NameTable {
+    /// What an element is called in messages.
+    family: &'static str,
+    /// Ids by name; the first of repeated names wins.
+    ids: HashMap<String, usize>,
+    /// Names in order of ids; empty for unnamed elements.
+    names: Vec<String>,
+}
+
+impl NameTable {
+    /// Collects the names of a family and reports repeated ones.
+    fn new<'a>(
+        family: &'static str,
+        elements: impl IntoIterator<Item = (&'a str, Span)>,
+        report: &mut Report,
+    ) -> Self {
+        let mut table = Self {
+            family,
+            ids: HashMap::new(),
+            names: Vec::new(),
+        };
+        for (id, (name, span)) in elements.into_iter().enumerate() {
+            table.names.push(name.to_owned());
+            if name.is_empty() {
+                continue;
+            }
+            if table.ids.contains_key(name) {
+                report.error_help(
+                    code::DUPLICATE_NAME,
+                    span,
+                    format!("repeated name '{name}' of a {family}"),
+                    format!("give every {family} a name of its own, or leave it unnamed"),
+                );
+            } else {
+                table.ids.insert(name.to_owned(), id);
+            }
+        }
+        table
+    }
+
+    /// The id of a name.
+    pub(super) fn get(&self, name: &str) -> Option<usize> {
+        self.ids.get(name).copied()
+    }
+
+    /// The id of the element that `reference` names; an error for `user` (such as "actuator 'a'") if there is none.
+    pub(super) fn resolve(
+        &self,
+        reference: &Reference,
+        user: impl FnOnce() -> String,
+        report: &mut Report,
+    ) -> Option<usize> {
+        let id = self.get(&reference.name);
+        if id.is_none() {
+            report.push(self.unknown(reference, &user()));
+        }
+        id
+    }
+
+    fn unknown(&self, reference: &Reference, user: &str) -> Diagnostic {
+        let family = self.family;
+        let name = &reference.name;
+        let message = if name.is_empty() {
+            format!("{user} does not name its {family}")
+        } else {
+            format!("{user} refers to a {family} '{name}' that does not exist")
+        };
+        let diagnostic = Diagnostic::error(code::UNKNOWN_NAME, message).at(reference.span);
+        match nearest_name(name, self.names.iter().map(String::as_str)) {
+            Some(nearest) => diagnostic.help(format!("there is a {family} '{nearest}'")),
+            None if self.ids.is_empty() => {
+                diagnostic.help(format!("the model has no named {family}"))
+            }
+            None => diagnostic,
+        }
+    }
+
+    /// All names in order of ids; empty for unnamed elements.
+    pub(super) fn names(&self) -> &[String] {
+        &self.names
+    }
+}
+
+/// The name tables of all families.
+#[derive(Clone, Debug)]
+pub(super) struct Lookup {
+    pub(super) bodies: NameTable,
+    pub(super) joints: NameTable,
+    pub(super) geoms: NameTable,
+    pub(super) sites: NameTable,
+    pub(super) cameras: NameTable,
+    pub(super) lights: NameTable,
+    pub(super) meshes: NameTable,
+    pub(super) height_fields: NameTable,
+    pub(super) textures: NameTable,
+    pub(super) materials: NameTable,
+    pub(super) pairs: NameTable,
+    pub(super) excludes: NameTable,
+    pub(super) equalities: NameTable,
+    pub(super) tendons: NameTable,
+    pub(super) actuators: NameTable,
+    pub(super) sensors: NameTable,
+    pub(super) numerics: NameTable,
+    pub(super) texts: NameTable,
+    pub(super) tuples: NameTable,
+    pub(super) keyframes: NameTable,
+}
 
 impl Lookup {
-    /// Reads all names; reports those that occur twice in a family.
+    /// Collects all names of a model.
     pub(super) fn new(spec: &ModelSpec, report: &mut Report) -> Self {
-        let _ = (spec, report);
-        Self {}
+        macro_rules! table {
+            ($family:literal, $list:ident) => {
+                NameTable::new(
+                    $family,
+                    spec.$list
+                        .iter()
+                        .map(|element| (element.name.as_str(), element.span)),
+                    report,
+                )
+            };
+            ($family:literal, of bodies $list:ident) => {
+                NameTable::new(
+                    $family,
+                    spec.bodies
+                        .iter()
+                        .flat_map(|body| &body.$list)
+                        .map(|element| (element.name.as_str(), element.span)),
+                    report,
+                )
+            };
+        }
+        Self {
+            bodies: table!("body", bodies),
+            joints: table!("joint", of bodies joints),
+            geoms: table!("geom", of bodies geoms),
+            sites: table!("site", of bodies sites),
+            cameras: table!("camera", of bodies cameras),
+            lights: table!("light", of bodies lights),
+            meshes: table!("mesh", meshes),
+            height_fields: table!("height field", height_fields),
+            textures: table!("texture", textures),
+            materials: table!("material", materials),
+            pairs: table!("contact pair", pairs),
+            excludes: table!("contact exclusion", excludes),
+            equalities: table!("equality constraint", equalities),
+            tendons: table!("tendon", tendons),
+            actuators: table!("actuator", actuators),
+            sensors: table!("sensor", sensors),
+            numerics: table!("custom number", numerics),
+            texts: table!("custom text", texts),
+            tuples: table!("custom tuple", tuples),
+            keyframes: table!("keyframe", keyframes),
+        }
+    }
+
+    /// The table in which a kind of object is looked up.
+    pub(super) fn table(&self, kind: ObjectKind) -> &NameTable {
+        match kind {
+            ObjectKind::BodyInertial | ObjectKind::Body | ObjectKind::Subtree => &self.bodies,
+            ObjectKind::Joint => &self.joints,
+            ObjectKind::Geom => &self.geoms,
+            ObjectKind::Site => &self.sites,
+            ObjectKind::Camera => &self.cameras,
+            ObjectKind::Light => &self.lights,
+            ObjectKind::Mesh => &self.meshes,
+            ObjectKind::HeightField => &self.height_fields,
+            ObjectKind::Texture => &self.textures,
+            ObjectKind::Material => &self.materials,
+            ObjectKind::Pair => &self.pairs,
+            ObjectKind::Exclude => &self.excludes,
+            ObjectKind::Equality => &self.equalities,
+            ObjectKind::Tendon => &self.tendons,
+            ObjectKind::Actuator => &self.actuators,
+            ObjectKind::Sensor => &self.sensors,
+            ObjectKind::Numeric => &self.numerics,
+            ObjectKind::Text => &self.texts,
+            ObjectKind::Tuple => &self.tuples,
+            ObjectKind::Keyframe => &self.keyframes,
+        }
+    }
+
+    /// Copies the names of all elements; contact pairs get theirs when they are sorted.
+    pub(super) fn fill_names(&self, names: &mut Names) {
+        names.bodies = self.bodies.names().to_vec();
+        names.joints = self.joints.names().to_vec();
+        names.geoms = self.geoms.names().to_vec();
+        names.sites = self.sites.names().to_vec();
+        names.cameras = self.cameras.names().to_vec();
+        names.meshes = self.meshes.names().to_vec();
+        names.height_fields = self.height_fields.names().to_vec();
+        names.equalities = self.equalities.names().to_vec();
+        names.tendons = self.tendons.names().to_vec();
+        names.actuators = self.actuators.names().to_vec();
+        names.sensors = self.sensors.names().to_vec();
+    }
+
+    /// Checks the references that nothing else in the compilation follows: materials, textures, lights and tuples.
+    pub(super) fn check_passive_references(&self, spec: &ModelSpec, report: &mut Report) {
+        let mut material = |reference: &Option<Reference>, kind: &str, name: &str| {
+            if let Some(reference) = reference {
+                let user = || called(kind, name);
+                self.materials.resolve(reference, user, report);
+            }
+        };
+        for body in &spec.bodies {
+            for geom in &body.geoms {
+                material(&geom.material, "geom", &geom.name);
+            }
+            for site in &body.sites {
+                material(&site.material, "site", &site.name);
+            }
+        }
+        for tendon in &spec.tendons {
+            material(&tendon.material, "tendon", &tendon.name);
+        }
+        for mesh in &spec.meshes {
+            material(&mesh.material, "mesh", &mesh.name);
+        }
+        for material in &spec.materials {
+            if let Some(texture) = &material.texture {
+                let user = || called("material", &material.name);
+                self.textures.resolve(texture, user, report);
+            }
+        }
+        for light in spec.bodies.iter().flat_map(|body| &body.lights) {
+            if let Some(target) = &light.target {
+                let user = || called("light", &light.name);
+                self.bodies.resolve(target, user, report);
+            }
+        }
+        for tuple in &spec.tuples {
+            for member in &tuple.elements {
+                let user = || called("tuple", &tuple.name);
+                let table = self.table(member.object.kind);
+                table.resolve(&member.object.reference, user, report);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use carom_spec::model_spec::{BodySpec, GeomSpec};
+    use carom_spec::span::FileId;
+
+    fn span(start: usize) -> Span {
+        Span::new(FileId(0), start, start + 1)
+    }
+
+    fn body_with_geoms(name: &str, geoms: &[&str]) -> BodySpec {
+        BodySpec {
+            name: name.to_owned(),
+            span: span(name.len()),
+            geoms: geoms
+                .iter()
+                .map(|geom| GeomSpec {
+                    name: (*geom).to_owned(),
+                    span: span(100 + geom.len()),
+                    ..GeomSpec::default()
+                })
+                .collect(),
+            ..BodySpec::default()
+        }
+    }
+
+    #[test]
+    fn ids_count_over_all_bodies_and_skip_unnamed_elements() {
+        let mut spec = ModelSpec::default();
+        spec.bodies
+            .push(body_with_geoms("upper", &["shoulder", ""]));
+        spec.bodies.push(body_with_geoms("", &["", "wrist"]));
+        let mut report = Report::default();
+        let lookup = Lookup::new(&spec, &mut report);
+        assert!(report.into_diagnostics().is_empty());
+        assert_eq!(lookup.geoms.get("wrist"), Some(3));
+        assert_eq!(lookup.geoms.get(""), None);
+        assert_eq!(lookup.bodies.get("world"), Some(0));
+        assert_eq!(lookup.geoms.names(), ["shoulder", "", "", "wrist"]);
+    }
+
+    #[test]
+    fn an_unknown_name_is_an_error_at_the_reference_with_the_nearest_name() {
+        let mut spec = ModelSpec::default();
+        spec.bodies.push(body_with_geoms("forearm", &[]));
+        let mut report = Report::default();
+        let lookup = Lookup::new(&spec, &mut report);
+        let reference = Reference {
+            name: "foreram".to_owned(),
+            span: span(7),
+        };
+        let user = || called("actuator", "grip");
+        assert_eq!(lookup.bodies.resolve(&reference, user, &mut report), None);
+        let diagnostics = report.into_diagnostics();
+        assert_eq!(diagnostics.len(), 1);
+        assert_eq!(
+            diagnostics[0].message,
+            "actuator 'grip' refers to a body 'foreram' that does not exist"
+        );
+        assert_eq!(diagnostics[0].span, Some(span(7)));
+        assert_eq!(
+            diagnostics[0].help.as_deref(),
+            Some("there is a body 'forearm'")
+        );
+    }
+
+    #[test]
+    fn repeated_names_are_errors_within_a_family_only() {
+        let mut spec = ModelSpec::default();
+        spec.bodies.push(body_with_geoms("a", &["a", "b"]));
+        spec.bodies.push(body_with_geoms("a", &["b"]));
+        let mut report = Report::default();
+        let lookup = Lookup::new(&spec, &mut report);
+        let diagnostics = report.into_diagnostics();
+        let messages: Vec<&str> = diagnostics.iter().map(|d| d.message.as_str()).collect();
+        assert_eq!(
+            messages,
+            ["repeated name 'a' of a body", "repeated name 'b' of a geom"]
+        );
+        assert_eq!(lookup.geoms.get("b"), Some(1));
     }
 }

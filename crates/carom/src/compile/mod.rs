@@ -96,6 +96,8 @@ fn build_structure(source: Source<'_>, report: &mut Report) -> Structure {
     let mut structure = Structure::default();
     structure.counts.one = 1;
     structure.names.model.clone_from(&source.spec.name);
+    source.lookup.fill_names(&mut structure.names);
+    source.lookup.check_passive_references(source.spec, report);
     tree::structure(source, &mut structure, report);
     joints::structure(source, &mut structure, report);
     tree::dof_structure(&mut structure);
