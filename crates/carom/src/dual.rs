@@ -208,6 +208,7 @@ assign_operators! {
 impl<const N: usize> Scalar for Dual<N> {
     const ZERO: Self = Self::constant(0.0);
     const ONE: Self = Self::constant(1.0);
+    const HAS_DERIVATIVES: bool = true;
 
     #[inline]
     fn value(self) -> f64 {

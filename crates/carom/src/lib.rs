@@ -8,6 +8,7 @@ pub mod data;
 pub mod dual;
 pub mod dynamics;
 pub mod integrate;
+pub mod jacobian;
 pub mod linalg;
 pub mod math;
 pub mod model;

@@ -37,6 +37,8 @@ pub trait Scalar:
     const ZERO: Self;
     /// The number 1.
     const ONE: Self;
+    /// Whether the number carries derivatives: then a zero or one may not be taken as a constant to skip work.
+    const HAS_DERIVATIVES: bool;
 
     /// The number without its derivatives.
     fn value(self) -> f64;
@@ -136,6 +138,7 @@ macro_rules! forward_to_std {
 impl Scalar for f64 {
     const ZERO: Self = 0.0;
     const ONE: Self = 1.0;
+    const HAS_DERIVATIVES: bool = false;
 
     #[inline]
     fn value(self) -> f64 {

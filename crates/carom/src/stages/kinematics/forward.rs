@@ -1,9 +1,298 @@
-use super::Kinematics;
-use crate::model::Model;
+use super::{Kinematics, camera};
+use crate::math::{Mat3, Quat, Spatial, SpatialInertia, Vec3};
+use crate::model::{JointKind, Model};
 use crate::scalar::Scalar;
 use crate::state::State;
 
+/// Masses below this count as zero, as in MuJoCo.
+const MIN_MASS: f64 = 1e-15;
+
 /// Computes all frames from the configuration.
 pub fn forward<T: Scalar>(model: &Model<T>, state: &State<T>, out: &mut Kinematics<T>) {
-    let _ = (model, state, out);
+    body_frames(model, state, out);
+    inertial_frames(model, out);
+    geom_frames(model, out);
+    site_frames(model, out);
+    subtree_centers(model, out);
+    body_inertias(model, out);
+    dof_axes(model, out);
+    camera::frames(model, out);
+}
+
+/// Frames of all bodies and, on the way, joint anchors and axes.
+fn body_frames<T: Scalar>(model: &Model<T>, state: &State<T>, out: &mut Kinematics<T>) {
+    out.body_position[0] = Vec3::ZERO;
+    out.body_quat[0] = Quat::identity();
+    out.body_rotation[0] = Mat3::identity();
+    let bodies = &model.structure.bodies;
+    for body in 1..model.counts().nbody {
+        let joints = bodies.joints[body].clone();
+        let (position, quat) =
+            if joints.len() == 1 && model.structure.joints.kind[joints.start] == JointKind::Free {
+                free_body_frame(model, state, joints.start, out)
+            } else {
+                let mut frame = fixed_frame(model, state, body, out);
+                for joint in joints {
+                    frame = move_by_joint(model, state, joint, frame, out);
+                }
+                frame
+            };
+        let quat = quat.normalized();
+        out.body_position[body] = position;
+        out.body_quat[body] = quat;
+        out.body_rotation[body] = quat.to_mat3();
+    }
+}
+
+/// The three or four coordinates from `address` on.
+#[inline]
+fn coordinates<T: Scalar, const N: usize>(qpos: &[T], address: usize) -> [T; N] {
+    std::array::from_fn(|i| qpos[address + i])
+}
+
+/// A free body's frame is its coordinates. (3)
+#[inline]
+fn free_body_frame<T: Scalar>(
+    model: &Model<T>,
+    state: &State<T>,
+    joint: usize,
+    out: &mut Kinematics<T>,
+) -> (Vec3<T>, Quat<T>) {
+    let address = model.structure.joints.qpos[joint];
+    let position = Vec3(coordinates(&state.qpos, address));
+    let quat = Quat(coordinates(&state.qpos, address + 3));
+    out.joint_anchor[joint] = position;
+    out.joint_axis[joint] = model.joints.axis[joint];
+    (position, quat.normalized())
+}
+
+/// The frame of a body before its joints move it: fixed in its parent, or set from outside. (1)
+#[inline]
+fn fixed_frame<T: Scalar>(
+    model: &Model<T>,
+    state: &State<T>,
+    body: usize,
+    out: &Kinematics<T>,
+) -> (Vec3<T>, Quat<T>) {
+    let (position, quat) = match model.structure.bodies.mocap[body] {
+        Some(mocap) => (
+            state.mocap_position[mocap],
+            state.mocap_quat[mocap].normalized(),
+        ),
+        None => (model.bodies.position[body], model.bodies.quat[body]),
+    };
+    let parent = model.structure.bodies.parent[body];
+    if parent == 0 {
+        return (position, quat);
+    }
+    let parent_quat = out.body_quat[parent];
+    (
+        out.body_rotation[parent].mul_vec(position) + out.body_position[parent],
+        if is_identity(quat) {
+            parent_quat
+        } else {
+            parent_quat.mul(quat)
+        },
+    )
+}
+
+/// Moves a frame by one joint and records the joint's anchor and axis. (2)
+#[inline]
+fn move_by_joint<T: Scalar>(
+    model: &Model<T>,
+    state: &State<T>,
+    joint: usize,
+    (position, quat): (Vec3<T>, Quat<T>),
+    out: &mut Kinematics<T>,
+) -> (Vec3<T>, Quat<T>) {
+    let address = model.structure.joints.qpos[joint];
+    let (anchor_local, axis_local) = (model.joints.position[joint], model.joints.axis[joint]);
+    let centred = is_zero(anchor_local);
+    let axis = quat.rotate(axis_local);
+    let anchor = if centred {
+        position
+    } else {
+        quat.rotate(anchor_local) + position
+    };
+    out.joint_axis[joint] = axis;
+    out.joint_anchor[joint] = anchor;
+    let turn = match model.structure.joints.kind[joint] {
+        JointKind::Slide => {
+            let travel = state.qpos[address] - model.qpos.reference[address];
+            return (position.scale_add(axis, travel), quat);
+        }
+        JointKind::Hinge => {
+            let angle = state.qpos[address] - model.qpos.reference[address];
+            Quat::from_axis_angle(axis_local, angle)
+        }
+        JointKind::Ball | JointKind::Free => Quat(coordinates(&state.qpos, address)).normalized(),
+    };
+    let quat = quat.mul(turn);
+    if centred {
+        return (position, quat);
+    }
+    (anchor - quat.rotate(anchor_local), quat)
+}
+
+/// Whether a rotation is constantly none.
+#[inline]
+fn is_identity<T: Scalar>(quat: Quat<T>) -> bool {
+    !T::HAS_DERIVATIVES && quat == Quat::identity()
+}
+
+/// Whether a vector is constantly zero.
+#[inline]
+fn is_zero<T: Scalar>(vector: Vec3<T>) -> bool {
+    !T::HAS_DERIVATIVES && vector == Vec3::ZERO
+}
+
+/// The world frame of something fixed to a body. (4)
+#[inline]
+pub(super) fn attached_frame<T: Scalar>(
+    body: usize,
+    position: Vec3<T>,
+    quat: Quat<T>,
+    out: &Kinematics<T>,
+) -> (Vec3<T>, Mat3<T>) {
+    let rotation = &out.body_rotation[body];
+    let position = if is_zero(position) {
+        out.body_position[body]
+    } else {
+        rotation.mul_vec(position) + out.body_position[body]
+    };
+    if is_identity(quat) {
+        return (position, *rotation);
+    }
+    (position, out.body_quat[body].mul(quat).to_mat3())
+}
+
+/// Centres of mass and principal axes.
+fn inertial_frames<T: Scalar>(model: &Model<T>, out: &mut Kinematics<T>) {
+    out.inertial_position[0] = Vec3::ZERO;
+    out.inertial_rotation[0] = Mat3::identity();
+    let bodies = &model.bodies;
+    for body in 1..model.counts().nbody {
+        let (position, rotation) = attached_frame(
+            body,
+            bodies.inertial_position[body],
+            bodies.inertial_quat[body],
+            out,
+        );
+        out.inertial_position[body] = position;
+        out.inertial_rotation[body] = rotation;
+    }
+}
+
+/// Frames of the geoms; a geom that alone makes up its body has the frame of the body's inertia.
+fn geom_frames<T: Scalar>(model: &Model<T>, out: &mut Kinematics<T>) {
+    let (geoms, bodies) = (&model.geoms, &model.bodies);
+    for (geom, &body) in model.structure.geoms.body.iter().enumerate() {
+        let (position, quat) = (geoms.position[geom], geoms.quat[geom]);
+        let inertial = !T::HAS_DERIVATIVES
+            && body > 0
+            && position == bodies.inertial_position[body]
+            && quat == bodies.inertial_quat[body];
+        let (position, rotation) = if inertial {
+            (out.inertial_position[body], out.inertial_rotation[body])
+        } else {
+            attached_frame(body, position, quat, out)
+        };
+        out.geom_position[geom] = position;
+        out.geom_rotation[geom] = rotation;
+    }
+}
+
+/// Frames of the sites.
+fn site_frames<T: Scalar>(model: &Model<T>, out: &mut Kinematics<T>) {
+    let sites = &model.sites;
+    for (site, &body) in model.structure.sites.body.iter().enumerate() {
+        let (position, rotation) =
+            attached_frame(body, sites.position[site], sites.quat[site], out);
+        out.site_position[site] = position;
+        out.site_rotation[site] = rotation;
+    }
+}
+
+/// Centres of mass of the subtrees. (5)
+fn subtree_centers<T: Scalar>(model: &Model<T>, out: &mut Kinematics<T>) {
+    let nbody = model.counts().nbody;
+    let parent = &model.structure.bodies.parent[..nbody];
+    let (mass, subtree_mass) = (
+        &model.bodies.mass[..nbody],
+        &model.bodies.subtree_mass[..nbody],
+    );
+    let (center, position) = (
+        &mut out.subtree_com[..nbody],
+        &out.inertial_position[..nbody],
+    );
+    for body in 0..nbody {
+        center[body] = position[body] * mass[body];
+    }
+    for body in (1..nbody).rev() {
+        let moment = center[body];
+        center[parent[body]] += moment;
+        center[body] = normalized_center(moment, subtree_mass[body], position[body]);
+    }
+    center[0] = normalized_center(center[0], subtree_mass[0], position[0]);
+}
+
+/// First moment over mass; a subtree without mass has its centre at the body's.
+#[inline]
+fn normalized_center<T: Scalar>(moment: Vec3<T>, mass: T, position: Vec3<T>) -> Vec3<T> {
+    if mass.value() < MIN_MASS {
+        position
+    } else {
+        moment * mass.recip()
+    }
+}
+
+/// Body inertias about the centre of mass of their tree. (6)
+fn body_inertias<T: Scalar>(model: &Model<T>, out: &mut Kinematics<T>) {
+    out.body_inertia[0] = SpatialInertia::ZERO;
+    let (bodies, root) = (&model.bodies, &model.structure.bodies.root);
+    for body in 1..model.counts().nbody {
+        let offset = out.inertial_position[body] - out.subtree_com[root[body]];
+        out.body_inertia[body] = SpatialInertia::from_body(
+            bodies.inertia[body],
+            &out.inertial_rotation[body],
+            offset,
+            bodies.mass[body],
+        );
+    }
+}
+
+/// Motion axes about the centre of mass of their tree. (7)
+fn dof_axes<T: Scalar>(model: &Model<T>, out: &mut Kinematics<T>) {
+    let joints = &model.structure.joints;
+    for joint in 0..model.counts().njoint {
+        let (body, dof) = (joints.body[joint], joints.dof[joint]);
+        let center = out.subtree_com[model.structure.bodies.root[body]];
+        let offset = center - out.joint_anchor[joint];
+        let axis = out.joint_axis[joint];
+        match joints.kind[joint] {
+            JointKind::Slide => out.dof_axis[dof] = Spatial::new(Vec3::ZERO, axis),
+            JointKind::Hinge => out.dof_axis[dof] = rotation_axis(axis, offset),
+            JointKind::Ball => ball_axes(body, dof, offset, out),
+            JointKind::Free => {
+                out.dof_axis[dof] = Spatial::new(Vec3::ZERO, Vec3::X);
+                out.dof_axis[dof + 1] = Spatial::new(Vec3::ZERO, Vec3::Y);
+                out.dof_axis[dof + 2] = Spatial::new(Vec3::ZERO, Vec3::Z);
+                ball_axes(body, dof + 3, offset, out);
+            }
+        }
+    }
+}
+
+/// The three axes of a ball joint are those of the body frame.
+#[inline]
+fn ball_axes<T: Scalar>(body: usize, dof: usize, offset: Vec3<T>, out: &mut Kinematics<T>) {
+    for k in 0..3 {
+        out.dof_axis[dof + k] = rotation_axis(out.body_rotation[body].column(k), offset);
+    }
+}
+
+/// Rotation about an axis through a point from which the reference is at `offset`.
+#[inline]
+fn rotation_axis<T: Scalar>(axis: Vec3<T>, offset: Vec3<T>) -> Spatial<T> {
+    Spatial::new(axis, axis.cross(offset))
 }

@@ -1,0 +1,116 @@
+//! Jacobians of points and bodies.
+//!
+//! A dof moves the body-fixed point p with the velocity of its motion axis (ω, v) about the centre of mass o of the
+//! kinematic tree,
+//!
+//!   ∂ṗ/∂q̇ᵢ = vᵢ + ωᵢ × (p − o),   ∂ω/∂q̇ᵢ = ωᵢ                                      (1)
+//!
+//! for the dofs on the way from the body to the root, and not at all for others. A force f at p with a torque t acts
+//! on those dofs as the transpose,
+//!
+//!   τᵢ = (t + (p − o) × f)·ωᵢ + f·vᵢ                                                 (2)
+
+use crate::math::{Spatial, Vec3};
+use crate::model::Model;
+use crate::scalar::Scalar;
+use crate::stages::kinematics::Kinematics;
+
+/// The degrees of freedom that move a body, root first.
+#[inline]
+pub fn moving_dofs<T: Scalar>(model: &Model<T>, body: usize) -> &[usize] {
+    model.structure.bodies.moving_dofs.columns(body)
+}
+
+/// A world point relative to the centre of mass of the body's kinematic tree.
+#[inline]
+pub fn offset<T: Scalar>(
+    model: &Model<T>,
+    kinematics: &Kinematics<T>,
+    body: usize,
+    point: Vec3<T>,
+) -> Vec3<T> {
+    point - kinematics.subtree_com[model.structure.bodies.root[body]]
+}
+
+/// Velocity of a point at `offset` from the tree's centre of mass under a motion about that centre. (1)
+#[inline]
+pub fn point_velocity<T: Scalar>(motion: Spatial<T>, offset: Vec3<T>) -> Vec3<T> {
+    motion.linear() + motion.angular().cross(offset)
+}
+
+/// The nonzero columns of the Jacobian of a body-fixed world point: dof, angular and linear velocity of unit speed.
+pub fn columns<'a, T: Scalar>(
+    model: &'a Model<T>,
+    kinematics: &'a Kinematics<T>,
+    body: usize,
+    point: Vec3<T>,
+) -> impl Iterator<Item = (usize, Vec3<T>, Vec3<T>)> + 'a {
+    let offset = offset(model, kinematics, body, point);
+    moving_dofs(model, body).iter().map(move |&dof| {
+        let axis = kinematics.dof_axis[dof];
+        (dof, axis.angular(), point_velocity(axis, offset))
+    })
+}
+
+/// Dense Jacobians of a body-fixed world point: three rows of nv numbers each, row after row.
+///
+/// `translation` receives ∂ṗ/∂q̇ and `rotation` ∂ω/∂q̇; both must hold 3·nv numbers.
+pub fn point<T: Scalar>(
+    model: &Model<T>,
+    kinematics: &Kinematics<T>,
+    body: usize,
+    point: Vec3<T>,
+    translation: &mut [T],
+    rotation: &mut [T],
+) {
+    let nv = model.counts().nv;
+    translation.fill(T::ZERO);
+    rotation.fill(T::ZERO);
+    for (dof, angular, linear) in columns(model, kinematics, body, point) {
+        for row in 0..3 {
+            translation[row * nv + dof] = linear[row];
+            rotation[row * nv + dof] = angular[row];
+        }
+    }
+}
+
+/// Dense Jacobians of a body's frame origin; see [`point()`].
+pub fn body<T: Scalar>(
+    model: &Model<T>,
+    kinematics: &Kinematics<T>,
+    body: usize,
+    translation: &mut [T],
+    rotation: &mut [T],
+) {
+    let origin = kinematics.body_position[body];
+    point(model, kinematics, body, origin, translation, rotation);
+}
+
+/// Dense Jacobians of a body's centre of mass; see [`point()`].
+pub fn center_of_mass<T: Scalar>(
+    model: &Model<T>,
+    kinematics: &Kinematics<T>,
+    body: usize,
+    translation: &mut [T],
+    rotation: &mut [T],
+) {
+    let center = kinematics.inertial_position[body];
+    point(model, kinematics, body, center, translation, rotation);
+}
+
+/// Adds the generalised force of a torque and a force at a body-fixed world point. (2)
+#[inline]
+pub fn apply_force<T: Scalar>(
+    model: &Model<T>,
+    kinematics: &Kinematics<T>,
+    body: usize,
+    point: Vec3<T>,
+    (torque, force): (Vec3<T>, Vec3<T>),
+    generalised: &mut [T],
+) {
+    let moment = torque + offset(model, kinematics, body, point).cross(force);
+    let wrench = Spatial::new(moment, force);
+    for &dof in moving_dofs(model, body) {
+        generalised[dof] += kinematics.dof_axis[dof].dot(wrench);
+    }
+}
