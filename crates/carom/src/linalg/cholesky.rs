@@ -22,7 +22,7 @@ pub fn factor(matrix: &mut [f64], size: usize) -> Result<(), PivotError> {
         let (row1, panel) = panel.split_at(size);
         let (row2, row3) = panel.split_at(size);
         for i in 0..first {
-            let target = &mut above[i * size..i * size + i + 1];
+            let target = &mut above[i * size..=i * size + i];
             let length = target.len();
             let (r0, r1) = (&row0[..length], &row1[..length]);
             let (r2, r3) = (&row2[..length], &row3[..length]);
@@ -58,7 +58,7 @@ fn factor_rows(
         }
         for i in first..k {
             let scale = row[i];
-            let target = &mut above[i * size..i * size + i + 1];
+            let target = &mut above[i * size..=i * size + i];
             for (target, &source) in target.iter_mut().zip(&row[..]) {
                 *target -= source * scale;
             }

@@ -94,6 +94,19 @@ impl<T: Scalar> Mat3<T> {
         ])
     }
 
+    /// The twin of [`mul_vec`](Self::mul_vec).
+    #[inline]
+    pub fn mul_vec_vjp(
+        &self,
+        vector: Vec3<T>,
+        bar: Vec3<T>,
+        self_bar: &mut Self,
+        vector_bar: &mut Vec3<T>,
+    ) {
+        *self_bar += bar.outer(vector);
+        *vector_bar += self.transpose_mul_vec(bar);
+    }
+
     /// The product `self`ᵀ·`vector`.
     #[inline]
     pub fn transpose_mul_vec(&self, vector: Vec3<T>) -> Vec3<T> {
@@ -105,6 +118,19 @@ impl<T: Scalar> Mat3<T> {
         ])
     }
 
+    /// The twin of [`transpose_mul_vec`](Self::transpose_mul_vec).
+    #[inline]
+    pub fn transpose_mul_vec_vjp(
+        &self,
+        vector: Vec3<T>,
+        bar: Vec3<T>,
+        self_bar: &mut Self,
+        vector_bar: &mut Vec3<T>,
+    ) {
+        *self_bar += vector.outer(bar);
+        *vector_bar += self.mul_vec(bar);
+    }
+
     /// The product `self`·`other`.
     #[inline]
     #[must_use]
@@ -112,6 +138,13 @@ impl<T: Scalar> Mat3<T> {
         Mat3(std::array::from_fn(|k| {
             self.row(k / 3).dot(other.column(k % 3))
         }))
+    }
+
+    /// The twin of [`mul`](Self::mul).
+    #[inline]
+    pub fn mul_vjp(&self, other: &Self, bar: &Self, self_bar: &mut Self, other_bar: &mut Self) {
+        *self_bar += bar.mul(&other.transpose());
+        *other_bar += self.transpose().mul(bar);
     }
 
     /// The determinant.
@@ -127,6 +160,13 @@ impl<T: Scalar> Mat3<T> {
         let (x, y, z) = (self.row(0), self.row(1), self.row(2));
         let scale = self.determinant().recip();
         Self::from_columns(y.cross(z) * scale, z.cross(x) * scale, x.cross(y) * scale)
+    }
+
+    /// The twin of [`inverse`](Self::inverse).
+    #[inline]
+    pub fn inverse_vjp(&self, bar: &Self, self_bar: &mut Self) {
+        let inverse_transposed = self.inverse().transpose();
+        *self_bar -= inverse_transposed.mul(bar).mul(&inverse_transposed);
     }
 }
 

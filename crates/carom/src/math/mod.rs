@@ -13,13 +13,16 @@ mod spatial;
 mod spatial_inertia;
 mod vec3;
 
+#[cfg(test)]
+mod tests;
+
 pub use components::Components;
 pub use mat3::Mat3;
 pub use pose::Pose;
 pub use principal_axes::principal_axes;
 pub use quat::Quat;
 pub use spatial::Spatial;
-pub use spatial_inertia::SpatialInertia;
+pub use spatial_inertia::{BodyInertiaBar, SpatialInertia};
 pub use vec3::Vec3;
 
 /// Lengths below this count as zero, as in MuJoCo.

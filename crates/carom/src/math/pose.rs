@@ -31,6 +31,10 @@ impl<T: Scalar> Pose<T> {
     /// The pose of a frame that has pose `inner` in this one.
     #[inline]
     #[must_use]
+    #[expect(
+        clippy::should_implement_trait,
+        reason = "named like the product of quaternions"
+    )]
     pub fn mul(self, inner: Self) -> Self {
         Pose {
             position: self.transform_point(inner.position),

@@ -53,6 +53,10 @@ impl<T: Scalar> Quat<T> {
     /// The Hamilton product: rotation `other` first, then `self`.
     #[inline]
     #[must_use]
+    #[expect(
+        clippy::should_implement_trait,
+        reason = "the operator * scales by a number"
+    )]
     pub fn mul(self, other: Self) -> Self {
         let (a, b) = (self.0, other.0);
         Quat([
@@ -61,6 +65,13 @@ impl<T: Scalar> Quat<T> {
             a[0] * b[2] - a[1] * b[3] + a[2] * b[0] + a[3] * b[1],
             a[0] * b[3] + a[1] * b[2] - a[2] * b[1] + a[3] * b[0],
         ])
+    }
+
+    /// The twin of [`mul`](Self::mul).
+    #[inline]
+    pub fn mul_vjp(self, other: Self, bar: Self, self_bar: &mut Self, other_bar: &mut Self) {
+        *self_bar += bar.mul(other.conjugate());
+        *other_bar += self.conjugate().mul(bar);
     }
 
     /// The inverse rotation.
@@ -76,13 +87,46 @@ impl<T: Scalar> Quat<T> {
     pub fn rotate(self, vector: Vec3<T>) -> Vec3<T> {
         let (w, u) = self.parts();
         let half = vector * w + u.cross(vector);
-        vector + u.cross(half) * 2.0
+        vector + u.cross(half).scale(2.0)
+    }
+
+    /// The twin of [`rotate`](Self::rotate).
+    #[inline]
+    pub fn rotate_vjp(
+        self,
+        vector: Vec3<T>,
+        bar: Vec3<T>,
+        self_bar: &mut Self,
+        vector_bar: &mut Vec3<T>,
+    ) {
+        let (w, u) = self.parts();
+        let half = vector * w + u.cross(vector);
+        let twice_bar = bar.scale(2.0);
+        let half_bar = twice_bar.cross(u);
+        let u_bar = half.cross(twice_bar) + vector.cross(half_bar);
+        *self_bar += Self::from_parts(half_bar.dot(vector), u_bar);
+        *vector_bar += bar + half_bar * w + half_bar.cross(u);
     }
 
     /// The vector of the parent frame in the local frame.
     #[inline]
     pub fn rotate_inverse(self, vector: Vec3<T>) -> Vec3<T> {
         self.conjugate().rotate(vector)
+    }
+
+    /// The twin of [`rotate_inverse`](Self::rotate_inverse).
+    #[inline]
+    pub fn rotate_inverse_vjp(
+        self,
+        vector: Vec3<T>,
+        bar: Vec3<T>,
+        self_bar: &mut Self,
+        vector_bar: &mut Vec3<T>,
+    ) {
+        let mut conjugate_bar = Self::default();
+        self.conjugate()
+            .rotate_vjp(vector, bar, &mut conjugate_bar, vector_bar);
+        *self_bar += conjugate_bar.conjugate();
     }
 
     /// The rotation matrix (of a unit quaternion).
@@ -103,6 +147,23 @@ impl<T: Scalar> Quat<T> {
             (yz + wx) * 2.0,
             ww - xx - yy + zz,
         ])
+    }
+
+    /// The twin of [`to_mat3`](Self::to_mat3).
+    #[inline]
+    pub fn to_mat3_vjp(self, bar: &Mat3<T>, self_bar: &mut Self) {
+        let [w, x, y, z] = self.0;
+        let [xx, xy, xz, yx, yy, yz, zx, zy, zz] = bar.0;
+        // Cotangents of the products: antisymmetric sums go with w, symmetric ones with the vector part.
+        let (wx, wy, wz) = (zy - yz, xz - zx, yx - xy);
+        let (sxy, sxz, syz) = (xy + yx, xz + zx, yz + zy);
+        let half = Quat([
+            w * (xx + yy + zz) + x * wx + y * wy + z * wz,
+            x * (xx - yy - zz) + w * wx + y * sxy + z * sxz,
+            y * (yy - xx - zz) + w * wy + x * sxy + z * syz,
+            z * (zz - xx - yy) + w * wz + x * sxz + y * syz,
+        ]);
+        *self_bar += half.scale(2.0);
     }
 
     /// The quaternion of a rotation matrix, by the largest of its four numbers.
@@ -137,6 +198,21 @@ impl<T: Scalar> Quat<T> {
         Self::from_parts(cos, axis * sin)
     }
 
+    /// The twin of [`from_axis_angle`](Self::from_axis_angle).
+    #[inline]
+    pub fn from_axis_angle_vjp(
+        axis: Vec3<T>,
+        angle: T,
+        bar: Self,
+        axis_bar: &mut Vec3<T>,
+        angle_bar: &mut T,
+    ) {
+        let (sin, cos) = (angle * 0.5).sin_cos();
+        let (w_bar, u_bar) = bar.parts();
+        *axis_bar = axis_bar.scale_add(u_bar, sin);
+        *angle_bar += (cos * axis.dot(u_bar) - sin * w_bar) * 0.5;
+    }
+
     /// The quaternion scaled to length 1; the zero quaternion becomes the identity.
     ///
     /// A length that is 1 within rounding is left alone, so that unit quaternions keep their bits; the
@@ -154,6 +230,18 @@ impl<T: Scalar> Quat<T> {
             // The value of this factor is exactly 1, its tangent that of 1 / length.
             self * (-(length - value) + 1.0)
         }
+    }
+
+    /// The twin of [`normalized`](Self::normalized): q̄ += (1 − q̂·q̂ᵀ)·bar / |q|.
+    #[inline]
+    pub fn normalized_vjp(self, bar: Self, self_bar: &mut Self) {
+        let length = self.dot(self).sqrt();
+        if length.value() < MIN_LENGTH {
+            return;
+        }
+        let inverse = length.recip();
+        let unit = self * inverse;
+        *self_bar = self_bar.scale_add(bar.scale_add(unit, -unit.dot(bar)), inverse);
     }
 
     /// The orientation after turning with a local angular velocity (rad/s) for a time (s).
@@ -175,17 +263,97 @@ impl<T: Scalar> Quat<T> {
         Self::from_axis_angle(axis, speed * dt)
     }
 
+    /// The twin of [`integrate`](Self::integrate).
+    #[inline]
+    pub fn integrate_vjp(
+        self,
+        angular_velocity_local: Vec3<T>,
+        dt: impl Into<T>,
+        bar: Self,
+        self_bar: &mut Self,
+        angular_velocity_bar: &mut Vec3<T>,
+        dt_bar: &mut T,
+    ) {
+        let dt = dt.into();
+        let turn = Self::turn(angular_velocity_local, dt);
+        let (mut unit_bar, mut turn_bar) = (Self::default(), Self::default());
+        self.normalized()
+            .mul_vjp(turn, bar, &mut unit_bar, &mut turn_bar);
+        self.normalized_vjp(unit_bar, self_bar);
+        Self::turn_vjp(
+            angular_velocity_local,
+            dt,
+            turn_bar,
+            angular_velocity_bar,
+            dt_bar,
+        );
+    }
+
+    /// The twin of [`turn`](Self::turn).
+    #[inline]
+    fn turn_vjp(
+        angular_velocity: Vec3<T>,
+        dt: T,
+        bar: Self,
+        angular_velocity_bar: &mut Vec3<T>,
+        dt_bar: &mut T,
+    ) {
+        let (axis, speed) = angular_velocity.normalized();
+        if speed.value() < MIN_LENGTH {
+            let (_, u_bar) = bar.parts();
+            *angular_velocity_bar = angular_velocity_bar.scale_add(u_bar, dt * 0.5);
+            *dt_bar += angular_velocity.dot(u_bar) * 0.5;
+            return;
+        }
+        let (mut axis_bar, mut angle_bar) = (Vec3::ZERO, T::ZERO);
+        Self::from_axis_angle_vjp(axis, speed * dt, bar, &mut axis_bar, &mut angle_bar);
+        angular_velocity.normalized_vjp(axis_bar, angle_bar * dt, angular_velocity_bar);
+        *dt_bar += angle_bar * speed;
+    }
+
     /// The rotation vector, in the frame of `other`, that turns `other` into `self`; at most π long.
     #[inline]
     pub fn difference(self, other: Self) -> Vec3<T> {
         other.conjugate().mul(self).log()
     }
 
+    /// The twin of [`difference`](Self::difference).
+    #[inline]
+    pub fn difference_vjp(
+        self,
+        other: Self,
+        bar: Vec3<T>,
+        self_bar: &mut Self,
+        other_bar: &mut Self,
+    ) {
+        let inverse = other.conjugate();
+        let (mut relative_bar, mut inverse_bar) = (Self::default(), Self::default());
+        inverse.mul(self).log_vjp(bar, &mut relative_bar);
+        inverse.mul_vjp(self, relative_bar, &mut inverse_bar, self_bar);
+        *other_bar += inverse_bar.conjugate();
+    }
+
     /// The rate of change under a local angular velocity (rad/s): ½ q ⊗ (0, ω).
     #[inline]
     #[must_use]
     pub fn derivative(self, angular_velocity_local: Vec3<T>) -> Self {
-        self.mul(Self::from_parts(T::ZERO, angular_velocity_local)) * 0.5
+        self.mul(Self::from_parts(T::ZERO, angular_velocity_local))
+            .scale(0.5)
+    }
+
+    /// The twin of [`derivative`](Self::derivative).
+    #[inline]
+    pub fn derivative_vjp(
+        self,
+        angular_velocity_local: Vec3<T>,
+        bar: Self,
+        self_bar: &mut Self,
+        angular_velocity_bar: &mut Vec3<T>,
+    ) {
+        let velocity = Self::from_parts(T::ZERO, angular_velocity_local);
+        let mut velocity_bar = Self::default();
+        self.mul_vjp(velocity, bar.scale(0.5), self_bar, &mut velocity_bar);
+        *angular_velocity_bar += velocity_bar.parts().1;
     }
 
     /// The rotation by the length of a rotation vector (rad) about its direction; smooth at zero.
@@ -202,6 +370,28 @@ impl<T: Scalar> Quat<T> {
         Self::from_parts(cos, rotation * (sin / angle))
     }
 
+    /// The twin of [`exp`](Self::exp).
+    #[inline]
+    pub fn exp_vjp(rotation: Vec3<T>, bar: Self, rotation_bar: &mut Vec3<T>) {
+        let square = rotation.norm_squared();
+        let (w_bar, u_bar) = bar.parts();
+        // exp = (c(s), f(s)·r) with s = r·r; slopes are by s.
+        let (sinc, cos_slope, sinc_slope) = if square.value() < EXP_SERIES_BELOW {
+            let slope = |series| horner(square, &derivative_of(series));
+            let sinc = horner(square, &EXP_SINC_SERIES);
+            (sinc, slope(&EXP_COS_SERIES), slope(&EXP_SINC_SERIES))
+        } else {
+            let angle = square.sqrt();
+            let (sin, cos) = (angle * 0.5).sin_cos();
+            let sinc = sin / angle;
+            (sinc, sinc * -0.25, (cos * 0.5 - sinc) / square * 0.5)
+        };
+        let square_bar = cos_slope * w_bar + sinc_slope * rotation.dot(u_bar);
+        *rotation_bar = rotation_bar
+            .scale_add(u_bar, sinc)
+            .scale_add(rotation, square_bar * 2.0);
+    }
+
     /// The rotation vector (rad) of a unit quaternion, at most π long; smooth at zero.
     #[inline]
     pub fn log(self) -> Vec3<T> {
@@ -215,13 +405,26 @@ impl<T: Scalar> Quat<T> {
                 u * (w.recip() * 2.0)
             };
         }
-        let angle = sin.atan2(w) * 2.0;
-        // Beyond half a turn the other way round is shorter.
-        axis * if angle.value() > PI {
-            angle - 2.0 * PI
-        } else {
-            angle
+        axis * shortest_angle(sin, w)
+    }
+
+    /// The twin of [`log`](Self::log).
+    #[inline]
+    pub fn log_vjp(self, bar: Vec3<T>, self_bar: &mut Self) {
+        let (w, u) = self.parts();
+        let (axis, sin) = u.normalized();
+        if sin.value() < MIN_LENGTH {
+            if w.value() != 0.0 {
+                let scale = w.recip() * 2.0;
+                *self_bar += Self::from_parts(-(u.dot(bar) * scale / w), bar * scale);
+            }
+            return;
         }
+        let angle = shortest_angle(sin, w);
+        let slope = axis.dot(bar) * 2.0 / (sin * sin + w * w);
+        let mut u_bar = Vec3::ZERO;
+        u.normalized_vjp(bar * angle, slope * w, &mut u_bar);
+        *self_bar += Self::from_parts(-(slope * sin), u_bar);
     }
 
     /// The shortest rotation from the z axis to a direction; half a turn about x when opposite.
@@ -248,6 +451,23 @@ const EXP_SERIES_BELOW: f64 = 1e-3;
 const EXP_COS_SERIES: [f64; 4] = [1.0, -1.0 / 8.0, 1.0 / 384.0, -1.0 / 46080.0];
 /// sin(√s / 2) / √s in powers of s.
 const EXP_SINC_SERIES: [f64; 4] = [0.5, -1.0 / 48.0, 1.0 / 3840.0, -1.0 / 645_120.0];
+
+/// The angle in (−π, π] of a rotation with this sine and cosine of half of it, sine ≥ 0.
+#[inline]
+fn shortest_angle<T: Scalar>(half_sin: T, half_cos: T) -> T {
+    let angle = half_sin.atan2(half_cos) * 2.0;
+    if angle.value() > PI {
+        angle - 2.0 * PI
+    } else {
+        angle
+    }
+}
+
+/// The coefficients of the derivative of a polynomial, lowest order first.
+#[inline]
+fn derivative_of(series: &[f64; 4]) -> [f64; 3] {
+    [series[1], 2.0 * series[2], 3.0 * series[3]]
+}
 
 /// The polynomial with these coefficients, lowest order first.
 #[inline]

@@ -55,6 +55,19 @@ impl<T: Scalar> Spatial<T> {
         )
     }
 
+    /// The twin of [`cross_motion`](Self::cross_motion): `bar` is a force-like vector.
+    #[inline]
+    pub fn cross_motion_vjp(
+        self,
+        motion: Self,
+        bar: Self,
+        self_bar: &mut Self,
+        motion_bar: &mut Self,
+    ) {
+        *self_bar += motion.cross_force(bar);
+        *motion_bar -= self.cross_force(bar);
+    }
+
     /// ad*: the rate of change of a force vector carried along by the motion `self`.
     #[inline]
     #[must_use]
@@ -66,6 +79,20 @@ impl<T: Scalar> Spatial<T> {
         )
     }
 
+    /// The twin of [`cross_force`](Self::cross_force): `bar` is a motion-like vector.
+    #[inline]
+    pub fn cross_force_vjp(
+        self,
+        force: Self,
+        bar: Self,
+        self_bar: &mut Self,
+        force_bar: &mut Self,
+    ) {
+        let moment = force.angular().cross(bar.angular()) + force.linear().cross(bar.linear());
+        *self_bar += Self::new(moment, force.linear().cross(bar.angular()));
+        *force_bar -= self.cross_motion(bar);
+    }
+
     /// The motion about a reference point displaced by `offset` = new − old.
     #[inline]
     #[must_use]
@@ -73,11 +100,37 @@ impl<T: Scalar> Spatial<T> {
         Self::new(self.angular(), self.linear() - offset.cross(self.angular()))
     }
 
+    /// The twin of [`shift_motion`](Self::shift_motion).
+    #[inline]
+    pub fn shift_motion_vjp(
+        self,
+        offset: Vec3<T>,
+        bar: Self,
+        self_bar: &mut Self,
+        offset_bar: &mut Vec3<T>,
+    ) {
+        *self_bar += bar.shift_force(-offset);
+        *offset_bar -= self.angular().cross(bar.linear());
+    }
+
     /// The force about a reference point displaced by `offset` = new − old.
     #[inline]
     #[must_use]
     pub fn shift_force(self, offset: Vec3<T>) -> Self {
         Self::new(self.angular() - offset.cross(self.linear()), self.linear())
+    }
+
+    /// The twin of [`shift_force`](Self::shift_force).
+    #[inline]
+    pub fn shift_force_vjp(
+        self,
+        offset: Vec3<T>,
+        bar: Self,
+        self_bar: &mut Self,
+        offset_bar: &mut Vec3<T>,
+    ) {
+        *self_bar += bar.shift_motion(-offset);
+        *offset_bar -= self.linear().cross(bar.angular());
     }
 
     /// The vector in the axes of a frame whose axes are the columns of `rotation`.

@@ -1,9 +1,9 @@
 //! Spatial inertia about a reference point, in world axes.
 //!
-//! For a body of mass m with its centre of mass at offset c from the reference and rotational inertia I_c
+//! For a body of mass m with its centre of mass at offset c from the reference and rotational inertia C
 //! about the centre of mass,
 //!
-//!   I = I_c + m·(c·c·1 − c·cᵀ)                                                  (1)
+//!   I = C + m·(c·c·1 − c·cᵀ)                                                  (1)
 //!   momentum (n, f) of a motion (ω, v):  n = I·ω + m·c × v,  f = m·v − m·c × ω   (2)
 
 use super::components::array_newtype;
@@ -52,6 +52,37 @@ impl<T: Scalar> SpatialInertia<T> {
         ])
     }
 
+    /// The twin of [`from_body`](Self::from_body).
+    ///
+    /// With S the symmetric matrix for which bar·I = trace(S·I): the principal inertias receive rₖᵀ·S·rₖ for
+    /// the columns rₖ of the rotation R, R itself 2·S·R·diag(inertia), and the parallel-axis term is
+    /// m·(trace(S)·c·c − cᵀ·S·c).
+    #[inline]
+    pub fn from_body_vjp(
+        inertia: Vec3<T>,
+        rotation: &Mat3<T>,
+        offset: Vec3<T>,
+        mass: T,
+        bar: Self,
+        cotangents: &mut BodyInertiaBar<'_, T>,
+    ) {
+        let b = &bar.0;
+        let (xy, xz, yz) = (b[3] * 0.5, b[4] * 0.5, b[5] * 0.5);
+        let s = Mat3([b[0], xy, xz, xy, b[1], yz, xz, yz, b[2]]);
+        let mut columns = [Vec3::ZERO; 3];
+        for k in 0..3 {
+            let column = rotation.column(k);
+            let image = s.mul_vec(column);
+            cotangents.inertia[k] += column.dot(image);
+            columns[k] = image * (inertia[k] * 2.0);
+        }
+        *cotangents.rotation += Mat3::from_columns(columns[0], columns[1], columns[2]);
+        let parallel = offset * (b[0] + b[1] + b[2]) - s.mul_vec(offset);
+        let moment_bar = bar.first_moment();
+        *cotangents.offset += (parallel.scale(2.0) + moment_bar) * mass;
+        *cotangents.mass += offset.dot(parallel + moment_bar) + b[9];
+    }
+
     /// The mass.
     #[inline]
     pub fn mass(&self) -> T {
@@ -77,4 +108,44 @@ impl<T: Scalar> SpatialInertia<T> {
             i[7] * v[0] - i[6] * v[1] + i[9] * v[5],
         ])
     }
+
+    /// The twin of [`mul_motion`](Self::mul_motion).
+    #[inline]
+    pub fn mul_motion_vjp(
+        &self,
+        motion: Spatial<T>,
+        bar: Spatial<T>,
+        self_bar: &mut Self,
+        motion_bar: &mut Spatial<T>,
+    ) {
+        *motion_bar += self.mul_motion(bar);
+        let (v, b) = (&motion.0, &bar.0);
+        // bar·(m·c × v, −m·c × ω) = m·c·(v × n̄ + f̄ × ω)
+        let moment = motion.linear().cross(bar.angular()) + bar.linear().cross(motion.angular());
+        *self_bar += SpatialInertia([
+            v[0] * b[0],
+            v[1] * b[1],
+            v[2] * b[2],
+            v[0] * b[1] + v[1] * b[0],
+            v[0] * b[2] + v[2] * b[0],
+            v[1] * b[2] + v[2] * b[1],
+            moment[0],
+            moment[1],
+            moment[2],
+            motion.linear().dot(bar.linear()),
+        ]);
+    }
+}
+
+/// Where [`SpatialInertia::from_body_vjp`] adds its results.
+#[derive(Debug)]
+pub struct BodyInertiaBar<'a, T = f64> {
+    /// Cotangent of the principal inertias.
+    pub inertia: &'a mut Vec3<T>,
+    /// Cotangent of the rotation of the principal axes.
+    pub rotation: &'a mut Mat3<T>,
+    /// Cotangent of the offset of the centre of mass.
+    pub offset: &'a mut Vec3<T>,
+    /// Cotangent of the mass.
+    pub mass: &'a mut T,
 }

@@ -33,12 +33,26 @@ impl<T: Scalar> Vec3<T> {
         self.0[0] * other.0[0] + self.0[1] * other.0[1] + self.0[2] * other.0[2]
     }
 
+    /// The twin of [`dot`](Self::dot).
+    #[inline]
+    pub fn dot_vjp(self, other: Self, bar: T, self_bar: &mut Self, other_bar: &mut Self) {
+        *self_bar = self_bar.scale_add(other, bar);
+        *other_bar = other_bar.scale_add(self, bar);
+    }
+
     /// The vector product `self` × `other`.
     #[inline]
     #[must_use]
     pub fn cross(self, other: Self) -> Self {
         let ([a, b, c], [x, y, z]) = (self.0, other.0);
         Vec3([b * z - c * y, c * x - a * z, a * y - b * x])
+    }
+
+    /// The twin of [`cross`](Self::cross).
+    #[inline]
+    pub fn cross_vjp(self, other: Self, bar: Self, self_bar: &mut Self, other_bar: &mut Self) {
+        *self_bar += other.cross(bar);
+        *other_bar += bar.cross(self);
     }
 
     /// The square of the length.
@@ -53,6 +67,15 @@ impl<T: Scalar> Vec3<T> {
         self.norm_squared().sqrt()
     }
 
+    /// The twin of [`norm`](Self::norm); the zero vector receives nothing.
+    #[inline]
+    pub fn norm_vjp(self, bar: T, self_bar: &mut Self) {
+        let length = self.norm();
+        if length.value() > 0.0 {
+            *self_bar = self_bar.scale_add(self, bar / length);
+        }
+    }
+
     /// The unit vector and the length; a vector shorter than [`MIN_LENGTH`] gives the x axis.
     #[inline]
     pub fn normalized(self) -> (Self, T) {
@@ -62,6 +85,20 @@ impl<T: Scalar> Vec3<T> {
         } else {
             (self * length.recip(), length)
         }
+    }
+
+    /// The twin of [`normalized`](Self::normalized); the arbitrary unit vector of a vanishing vector
+    /// passes nothing on.
+    #[inline]
+    pub fn normalized_vjp(self, unit_bar: Self, length_bar: T, self_bar: &mut Self) {
+        let (unit, length) = self.normalized();
+        if length.value() < MIN_LENGTH {
+            self.norm_vjp(length_bar, self_bar);
+            return;
+        }
+        let inverse = length.recip();
+        let along = length_bar - unit.dot(unit_bar) * inverse;
+        *self_bar = self_bar.scale_add(unit_bar, inverse).scale_add(unit, along);
     }
 
     /// The distance between two points.

@@ -1,0 +1,656 @@
+//! Identities, MuJoCo's conventions, and every `_vjp` against duals.
+
+use super::{BodyInertiaBar, Components, Mat3, Pose, Quat, Spatial, SpatialInertia, Vec3};
+use crate::dual::Dual;
+use crate::scalar::Scalar;
+use std::f64::consts::PI;
+
+/// A reproducible stream of numbers in (−1, 1) (splitmix64).
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> f64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        ((z ^ (z >> 31)) >> 11) as f64 / (1_u64 << 52) as f64 - 1.0
+    }
+
+    fn numbers<const N: usize>(&mut self) -> [f64; N] {
+        std::array::from_fn(|_| self.next())
+    }
+
+    fn vec3(&mut self) -> Vec3 {
+        Vec3(self.numbers())
+    }
+
+    fn quat(&mut self) -> Quat {
+        Quat(self.numbers()).normalized()
+    }
+}
+
+#[track_caller]
+fn assert_close(actual: &[f64], expected: &[f64], tolerance: f64) {
+    assert_eq!(actual.len(), expected.len());
+    let scale = expected.iter().fold(1.0_f64, |scale, x| scale.max(x.abs()));
+    for (i, (a, e)) in actual.iter().zip(expected).enumerate() {
+        assert!((a - e).abs() <= tolerance * scale, "[{i}]: {a} is not {e}");
+    }
+}
+
+/// Compares the cotangents of `vjp` with barᵀ·J, where J comes from duals one input at a time.
+#[track_caller]
+fn check_vjp<const I: usize, const O: usize>(
+    input: [f64; I],
+    bar: [f64; O],
+    function: impl Fn([Dual<1>; I]) -> [Dual<1>; O],
+    vjp: impl Fn([f64; I], [f64; O]) -> [f64; I],
+) {
+    let expected: [f64; I] = std::array::from_fn(|direction| {
+        let output = function(std::array::from_fn(|i| Dual {
+            value: input[i],
+            tangent: [if i == direction { 1.0 } else { 0.0 }],
+        }));
+        output
+            .iter()
+            .zip(bar)
+            .map(|(output, bar)| output.tangent[0] * bar)
+            .sum()
+    });
+    assert_close(&vjp(input, bar), &expected, 1e-12);
+}
+
+/// The numbers `from..from + N`.
+fn part<T: Scalar, const N: usize>(numbers: &[T], from: usize) -> [T; N] {
+    std::array::from_fn(|i| numbers[from + i])
+}
+
+/// Two containers one after the other.
+fn join<T: Scalar, const N: usize>(a: &impl Components<T>, b: &impl Components<T>) -> [T; N] {
+    assert_eq!(a.as_slice().len() + b.as_slice().len(), N);
+    let mut numbers = a.as_slice().iter().chain(b.as_slice());
+    std::array::from_fn(|_| numbers.next().copied().unwrap())
+}
+
+/// A few units in the last place, for chains of ten or twenty operations on numbers of size 1.
+const ROUNDING: f64 = 4e-15;
+
+const SAMPLES: usize = 50;
+
+#[test]
+fn vector_twins_match_duals() {
+    let mut random = Random(1);
+    for _ in 0..SAMPLES {
+        check_vjp::<6, 3>(
+            random.numbers(),
+            random.numbers(),
+            |x| Vec3(part(&x, 0)).cross(Vec3(part(&x, 3))).0,
+            |x, bar| {
+                let (mut a_bar, mut b_bar) = (Vec3::ZERO, Vec3::ZERO);
+                Vec3(part(&x, 0)).cross_vjp(Vec3(part(&x, 3)), Vec3(bar), &mut a_bar, &mut b_bar);
+                join(&a_bar, &b_bar)
+            },
+        );
+        check_vjp::<6, 1>(
+            random.numbers(),
+            random.numbers(),
+            |x| [Vec3(part(&x, 0)).dot(Vec3(part(&x, 3)))],
+            |x, bar| {
+                let (mut a_bar, mut b_bar) = (Vec3::ZERO, Vec3::ZERO);
+                Vec3(part(&x, 0)).dot_vjp(Vec3(part(&x, 3)), bar[0], &mut a_bar, &mut b_bar);
+                join(&a_bar, &b_bar)
+            },
+        );
+        check_vjp::<3, 4>(
+            random.numbers(),
+            random.numbers(),
+            |x| {
+                let (unit, length) = Vec3(x).normalized();
+                join(&unit, &length)
+            },
+            |x, bar| {
+                let mut x_bar = Vec3::ZERO;
+                Vec3(x).normalized_vjp(Vec3(part(&bar, 0)), bar[3], &mut x_bar);
+                x_bar.0
+            },
+        );
+    }
+}
+
+#[test]
+fn matrix_twins_match_duals() {
+    let mut random = Random(2);
+    for _ in 0..SAMPLES {
+        check_vjp::<12, 3>(
+            random.numbers(),
+            random.numbers(),
+            |x| Mat3(part(&x, 0)).mul_vec(Vec3(part(&x, 9))).0,
+            |x, bar| {
+                let (mut m_bar, mut v_bar) = (Mat3::ZERO, Vec3::ZERO);
+                Mat3(part(&x, 0)).mul_vec_vjp(Vec3(part(&x, 9)), Vec3(bar), &mut m_bar, &mut v_bar);
+                join(&m_bar, &v_bar)
+            },
+        );
+        check_vjp::<12, 3>(
+            random.numbers(),
+            random.numbers(),
+            |x| Mat3(part(&x, 0)).transpose_mul_vec(Vec3(part(&x, 9))).0,
+            |x, bar| {
+                let (mut m_bar, mut v_bar) = (Mat3::ZERO, Vec3::ZERO);
+                Mat3(part(&x, 0)).transpose_mul_vec_vjp(
+                    Vec3(part(&x, 9)),
+                    Vec3(bar),
+                    &mut m_bar,
+                    &mut v_bar,
+                );
+                join(&m_bar, &v_bar)
+            },
+        );
+        check_vjp::<18, 9>(
+            random.numbers(),
+            random.numbers(),
+            |x| Mat3(part(&x, 0)).mul(&Mat3(part(&x, 9))).0,
+            |x, bar| {
+                let (mut a_bar, mut b_bar) = (Mat3::ZERO, Mat3::ZERO);
+                Mat3(part(&x, 0)).mul_vjp(&Mat3(part(&x, 9)), &Mat3(bar), &mut a_bar, &mut b_bar);
+                join(&a_bar, &b_bar)
+            },
+        );
+        let mut matrix = Mat3(random.numbers());
+        matrix += Mat3::identity() * 3.0;
+        check_vjp::<9, 9>(
+            matrix.0,
+            random.numbers(),
+            |x| Mat3(x).inverse().0,
+            |x, bar| {
+                let mut x_bar = Mat3::ZERO;
+                Mat3(x).inverse_vjp(&Mat3(bar), &mut x_bar);
+                x_bar.0
+            },
+        );
+    }
+}
+
+#[test]
+fn quaternion_product_and_rotation_twins_match_duals() {
+    let mut random = Random(3);
+    for _ in 0..SAMPLES {
+        check_vjp::<8, 4>(
+            random.numbers(),
+            random.numbers(),
+            |x| Quat(part(&x, 0)).mul(Quat(part(&x, 4))).0,
+            |x, bar| {
+                let (mut a_bar, mut b_bar) = (Quat::default(), Quat::default());
+                Quat(part(&x, 0)).mul_vjp(Quat(part(&x, 4)), Quat(bar), &mut a_bar, &mut b_bar);
+                join(&a_bar, &b_bar)
+            },
+        );
+        check_vjp::<7, 3>(
+            random.numbers(),
+            random.numbers(),
+            |x| Quat(part(&x, 0)).rotate(Vec3(part(&x, 4))).0,
+            |x, bar| {
+                let (mut q_bar, mut v_bar) = (Quat::default(), Vec3::ZERO);
+                Quat(part(&x, 0)).rotate_vjp(Vec3(part(&x, 4)), Vec3(bar), &mut q_bar, &mut v_bar);
+                join(&q_bar, &v_bar)
+            },
+        );
+        check_vjp::<7, 3>(
+            random.numbers(),
+            random.numbers(),
+            |x| Quat(part(&x, 0)).rotate_inverse(Vec3(part(&x, 4))).0,
+            |x, bar| {
+                let (mut q_bar, mut v_bar) = (Quat::default(), Vec3::ZERO);
+                Quat(part(&x, 0)).rotate_inverse_vjp(
+                    Vec3(part(&x, 4)),
+                    Vec3(bar),
+                    &mut q_bar,
+                    &mut v_bar,
+                );
+                join(&q_bar, &v_bar)
+            },
+        );
+        check_vjp::<4, 9>(
+            random.numbers(),
+            random.numbers(),
+            |x| Quat(x).to_mat3().0,
+            |x, bar| {
+                let mut q_bar = Quat::default();
+                Quat(x).to_mat3_vjp(&Mat3(bar), &mut q_bar);
+                q_bar.0
+            },
+        );
+        check_vjp::<7, 4>(
+            random.numbers(),
+            random.numbers(),
+            |x| Quat(part(&x, 0)).derivative(Vec3(part(&x, 4))).0,
+            |x, bar| {
+                let (mut q_bar, mut v_bar) = (Quat::default(), Vec3::ZERO);
+                let (quat, velocity) = (Quat(part(&x, 0)), Vec3(part(&x, 4)));
+                quat.derivative_vjp(velocity, Quat(bar), &mut q_bar, &mut v_bar);
+                join(&q_bar, &v_bar)
+            },
+        );
+    }
+}
+
+#[test]
+fn quaternion_map_twins_match_duals() {
+    let mut random = Random(4);
+    for sample in 0..SAMPLES {
+        // Also vanishing, tiny and large arguments, and unit quaternions as they are met in practice.
+        let size = [0.0, 1e-16, 1e-9, 1e-4, 0.03, 1.0, 5.0][sample % 7];
+        let quat = if sample % 2 == 0 {
+            random.quat()
+        } else {
+            Quat(random.numbers())
+        };
+        let rotation = random.vec3() * size;
+        check_vjp::<4, 4>(
+            quat.0,
+            random.numbers(),
+            |x| Quat(x).normalized().0,
+            |x, bar| {
+                let mut q_bar = Quat::default();
+                Quat(x).normalized_vjp(Quat(bar), &mut q_bar);
+                q_bar.0
+            },
+        );
+        let [.., dt]: [f64; 2] = random.numbers();
+        let mut input = [dt; 8];
+        input[..4].copy_from_slice(&quat.0);
+        input[4..7].copy_from_slice(&rotation.0);
+        check_vjp::<8, 4>(
+            input,
+            random.numbers(),
+            |x| Quat(part(&x, 0)).integrate(Vec3(part(&x, 4)), x[7]).0,
+            |x, bar| {
+                let (mut q_bar, mut v_bar, mut dt_bar) = (Quat::default(), Vec3::ZERO, 0.0);
+                Quat(part(&x, 0)).integrate_vjp(
+                    Vec3(part(&x, 4)),
+                    x[7],
+                    Quat(bar),
+                    &mut q_bar,
+                    &mut v_bar,
+                    &mut dt_bar,
+                );
+                join(&join::<f64, 7>(&q_bar, &v_bar), &dt_bar)
+            },
+        );
+        check_vjp::<3, 4>(
+            rotation.0,
+            random.numbers(),
+            |x| Quat::exp(Vec3(x)).0,
+            |x, bar| {
+                let mut x_bar = Vec3::ZERO;
+                Quat::exp_vjp(Vec3(x), Quat(bar), &mut x_bar);
+                x_bar.0
+            },
+        );
+        let other = quat.mul(Quat::exp(rotation));
+        check_vjp::<8, 3>(
+            join(&other, &quat),
+            random.numbers(),
+            |x| Quat(part(&x, 0)).difference(Quat(part(&x, 4))).0,
+            |x, bar| {
+                let (mut a_bar, mut b_bar) = (Quat::default(), Quat::default());
+                let (a, b) = (Quat(part(&x, 0)), Quat(part(&x, 4)));
+                a.difference_vjp(b, Vec3(bar), &mut a_bar, &mut b_bar);
+                join(&a_bar, &b_bar)
+            },
+        );
+    }
+}
+
+#[test]
+fn spatial_twins_match_duals() {
+    type Twin = fn(Spatial, Spatial, Spatial, &mut Spatial, &mut Spatial);
+    type Shift = fn(Spatial, Vec3, Spatial, &mut Spatial, &mut Vec3);
+    type DualShift = fn(Spatial<Dual<1>>, Vec3<Dual<1>>) -> Spatial<Dual<1>>;
+    type DualCross = fn(Spatial<Dual<1>>, Spatial<Dual<1>>) -> Spatial<Dual<1>>;
+    let crosses: [(DualCross, Twin); 2] = [
+        (Spatial::cross_motion, Spatial::cross_motion_vjp),
+        (Spatial::cross_force, Spatial::cross_force_vjp),
+    ];
+    let shifts: [(DualShift, Shift); 2] = [
+        (Spatial::shift_motion, Spatial::shift_motion_vjp),
+        (Spatial::shift_force, Spatial::shift_force_vjp),
+    ];
+    let mut random = Random(5);
+    for _ in 0..SAMPLES {
+        for (function, twin) in crosses {
+            check_vjp::<12, 6>(
+                random.numbers(),
+                random.numbers(),
+                |x| function(Spatial(part(&x, 0)), Spatial(part(&x, 6))).0,
+                |x, bar| {
+                    let (mut a_bar, mut b_bar) = (Spatial::ZERO, Spatial::ZERO);
+                    let (a, b) = (Spatial(part(&x, 0)), Spatial(part(&x, 6)));
+                    twin(a, b, Spatial(bar), &mut a_bar, &mut b_bar);
+                    join(&a_bar, &b_bar)
+                },
+            );
+        }
+        for (function, twin) in shifts {
+            check_vjp::<9, 6>(
+                random.numbers(),
+                random.numbers(),
+                |x| function(Spatial(part(&x, 0)), Vec3(part(&x, 6))).0,
+                |x, bar| {
+                    let (mut a_bar, mut b_bar) = (Spatial::ZERO, Vec3::ZERO);
+                    let (a, b) = (Spatial(part(&x, 0)), Vec3(part(&x, 6)));
+                    twin(a, b, Spatial(bar), &mut a_bar, &mut b_bar);
+                    join(&a_bar, &b_bar)
+                },
+            );
+        }
+    }
+}
+
+#[test]
+fn inertia_twins_match_duals() {
+    let mut random = Random(6);
+    for _ in 0..SAMPLES {
+        check_vjp::<16, 6>(
+            random.numbers(),
+            random.numbers(),
+            |x| {
+                SpatialInertia(part(&x, 0))
+                    .mul_motion(Spatial(part(&x, 10)))
+                    .0
+            },
+            |x, bar| {
+                let (mut i_bar, mut v_bar) = (SpatialInertia::ZERO, Spatial::ZERO);
+                let (inertia, motion) = (SpatialInertia(part(&x, 0)), Spatial(part(&x, 10)));
+                inertia.mul_motion_vjp(motion, Spatial(bar), &mut i_bar, &mut v_bar);
+                join(&i_bar, &v_bar)
+            },
+        );
+        check_vjp::<16, 10>(
+            random.numbers(),
+            random.numbers(),
+            |x| {
+                let rotation = Mat3(part(&x, 3));
+                SpatialInertia::from_body(Vec3(part(&x, 0)), &rotation, Vec3(part(&x, 12)), x[15]).0
+            },
+            |x, bar| {
+                let (mut inertia, mut rotation) = (Vec3::ZERO, Mat3::ZERO);
+                let (mut offset, mut mass) = (Vec3::ZERO, 0.0);
+                let mut cotangents = BodyInertiaBar {
+                    inertia: &mut inertia,
+                    rotation: &mut rotation,
+                    offset: &mut offset,
+                    mass: &mut mass,
+                };
+                SpatialInertia::from_body_vjp(
+                    Vec3(part(&x, 0)),
+                    &Mat3(part(&x, 3)),
+                    Vec3(part(&x, 12)),
+                    x[15],
+                    SpatialInertia(bar),
+                    &mut cotangents,
+                );
+                join(
+                    &join::<f64, 12>(&inertia, &rotation),
+                    &join::<f64, 4>(&offset, &mass),
+                )
+            },
+        );
+    }
+}
+
+#[test]
+fn rotations_agree_between_quaternion_and_matrix() {
+    let mut random = Random(7);
+    for _ in 0..SAMPLES {
+        let (a, b, v) = (random.quat(), random.quat(), random.vec3());
+        assert_close(&a.rotate(v).0, &a.to_mat3().mul_vec(v).0, ROUNDING);
+        assert_close(
+            &a.rotate_inverse(v).0,
+            &a.to_mat3().transpose_mul_vec(v).0,
+            1e-15,
+        );
+        assert_close(
+            &a.mul(b).to_mat3().0,
+            &a.to_mat3().mul(&b.to_mat3()).0,
+            1e-15,
+        );
+        let back = Quat::from_mat3(&a.to_mat3());
+        assert_close(&(back * back.dot(a).signum()).0, &a.0, ROUNDING);
+        assert_close(&[a.to_mat3().determinant()], &[1.0], ROUNDING);
+    }
+}
+
+#[test]
+fn every_branch_of_the_matrix_conversion_is_exact() {
+    for half_turn in [Quat([1.0, 0.0, 0.0, 0.0]), Quat([0.0, 1.0, 0.0, 0.0])]
+        .into_iter()
+        .chain([Quat([0.0, 0.0, 1.0, 0.0]), Quat([0.0, 0.0, 0.0, 1.0])])
+    {
+        assert_eq!(Quat::from_mat3(&half_turn.to_mat3()), half_turn);
+    }
+}
+
+#[test]
+fn integration_and_difference_are_inverse() {
+    let mut random = Random(8);
+    for _ in 0..SAMPLES {
+        let (start, velocity) = (random.quat(), random.vec3());
+        let end = start.integrate(velocity, 0.7);
+        assert_close(&end.difference(start).0, &(velocity * 0.7).0, ROUNDING);
+        assert_close(&end.0, &start.mul(Quat::exp(velocity * 0.7)).0, ROUNDING);
+        // A quaternion and its opposite are the same rotation.
+        assert_close(&(-end).difference(start).0, &(velocity * 0.7).0, ROUNDING);
+    }
+}
+
+#[test]
+fn rotation_maps_have_the_right_derivative_at_rest() {
+    let still = Vec3(std::array::from_fn(|i| Dual::<3>::variable(0.0, i)));
+    let half_identity = |quat: Quat<Dual<3>>| {
+        for i in 0..3 {
+            let expected: [f64; 3] = std::array::from_fn(|j| if i == j { 0.5 } else { 0.0 });
+            assert_eq!(quat[i + 1].tangent, expected);
+        }
+        assert_eq!(quat.value(), Quat::identity());
+        assert_eq!(quat[0].tangent, [0.0; 3]);
+    };
+    half_identity(Quat::exp(still));
+    half_identity(Quat::identity().integrate(still, 1.0));
+    for i in 0..3 {
+        let expected: [f64; 3] = std::array::from_fn(|j| if i == j { 1.0 } else { 0.0 });
+        assert_eq!(Quat::exp(still).log()[i].tangent, expected);
+        assert_eq!((-Quat::exp(still)).log()[i].tangent, expected);
+    }
+}
+
+#[test]
+fn exponential_series_meets_the_closed_form() {
+    for square in [0.999e-3_f64, 1.001e-3] {
+        let angle = square.sqrt();
+        let expected = Quat::from_axis_angle(Vec3::Y, angle);
+        assert_close(&Quat::exp(Vec3::Y * angle).0, &expected.0, ROUNDING);
+    }
+}
+
+#[test]
+fn degenerate_vectors_and_quaternions_follow_mujoco() {
+    assert_eq!(Vec3::<f64>::ZERO.normalized(), (Vec3::X, 0.0));
+    assert_eq!(Quat([0.0; 4]).normalized(), Quat::identity());
+    assert_eq!(Quat::from_z_to(Vec3::<f64>::ZERO), Quat::identity());
+    assert_eq!(Quat::from_z_to(Vec3([0.0, 0.0, 2.0])), Quat::identity());
+    assert_eq!(Quat::from_z_to(-Vec3::<f64>::Z), Quat([0.0, 1.0, 0.0, 0.0]));
+    assert_eq!(
+        Quat::<f64>::identity().difference(-Quat::identity()),
+        Vec3::ZERO
+    );
+    let nearly_half = Quat::from_axis_angle(Vec3::X, PI + 1e-3).log();
+    assert_close(&nearly_half.0, &[1e-3 - PI, 0.0, 0.0], ROUNDING);
+}
+
+#[test]
+fn z_axis_is_turned_to_the_direction() {
+    let mut random = Random(9);
+    for _ in 0..SAMPLES {
+        let direction = random.vec3();
+        let turned = Quat::from_z_to(direction).rotate(Vec3::Z);
+        assert_close(&turned.0, &direction.normalized().0.0, ROUNDING);
+    }
+    // The derivative is finite where the direction is along z already.
+    let direction = Vec3([
+        Dual::<2>::variable(0.0, 0),
+        Dual::variable(0.0, 1),
+        Dual::ONE,
+    ]);
+    let quat = Quat::from_z_to(direction);
+    assert_eq!(
+        (quat[1].tangent, quat[2].tangent),
+        ([0.0, -0.5], [0.5, 0.0])
+    );
+}
+
+#[test]
+fn poses_compose_and_invert() {
+    let mut random = Random(10);
+    for _ in 0..SAMPLES {
+        let a = Pose::new(random.vec3(), random.quat());
+        let b = Pose::new(random.vec3(), random.quat());
+        let point = random.vec3();
+        let expected = a.transform_point(b.transform_point(point));
+        assert_close(&a.mul(b).transform_point(point).0, &expected.0, ROUNDING);
+        let back = a.inverse().transform_point(a.transform_point(point));
+        assert_close(&back.0, &point.0, ROUNDING);
+        assert_close(
+            &a.inverse_transform_point(a.transform_point(point)).0,
+            &point.0,
+            1e-15,
+        );
+    }
+}
+
+#[test]
+fn power_is_independent_of_the_reference_point() {
+    let mut random = Random(11);
+    for _ in 0..SAMPLES {
+        let (motion, force) = (Spatial(random.numbers()), Spatial(random.numbers()));
+        let offset = random.vec3();
+        let shifted = force.shift_force(offset).dot(motion.shift_motion(offset));
+        assert_close(&[shifted], &[force.dot(motion)], ROUNDING);
+        // ad* is minus the transpose of ad.
+        let other = Spatial(random.numbers());
+        let expected = -force.dot(motion.cross_motion(other));
+        assert_close(
+            &[motion.cross_force(force).dot(other)],
+            &[expected],
+            ROUNDING,
+        );
+    }
+}
+
+#[test]
+fn inertia_matches_the_sum_over_points() {
+    let mut random = Random(12);
+    for _ in 0..SAMPLES {
+        // Two equal point masses on each axis of a body: principal inertias 2m(y² + z²), and so on.
+        let [x, y, z] = random.vec3().0;
+        let (quat, offset, motion) = (random.quat(), random.vec3(), Spatial(random.numbers()));
+        let point_mass = 0.5;
+        let inertia = Vec3([y * y + z * z, x * x + z * z, x * x + y * y]) * (2.0 * point_mass);
+        let body = SpatialInertia::from_body(inertia, &quat.to_mat3(), offset, 6.0 * point_mass);
+        let mut momentum = Spatial::ZERO;
+        for local in [
+            Vec3([x, 0.0, 0.0]),
+            Vec3([0.0, y, 0.0]),
+            Vec3([0.0, 0.0, z]),
+        ] {
+            for arm in [quat.rotate(local) + offset, quat.rotate(-local) + offset] {
+                let velocity = motion.shift_motion(arm).linear();
+                let point = Spatial::new(Vec3::ZERO, velocity * point_mass);
+                momentum += point.shift_force(-arm);
+            }
+        }
+        assert_close(&body.mul_motion(motion).0, &momentum.0, 1e-14);
+    }
+}
+
+#[test]
+fn principal_axes_reproduce_the_matrix() {
+    let mut random = Random(13);
+    for sample in 0..200 {
+        let quat = random.quat();
+        let mut values = random.numbers::<3>().map(f64::abs);
+        // Equal, nearly equal and widely different eigenvalues.
+        match sample % 5 {
+            1 => values[1] = values[0],
+            2 => values[2] = values[0] * (1.0 + 1e-12),
+            3 => values[2] *= 1e-12,
+            4 => values = [values[0]; 3],
+            _ => {}
+        }
+        let rotation = quat.to_mat3();
+        let matrix = rotation
+            .mul(&Mat3::from_diagonal(Vec3(values)))
+            .mul(&rotation.transpose());
+        let (axes, found) = matrix.symmetric_eigen();
+        let axes = axes.to_mat3();
+        values.sort_by(|a, b| b.total_cmp(a));
+        let mut sorted = found.0;
+        sorted.sort_by(|a, b| b.total_cmp(a));
+        assert_close(&sorted, &values, ROUNDING);
+        assert_close(&sorted, &found.0, 1e-12);
+        let rebuilt = axes.mul(&Mat3::from_diagonal(found)).mul(&axes.transpose());
+        assert_close(&rebuilt.0, &matrix.0, ROUNDING);
+        assert_close(&[axes.determinant()], &[1.0], ROUNDING);
+    }
+}
+
+#[test]
+fn principal_axes_leave_sorted_diagonals_alone() {
+    for values in [[3.0, 2.0, 1.0], [2.0, 2.0, 1.0], [1.0, 1.0, 1.0], [0.0; 3]] {
+        let (axes, found) = Mat3::from_diagonal(Vec3(values)).symmetric_eigen();
+        assert_eq!((axes, found.0), (Quat::identity(), values));
+    }
+}
+
+#[test]
+fn principal_axes_follow_mujoco_where_they_are_a_convention() {
+    // Numbers of MuJoCo 4.0 for full inertias with these elements: xx, yy, zz, xy.
+    let half = 0.5_f64.sqrt();
+    let cases = [
+        ([1.0, 2.0, 2.5, 0.0], [0.0, half, 0.0, half]),
+        ([2.0, 1.0, 2.0, 0.0], [half, half, 0.0, 0.0]),
+        ([1.0, 1.0, 1.5, 0.0], [0.5, 0.5, -0.5, 0.5]),
+        ([1.0, 1.5, 1.0, 0.0], [half, 0.0, 0.0, half]),
+        ([1.0, 1.0 + 9e-13, 1.0, 0.0], [1.0, 0.0, 0.0, 0.0]),
+        (
+            [1e-4, 1e-4 * (1.0 + 2e-12), 1e-4, 0.0],
+            [half, 0.0, 0.0, half],
+        ),
+        ([1.0, 1.0, 1.0, 3e-15], [1.0, 0.0, 0.0, 0.0]),
+        (
+            [1.0, 1.0, 1.0, 1e-13],
+            [0.923_879_532_511_286_7, 0.0, 0.0, -0.382_683_432_365_089_8],
+        ),
+        ([3.0, 2.0, 1.5, 1e-8], [1.0, 0.0, 0.0, 5e-9]),
+    ];
+    for ([xx, yy, zz, xy], expected) in cases {
+        let (axes, _) = Mat3([xx, xy, 0.0, xy, yy, 0.0, 0.0, 0.0, zz]).symmetric_eigen();
+        assert_close(&axes.0, &expected, ROUNDING);
+    }
+}
+
+#[test]
+fn components_visit_every_number() {
+    let mut inertia = SpatialInertia::default();
+    for (i, number) in inertia.as_mut_slice().iter_mut().enumerate() {
+        *number = i as f64;
+    }
+    let lifted: SpatialInertia<Dual<2>> = Components::map(&inertia, Dual::constant);
+    assert_eq!(lifted.value(), inertia);
+    assert_eq!(
+        <[f64; 7] as Components<f64>>::LEN,
+        [0.0; 7].as_slice().len()
+    );
+    assert_eq!(Components::map(&2.0, Dual::<1>::constant).value, 2.0);
+}
