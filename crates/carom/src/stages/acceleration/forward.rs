@@ -1,9 +1,11 @@
 use super::Acceleration;
+use crate::jacobian;
+use crate::math::Spatial;
 use crate::model::Model;
 use crate::scalar::Scalar;
 use crate::stages::actuation::Actuation;
 use crate::stages::bias::Bias;
-use crate::stages::inertia::Inertia;
+use crate::stages::inertia::{self, Inertia};
 use crate::stages::kinematics::Kinematics;
 use crate::stages::passive::Passive;
 use crate::state::Input;
@@ -17,7 +19,33 @@ pub fn forward<T: Scalar>(
     (passive, bias, actuation): (&Passive<T>, &Bias<T>, &Actuation<T>),
     out: &mut Acceleration<T>,
 ) {
-    let _ = (
-        model, input, kinematics, inertia, passive, bias, actuation, out,
-    );
+    let nv = model.counts().nv;
+    let (passive, bias) = (&passive.total[..nv], &bias.force[..nv]);
+    let (applied, actuation) = (&input.force[..nv], &actuation.force[..nv]);
+    let force = &mut out.force_smooth[..nv];
+    for dof in 0..nv {
+        force[dof] = passive[dof] - bias[dof] + applied[dof] + actuation[dof]; // (1)
+    }
+    apply_body_forces(model, input, kinematics, force);
+    out.smooth.copy_from_slice(force);
+    inertia::solve(model, inertia, &mut out.smooth); // (2)
+    out.qacc.copy_from_slice(&out.smooth);
+    out.force_constraint.fill(T::ZERO);
+}
+
+/// Adds the generalised force of the torques and forces applied to bodies.
+pub(crate) fn apply_body_forces<T: Scalar>(
+    model: &Model<T>,
+    input: &Input<T>,
+    kinematics: &Kinematics<T>,
+    generalised: &mut [T],
+) {
+    for (body, &wrench) in input.body_force.iter().enumerate().skip(1) {
+        if !T::HAS_DERIVATIVES && wrench == Spatial::ZERO {
+            continue;
+        }
+        let center = kinematics.inertial_position[body];
+        let wrench = (wrench.angular(), wrench.linear());
+        jacobian::apply_force(model, kinematics, body, center, wrench, generalised);
+    }
 }

@@ -1,6 +1,11 @@
 //! Smooth acceleration: M·a = passive − bias + actuation + applied forces.
 //!
 //! Reads all earlier stages and the applied forces of the input; writes [`Acceleration`].
+//!
+//!   τ = passive − c + applied + actuation + Σ Jᵀ·(torque, force) at the centres of mass   (1)
+//!   a = M⁻¹·τ                                                                          (2)
+//!
+//! Without constraints the acceleration is the smooth one and the constraint force zero.
 
 mod forward;
 

@@ -2,6 +2,16 @@
 //!
 //! Reads [`Kinematics`](super::kinematics::Kinematics) and [`Tendon`](super::tendon::Tendon) (armature of tendons);
 //! writes [`Inertia`].
+//!
+//! With I the body inertias and s the motion axes, all about the centre of mass of the kinematic tree, so that they
+//! add without being moved [Featherstone 2008, §6.2]:
+//!
+//!   composite(b) = I(b) + Σ composite(children of b)                                 (1)
+//!   M(i, j) = s(j)·composite(body of i)·s(i) + armature(i)·δ(i, j),  j an ancestor of i or i itself   (2)
+//!   M ← M + Σ over tendons of armature·JᵀJ                                           (3)
+//!
+//! A tendon couples dofs of different branches too; like MuJoCo, (3) keeps only the entries of the tree pattern, so
+//! that factorising fills in nothing.
 
 mod forward;
 

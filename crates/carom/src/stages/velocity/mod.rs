@@ -1,6 +1,13 @@
 //! Velocities of bodies, motion axes, tendons and actuators.
 //!
 //! Reads `state.qvel` and the position stages; writes [`Velocity`].
+//!
+//! From the root to the leaves, dof after dof of a body, with s the motion axes and × the spatial cross product:
+//!
+//!   ṡ = v × s,   v ← v + s·q̇                                                         (1)
+//!
+//! The three axes of a ball joint are carried along by the motion before the joint; the translation axes of a free
+//! joint are fixed in the world, ṡ = 0. Tendons and actuators move at J·q̇.                (2)
 
 mod forward;
 
