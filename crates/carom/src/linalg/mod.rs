@@ -31,3 +31,6 @@ impl fmt::Display for PivotError {
 }
 
 impl Error for PivotError {}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,288 @@
+//! The factorisations over random trees against dense arithmetic.
+
+use super::{DofPattern, PivotError, TreeLu, TreeSparsity, cholesky, tree_ldl};
+use crate::dual::Dual;
+use crate::scalar::Scalar;
+
+/// A reproducible stream of numbers in (−1, 1) (splitmix64).
+struct Random(u64);
+
+impl Random {
+    fn bits(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    fn next(&mut self) -> f64 {
+        (self.bits() >> 11) as f64 / (1_u64 << 52) as f64 - 1.0
+    }
+
+    fn vector(&mut self, length: usize) -> Vec<f64> {
+        (0..length).map(|_| self.next()).collect()
+    }
+
+    /// Parents of a random forest: chains, stars and everything between.
+    fn forest(&mut self, count: usize) -> Vec<Option<usize>> {
+        let bushiness = self.bits() % 4;
+        (0..count)
+            .map(|dof| {
+                let choice = self.bits();
+                match choice % 8 {
+                    _ if dof == 0 => None,
+                    0 if bushiness == 3 => None,
+                    choice if choice >= 2 * bushiness => Some(dof - 1),
+                    _ => Some(usize::try_from(self.bits() % dof as u64).unwrap()),
+                }
+            })
+            .collect()
+    }
+}
+
+/// Random entries with a dominant diagonal, so that the matrix is positive definite.
+fn random_matrix(random: &mut Random, sparsity: &TreeSparsity) -> Vec<f64> {
+    let mut matrix = random.vector(sparsity.entry_count());
+    for &diagonal in &sparsity.diagonal {
+        matrix[diagonal] += 1.0 + sparsity.dof_count() as f64;
+    }
+    matrix
+}
+
+fn dense_mul(matrix: &[f64], x: &[f64]) -> Vec<f64> {
+    matrix
+        .chunks(x.len())
+        .map(|row| row.iter().zip(x).map(|(a, b)| a * b).sum())
+        .collect()
+}
+
+#[track_caller]
+fn assert_close(actual: &[f64], expected: &[f64]) {
+    assert_eq!(actual.len(), expected.len());
+    for (i, (a, e)) in actual.iter().zip(expected).enumerate() {
+        assert!((a - e).abs() <= 1e-13, "[{i}]: {a} is not {e}");
+    }
+}
+
+/// Runs a check over forests of many sizes.
+fn for_each_forest(mut check: impl FnMut(&mut Random, &TreeSparsity)) {
+    for seed in 0..200 {
+        let mut random = Random(seed);
+        let count = usize::try_from(seed % 41).unwrap();
+        let sparsity = TreeSparsity::new(random.forest(count));
+        check(&mut random, &sparsity);
+    }
+}
+
+fn dense(sparsity: &TreeSparsity, matrix: &[f64]) -> Vec<f64> {
+    let mut dense = vec![f64::NAN; sparsity.dof_count() * sparsity.dof_count()];
+    tree_ldl::to_dense(sparsity, matrix, &mut dense);
+    dense
+}
+
+fn factored(sparsity: &TreeSparsity, matrix: &[f64]) -> (Vec<f64>, Vec<f64>) {
+    let mut factor = vec![f64::NAN; matrix.len()];
+    let mut inverse = vec![f64::NAN; sparsity.dof_count()];
+    tree_ldl::factor(sparsity, matrix, &mut factor, &mut inverse).unwrap();
+    (factor, inverse)
+}
+
+#[test]
+fn rows_hold_the_ancestors_in_order() {
+    let sparsity = TreeSparsity::new([None, Some(0), Some(1), Some(0), Some(3), None]);
+    assert_eq!(sparsity.row_columns(2), [0, 1, 2]);
+    assert_eq!(sparsity.row_columns(4), [0, 3, 4]);
+    assert_eq!(sparsity.ancestors(5), [0_usize; 0]);
+    assert_eq!(sparsity.entry(4, 3), Some(sparsity.diagonal[4] - 1));
+    assert_eq!(sparsity.entry(4, 1), None);
+}
+
+#[test]
+fn products_match_the_dense_matrix() {
+    for_each_forest(|random, sparsity| {
+        let matrix = random_matrix(random, sparsity);
+        let x = random.vector(sparsity.dof_count());
+        let mut product = vec![f64::NAN; x.len()];
+        tree_ldl::mul_vec(sparsity, &matrix, &x, &mut product);
+        if !x.is_empty() {
+            assert_close(&product, &dense_mul(&dense(sparsity, &matrix), &x));
+        }
+    });
+}
+
+#[test]
+fn tree_factors_reproduce_the_matrix() {
+    for_each_forest(|random, sparsity| {
+        let matrix = random_matrix(random, sparsity);
+        let (factor, inverse) = factored(sparsity, &matrix);
+        // M(i, j) = Σ_k L(k, i)·D(k)·L(k, j)
+        let count = sparsity.dof_count();
+        let mut rebuilt = vec![0.0; count * count];
+        for dof in 0..count {
+            let range = sparsity.row_range(dof);
+            let pivot = factor[sparsity.diagonal[dof]];
+            assert_close(&[inverse[dof]], &[1.0 / pivot]);
+            let mut row = vec![0.0; count];
+            for (&column, &entry) in sparsity.columns[range.clone()].iter().zip(&factor[range]) {
+                row[column] = if column == dof { 1.0 } else { entry };
+            }
+            for i in 0..count {
+                for j in 0..count {
+                    rebuilt[i * count + j] += row[i] * pivot * row[j];
+                }
+            }
+        }
+        for (rebuilt, expected) in rebuilt.iter().zip(&dense(sparsity, &matrix)) {
+            assert!((rebuilt - expected).abs() < 1e-12);
+        }
+    });
+}
+
+#[test]
+fn tree_solves_invert_the_product() {
+    for_each_forest(|random, sparsity| {
+        let matrix = random_matrix(random, sparsity);
+        let (factor, inverse) = factored(sparsity, &matrix);
+        let count = sparsity.dof_count();
+        let solutions = random.vector(3 * count);
+        let mut vectors = vec![0.0; 3 * count];
+        for vector in 0..3 {
+            let range = vector * count..(vector + 1) * count;
+            let x = &solutions[range.clone()];
+            tree_ldl::mul_vec(sparsity, &matrix, x, &mut vectors[range]);
+        }
+        let right_sides = vectors.clone();
+        tree_ldl::solve_many(sparsity, &factor, &inverse, &mut vectors);
+        assert_close(&vectors, &solutions);
+
+        // Half solves: xᵀ·M⁻¹·y as an inner product.
+        let (mut a, mut b) = (
+            right_sides[..count].to_vec(),
+            right_sides[count..2 * count].to_vec(),
+        );
+        tree_ldl::half_solve(sparsity, &factor, &inverse, &mut a);
+        tree_ldl::half_solve(sparsity, &factor, &inverse, &mut b);
+        let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+        let expected = dot(&solutions[..count], &right_sides[count..2 * count]);
+        assert!((dot(&a, &b) - expected).abs() < 1e-12 * (1.0 + expected.abs()));
+    });
+}
+
+#[test]
+fn tree_solve_carries_derivatives() {
+    // d(M⁻¹·b) = −M⁻¹·dM·x for a perturbation of one entry.
+    let sparsity = TreeSparsity::new([None, Some(0), Some(1), Some(0)]);
+    let mut random = Random(3);
+    let matrix = random_matrix(&mut random, &sparsity);
+    let right_side = random.vector(4);
+    let lifted: Vec<Dual<1>> = matrix
+        .iter()
+        .enumerate()
+        .map(|(i, &entry)| {
+            if i == 3 {
+                Dual::variable(entry, 0)
+            } else {
+                Dual::from(entry)
+            }
+        })
+        .collect();
+    let mut factor = vec![Dual::ZERO; matrix.len()];
+    let mut inverse = vec![Dual::ZERO; 4];
+    tree_ldl::factor(&sparsity, &lifted, &mut factor, &mut inverse).unwrap();
+    let mut x: Vec<Dual<1>> = right_side.iter().map(|&b| Dual::from(b)).collect();
+    tree_ldl::solve_in_place(&sparsity, &factor, &inverse, &mut x);
+
+    let mut perturbation = vec![0.0; matrix.len()];
+    perturbation[3] = 1.0;
+    let values: Vec<f64> = x.iter().map(|x| x.value).collect();
+    let mut expected = vec![0.0; 4];
+    tree_ldl::mul_vec(&sparsity, &perturbation, &values, &mut expected);
+    let (factor, inverse) = factored(&sparsity, &matrix);
+    tree_ldl::solve_in_place(&sparsity, &factor, &inverse, &mut expected);
+    let tangents: Vec<f64> = x.iter().map(|x| -x.tangent[0]).collect();
+    assert_close(&tangents, &expected);
+}
+
+#[test]
+fn indefinite_matrices_name_the_row() {
+    let sparsity = TreeSparsity::new([None, Some(0), Some(1)]);
+    let mut inverse = [0.0; 3];
+    for bad in [0.0, -1.0, f64::NAN] {
+        let mut matrix = [2.0, 0.1, bad, 0.0, 0.0, 2.0];
+        let result = tree_ldl::factor_in_place(&sparsity, &mut matrix, &mut inverse);
+        assert_eq!(result, Err(PivotError { index: 1 }));
+        let mut matrix = [2.0, 0.0, 0.0, 0.1, bad, 0.0, 0.0, 0.0, 2.0];
+        assert_eq!(
+            cholesky::factor(&mut matrix, 3),
+            Err(PivotError { index: 1 })
+        );
+    }
+}
+
+#[test]
+fn lu_solves_with_the_matrix_and_its_transpose() {
+    for_each_forest(|random, sparsity| {
+        let pattern = DofPattern::new(sparsity);
+        let count = sparsity.dof_count();
+        assert_eq!(pattern.entry_count(), 2 * sparsity.entry_count() - count);
+        let mut matrix = random.vector(pattern.entry_count());
+        for &diagonal in &pattern.diagonal {
+            matrix[diagonal] += 1.0 + count as f64;
+        }
+        let mut lu = TreeLu::new(sparsity);
+        lu.factor(sparsity, &pattern, &matrix).unwrap();
+        let solution = random.vector(count);
+        let (mut direct, mut transposed) = (vec![0.0; count], vec![0.0; count]);
+        for row in 0..count {
+            for index in pattern.row_range(row) {
+                let column = pattern.columns[index];
+                direct[row] += matrix[index] * solution[column];
+                transposed[column] += matrix[index] * solution[row];
+            }
+        }
+        lu.solve_in_place(sparsity, &mut direct);
+        assert_close(&direct, &solution);
+        lu.solve_transposed_in_place(sparsity, &mut transposed);
+        assert_close(&transposed, &solution);
+    });
+}
+
+#[test]
+fn lu_names_the_vanishing_pivot() {
+    let sparsity = TreeSparsity::new([None, Some(0)]);
+    let pattern = DofPattern::new(&sparsity);
+    let mut lu = TreeLu::new(&sparsity);
+    // The second dof leaves 1 − 2·0.5 = 0 for the first.
+    let result = lu.factor(&sparsity, &pattern, &[1.0, 2.0, 0.5, 1.0]);
+    assert_eq!(result, Err(PivotError { index: 0 }));
+}
+
+#[test]
+fn cholesky_solves_random_systems() {
+    let mut random = Random(9);
+    for size in 0..=41 {
+        let chain = TreeSparsity::new((0..size).map(|dof: usize| dof.checked_sub(1)));
+        let entries = random_matrix(&mut random, &chain);
+        let matrix = dense(&chain, &entries);
+        let mut factor = matrix.clone();
+        // The upper triangle must not matter.
+        for i in 0..size {
+            factor[i * size + i + 1..(i + 1) * size].fill(f64::NAN);
+        }
+        cholesky::factor(&mut factor, size).unwrap();
+        let solutions = random.vector(2 * size);
+        let mut vectors = Vec::new();
+        for solution in solutions.chunks_exact(size.max(1)) {
+            vectors.extend(dense_mul(&matrix, solution));
+        }
+        cholesky::solve_many(&factor, size, &mut vectors);
+        assert_close(&vectors, &solutions);
+        // A = LᵀL is the tree factorisation of a chain, with roots of D.
+        let (tree, _) = factored(&chain, &entries);
+        for dof in 0..size {
+            let pivot = tree[chain.diagonal[dof]];
+            assert_close(&[factor[dof * size + dof].powi(2) / pivot], &[1.0]);
+        }
+    }
+}
