@@ -1,2 +1,70 @@
-//! Developer commands.
-fn main() {}
+//! Developer commands: `cargo xtask test` is the one test command, the others are its parts or its tools.
+#![allow(
+    clippy::print_stdout,
+    reason = "a command-line program reports on standard output"
+)]
+
+mod command;
+mod licences;
+mod python;
+mod reference;
+mod test;
+mod tidy;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Developer commands of carom.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run every check that must pass before a change lands
+    Test {
+        /// Run only the named steps (repeatable)
+        #[arg(long, value_name = "STEP")]
+        only: Vec<String>,
+    },
+    /// Check what the compiler cannot: paths in documents, citations, glossary, stage folders
+    Tidy,
+    /// Record reference files with MuJoCo, or compare the stored ones with it
+    Reference {
+        /// Folder that holds manifest.json
+        #[arg(default_value = "tests/reference")]
+        directory: PathBuf,
+        /// Only these models of the manifest
+        names: Vec<String>,
+        /// Compute again and compare, write nothing
+        #[arg(long)]
+        check: bool,
+    },
+}
+
+/// What a command reports when it fails: a sentence for the user.
+type Outcome = Result<(), String>;
+
+fn main() -> ExitCode {
+    let outcome = match Arguments::parse().command {
+        Command::Test { only } => test::run(&only),
+        Command::Tidy => tidy::run(),
+        Command::Reference {
+            directory,
+            names,
+            check,
+        } => reference::run(&directory, &names, check),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("error: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}

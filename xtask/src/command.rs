@@ -1,0 +1,75 @@
+//! Running other programs from the workspace's root.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::Outcome;
+
+/// The workspace's root: the folder above this crate.
+pub(crate) fn root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().unwrap_or(here).to_path_buf()
+}
+
+/// A command that will run in the workspace's root.
+pub(crate) fn command(program: impl AsRef<std::ffi::OsStr>) -> Command {
+    let mut command = Command::new(program);
+    command.current_dir(root());
+    command
+}
+
+/// The cargo that started us, with these arguments.
+pub(crate) fn cargo(arguments: &[&str]) -> Command {
+    let mut command = command(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.args(arguments);
+    command
+}
+
+/// Run to the end; anything but success is an error that names the command.
+pub(crate) fn run(command: &mut Command) -> Outcome {
+    let status = command
+        .status()
+        .map_err(|error| format!("cannot start {}: {error}", describe(command)))?;
+    if status.success() {
+        Ok(())
+    } else {
+        Err(format!("{} ended with {status}", describe(command)))
+    }
+}
+
+/// Run to the end and return what it printed.
+pub(crate) fn output(command: &mut Command) -> Result<String, String> {
+    let output = command
+        .stderr(Stdio::inherit())
+        .output()
+        .map_err(|error| format!("cannot start {}: {error}", describe(command)))?;
+    if !output.status.success() {
+        return Err(format!(
+            "{} ended with {}",
+            describe(command),
+            output.status
+        ));
+    }
+    String::from_utf8(output.stdout)
+        .map_err(|_| format!("{} printed what is not UTF-8", describe(command)))
+}
+
+/// Whether `cargo NAME` exists on this machine.
+pub(crate) fn has_cargo_subcommand(name: &str) -> bool {
+    cargo(&[name, "--version"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success())
+}
+
+/// Program and arguments, with a program inside the workspace named from its root.
+fn describe(command: &Command) -> String {
+    let program = Path::new(command.get_program());
+    let name = program.strip_prefix(root()).map_or_else(
+        |_| program.file_name().map(PathBuf::from).unwrap_or_default(),
+        Path::to_path_buf,
+    );
+    let arguments: Vec<_> = command.get_args().map(|a| a.to_string_lossy()).collect();
+    format!("`{} {}`", name.display(), arguments.join(" "))
+}

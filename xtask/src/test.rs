@@ -1,0 +1,188 @@
+//! `cargo xtask test`: every check that must pass before a change lands, in one command.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use crate::command::{cargo, has_cargo_subcommand, root, run as run_command};
+use crate::{Outcome, licences, python, reference, tidy};
+
+struct Step {
+    name: &'static str,
+    run: fn() -> Outcome,
+}
+
+/// Cheap checks first: a misplaced space should not cost a build.
+const STEPS: [Step; 10] = [
+    Step {
+        name: "format",
+        run: format,
+    },
+    Step {
+        name: "tidy",
+        run: tidy::run,
+    },
+    Step {
+        name: "licences",
+        run: licences::check,
+    },
+    Step {
+        name: "clippy",
+        run: clippy,
+    },
+    Step {
+        name: "docs",
+        run: docs,
+    },
+    Step {
+        name: "tests",
+        run: tests,
+    },
+    Step {
+        name: "doctests",
+        run: doctests,
+    },
+    Step {
+        name: "python",
+        run: environment,
+    },
+    Step {
+        name: "reference",
+        run: references_are_fresh,
+    },
+    Step {
+        name: "parity",
+        run: parity,
+    },
+];
+
+/// Run the steps, all of them even after a failure, and print what each took.
+pub(crate) fn run(only: &[String]) -> Outcome {
+    if let Some(unknown) = only
+        .iter()
+        .find(|name| STEPS.iter().all(|step| step.name != **name))
+    {
+        let names: Vec<_> = STEPS.iter().map(|step| step.name).collect();
+        return Err(format!(
+            "no step `{unknown}`; the steps are {}",
+            names.join(", ")
+        ));
+    }
+    let mut results = Vec::new();
+    for step in STEPS
+        .iter()
+        .filter(|step| only.is_empty() || only.iter().any(|name| name == step.name))
+    {
+        println!("\n── {} ──", step.name);
+        let start = Instant::now();
+        let outcome = (step.run)();
+        if let Err(message) = &outcome {
+            println!("{message}");
+        }
+        results.push((step.name, outcome.is_ok(), start.elapsed()));
+    }
+    summarise(&results)
+}
+
+fn summarise(results: &[(&str, bool, Duration)]) -> Outcome {
+    println!();
+    for (name, passed, time) in results {
+        let verdict = if *passed { "ok" } else { "FAILED" };
+        println!("{name:<12} {verdict:<8} {:7.1} s", time.as_secs_f64());
+    }
+    let failed: Vec<_> = results
+        .iter()
+        .filter(|(_, passed, _)| !passed)
+        .map(|(name, _, _)| *name)
+        .collect();
+    if failed.is_empty() {
+        Ok(())
+    } else {
+        Err(format!("failed: {}", failed.join(", ")))
+    }
+}
+
+fn format() -> Outcome {
+    run_command(&mut cargo(&["fmt", "--all", "--check"]))
+}
+
+fn clippy() -> Outcome {
+    run_command(&mut cargo(&[
+        "clippy",
+        "--workspace",
+        "--all-targets",
+        "--locked",
+        "--",
+        "-D",
+        "warnings",
+    ]))
+}
+
+fn docs() -> Outcome {
+    let mut command = cargo(&["doc", "--workspace", "--no-deps", "--locked"]);
+    run_command(command.env("RUSTDOCFLAGS", "-D warnings"))
+}
+
+fn tests() -> Outcome {
+    if has_cargo_subcommand("nextest") {
+        run_command(&mut cargo(&[
+            "nextest",
+            "run",
+            "--workspace",
+            "--locked",
+            "--no-fail-fast",
+        ]))
+    } else {
+        run_command(&mut cargo(&[
+            "test",
+            "--workspace",
+            "--lib",
+            "--bins",
+            "--tests",
+            "--locked",
+            "--no-fail-fast",
+        ]))
+    }
+}
+
+fn doctests() -> Outcome {
+    run_command(&mut cargo(&["test", "--workspace", "--doc", "--locked"]))
+}
+
+fn environment() -> Outcome {
+    python::interpreter().map(drop)
+}
+
+fn references_are_fresh() -> Outcome {
+    reference::run(&root().join(reference::DIRECTORY), &[], true)
+}
+
+/// Compare carom with MuJoCo on the shipped models, and on shared ones where they are present.
+fn parity() -> Outcome {
+    compare_with_mujoco(Path::new(reference::DIRECTORY))?;
+    let shared = shared_models();
+    if shared.join("manifest.json").exists() {
+        compare_with_mujoco(&shared)
+    } else {
+        println!("skipped: no shared models (set CAROM_SHARED to the folder that holds models/)");
+        Ok(())
+    }
+}
+
+fn compare_with_mujoco(directory: &Path) -> Outcome {
+    let mut command = cargo(&[
+        "run",
+        "--quiet",
+        "--locked",
+        "--package",
+        "carom-cli",
+        "--",
+        "parity",
+    ]);
+    run_command(command.arg(directory).args(["--until", "smooth"]))
+}
+
+fn shared_models() -> PathBuf {
+    let shared =
+        std::env::var_os("CAROM_SHARED").map_or_else(|| root().join("../shared"), PathBuf::from);
+    shared.join("models")
+}

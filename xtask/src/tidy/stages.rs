@@ -1,0 +1,64 @@
+//! Every stage folder has the files of the stage contract.
+
+use std::collections::BTreeSet;
+
+use super::Repository;
+
+const STAGES: &str = "crates/carom/src/stages/";
+
+/// `mod.rs` (equations and output struct), `forward.rs`, and tests of its own.
+pub(super) fn folders_are_complete(repository: &Repository) -> Vec<String> {
+    let inside = |path: &str| {
+        path.strip_prefix(STAGES)
+            .and_then(|rest| rest.split_once('/'))
+            .map(|(f, _)| f.to_owned())
+    };
+    let folders: BTreeSet<String> = repository
+        .files
+        .iter()
+        .filter_map(|file| inside(&file.path))
+        .collect();
+    let mut problems = Vec::new();
+    for folder in folders {
+        let path = format!("{STAGES}{folder}/");
+        for name in ["mod.rs", "forward.rs"] {
+            if repository.text(&format!("{path}{name}")).is_none() {
+                problems.push(format!("{path}: no {name}"));
+            }
+        }
+        let tested = repository
+            .files
+            .iter()
+            .any(|file| file.path.starts_with(&path) && file.text.contains("#[test]"));
+        if !tested {
+            problems.push(format!("{path}: no tests"));
+        }
+    }
+    problems
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Repository, folders_are_complete};
+
+    #[test]
+    fn a_stage_needs_its_files_and_tests() {
+        let repository = Repository::of(&[
+            ("crates/carom/src/stages/mod.rs", ""),
+            ("crates/carom/src/stages/good/mod.rs", "mod tests;"),
+            ("crates/carom/src/stages/good/forward.rs", ""),
+            (
+                "crates/carom/src/stages/good/tests.rs",
+                "#[test]\nfn holds() {}",
+            ),
+            ("crates/carom/src/stages/poor/mod.rs", ""),
+        ]);
+        assert_eq!(
+            folders_are_complete(&repository),
+            [
+                "crates/carom/src/stages/poor/: no forward.rs",
+                "crates/carom/src/stages/poor/: no tests",
+            ]
+        );
+    }
+}
