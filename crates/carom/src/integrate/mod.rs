@@ -1,20 +1,98 @@
 //! From acceleration to the next state: Euler, implicit, implicitfast and RK4, as MuJoCo's.
+//!
+//! With h the time step, w the activations, a the acceleration and ⊕ the integration of a tangent on the manifold of
+//! configurations,
+//!
+//!   w ← w + h·ẇ (exact for exact filters),   v ← v + h·â,   q ← q ⊕ h·v                  (1)
+//!
+//! The integrators differ in the acceleration â:
+//! - Euler: (M + h·B)·â = M·a with B the derivative of joint damping; `euler`
+//! - implicit, implicitfast: (M − h·∂τ/∂v)·â = M·a with more derivatives; `implicit`
+//! - RK4: the weighted mean of four stages, also for v in the update of q; `runge_kutta`
 
-use crate::model::Model;
+mod activation;
+mod euler;
+mod positions;
+mod runge_kutta;
+
+pub use positions::{difference, integrate_positions};
+
+use crate::data::Data;
+use crate::dynamics;
+use crate::model::{Integrator, Model};
 use crate::scalar::Scalar;
+use crate::stages::transmission::TransmissionData;
+use crate::state::{Input, State};
 
 /// Work area of the integrators.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Integration<T: Scalar = f64> {
-    /// Velocity or acceleration under construction, nv.
-    pub velocity: Vec<T>,
+    /// Acceleration that advances the velocity, nv.
+    pub acceleration: Vec<T>,
+    /// Modified inertia and its factor in the pattern of M.
+    matrix: Vec<T>,
+    /// Inverse diagonal of the factor, nv.
+    diagonal_inverse: Vec<T>,
+    /// Stages of the Runge–Kutta method.
+    stages: runge_kutta::Stages<T>,
 }
 
 impl<T: Scalar> Integration<T> {
-    /// Room for the integrator of a model.
+    /// Room for the integrators of a model.
     pub fn new(model: &Model<T>) -> Self {
+        let n = model.counts();
         Self {
-            velocity: vec![T::ZERO; model.counts().nv],
+            acceleration: vec![T::ZERO; n.nv],
+            matrix: vec![T::ZERO; n.ninertia],
+            diagonal_inverse: vec![T::ZERO; n.nv],
+            stages: runge_kutta::Stages::new(n),
         }
     }
+}
+
+/// Advances the state by one time step with the model's integrator.
+///
+/// Sensors and energies are those of the state at the start of the step.
+pub fn step<T: Scalar>(
+    model: &Model<T>,
+    state: &mut State<T>,
+    input: &Input<T>,
+    data: &mut Data<T>,
+) {
+    dynamics::forward_and_sense(model, state, input, data);
+    advance(model, state, input, data);
+}
+
+/// Advances a state for which `data` holds the results of [`dynamics::forward`].
+pub fn advance<T: Scalar>(
+    model: &Model<T>,
+    state: &mut State<T>,
+    input: &Input<T>,
+    data: &mut Data<T>,
+) {
+    match model.settings.integrator {
+        Integrator::Euler | Integrator::Implicit | Integrator::ImplicitFast => {
+            euler::advance(model, state, data);
+        }
+        Integrator::RungeKutta4 => runge_kutta::advance(model, state, input, data),
+    }
+}
+
+/// The update (1); positions move with `velocity` or, if none is given, with the new velocity.
+fn update_state<T: Scalar>(
+    model: &Model<T>,
+    state: &mut State<T>,
+    transmission: &TransmissionData<T>,
+    activation_dot: &[T],
+    acceleration: &[T],
+    velocity: Option<&[T]>,
+) {
+    let h = model.option.timestep[0];
+    activation::advance(model, &mut state.act, activation_dot, transmission);
+    for (velocity, &acceleration) in state.qvel.iter_mut().zip(acceleration) {
+        *velocity += acceleration * h;
+    }
+    let State { qpos, qvel, .. } = state;
+    integrate_positions(model, qpos, velocity.unwrap_or(qvel), h);
+    state.time += h;
 }

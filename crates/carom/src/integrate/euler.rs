@@ -1,0 +1,90 @@
+//! Semi-implicit Euler, implicit in joint damping.
+//!
+//! With B(v) the derivative of the joint damping force b·v + b₂·v·|v| + b₃·v³,
+//!
+//!   (M + h·B)·â = τ,   B = diag(b + 2·b₂·|v| + 3·b₃·v²)                                 (1)
+//!
+//! and â = a when no joint is damped or implicit damping is switched off.
+
+use super::{Integration, update_state};
+use crate::data::Data;
+use crate::linalg::tree_ldl;
+use crate::model::Model;
+use crate::scalar::Scalar;
+use crate::state::State;
+
+/// Advances the state.
+pub(super) fn advance<T: Scalar>(model: &Model<T>, state: &mut State<T>, data: &mut Data<T>) {
+    let Data {
+        inertia,
+        acceleration,
+        integration,
+        ..
+    } = data;
+    let chosen = if has_implicit_damping(model) {
+        let Integration {
+            acceleration: chosen,
+            matrix,
+            diagonal_inverse,
+            ..
+        } = integration;
+        let sparsity = &model.structure.inertia;
+        let h = model.option.timestep[0];
+        matrix.copy_from_slice(&inertia.matrix);
+        for (dof, &diagonal) in sparsity.diagonal.iter().enumerate() {
+            matrix[diagonal] += damping_derivative(model, dof, state.qvel[dof]) * h; // (1)
+        }
+        if tree_ldl::factor_in_place(sparsity, matrix, diagonal_inverse).is_err() {
+            diagonal_inverse.fill(T::from(f64::NAN));
+        }
+        let forces = acceleration
+            .force_smooth
+            .iter()
+            .zip(&acceleration.force_constraint);
+        for (chosen, (&smooth, &constraint)) in chosen.iter_mut().zip(forces) {
+            *chosen = smooth + constraint;
+        }
+        tree_ldl::solve_in_place(sparsity, matrix, diagonal_inverse, chosen);
+        &integration.acceleration
+    } else {
+        &acceleration.qacc
+    };
+    state.warmstart.copy_from_slice(&acceleration.qacc);
+    update_state(
+        model,
+        state,
+        &data.transmission,
+        &data.actuation.activation_dot,
+        chosen,
+        None,
+    );
+}
+
+/// Whether damping takes part in the step at all.
+fn has_implicit_damping<T: Scalar>(model: &Model<T>) -> bool {
+    let disable = &model.settings.disable;
+    if disable.eulerdamp || disable.damper {
+        return false;
+    }
+    let dofs = &model.dofs;
+    T::HAS_DERIVATIVES
+        || dofs.damping.iter().any(|&damping| damping > T::ZERO)
+        || dofs.damping_poly.iter().any(|&poly| poly != [T::ZERO; 2])
+}
+
+/// The derivative of a dof's damping force with respect to its velocity, without its minus sign.
+#[inline]
+pub(super) fn damping_derivative<T: Scalar>(model: &Model<T>, dof: usize, velocity: T) -> T {
+    let dofs = &model.dofs;
+    polynomial_derivative(dofs.damping[dof], dofs.damping_poly[dof], velocity)
+}
+
+/// d/dv of b·v + b₂·v·|v| + b₃·v³.
+#[inline]
+pub(super) fn polynomial_derivative<T: Scalar>(
+    linear: T,
+    [quadratic, cubic]: [T; 2],
+    velocity: T,
+) -> T {
+    linear + quadratic * velocity.abs() * 2.0 + cubic * velocity * velocity * 3.0
+}
