@@ -13,6 +13,7 @@
 mod numbers;
 mod settings;
 mod structure;
+mod tables;
 
 use std::sync::Arc;
 
@@ -29,6 +30,8 @@ pub use structure::{
     MeshStructure, Names, PairStructure, SensorGeoms, SensorKind, SensorStructure, SiteStructure,
     SparsePattern, Structure, TendonStructure, TrackingMode, Transmission, Wrap,
 };
+
+pub use tables::{RelativeDofs, SensorNeeds};
 
 use crate::scalar::Scalar;
 

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::tables::{RelativeDofs, SensorNeeds};
 use crate::linalg::{DofPattern, TreeSparsity};
 
 pub use carom_spec::model_spec::{
@@ -79,6 +80,12 @@ impl SparsePattern {
     #[inline]
     pub fn columns(&self, row: usize) -> &[usize] {
         &self.columns[self.row(row)]
+    }
+
+    /// Where the entry of `row` and `column` is in the value array, if it is stored.
+    pub fn entry(&self, row: usize, column: usize) -> Option<usize> {
+        let position = self.columns(row).binary_search(&column).ok()?;
+        Some(self.start[row] + position)
     }
 
     /// Appends a row.
@@ -341,8 +348,13 @@ pub struct TendonStructure {
     pub limited: Vec<bool>,
     /// Whether the total actuator force is limited.
     pub actuator_force_limited: Vec<bool>,
-    /// Dofs of each Jacobian row.
+    /// Dofs of each Jacobian row: those of the joints, or all that move any body on the path.
     pub jacobian: SparsePattern,
+    /// Derived: relative dofs of the legs of the paths, three pairs per path element (to the next site, to the
+    /// wrapping geom before it, from that geom to the next site).
+    pub legs: RelativeDofs,
+    /// Derived: for each joint of a fixed tendon, its place among the Jacobian's values.
+    pub joint_entry: Vec<usize>,
 }
 
 /// How an actuator acts on the mechanism.
@@ -395,8 +407,12 @@ pub struct ActuatorStructure {
     pub activation_early: Vec<bool>,
     /// Group, for switching off.
     pub group: Vec<i32>,
-    /// Dofs of each moment row.
+    /// Dofs of each moment row: those of the joint, the tendon's row, for sites at least
+    /// [`BodyStructure::relative_dofs`] of the bodies of site and reference (or world), likewise for crank and slider;
+    /// for a body the dofs that move it.
     pub moment: SparsePattern,
+    /// Derived: relative dofs of site and reference, or of crank and slider; one pair per actuator.
+    pub lever: RelativeDofs,
 }
 
 /// What a sensor measures. Contact-based kinds are evaluated with the contacts.
@@ -588,6 +604,8 @@ pub struct SensorStructure {
     pub dimension: Vec<usize>,
     /// Whether the cutoff applies to both signs (real) or only above (positive); none for axes and quaternions.
     pub clip: Vec<Option<bool>>,
+    /// Derived: passes over the tree that the sensors need.
+    pub needs: SensorNeeds,
 }
 
 /// Names of all elements; empty strings for unnamed ones.

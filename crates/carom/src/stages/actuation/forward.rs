@@ -1,10 +1,13 @@
 use super::Actuation;
-use crate::model::Model;
+use super::muscle::{Muscle, activation_rate};
+use crate::math::{MIN_LENGTH, Vec3};
+use crate::model::{ActuatorDynamics, BiasKind, GainKind, JointKind, Model, Transmission};
 use crate::scalar::Scalar;
 use crate::stages::passive::Passive;
 use crate::stages::transmission::TransmissionData;
 use crate::stages::velocity::Velocity;
 use crate::state::{Input, State};
+use std::f64::consts::TAU;
 
 /// Computes actuator forces and activation derivatives.
 pub fn forward<T: Scalar>(
@@ -16,7 +19,188 @@ pub fn forward<T: Scalar>(
     passive: &Passive<T>,
     out: &mut Actuation<T>,
 ) {
-    let _ = (model, state, input, transmission, velocity, passive, out);
+    out.force.fill(T::ZERO);
+    let count = out.actuator_force.len();
+    if count == 0 || model.settings.disable.actuation {
+        out.actuator_force.fill(T::ZERO);
+        out.activation_dot.fill(T::ZERO);
+        out.saturated.fill(false);
+        return;
+    }
+    effective_controls(model, input, &mut out.control);
+    for actuator in 0..count {
+        let law = Law {
+            model,
+            actuator,
+            length: transmission.length[actuator],
+            velocity: velocity.actuator[actuator],
+        };
+        let control = law.input(state, out);
+        out.actuator_force[actuator] = if is_disabled(model, actuator) {
+            T::ZERO
+        } else {
+            law.force(control)
+        };
+    }
+    limit_tendon_forces(model, &mut out.actuator_force);
+    limit_actuator_forces(model, &mut out.actuator_force);
+    let pattern = &model.structure.actuators.moment;
+    for (actuator, &force) in out.actuator_force.iter().enumerate() {
+        for (entry, &dof) in pattern.row(actuator).zip(pattern.columns(actuator)) {
+            out.force[dof] += transmission.moment[entry] * force;
+        }
+    }
+    compensate_gravity(model, passive, &mut out.force);
+    limit_joint_forces(model, &mut out.force);
+    mark_saturated(model, out);
+}
+
+/// Numbers beyond this magnitude, and those that are not numbers, are refused as controls.
+const GREATEST_CONTROL: f64 = 1e10;
+
+/// Controls within their ranges. A single bad number switches all of them off.
+fn effective_controls<T: Scalar>(model: &Model<T>, input: &Input<T>, control: &mut [T]) {
+    let limited = &model.structure.actuators.control_limited;
+    let clamp = !model.settings.disable.clampctrl;
+    let mut good = true;
+    for (actuator, (control, &given)) in control.iter_mut().zip(&input.ctrl).enumerate() {
+        *control = if clamp && limited[actuator] {
+            let [low, high] = model.actuators.control_range[actuator];
+            given.clamp(low, high)
+        } else {
+            given
+        };
+        good &= control.value().abs() <= GREATEST_CONTROL;
+    }
+    if !good {
+        control.fill(T::ZERO);
+    }
+}
+
+/// Whether the actuator's group is switched off.
+pub(crate) fn is_disabled<T: Scalar>(model: &Model<T>, actuator: usize) -> bool {
+    let group = model.structure.actuators.group[actuator];
+    (0..32).contains(&group) && model.settings.disabled_actuator_groups >> group & 1 == 1
+}
+
+/// The law of one actuator: force = gain(length, velocity)·input + bias(length, velocity).
+struct Law<'a, T: Scalar> {
+    model: &'a Model<T>,
+    actuator: usize,
+    length: T,
+    velocity: T,
+}
+
+impl<T: Scalar> Law<'_, T> {
+    /// What the gain multiplies: the control, or the activation whose rate of change is written on the way.
+    fn input(&self, state: &State<T>, out: &mut Actuation<T>) -> T {
+        let actuator = self.actuator;
+        let structure = &self.model.structure.actuators;
+        let control = out.control[actuator];
+        let period = rotational_period(self.model, actuator);
+        let activations = structure.activations[actuator].clone();
+        let Some(last) = activations.clone().last() else {
+            return nearest_turn(control, self.length, period);
+        };
+        // Further activations belong to user dynamics.
+        out.activation_dot[activations].fill(T::ZERO);
+        let activation = state.act[last];
+        let rate = self.activation_rate(control, activation, period);
+        out.activation_dot[last] = rate;
+        let effective = if structure.activation_early[actuator] {
+            let h = self.model.option.timestep[0];
+            next_activation(self.model, actuator, activation, rate, h)
+        } else {
+            activation
+        };
+        nearest_turn(effective, self.length, period)
+    }
+
+    fn activation_rate(&self, control: T, activation: T, period: Option<T>) -> T {
+        let parameters = &self.model.actuators.dynamics[self.actuator];
+        match self.model.structure.actuators.dynamics[self.actuator] {
+            ActuatorDynamics::Integrator => control,
+            ActuatorDynamics::Filter | ActuatorDynamics::FilterExact => {
+                let target = nearest_turn(control, activation, period);
+                (target - activation) / time_constant(parameters)
+            }
+            ActuatorDynamics::Muscle => activation_rate(control, activation, parameters),
+            ActuatorDynamics::None | ActuatorDynamics::User => T::ZERO,
+        }
+    }
+
+    fn force(&self, input: T) -> T {
+        let numbers = &self.model.actuators;
+        let structure = &self.model.structure.actuators;
+        let gain = &numbers.gain[self.actuator];
+        let gain = match structure.gain[self.actuator] {
+            GainKind::Fixed => gain[0],
+            GainKind::Affine => self.affine(gain),
+            GainKind::Muscle => self.muscle(gain).gain(self.length, self.velocity),
+            GainKind::User => T::ONE,
+        };
+        let bias = &numbers.bias[self.actuator];
+        let bias = match structure.bias[self.actuator] {
+            BiasKind::None | BiasKind::User => T::ZERO,
+            BiasKind::Affine => self.affine(bias),
+            BiasKind::Muscle => self.muscle(bias).bias(self.length),
+        };
+        gain * input + bias
+    }
+
+    fn affine(&self, parameters: &[T; 10]) -> T {
+        parameters[0] + parameters[1] * self.length + parameters[2] * self.velocity
+    }
+
+    fn muscle<'p>(&self, parameters: &'p [T; 10]) -> Muscle<'p, T> {
+        Muscle {
+            parameters,
+            length_range: self.model.actuators.length_range[self.actuator],
+            acceleration_reference: self.model.actuators.acceleration_reference[self.actuator],
+        }
+    }
+}
+
+/// Time constant of a filter.
+fn time_constant<T: Scalar>(parameters: &[T; 10]) -> T {
+    parameters[0].max(T::from(MIN_LENGTH))
+}
+
+/// The length of a full turn, for servos whose length is an angle about a three-dimensional rotation: their setpoints
+/// are equivalent modulo it.
+fn rotational_period<T: Scalar>(model: &Model<T>, actuator: usize) -> Option<T> {
+    let structure = &model.structure;
+    let gear = &model.actuators.gear[actuator];
+    let linear = Vec3([gear[0], gear[1], gear[2]]);
+    let axis = match structure.actuators.transmission[actuator] {
+        Transmission::Joint(joint) | Transmission::JointInParent(joint)
+            if structure.joints.kind[joint] == JointKind::Ball =>
+        {
+            linear
+        }
+        Transmission::Site {
+            reference: Some(_), ..
+        } if linear == Vec3::ZERO => Vec3([gear[3], gear[4], gear[5]]),
+        _ => return None,
+    };
+    let is_servo = structure.actuators.gain[actuator] == GainKind::Fixed
+        && structure.actuators.bias[actuator] == BiasKind::Affine
+        && model.actuators.gain[actuator][0] == -model.actuators.bias[actuator][1]
+        && !matches!(
+            structure.actuators.dynamics[actuator],
+            ActuatorDynamics::Muscle | ActuatorDynamics::User
+        );
+    let period = axis.norm() * TAU;
+    (is_servo && period.value() > 0.0).then_some(period)
+}
+
+/// The equivalent of a setpoint that is nearest to `center`, modulo the period.
+fn nearest_turn<T: Scalar>(setpoint: T, center: T, period: Option<T>) -> T {
+    let Some(period) = period else {
+        return setpoint;
+    };
+    let turns = ((setpoint - center).value() / period.value()).round();
+    setpoint - period * turns
 }
 
 /// Activation of one state after a step `h`: exact for exact filters, Euler otherwise, clamped to its range.
@@ -27,6 +211,150 @@ pub fn next_activation<T: Scalar>(
     activation_dot: T,
     h: T,
 ) -> T {
-    let _ = (model, actuator);
-    activation + activation_dot * h
+    let structure = &model.structure.actuators;
+    let duration = if structure.dynamics[actuator] == ActuatorDynamics::FilterExact {
+        let tau = time_constant(&model.actuators.dynamics[actuator]);
+        tau * (-(-h / tau).exp() + 1.0)
+    } else {
+        h
+    };
+    let next = activation + activation_dot * duration;
+    if structure.activation_limited[actuator] {
+        let [low, high] = model.actuators.activation_range[actuator];
+        next.clamp(low, high)
+    } else {
+        next
+    }
+}
+
+/// Advances all activations by a step `h`: [`next_activation`] for each; actuators that are switched off stand still,
+/// and angular setpoints move to the turn nearest to the actuator's length.
+pub fn advance_activations<T: Scalar>(
+    model: &Model<T>,
+    transmission: &TransmissionData<T>,
+    activation_dot: &[T],
+    h: T,
+    act: &mut [T],
+) {
+    if act.is_empty() || model.settings.disable.actuation {
+        return;
+    }
+    for (actuator, range) in model.structure.actuators.activations.iter().enumerate() {
+        let Some(last) = range.clone().last() else {
+            continue;
+        };
+        let disabled = is_disabled(model, actuator);
+        for index in range.clone() {
+            let rate = if disabled {
+                T::ZERO
+            } else {
+                activation_dot[index]
+            };
+            act[index] = next_activation(model, actuator, act[index], rate, h);
+        }
+        let period = rotational_period(model, actuator);
+        act[last] = nearest_turn(act[last], transmission.length[actuator], period);
+    }
+}
+
+/// Scales the forces of all actuators of a tendon so that their sum stays within the tendon's range.
+fn limit_tendon_forces<T: Scalar>(model: &Model<T>, force: &mut [T]) {
+    let structure = &model.structure;
+    for tendon in 0..structure.tendons.actuator_force_limited.len() {
+        if !structure.tendons.actuator_force_limited[tendon] {
+            continue;
+        }
+        let total = tendon_force(model, tendon, force);
+        let [low, high] = model.tendons.actuator_force_range[tendon];
+        let limit = total.clamp(low, high);
+        if total == T::ZERO || limit == total {
+            continue;
+        }
+        let scale = limit / total;
+        for (force, transmission) in force.iter_mut().zip(&structure.actuators.transmission) {
+            if *transmission == Transmission::Tendon(tendon) {
+                *force *= scale;
+            }
+        }
+    }
+}
+
+/// Sum of the actuator forces on a tendon.
+pub(crate) fn tendon_force<T: Scalar>(model: &Model<T>, tendon: usize, force: &[T]) -> T {
+    let mut total = T::ZERO;
+    for (&force, transmission) in force.iter().zip(&model.structure.actuators.transmission) {
+        if *transmission == Transmission::Tendon(tendon) {
+            total += force;
+        }
+    }
+    total
+}
+
+fn limit_actuator_forces<T: Scalar>(model: &Model<T>, force: &mut [T]) {
+    let limited = &model.structure.actuators.force_limited;
+    for (actuator, force) in force.iter_mut().enumerate() {
+        if limited[actuator] {
+            let [low, high] = model.actuators.force_range[actuator];
+            *force = force.clamp(low, high);
+        }
+    }
+}
+
+/// Adds the gravity compensation that acts through actuators.
+fn compensate_gravity<T: Scalar>(model: &Model<T>, passive: &Passive<T>, force: &mut [T]) {
+    let structure = &model.structure;
+    // `passive.gravcomp` is zero when gravity is off.
+    if !structure.has_gravcomp {
+        return;
+    }
+    for (dof, force) in force.iter_mut().enumerate() {
+        if structure.joints.actuator_gravcomp[structure.dofs.joint[dof]] {
+            *force += passive.gravcomp[dof];
+        }
+    }
+}
+
+fn limit_joint_forces<T: Scalar>(model: &Model<T>, force: &mut [T]) {
+    let joints = &model.structure.joints;
+    for joint in 0..joints.kind.len() {
+        if joints.actuator_force_limited[joint] {
+            let [low, high] = model.joints.actuator_force_range[joint];
+            let force = &mut force[joints.dof[joint]];
+            *force = force.clamp(low, high);
+        }
+    }
+}
+
+/// Relative slack with which the sum of scaled tendon forces is compared with its limits.
+const TENDON_SLACK: f64 = 1e-10;
+
+/// Marks the actuators whose force stands at a limit of their own, of their tendon or of their joint.
+fn mark_saturated<T: Scalar>(model: &Model<T>, out: &mut Actuation<T>) {
+    let structure = &model.structure;
+    let outside = |force: T, range: [T; 2], slack: f64| {
+        let [low, high] = range.map(T::value);
+        let force = force.value();
+        force <= low + slack * low.abs() || force >= high - slack * high.abs()
+    };
+    for actuator in 0..out.saturated.len() {
+        let force = out.actuator_force[actuator];
+        let own = structure.actuators.force_limited[actuator]
+            && outside(force, model.actuators.force_range[actuator], 0.0);
+        out.saturated[actuator] = own
+            || match structure.actuators.transmission[actuator] {
+                Transmission::Joint(joint) | Transmission::JointInParent(joint) => {
+                    let total = out.force[structure.joints.dof[joint]];
+                    structure.joints.actuator_force_limited[joint]
+                        && outside(total, model.joints.actuator_force_range[joint], 0.0)
+                }
+                Transmission::Tendon(tendon) => {
+                    structure.tendons.actuator_force_limited[tendon] && {
+                        let total = tendon_force(model, tendon, &out.actuator_force);
+                        let range = model.tendons.actuator_force_range[tendon];
+                        outside(total, range, TENDON_SLACK)
+                    }
+                }
+                _ => false,
+            };
+    }
 }

@@ -5,7 +5,7 @@
 mod forward;
 mod muscle;
 
-pub use forward::{forward, next_activation};
+pub use forward::{advance_activations, forward, next_activation};
 
 use crate::arrays::arrays;
 
@@ -21,7 +21,7 @@ arrays! {
         /// Work area: the control each actuator acts on, after clamping.
         control: [T; nactuator],
         @plain
-        /// Whether the actuator's force is cut by its own, its joint's or its tendon's limit.
+        /// Whether the actuator's force stands at its own, its joint's or its tendon's limit.
         saturated: [bool; nactuator],
     }
 }

@@ -1,5 +1,6 @@
-use super::Passive;
-use crate::model::Model;
+use super::{Passive, fluid};
+use crate::math::{Quat, Spatial, Vec3};
+use crate::model::{JointKind, Model, Structure};
 use crate::scalar::Scalar;
 use crate::stages::kinematics::Kinematics;
 use crate::stages::tendon::Tendon;
@@ -15,5 +16,189 @@ pub fn forward<T: Scalar>(
     velocity: &Velocity<T>,
     out: &mut Passive<T>,
 ) {
-    let _ = (model, state, kinematics, tendon, velocity, out);
+    let disable = &model.settings.disable;
+    out.spring.fill(T::ZERO);
+    out.damper.fill(T::ZERO);
+    // Both switched off switches off everything passive.
+    if disable.spring && disable.damper {
+        out.gravcomp.fill(T::ZERO);
+        out.fluid.fill(T::ZERO);
+        out.total.fill(T::ZERO);
+        return;
+    }
+    if !disable.spring {
+        joint_springs(model, state, &mut out.spring);
+    }
+    if !disable.damper {
+        joint_dampers(model, state, &mut out.damper);
+    }
+    tendon_forces(model, tendon, velocity, out);
+    for ((total, &spring), &damper) in out.total.iter_mut().zip(&out.spring).zip(&out.damper) {
+        *total = spring + damper;
+    }
+    if fluid::forward(model, kinematics, velocity, out) {
+        add(&mut out.total, &out.fluid);
+    }
+    if gravity_compensation(model, kinematics, out) {
+        let structure = &model.structure;
+        for (dof, total) in out.total.iter_mut().enumerate() {
+            if !structure.joints.actuator_gravcomp[structure.dofs.joint[dof]] {
+                *total += out.gravcomp[dof];
+            }
+        }
+    }
+}
+
+fn add<T: Scalar>(sum: &mut [T], terms: &[T]) {
+    for (sum, &term) in sum.iter_mut().zip(terms) {
+        *sum += term;
+    }
+}
+
+/// k + k₁x + k₂x².
+#[inline]
+fn polynomial<T: Scalar>(linear: T, higher: [T; 2], x: T) -> T {
+    linear + x * (higher[0] + x * higher[1])
+}
+
+/// Whether a spring or damper exists at all.
+#[inline]
+fn is_zero<T: Scalar>(linear: T, higher: [T; 2]) -> bool {
+    linear == T::ZERO && higher == [T::ZERO; 2]
+}
+
+fn joint_springs<T: Scalar>(model: &Model<T>, state: &State<T>, spring: &mut [T]) {
+    let structure = &model.structure.joints;
+    for joint in 0..structure.kind.len() {
+        let stiffness = model.joints.stiffness[joint];
+        let higher = model.joints.stiffness_poly[joint];
+        if is_zero(stiffness, higher) {
+            continue;
+        }
+        let (qpos, dof) = (structure.qpos[joint], structure.dof[joint]);
+        let rest = &model.qpos.spring;
+        let mut pull = |displacement: Vec3<T>, dof: usize| {
+            let coefficient = polynomial(stiffness, higher, displacement.norm());
+            for axis in 0..3 {
+                spring[dof + axis] = -displacement[axis] * coefficient;
+            }
+        };
+        match structure.kind[joint] {
+            JointKind::Slide | JointKind::Hinge => {
+                let displacement = state.qpos[qpos] - rest[qpos];
+                spring[dof] = -displacement * polynomial(stiffness, higher, displacement);
+            }
+            JointKind::Ball => {
+                let turn = quat_at(&state.qpos, qpos).normalized();
+                pull(turn.difference(quat_at(rest, qpos)), dof);
+            }
+            JointKind::Free => {
+                let offset = std::array::from_fn(|i| state.qpos[qpos + i] - rest[qpos + i]);
+                pull(Vec3(offset), dof);
+                let turn = quat_at(&state.qpos, qpos + 3).normalized();
+                pull(turn.difference(quat_at(rest, qpos + 3)), dof + 3);
+            }
+        }
+    }
+}
+
+fn quat_at<T: Scalar>(qpos: &[T], start: usize) -> Quat<T> {
+    Quat(std::array::from_fn(|i| qpos[start + i]))
+}
+
+fn joint_dampers<T: Scalar>(model: &Model<T>, state: &State<T>, damper: &mut [T]) {
+    let dofs = &model.dofs;
+    for (dof, force) in damper.iter_mut().enumerate() {
+        let v = state.qvel[dof];
+        *force = -v * polynomial(dofs.damping[dof], dofs.damping_poly[dof], v.abs());
+    }
+}
+
+/// Springs with a range of rest lengths, and dampers, along tendons.
+fn tendon_forces<T: Scalar>(
+    model: &Model<T>,
+    tendon: &Tendon<T>,
+    velocity: &Velocity<T>,
+    out: &mut Passive<T>,
+) {
+    let numbers = &model.tendons;
+    let disable = &model.settings.disable;
+    let pattern = &model.structure.tendons.jacobian;
+    for id in 0..tendon.length.len() {
+        let (stiffness, higher) = (numbers.stiffness[id], numbers.stiffness_poly[id]);
+        if !disable.spring && !is_zero(stiffness, higher) {
+            let displacement = beyond_range(tendon.length[id], numbers.spring_length[id]);
+            let force = -displacement * polynomial(stiffness, higher, displacement);
+            for (entry, &dof) in pattern.row(id).zip(pattern.columns(id)) {
+                out.spring[dof] += tendon.jacobian[entry] * force;
+            }
+        }
+        let (damping, higher) = (numbers.damping[id], numbers.damping_poly[id]);
+        if !disable.damper && !is_zero(damping, higher) {
+            let v = velocity.tendon[id];
+            let force = -v * polynomial(damping, higher, v.abs());
+            for (entry, &dof) in pattern.row(id).zip(pattern.columns(id)) {
+                out.damper[dof] += tendon.jacobian[entry] * force;
+            }
+        }
+    }
+}
+
+/// Signed distance of a length to a range; zero within.
+fn beyond_range<T: Scalar>(length: T, [low, high]: [T; 2]) -> T {
+    if length > high {
+        length - high
+    } else if length < low {
+        length - low
+    } else {
+        T::ZERO
+    }
+}
+
+/// Holds up the compensated fraction of each body's weight; returns whether there is any.
+fn gravity_compensation<T: Scalar>(
+    model: &Model<T>,
+    kinematics: &Kinematics<T>,
+    out: &mut Passive<T>,
+) -> bool {
+    let structure = &model.structure;
+    let gravity = model.option.gravity[0];
+    out.gravcomp.fill(T::ZERO);
+    if !structure.has_gravcomp || model.settings.disable.gravity || gravity.norm() == T::ZERO {
+        return false;
+    }
+    for (body, force) in out.body_force.iter_mut().enumerate() {
+        let lift = gravity * -(model.bodies.mass[body] * model.bodies.gravcomp[body]);
+        let root = structure.bodies.root[body];
+        let arm = kinematics.inertial_position[body] - kinematics.subtree_com[root];
+        *force = Spatial::new(arm.cross(lift), lift);
+    }
+    project_body_forces(
+        structure,
+        kinematics,
+        &mut out.body_force,
+        &mut out.gravcomp,
+    );
+    true
+}
+
+/// Generalised force of forces on all bodies (about their tree's centre of mass), by one pass from leaves to root.
+/// The body forces become those of whole subtrees.
+pub(super) fn project_body_forces<T: Scalar>(
+    structure: &Structure,
+    kinematics: &Kinematics<T>,
+    body_force: &mut [Spatial<T>],
+    generalized: &mut [T],
+) {
+    let bodies = &structure.bodies;
+    for body in (1..body_force.len()).rev() {
+        let force = body_force[body];
+        for dof in bodies.dofs[body].clone() {
+            generalized[dof] = kinematics.dof_axis[dof].dot(force);
+        }
+        let parent = bodies.parent[body];
+        if parent != 0 {
+            body_force[parent] += force;
+        }
+    }
 }

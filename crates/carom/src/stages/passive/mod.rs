@@ -1,6 +1,12 @@
 //! Passive forces: springs, dampers, gravity compensation and the surrounding medium.
 //!
-//! Reads state, position and velocity stages; writes [`Passive`].
+//! Reads state, position and velocity stages; writes [`Passive`]. With displacement x from rest and rate v, stiffness
+//! k + k₁x + k₂x² and damping d + d₁|v| + d₂v²,
+//!
+//!   spring = −x·(k + k₁x + k₂x²)        damper = −v·(d + d₁|v| + d₂v²)
+//!
+//! For ball and free joints x is the length of the displacement or rotation vector, and the force is along it. A
+//! tendon is at rest in a range of lengths; x is the distance to it.
 
 mod fluid;
 mod forward;
@@ -8,6 +14,7 @@ mod forward;
 pub use forward::forward;
 
 use crate::arrays::arrays;
+use crate::math::Spatial;
 
 arrays! {
     /// Results of the passive stage, generalised forces.
@@ -22,5 +29,7 @@ arrays! {
         fluid: [T; nv],
         /// Sum of what acts as a passive force.
         total: [T; nv],
+        /// Work area: forces on the bodies about their tree's centre of mass.
+        body_force: [Spatial<T>; nbody],
     }
 }

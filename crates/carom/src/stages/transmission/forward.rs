@@ -1,5 +1,6 @@
 use super::TransmissionData;
-use crate::model::Model;
+use crate::math::{Quat, Spatial, Vec3};
+use crate::model::{JointKind, Model, Transmission};
 use crate::scalar::Scalar;
 use crate::stages::kinematics::Kinematics;
 use crate::stages::tendon::Tendon;
@@ -13,5 +14,201 @@ pub fn forward<T: Scalar>(
     tendon: &Tendon<T>,
     out: &mut TransmissionData<T>,
 ) {
-    let _ = (model, state, kinematics, tendon, out);
+    let structure = &model.structure;
+    for actuator in 0..out.length.len() {
+        let row = structure.actuators.moment.row(actuator);
+        let gear = &model.actuators.gear[actuator];
+        let levers = Levers {
+            model,
+            kinematics,
+            actuator,
+        };
+        let moment = &mut out.moment;
+        out.length[actuator] = match structure.actuators.transmission[actuator] {
+            Transmission::Joint(joint) => {
+                joint_moment(model, state, joint, false, gear, &mut moment[row])
+            }
+            Transmission::JointInParent(joint) => {
+                joint_moment(model, state, joint, true, gear, &mut moment[row])
+            }
+            Transmission::Tendon(id) => {
+                let jacobian = &tendon.jacobian[structure.tendons.jacobian.row(id)];
+                for (moment, &entry) in moment[row].iter_mut().zip(jacobian) {
+                    *moment = entry * gear[0];
+                }
+                tendon.length[id] * gear[0]
+            }
+            Transmission::Site {
+                site,
+                reference: None,
+            } => {
+                moment[row].fill(T::ZERO);
+                levers.site(site, moment);
+                T::ZERO
+            }
+            Transmission::Site {
+                site,
+                reference: Some(reference),
+            } => {
+                moment[row].fill(T::ZERO);
+                levers.relative_site(site, reference, moment)
+            }
+            Transmission::SliderCrank { crank, slider } => {
+                moment[row].fill(T::ZERO);
+                levers.slider_crank(crank, slider, moment)
+            }
+            // Adhesion acts through contacts, and pulls along their normals: no contacts, no moment.
+            Transmission::Body(_) => {
+                moment[row].fill(T::ZERO);
+                T::ZERO
+            }
+        };
+    }
+}
+
+/// The first three gears as a vector.
+fn linear_gear<T: Scalar>(gear: &[T; 6]) -> Vec3<T> {
+    Vec3([gear[0], gear[1], gear[2]])
+}
+
+/// The last three gears as a vector.
+fn angular_gear<T: Scalar>(gear: &[T; 6]) -> Vec3<T> {
+    Vec3([gear[3], gear[4], gear[5]])
+}
+
+/// Acts on a joint; `in_parent` gives the rotational gear in the parent's frame instead of the child's.
+fn joint_moment<T: Scalar>(
+    model: &Model<T>,
+    state: &State<T>,
+    joint: usize,
+    in_parent: bool,
+    gear: &[T; 6],
+    moment: &mut [T],
+) -> T {
+    let joints = &model.structure.joints;
+    let address = joints.qpos[joint];
+    let quat = |start: usize| {
+        let [w, x, y, z] = std::array::from_fn(|i| state.qpos[start + i]);
+        Quat::new(w, x, y, z).normalized()
+    };
+    match joints.kind[joint] {
+        JointKind::Slide | JointKind::Hinge => {
+            moment[0] = gear[0];
+            state.qpos[address] * gear[0]
+        }
+        JointKind::Ball => {
+            let quat = quat(address);
+            let mut axis = linear_gear(gear);
+            if in_parent {
+                axis = quat.rotate_inverse(axis);
+            }
+            moment.copy_from_slice(&axis.0);
+            quat.log().dot(axis)
+        }
+        JointKind::Free => {
+            let mut axis = angular_gear(gear);
+            if in_parent {
+                axis = quat(address + 3).rotate_inverse(axis);
+            }
+            moment[..3].copy_from_slice(&gear[..3]);
+            moment[3..].copy_from_slice(&axis.0);
+            // A wrench on a free body measures no length.
+            T::ZERO
+        }
+    }
+}
+
+/// Moment arms of what acts between two sites.
+struct Levers<'a, T: Scalar> {
+    model: &'a Model<T>,
+    kinematics: &'a Kinematics<T>,
+    actuator: usize,
+}
+
+impl<T: Scalar> Levers<'_, T> {
+    /// A wrench in the axes of the site.
+    fn site(&self, site: usize, moment: &mut [T]) {
+        let gear = &self.model.actuators.gear[self.actuator];
+        let rotation = &self.kinematics.site_rotation[site];
+        let force = rotation.mul_vec(linear_gear(gear));
+        let torque = rotation.mul_vec(angular_gear(gear));
+        let lever = &self.model.structure.actuators.lever;
+        self.act(lever.first(self.actuator), site, torque, force, moment);
+    }
+
+    /// A wrench between two sites in the axes of the second, and the first's pose relative to the second along it.
+    fn relative_site(&self, site: usize, reference: usize, moment: &mut [T]) -> T {
+        let kinematics = self.kinematics;
+        let gear = &self.model.actuators.gear[self.actuator];
+        let rotation = &kinematics.site_rotation[reference];
+        let (linear, angular) = (linear_gear(gear), angular_gear(gear));
+        let offset = kinematics.site_position[site] - kinematics.site_position[reference];
+        let turn = self.site_quat(site).difference(self.site_quat(reference));
+        let length = rotation.transpose_mul_vec(offset).dot(linear) + turn.dot(angular);
+        let (force, torque) = (rotation.mul_vec(linear), rotation.mul_vec(angular));
+        let lever = &self.model.structure.actuators.lever;
+        self.act(lever.first(self.actuator), site, torque, force, moment);
+        self.act(
+            lever.second(self.actuator),
+            reference,
+            -torque,
+            -force,
+            moment,
+        );
+        length
+    }
+
+    /// A rod of length r from the crank's pin to a slider on the axis a through the slider site, with v from the
+    /// slider site to the pin: length = a·v − √d,  d = (a·v)² + r² − v·v.
+    fn slider_crank(&self, crank: usize, slider: usize, moment: &mut [T]) -> T {
+        let kinematics = self.kinematics;
+        let gear = self.model.actuators.gear[self.actuator][0];
+        let rod = self.model.actuators.crank_length[self.actuator];
+        let axis = kinematics.site_rotation[slider].column(2);
+        let offset = kinematics.site_position[crank] - kinematics.site_position[slider];
+        let along = axis.dot(offset);
+        let determinant = along * along + rod * rod - offset.norm_squared();
+        // Derivatives by offset and by axis; out of reach the rod stays perpendicular to the axis.
+        let (length, by_offset, by_axis) = if determinant.value() <= 0.0 {
+            (along, axis, offset)
+        } else {
+            let root = determinant.sqrt();
+            let slope = -along / root + 1.0;
+            (
+                along - root,
+                axis * slope + offset * root.recip(),
+                offset * slope,
+            )
+        };
+        let force = by_offset * gear;
+        let torque = axis.cross(by_axis) * gear;
+        let lever = &self.model.structure.actuators.lever;
+        self.act(lever.first(self.actuator), crank, Vec3::ZERO, force, moment);
+        self.act(lever.second(self.actuator), slider, torque, -force, moment);
+        length * gear
+    }
+
+    /// Adds the generalised force of a wrench at a site to the moment's entries.
+    fn act(
+        &self,
+        entries: &[[u32; 2]],
+        site: usize,
+        torque: Vec3<T>,
+        force: Vec3<T>,
+        moment: &mut [T],
+    ) {
+        let bodies = &self.model.structure.bodies;
+        let root = bodies.root[self.model.structure.sites.body[site]];
+        let arm = self.kinematics.site_position[site] - self.kinematics.subtree_com[root];
+        let wrench = Spatial::new(torque + arm.cross(force), force);
+        for &[dof, entry] in entries {
+            moment[entry as usize] += self.kinematics.dof_axis[dof as usize].dot(wrench);
+        }
+    }
+
+    /// Orientation of a site in the world.
+    fn site_quat(&self, site: usize) -> Quat<T> {
+        let body = self.model.structure.sites.body[site];
+        self.kinematics.body_quat[body].mul(self.model.sites.quat[site])
+    }
 }
