@@ -111,6 +111,9 @@ fn build_structure(source: Source<'_>, report: &mut Report) -> Structure {
     sensors::structure(source, &mut structure, report);
     keyframes::structure(source, &mut structure, report);
     options::structure(source, &mut structure, report);
+    if !report.has_errors() {
+        structure.derive_tables();
+    }
     structure
 }
 

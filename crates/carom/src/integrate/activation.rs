@@ -2,10 +2,11 @@
 
 use crate::model::Model;
 use crate::scalar::Scalar;
-use crate::stages::actuation::next_activation;
+use crate::stages::actuation::{is_disabled, nearest_setpoint, next_activation};
 use crate::stages::transmission::TransmissionData;
 
-/// Advances all activations by one time step; those of switched-off actuators stay.
+/// Advances all activations by one time step; those of switched-off actuators stay. Angular setpoints move to the
+/// equivalent one nearest to the actuator's length.
 pub(super) fn advance<T: Scalar>(
     model: &Model<T>,
     act: &mut [T],
@@ -15,7 +16,6 @@ pub(super) fn advance<T: Scalar>(
     if act.is_empty() || model.settings.disable.actuation {
         return;
     }
-    let _ = transmission;
     let h = model.option.timestep[0];
     for (actuator, states) in model.structure.actuators.activations.iter().enumerate() {
         let disabled = is_disabled(model, actuator);
@@ -27,11 +27,9 @@ pub(super) fn advance<T: Scalar>(
             };
             act[state] = next_activation(model, actuator, act[state], rate, h);
         }
+        if let Some(last) = states.clone().last() {
+            let length = transmission.length[actuator];
+            act[last] = nearest_setpoint(model, actuator, act[last], length);
+        }
     }
-}
-
-/// Whether the actuator's group is switched off; groups beyond 30 cannot be.
-pub(super) fn is_disabled<T: Scalar>(model: &Model<T>, actuator: usize) -> bool {
-    let group = model.structure.actuators.group[actuator];
-    (0..=30).contains(&group) && model.settings.disabled_actuator_groups >> group & 1 == 1
 }

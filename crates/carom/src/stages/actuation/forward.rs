@@ -77,10 +77,10 @@ fn effective_controls<T: Scalar>(model: &Model<T>, input: &Input<T>, control: &m
     }
 }
 
-/// Whether the actuator's group is switched off.
+/// Whether the actuator's group is switched off; groups beyond 30 cannot be.
 pub(crate) fn is_disabled<T: Scalar>(model: &Model<T>, actuator: usize) -> bool {
     let group = model.structure.actuators.group[actuator];
-    (0..32).contains(&group) && model.settings.disabled_actuator_groups >> group & 1 == 1
+    (0..=30).contains(&group) && model.settings.disabled_actuator_groups >> group & 1 == 1
 }
 
 /// The law of one actuator: force = gain(length, velocity)·input + bias(length, velocity).
@@ -227,34 +227,14 @@ pub fn next_activation<T: Scalar>(
     }
 }
 
-/// Advances all activations by a step `h`: [`next_activation`] for each; actuators that are switched off stand still,
-/// and angular setpoints move to the turn nearest to the actuator's length.
-pub fn advance_activations<T: Scalar>(
+/// The equivalent of an angular setpoint that is nearest to the actuator's length; other setpoints stay.
+pub(crate) fn nearest_setpoint<T: Scalar>(
     model: &Model<T>,
-    transmission: &TransmissionData<T>,
-    activation_dot: &[T],
-    h: T,
-    act: &mut [T],
-) {
-    if act.is_empty() || model.settings.disable.actuation {
-        return;
-    }
-    for (actuator, range) in model.structure.actuators.activations.iter().enumerate() {
-        let Some(last) = range.clone().last() else {
-            continue;
-        };
-        let disabled = is_disabled(model, actuator);
-        for index in range.clone() {
-            let rate = if disabled {
-                T::ZERO
-            } else {
-                activation_dot[index]
-            };
-            act[index] = next_activation(model, actuator, act[index], rate, h);
-        }
-        let period = rotational_period(model, actuator);
-        act[last] = nearest_turn(act[last], transmission.length[actuator], period);
-    }
+    actuator: usize,
+    setpoint: T,
+    length: T,
+) -> T {
+    nearest_turn(setpoint, length, rotational_period(model, actuator))
 }
 
 /// Scales the forces of all actuators of a tendon so that their sum stays within the tendon's range.

@@ -5,7 +5,8 @@
 mod forward;
 mod muscle;
 
-pub use forward::{advance_activations, forward, next_activation};
+pub use forward::{forward, next_activation};
+pub(crate) use forward::{is_disabled, nearest_setpoint};
 
 use crate::arrays::arrays;
 

@@ -61,10 +61,10 @@ fn polynomial<T: Scalar>(linear: T, higher: [T; 2], x: T) -> T {
     linear + x * (higher[0] + x * higher[1])
 }
 
-/// Whether a spring or damper exists at all.
+/// Whether a spring or damper can be left out: it has no strength, nor a derivative to carry.
 #[inline]
 fn is_zero<T: Scalar>(linear: T, higher: [T; 2]) -> bool {
-    linear == T::ZERO && higher == [T::ZERO; 2]
+    !T::HAS_DERIVATIVES && linear == T::ZERO && higher == [T::ZERO; 2]
 }
 
 fn joint_springs<T: Scalar>(model: &Model<T>, state: &State<T>, spring: &mut [T]) {
@@ -164,7 +164,8 @@ fn gravity_compensation<T: Scalar>(
     let structure = &model.structure;
     let gravity = model.option.gravity[0];
     out.gravcomp.fill(T::ZERO);
-    if !structure.has_gravcomp || model.settings.disable.gravity || gravity.norm() == T::ZERO {
+    let weightless = !T::HAS_DERIVATIVES && gravity == Vec3::ZERO;
+    if !structure.has_gravcomp || model.settings.disable.gravity || weightless {
         return false;
     }
     for (body, force) in out.body_force.iter_mut().enumerate() {
