@@ -1,0 +1,147 @@
+//! Which geoms touch, where and how deep.
+//!
+//! Reads [`Kinematics`](super::kinematics::Kinematics); writes [`Collision`]. The broad phase proposes pairs of geoms
+//! that pass the filters and whose bounding volumes overlap; the narrow phase (one file per pair of shapes) finds the
+//! points; the driver turns them into contacts with mixed parameters, in MuJoCo's order.
+//!
+//! Iterative colliders run on values; their result is then re-evaluated over `T` at the features they found (vertex,
+//! edge, face, or the smooth point), so that derivatives are those of the solution, never of the iteration.
+
+pub mod narrow;
+
+use crate::math::{Mat3, Vec3};
+use crate::model::GeomKind;
+use crate::scalar::Scalar;
+
+/// A geom posed in the world: all that a collider needs.
+#[derive(Clone, Copy, Debug)]
+pub struct PosedShape<'a, T: Scalar = f64> {
+    /// Kind of shape.
+    pub kind: GeomKind,
+    /// World position of the centre (m).
+    pub position: Vec3<T>,
+    /// World orientation.
+    pub rotation: Mat3<T>,
+    /// Size parameters as in the model (m).
+    pub size: Vec3<T>,
+    /// Vertices and hull of a mesh, or samples of a height field; index into the model's arrays.
+    pub data: ShapeData<'a, T>,
+}
+
+/// What a shape consists of beyond its size.
+#[derive(Clone, Copy, Debug)]
+pub enum ShapeData<'a, T: Scalar = f64> {
+    /// Nothing.
+    None,
+    /// A convex mesh.
+    Mesh {
+        /// Vertices in the geom frame (m).
+        vertices: &'a [Vec3<T>],
+        /// Triangles of the hull, indices into `vertices`.
+        hull: &'a [[u32; 3]],
+    },
+    /// A height field.
+    HeightField {
+        /// Rows and columns.
+        grid: [usize; 2],
+        /// Half size in x and y, height of 1.0, base thickness (m).
+        size: &'a [T; 4],
+        /// Normalised elevations, row-major.
+        elevation: &'a [T],
+    },
+}
+
+/// One point found by a collider.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ContactPoint<T: Scalar = f64> {
+    /// Signed distance, negative in penetration (m).
+    pub distance: T,
+    /// Midpoint between the two surfaces (m).
+    pub position: Vec3<T>,
+    /// Unit normal from the first geom to the second.
+    pub normal: Vec3<T>,
+    /// Preferred first tangent, or zero to let the driver choose.
+    pub tangent: Vec3<T>,
+}
+
+/// Most points that one pair of geoms gives.
+pub const MAX_POINTS: usize = 50;
+
+/// Points of one pair of geoms; lives on the caller's side so that colliders allocate nothing.
+#[derive(Clone, Debug)]
+pub struct Manifold<T: Scalar = f64> {
+    points: [ContactPoint<T>; MAX_POINTS],
+    count: usize,
+}
+
+impl<T: Scalar> Default for Manifold<T> {
+    fn default() -> Self {
+        Self {
+            points: [ContactPoint::default(); MAX_POINTS],
+            count: 0,
+        }
+    }
+}
+
+impl<T: Scalar> Manifold<T> {
+    /// Forgets all points.
+    #[inline]
+    pub fn clear(&mut self) {
+        self.count = 0;
+    }
+
+    /// Adds a point; beyond [`MAX_POINTS`] it is dropped, as in MuJoCo.
+    #[inline]
+    pub fn push(&mut self, point: ContactPoint<T>) {
+        if self.count < MAX_POINTS {
+            self.points[self.count] = point;
+            self.count += 1;
+        }
+    }
+
+    /// The points, in the order they were found.
+    #[inline]
+    pub fn points(&self) -> &[ContactPoint<T>] {
+        &self.points[..self.count]
+    }
+
+    /// The points, to change.
+    #[inline]
+    pub fn points_mut(&mut self) -> &mut [ContactPoint<T>] {
+        &mut self.points[..self.count]
+    }
+}
+
+/// A contact with its mixed parameters.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Contact<T: Scalar = f64> {
+    /// The two geoms; the normal points from the first to the second.
+    pub geoms: [usize; 2],
+    /// Signed distance, negative in penetration (m).
+    pub distance: T,
+    /// Midpoint between the two surfaces (m).
+    pub position: Vec3<T>,
+    /// Rows: normal, two tangents.
+    pub frame: Mat3<T>,
+    /// Contact dimensionality: 1, 3, 4 or 6.
+    pub dimension: u8,
+    /// Distance below which the contact is part of the constraints (margin less gap, m).
+    pub include_margin: T,
+    /// Friction: two slide, spin, two roll.
+    pub friction: [T; 5],
+    /// Reference dynamics, normal direction.
+    pub solref: [T; 2],
+    /// Reference dynamics, friction directions; zero means as the normal.
+    pub solreffriction: [T; 2],
+    /// Impedance.
+    pub solimp: [T; 5],
+    /// Whether the contact is left out of the constraints (in the gap, or without dofs).
+    pub excluded: bool,
+}
+
+/// Results of the collision stage. The lists keep their capacity from step to step.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Collision<T: Scalar = f64> {
+    /// All contacts, in MuJoCo's order.
+    pub contacts: Vec<Contact<T>>,
+}
