@@ -7,29 +7,25 @@
 //! Matrices are n × n, row-major; only the lower triangle is read or written.
 
 use super::PivotError;
+use super::panel::subtract_rows;
+use std::array::from_fn;
 
 /// Pivot rows applied together.
 const PANEL: usize = 4;
 
 /// Replaces the lower triangle of a symmetric matrix by L; fails at the first pivot that is not positive.
+///
+/// The diagonal receives the reciprocals 1/L(i, i), as solves multiply by them.
 pub fn factor(matrix: &mut [f64], size: usize) -> Result<(), PivotError> {
     let mut end = size;
     while end >= PANEL {
         let first = end - PANEL;
         factor_rows(matrix, size, first, end)?;
         let (above, panel) = matrix.split_at_mut(first * size);
-        let (row0, panel) = panel.split_at(size);
-        let (row1, panel) = panel.split_at(size);
-        let (row2, row3) = panel.split_at(size);
+        let rows: [&[f64]; PANEL] = from_fn(|row| &panel[row * size..][..size]);
         for i in 0..first {
             let target = &mut above[i * size..=i * size + i];
-            let length = target.len();
-            let (r0, r1) = (&row0[..length], &row1[..length]);
-            let (r2, r3) = (&row2[..length], &row3[..length]);
-            let (f0, f1, f2, f3) = (r0[i], r1[i], r2[i], r3[i]);
-            for j in 0..length {
-                target[j] -= (r0[j] * f0 + r1[j] * f1) + (r2[j] * f2 + r3[j] * f3);
-            }
+            subtract_rows(target, rows, rows.map(|row| row[i]));
         }
         end = first;
     }
@@ -50,18 +46,14 @@ fn factor_rows(
         if pivot.is_nan() || pivot <= 0.0 {
             return Err(PivotError { index: k });
         }
-        let root = pivot.sqrt();
-        let inverse = 1.0 / root;
-        row[k] = root;
+        let inverse = 1.0 / pivot.sqrt();
+        row[k] = inverse;
         for entry in &mut row[..k] {
             *entry *= inverse;
         }
         for i in first..k {
-            let scale = row[i];
             let target = &mut above[i * size..=i * size + i];
-            for (target, &source) in target.iter_mut().zip(&row[..]) {
-                *target -= source * scale;
-            }
+            subtract_rows(target, [&*row], [row[i]]);
         }
     }
     Ok(())
@@ -72,7 +64,7 @@ pub fn solve_in_place(factor: &[f64], size: usize, x: &mut [f64]) {
     for i in (0..size).rev() {
         let row = &factor[i * size..=i * size + i];
         let (before, after) = x.split_at_mut(i);
-        let value = after[0] / row[i];
+        let value = after[0] * row[i];
         after[0] = value;
         for (x, &entry) in before.iter_mut().zip(row) {
             *x -= entry * value;
@@ -81,7 +73,7 @@ pub fn solve_in_place(factor: &[f64], size: usize, x: &mut [f64]) {
     for i in 0..size {
         let row = &factor[i * size..=i * size + i];
         let (before, after) = x.split_at_mut(i);
-        after[0] = (after[0] - dot(&row[..i], before)) / row[i];
+        after[0] = (after[0] - dot(&row[..i], before)) * row[i];
     }
 }
 

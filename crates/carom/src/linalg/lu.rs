@@ -9,8 +9,10 @@
 //! The rows of L and the columns of U are stored like the rows of a [`TreeSparsity`], so that (1) runs over
 //! contiguous prefixes: A(a, b ≤ a) is a prefix of row a of L, A(a < b, b) a prefix of column b of U.
 
+use super::panel::{row_offset, shared_parts, subtract_rows, with_panel_length};
 use super::{PivotError, TreeSparsity};
 use crate::scalar::Scalar;
+use std::array::from_fn;
 
 /// A pivot of smaller magnitude counts as zero, as in MuJoCo.
 const MIN_PIVOT: f64 = 1e-15;
@@ -124,45 +126,62 @@ impl<T: Scalar> TreeLu<T> {
         for (upper, &index) in self.upper.iter_mut().zip(&pattern.upper) {
             *upper = matrix[index];
         }
-        for dof in (0..sparsity.dof_count()).rev() {
-            self.eliminate(sparsity, dof)?;
+        for panel in sparsity.panels.iter().rev() {
+            with_panel_length!(panel, self.eliminate(sparsity))?;
         }
         Ok(())
     }
 
-    /// One step of (1).
-    fn eliminate(&mut self, sparsity: &TreeSparsity, dof: usize) -> Result<(), PivotError> {
-        let (start, diagonal) = (sparsity.row_start[dof], sparsity.diagonal[dof]);
-        let pivot = self.lower[diagonal];
-        if pivot.value().is_nan() || pivot.value().abs() < MIN_PIVOT {
-            return Err(PivotError { index: dof });
-        }
-        let inverse = pivot.recip();
-        self.diagonal_inverse[dof] = inverse;
+    /// Steps (1) for the P dofs of a panel, first within the panel, then for all rows above at once.
+    #[inline]
+    fn eliminate<const P: usize>(
+        &mut self,
+        first: usize,
+        sparsity: &TreeSparsity,
+    ) -> Result<(), PivotError> {
+        let (start, shared) = (sparsity.row_start[first], sparsity.ancestor_count(first));
         let (lower_above, lower) = self.lower.split_at_mut(start);
         let (upper_above, upper) = self.upper.split_at_mut(start);
-        let length = diagonal - start;
-        for entry in &mut upper[..length] {
-            *entry *= inverse;
+        for row in (0..P).rev() {
+            let (lower_before, lower) = lower.split_at_mut(row_offset(shared, row));
+            let (upper_before, upper) = upper.split_at_mut(row_offset(shared, row));
+            let pivot = lower[shared + row];
+            if pivot.value().is_nan() || pivot.value().abs() < MIN_PIVOT {
+                return Err(PivotError { index: first + row });
+            }
+            let inverse = pivot.recip();
+            self.diagonal_inverse[first + row] = inverse;
+            for entry in &mut upper[..shared + row] {
+                *entry *= inverse;
+            }
+            for other in 0..row {
+                let (offset, diagonal) = (row_offset(shared, other), shared + other);
+                let target = &mut lower_before[offset..][..=diagonal];
+                subtract_rows(target, [&*lower], [upper[diagonal]]);
+                let target = &mut upper_before[offset..][..diagonal];
+                subtract_rows(target, [&*upper], [lower[diagonal]]);
+            }
         }
-        for (position, &ancestor) in sparsity.columns[start..diagonal].iter().enumerate() {
-            let first = sparsity.row_start[ancestor];
-            let row = &mut lower_above[first..=first + position];
-            subtract_scaled(row, &lower[..=position], upper[position]);
-            let column = &mut upper_above[first..first + position];
-            subtract_scaled(column, &upper[..position], lower[position]);
+        let lower = shared_parts::<T, P>(lower, shared);
+        let upper = shared_parts::<T, P>(upper, shared);
+        for (position, &ancestor) in sparsity.ancestors(first).iter().enumerate() {
+            let offset = sparsity.row_start[ancestor];
+            let target = &mut lower_above[offset..][..=position];
+            subtract_rows(target, lower, from_fn(|row| upper[row][position]));
+            let target = &mut upper_above[offset..][..position];
+            subtract_rows(target, upper, from_fn(|row| lower[row][position]));
         }
         Ok(())
     }
 
     /// x ← A⁻¹·x.
     pub fn solve_in_place(&self, sparsity: &TreeSparsity, x: &mut [T]) {
-        for dof in (0..sparsity.dof_count()).rev() {
-            scatter(sparsity, dof, &self.upper, x[dof], x);
+        for panel in sparsity.panels.iter().rev() {
+            with_panel_length!(panel, sparsity.scatter::<T>(&self.upper, x));
         }
-        for dof in 0..sparsity.dof_count() {
-            let sum = gather(sparsity, dof, &self.lower, x);
-            x[dof] = (x[dof] - sum) * self.diagonal_inverse[dof];
+        for panel in &sparsity.panels {
+            let scale = Some(&self.diagonal_inverse[..]);
+            with_panel_length!(panel, sparsity.gather::<T>(&self.lower, scale, x));
         }
     }
 
@@ -170,39 +189,10 @@ impl<T: Scalar> TreeLu<T> {
     pub fn solve_transposed_in_place(&self, sparsity: &TreeSparsity, x: &mut [T]) {
         for dof in (0..sparsity.dof_count()).rev() {
             x[dof] *= self.diagonal_inverse[dof];
-            scatter(sparsity, dof, &self.lower, x[dof], x);
+            sparsity.scatter::<1, T>(dof, &self.lower, x);
         }
-        for dof in 0..sparsity.dof_count() {
-            let sum = gather(sparsity, dof, &self.upper, x);
-            x[dof] -= sum;
+        for panel in &sparsity.panels {
+            with_panel_length!(panel, sparsity.gather::<T>(&self.upper, None, x));
         }
     }
-}
-
-/// target ← target − factor·source, over slices of equal length.
-#[inline]
-fn subtract_scaled<T: Scalar>(target: &mut [T], source: &[T], factor: T) {
-    for (target, &source) in target.iter_mut().zip(source) {
-        *target -= source * factor;
-    }
-}
-
-/// x(a) ← x(a) − entry(a)·value for the ancestors a of a dof.
-#[inline]
-fn scatter<T: Scalar>(sparsity: &TreeSparsity, dof: usize, entries: &[T], value: T, x: &mut [T]) {
-    let range = sparsity.row_start[dof]..sparsity.diagonal[dof];
-    for (&column, &entry) in sparsity.columns[range.clone()].iter().zip(&entries[range]) {
-        x[column] -= entry * value;
-    }
-}
-
-/// Σ entry(a)·x(a) over the ancestors a of a dof.
-#[inline]
-fn gather<T: Scalar>(sparsity: &TreeSparsity, dof: usize, entries: &[T], x: &[T]) -> T {
-    let range = sparsity.row_start[dof]..sparsity.diagonal[dof];
-    let mut sum = T::ZERO;
-    for (&column, &entry) in sparsity.columns[range.clone()].iter().zip(&entries[range]) {
-        sum += entry * x[column];
-    }
-    sum
 }

@@ -4,6 +4,7 @@
 
 pub mod cholesky;
 pub mod lu;
+mod panel;
 pub mod tree_ldl;
 mod tree_sparsity;
 

@@ -8,8 +8,10 @@
 //! The factor has the layout of the matrix: the rows of L with D in place of the unit diagonal.
 //! Systems are solved as x = L⁻¹·D⁻¹·L⁻ᵀ·b.
 
+use super::panel::{row_offset, shared_parts, subtract_rows, with_panel_length};
 use super::{PivotError, TreeSparsity};
 use crate::scalar::Scalar;
+use std::array::from_fn;
 
 /// Factors `matrix` into `factor` and the inverse of D; fails at the first pivot that is not positive.
 pub fn factor<T: Scalar>(
@@ -28,33 +30,53 @@ pub fn factor_in_place<T: Scalar>(
     matrix: &mut [T],
     diagonal_inverse: &mut [T],
 ) -> Result<(), PivotError> {
-    for dof in (0..sparsity.dof_count()).rev() {
-        let (start, diagonal) = (sparsity.row_start[dof], sparsity.diagonal[dof]);
-        let (above, row) = matrix.split_at_mut(start);
-        let (row, rest) = row.split_at_mut(diagonal - start);
-        let pivot = rest[0];
-        if pivot.value().is_nan() || pivot.value() <= 0.0 {
-            return Err(PivotError { index: dof });
-        }
-        let inverse = pivot.recip();
-        diagonal_inverse[dof] = inverse;
-        for (position, &ancestor) in sparsity.columns[start..diagonal].iter().enumerate() {
-            let first = sparsity.row_start[ancestor];
-            let target = &mut above[first..=first + position];
-            subtract_scaled(target, &row[..=position], row[position] * inverse); // (1)
-        }
-        for entry in row {
-            *entry *= inverse;
-        }
+    for panel in sparsity.panels.iter().rev() {
+        with_panel_length!(panel, sparsity.eliminate::<T>(matrix, diagonal_inverse))?;
     }
     Ok(())
 }
 
-/// target ← target − factor·source, over slices of equal length.
-#[inline]
-fn subtract_scaled<T: Scalar>(target: &mut [T], source: &[T], factor: T) {
-    for (target, &source) in target.iter_mut().zip(source) {
-        *target -= source * factor;
+impl TreeSparsity {
+    /// Steps (1) for the P dofs of a panel, first within the panel, then for all rows above at once.
+    #[inline]
+    fn eliminate<const P: usize, T: Scalar>(
+        &self,
+        first: usize,
+        matrix: &mut [T],
+        diagonal_inverse: &mut [T],
+    ) -> Result<(), PivotError> {
+        let (start, shared) = (self.row_start[first], self.ancestor_count(first));
+        let (above, panel) = matrix.split_at_mut(start);
+        let mut inverses = [T::ZERO; P];
+        for row in (0..P).rev() {
+            let (before, source) = panel.split_at_mut(row_offset(shared, row));
+            let pivot = source[shared + row];
+            if pivot.value().is_nan() || pivot.value() <= 0.0 {
+                return Err(PivotError { index: first + row });
+            }
+            inverses[row] = pivot.recip();
+            diagonal_inverse[first + row] = inverses[row];
+            for other in 0..row {
+                let target = &mut before[row_offset(shared, other)..][..=shared + other];
+                let coefficient = source[shared + other] * inverses[row];
+                subtract_rows(target, [&*source], [coefficient]);
+            }
+        }
+        let rows = shared_parts::<T, P>(panel, shared);
+        for (position, &ancestor) in self.columns[start..start + shared].iter().enumerate() {
+            let target = &mut above[self.row_start[ancestor]..][..=position];
+            subtract_rows(
+                target,
+                rows,
+                from_fn(|row| rows[row][position] * inverses[row]),
+            );
+        }
+        for row in 0..P {
+            for entry in &mut panel[row_offset(shared, row)..][..shared + row] {
+                *entry *= inverses[row];
+            }
+        }
+        Ok(())
     }
 }
 
@@ -102,45 +124,22 @@ pub fn half_solve<T: Scalar>(
 
 /// x ← L⁻ᵀ·x.
 pub fn solve_lower_transposed<T: Scalar>(sparsity: &TreeSparsity, factor: &[T], x: &mut [T]) {
-    for dof in (0..sparsity.dof_count()).rev() {
-        let entries = sparsity.row_start[dof]..sparsity.diagonal[dof];
-        let value = x[dof];
-        for (&column, &entry) in sparsity.columns[entries.clone()]
-            .iter()
-            .zip(&factor[entries])
-        {
-            x[column] -= entry * value;
-        }
+    for panel in sparsity.panels.iter().rev() {
+        with_panel_length!(panel, sparsity.scatter::<T>(factor, x));
     }
 }
 
 /// x ← L⁻¹·x.
 pub fn solve_lower<T: Scalar>(sparsity: &TreeSparsity, factor: &[T], x: &mut [T]) {
-    for dof in 0..sparsity.dof_count() {
-        let entries = sparsity.row_start[dof]..sparsity.diagonal[dof];
-        let mut value = x[dof];
-        for (&column, &entry) in sparsity.columns[entries.clone()]
-            .iter()
-            .zip(&factor[entries])
-        {
-            value -= entry * x[column];
-        }
-        x[dof] = value;
+    for panel in &sparsity.panels {
+        with_panel_length!(panel, sparsity.gather::<T>(factor, None, x));
     }
 }
 
 /// product ← M·x, with M given by its lower triangle.
 pub fn mul_vec<T: Scalar>(sparsity: &TreeSparsity, matrix: &[T], x: &[T], product: &mut [T]) {
-    for dof in 0..sparsity.dof_count() {
-        let (start, diagonal) = (sparsity.row_start[dof], sparsity.diagonal[dof]);
-        let value = x[dof];
-        let mut sum = matrix[diagonal] * value;
-        let columns = &sparsity.columns[start..diagonal];
-        for (&column, &entry) in columns.iter().zip(&matrix[start..diagonal]) {
-            sum += entry * x[column];
-            product[column] += entry * value;
-        }
-        product[dof] = sum;
+    for panel in &sparsity.panels {
+        with_panel_length!(panel, sparsity.mul_panel::<T>(matrix, x, product));
     }
 }
 

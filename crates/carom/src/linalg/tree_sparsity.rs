@@ -1,5 +1,7 @@
 //! The sparsity of matrices over the kinematic tree: a dof meets its ancestors.
 
+use super::panel::{MAX_PANEL, Panel};
+
 /// Rows of the lower triangle, compressed: row i holds the ancestors of dof i in increasing order, then i.
 ///
 /// The row of a parent is a prefix of the rows of its children. So where dof a stands at position p of row i,
@@ -12,6 +14,8 @@ pub struct TreeSparsity {
     pub columns: Vec<usize>,
     /// The index of each diagonal entry, the last of its row: nv.
     pub diagonal: Vec<usize>,
+    /// The dofs cut into short chains, in increasing order.
+    pub(super) panels: Vec<Panel>,
 }
 
 impl TreeSparsity {
@@ -35,7 +39,25 @@ impl TreeSparsity {
             sparsity.columns.push(dof);
             sparsity.row_start.push(sparsity.columns.len());
         }
+        sparsity.cut_panels();
         sparsity
+    }
+
+    /// Joins consecutive dofs into panels while each is the parent of the next.
+    fn cut_panels(&mut self) {
+        for dof in 0..self.dof_count() {
+            let continues = self
+                .ancestors(dof)
+                .last()
+                .is_some_and(|&parent| parent + 1 == dof);
+            match self.panels.last_mut() {
+                Some(panel) if continues && panel.length < MAX_PANEL => panel.length += 1,
+                _ => self.panels.push(Panel {
+                    first: dof,
+                    length: 1,
+                }),
+            }
+        }
     }
 
     /// The number of dofs, nv.
@@ -66,6 +88,12 @@ impl TreeSparsity {
     #[inline]
     pub fn ancestors(&self, dof: usize) -> &[usize] {
         &self.columns[self.row_start[dof]..self.diagonal[dof]]
+    }
+
+    /// How many proper ancestors a dof has.
+    #[inline]
+    pub fn ancestor_count(&self, dof: usize) -> usize {
+        self.diagonal[dof] - self.row_start[dof]
     }
 
     /// The index of entry (`row`, `column`) of the lower triangle, if it is stored.
