@@ -34,11 +34,12 @@ impl File {
 /// A check of the repository: its problems, one per line.
 type Check = fn(&Repository) -> Vec<String>;
 
-const CHECKS: [Check; 7] = [
+const CHECKS: [Check; 8] = [
     documents::architecture_paths_exist,
     documents::links_exist,
     citations::keys_exist,
     glossary::rows_are_complete,
+    glossary::arrays_are_listed,
     models::references_are_listed,
     stages::folders_are_complete,
     text::is_portable_and_finished,

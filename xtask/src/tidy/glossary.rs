@@ -1,6 +1,6 @@
-//! GLOSSARY.md: every row has its five cells, and one name is used for one thing.
+//! GLOSSARY.md: every row has its five cells, one name is used for one thing, and every array of the engine has a row.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Repository;
 
@@ -52,9 +52,91 @@ pub(super) fn rows_are_complete(repository: &Repository) -> Vec<String> {
     problems
 }
 
+/// Structs that hold the engine's arrays are fields of these two.
+const OWNERS: [&str; 2] = ["crates/carom/src/model/mod.rs", "crates/carom/src/data.rs"];
+
+/// Every field declared with `arrays!` has its row, as `owner.field`; work areas are nobody's concern.
+pub(super) fn arrays_are_listed(repository: &Repository) -> Vec<String> {
+    let glossary = repository.text(DOCUMENT).unwrap_or_default();
+    let owners: BTreeMap<&str, &str> = OWNERS
+        .iter()
+        .filter_map(|path| repository.text(path))
+        .flat_map(owned_structs)
+        .collect();
+    let mut problems = Vec::new();
+    for file in repository.with_extension("rs") {
+        for (structure, field) in array_fields(&file.text) {
+            let Some(owner) = owners.get(structure) else {
+                continue;
+            };
+            let name = format!("{owner}.{field}");
+            if !glossary.contains(&format!("| `{name}` |")) {
+                problems.push(format!("{DOCUMENT}: no row for `{name}` of {}", file.path));
+            }
+        }
+    }
+    problems
+}
+
+/// Pairs of struct and field name from lines such as `pub bodies: BodyNumbers<T>,`.
+fn owned_structs(text: &str) -> impl Iterator<Item = (&str, &str)> {
+    text.lines().filter_map(|line| {
+        let (field, kind) = line.trim().strip_prefix("pub ")?.split_once(": ")?;
+        Some((kind.strip_suffix("<T>,")?, field))
+    })
+}
+
+/// Pairs of struct and field name inside `arrays!` declarations.
+fn array_fields(text: &str) -> Vec<(&str, &str)> {
+    let mut fields = Vec::new();
+    let declarations = text
+        .split("arrays! {")
+        .skip(1)
+        .filter_map(|rest| rest.split("\n}").next());
+    for declaration in declarations {
+        let mut structure = "";
+        let mut work_area = false;
+        for line in declaration.lines().map(str::trim) {
+            if let Some(name) = line.strip_prefix("pub struct ") {
+                structure = name.trim_end_matches(" {");
+            } else if let Some(text) = line.strip_prefix("/// ") {
+                work_area |= text.starts_with("Work area");
+            } else if let Some((field, _)) = line.split_once(": [") {
+                if !work_area {
+                    fields.push((structure, field));
+                }
+                work_area = false;
+            }
+        }
+    }
+    fields
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Repository, rows_are_complete};
+    use super::{OWNERS, Repository, arrays_are_listed, rows_are_complete};
+
+    #[test]
+    fn an_array_without_a_row_is_reported() {
+        let declaration = "arrays! {\n    /// Results.\n    pub struct Tendon {\n        /// Lengths (m).\n        \
+                           length: [T; ntendon],\n        /// Rates.\n        rate: [T; ntendon],\n        \
+                           /// Work area: sums.\n        sum: [T; ntendon],\n    }\n}\n";
+        let repository = Repository::of(&[
+            (
+                OWNERS[1],
+                "pub struct Data<T: Scalar = f64> {\n    pub tendon: Tendon<T>,\n}",
+            ),
+            ("crates/carom/src/stages/tendon/mod.rs", declaration),
+            (
+                "GLOSSARY.md",
+                "| ℓ | `tendon.length` | `ten_length` | m | ntendon |",
+            ),
+        ]);
+        assert_eq!(
+            arrays_are_listed(&repository),
+            ["GLOSSARY.md: no row for `tendon.rate` of crates/carom/src/stages/tendon/mod.rs"]
+        );
+    }
 
     #[test]
     fn rows_need_five_filled_cells_and_a_name_of_their_own() {
