@@ -59,11 +59,15 @@ fn citations(line: &str) -> Vec<String> {
         .split('[')
         .skip(1)
         .filter_map(|rest| rest.split(']').next());
-    brackets.filter_map(key).collect()
+    brackets
+        .flat_map(|bracket| bracket.split(';'))
+        .filter_map(key)
+        .collect()
 }
 
-fn key(bracket: &str) -> Option<String> {
-    let source = bracket.split([',', ';']).next()?;
+/// The key of one source, which may be followed by a comma and a place in it.
+fn key(citation: &str) -> Option<String> {
+    let source = citation.split(',').next()?;
     let (name, year) = source.trim().rsplit_once(' ')?;
     let is_year = year.len() == 4 && year.chars().all(|c| c.is_ascii_digit());
     let is_name = name.starts_with(char::is_uppercase)
@@ -81,8 +85,8 @@ mod tests {
     #[test]
     fn citations_have_a_name_and_a_year() {
         assert_eq!(
-            citations("// as in [Featherstone 2008, §6.2] and [Castro 2023]"),
-            ["Featherstone2008", "Castro2023"]
+            citations("// as in [Featherstone 2008, §6.2] and [Castro 2023; Hill 1938, eq. 2]"),
+            ["Featherstone2008", "Castro2023", "Hill1938"]
         );
         assert!(citations("// x[i], [m], [ref 3], [`State`], [0.0 2008]").is_empty());
     }
