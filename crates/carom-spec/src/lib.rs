@@ -1,5 +1,6 @@
 //! Model files to a resolved description.
 
+pub mod builder;
 pub mod diagnostic;
 pub mod mesh;
 pub mod model_spec;
