@@ -373,3 +373,116 @@ impl<const N: usize> Scalar for Dual<N> {
         self.value.is_finite() && self.tangent.iter().all(|t| t.is_finite())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Dual;
+    use crate::scalar::Scalar;
+
+    type Function<T> = fn(T) -> T;
+
+    /// Every elementary function with arguments inside its domain.
+    fn functions<T: Scalar>() -> Vec<(&'static str, Function<T>)> {
+        vec![
+            ("add", |x| x + x + 2.0),
+            ("sub", |x| T::ONE - x - 0.5),
+            ("mul", |x| x * x * 3.0),
+            ("div", |x| (x + 1.0) / (x * x) / 2.0),
+            ("neg", |x| -x),
+            ("assign", |x| {
+                let mut y = x;
+                y += x * x;
+                y -= T::from(0.25);
+                y *= x;
+                y /= x + 3.0;
+                y *= 0.5;
+                y
+            }),
+            ("sqrt", T::sqrt),
+            ("sin", T::sin),
+            ("cos", T::cos),
+            ("tan", T::tan),
+            ("asin", T::asin),
+            ("acos", T::acos),
+            ("atan", T::atan),
+            ("atan2 of y", |x| x.atan2(T::from(0.7))),
+            ("atan2 of x", |x| T::from(-0.7).atan2(x)),
+            ("exp", T::exp),
+            ("ln", T::ln),
+            ("tanh", T::tanh),
+            ("powi", |x| x.powi(-3)),
+            ("powf", |x| x.powf(1.7)),
+            ("powt", |x| x.powt(x + 1.0)),
+            ("abs", |x| (-x).abs()),
+            ("min", |x| x.min(T::from(2.0))),
+            ("max", |x| (x * x).max(-x)),
+            ("clamp", |x| x.clamp(T::ZERO, T::ONE)),
+            ("copysign_of", |x| x.copysign_of(-x)),
+            ("recip", T::recip),
+        ]
+    }
+
+    #[test]
+    fn values_are_those_of_f64_and_tangents_their_slopes() {
+        let step = 1e-5;
+        for ((name, dual), (_, plain)) in functions::<Dual<2>>().into_iter().zip(functions()) {
+            for x in [0.2_f64, 0.5, 0.9] {
+                let result = dual(Dual {
+                    value: x,
+                    tangent: [1.0, -2.0],
+                });
+                assert_eq!(result.value, plain(x), "{name}({x})");
+                let slope = (plain(x + step) - plain(x - step)) / (2.0 * step);
+                let scale = 1.0 + slope.abs();
+                assert!(
+                    (result.tangent[0] - slope).abs() < 1e-6 * scale,
+                    "{name}′({x})"
+                );
+                assert!((result.tangent[1] + 2.0 * result.tangent[0]).abs() < 1e-14 * scale);
+            }
+        }
+    }
+
+    #[test]
+    fn kinks_take_the_documented_side() {
+        let zero = Dual::<1>::variable(0.0, 0);
+        assert_eq!(zero.abs().tangent, [0.0]);
+        assert_eq!(zero.sqrt().tangent, [0.0]);
+        assert_eq!(zero.atan2(zero).tangent, [0.0]);
+        assert_eq!(zero.min(Dual::ZERO).tangent, [1.0]);
+        assert_eq!(Dual::ZERO.max(zero).tangent, [0.0]);
+        assert_eq!(zero.clamp(Dual::from(0.5), Dual::ONE).tangent, [0.0]);
+        assert_eq!(zero.powi(0).tangent, [0.0]);
+        assert_eq!(zero.powi(1).tangent, [1.0]);
+        assert_eq!(zero.powt(Dual::from(1.0)).tangent, [1.0]);
+    }
+
+    #[test]
+    fn constants_stay_constant_where_slopes_are_infinite() {
+        for function in [Dual::<1>::acos, Dual::asin] {
+            assert_eq!(function(Dual::from(1.0)).tangent, [0.0]);
+        }
+        assert_eq!(Dual::<1>::from(0.0).powf(0.5).tangent, [0.0]);
+        assert_eq!(Dual::<1>::from(0.0).ln().tangent, [0.0]);
+        assert_eq!((Dual::<1>::ONE / Dual::ZERO).tangent, [0.0]);
+        assert_eq!(
+            (Dual::<1>::from(f64::INFINITY) * Dual::from(2.0)).tangent,
+            [0.0]
+        );
+    }
+
+    #[test]
+    fn comparisons_look_at_the_value() {
+        let (a, b) = (Dual::<1>::variable(1.0, 0), Dual::from(1.0));
+        assert!(a == b && a <= b && a < Dual::from(2.0));
+        assert!(!Dual::<1>::from(f64::NAN).is_finite());
+        assert!(
+            !Dual {
+                value: 0.0,
+                tangent: [f64::INFINITY]
+            }
+            .is_finite()
+        );
+        assert_eq!(Dual::from(f64::NAN).min(a).tangent, [1.0]);
+    }
+}

@@ -15,6 +15,8 @@ pub mod model;
 pub mod scalar;
 pub mod stages;
 pub mod state;
+#[cfg(test)]
+mod testing;
 
 pub use data::Data;
 pub use model::Model;

@@ -3,27 +3,9 @@
 use super::{DofPattern, PivotError, TreeLu, TreeSparsity, cholesky, tree_ldl};
 use crate::dual::Dual;
 use crate::scalar::Scalar;
-
-/// A reproducible stream of numbers in (−1, 1) (splitmix64).
-struct Random(u64);
+use crate::testing::Random;
 
 impl Random {
-    fn bits(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    }
-
-    fn next(&mut self) -> f64 {
-        (self.bits() >> 11) as f64 / (1_u64 << 52) as f64 - 1.0
-    }
-
-    fn vector(&mut self, length: usize) -> Vec<f64> {
-        (0..length).map(|_| self.next()).collect()
-    }
-
     /// Parents of a random forest: chains, stars and everything between.
     fn forest(&mut self, count: usize) -> Vec<Option<usize>> {
         let bushiness = self.bits() % 4;

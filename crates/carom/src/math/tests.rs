@@ -3,24 +3,10 @@
 use super::{BodyInertiaBar, Components, Mat3, Pose, Quat, Spatial, SpatialInertia, Vec3};
 use crate::dual::Dual;
 use crate::scalar::Scalar;
+use crate::testing::Random;
 use std::f64::consts::PI;
 
-/// A reproducible stream of numbers in (−1, 1) (splitmix64).
-struct Random(u64);
-
 impl Random {
-    fn next(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        ((z ^ (z >> 31)) >> 11) as f64 / (1_u64 << 52) as f64 - 1.0
-    }
-
-    fn numbers<const N: usize>(&mut self) -> [f64; N] {
-        std::array::from_fn(|_| self.next())
-    }
-
     fn vec3(&mut self) -> Vec3 {
         Vec3(self.numbers())
     }

@@ -1,0 +1,30 @@
+//! What the unit tests of several modules share.
+
+/// A reproducible stream of numbers (splitmix64).
+pub(crate) struct Random(pub(crate) u64);
+
+impl Random {
+    /// 64 random bits.
+    pub(crate) fn bits(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    /// A number in [−1, 1).
+    pub(crate) fn next(&mut self) -> f64 {
+        (self.bits() >> 11) as f64 / (1_u64 << 52) as f64 - 1.0
+    }
+
+    /// Numbers in [−1, 1).
+    pub(crate) fn numbers<const N: usize>(&mut self) -> [f64; N] {
+        std::array::from_fn(|_| self.next())
+    }
+
+    /// Numbers in [−1, 1).
+    pub(crate) fn vector(&mut self, length: usize) -> Vec<f64> {
+        (0..length).map(|_| self.next()).collect()
+    }
+}
