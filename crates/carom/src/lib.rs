@@ -2,6 +2,7 @@
 //!
 //! Read [`dynamics`] first: it is the one list of stages.
 
+pub mod aba;
 mod arrays;
 pub mod compile;
 pub mod data;

@@ -1,5 +1,9 @@
 //! What the unit tests of several modules share.
 
+mod mechanism;
+
+pub(crate) use mechanism::{assert_close, random_input, random_model, random_state};
+
 /// A reproducible stream of numbers (splitmix64).
 pub(crate) struct Random(pub(crate) u64);
 

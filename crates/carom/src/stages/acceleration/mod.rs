@@ -8,6 +8,8 @@
 //! Without constraints the acceleration is the smooth one and the constraint force zero.
 
 mod forward;
+#[cfg(test)]
+mod tests;
 
 pub use forward::forward;
 

@@ -13,6 +13,8 @@
 
 mod forward;
 mod tendon_bias;
+#[cfg(test)]
+mod tests;
 
 pub use forward::{forward, recursive_newton_euler};
 

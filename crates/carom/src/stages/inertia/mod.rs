@@ -14,6 +14,8 @@
 //! that factorising fills in nothing.
 
 mod forward;
+#[cfg(test)]
+mod tests;
 
 pub use forward::{forward, mul, solve};
 

@@ -20,6 +20,8 @@
 
 mod camera;
 mod forward;
+#[cfg(test)]
+pub(crate) mod tests;
 
 pub use forward::forward;
 

@@ -10,6 +10,8 @@
 //! joint are fixed in the world, ṡ = 0. Tendons and actuators move at J·q̇.                (2)
 
 mod forward;
+#[cfg(test)]
+mod tests;
 
 pub use forward::forward;
 
