@@ -3,6 +3,7 @@
 pub mod builder;
 pub mod diagnostic;
 pub mod mesh;
+pub mod mjcf;
 pub mod model_spec;
 pub mod source;
 pub mod span;

@@ -205,7 +205,7 @@ pub enum SensorKind {
     SubtreeLinearVelocity,
     /// Angular momentum of a subtree about its centre of mass.
     SubtreeAngularMomentum,
-    /// 1 when an object (the reference) is inside a site (the object).
+    /// 1 when the object is inside the site that is the reference.
     InsideSite {
         /// Whether the whole object has to be inside.
         enclosed: bool,

@@ -1,0 +1,396 @@
+//! Actuators: the general form and the shortcuts.
+//!
+//! A shortcut such as `position` inherits its own parameters (`kp`, `kv`, …) only from a default
+//! written with the same shortcut, or with `general` and the shortcut's type of gain; the nearest
+//! such class counts. What all actuators have (ranges, gear, …) is inherited from any default.
+//! The shortcut then sets gain, bias and dynamics completely.
+
+use super::Reader;
+use super::attribute::Attributes;
+use super::codes;
+use super::defaults::MAIN_CLASS;
+use super::history;
+use crate::model_spec::{
+    ActuatorDynamics, ActuatorElement, ActuatorSpec, BiasKind, GainKind, ModelSpec, Reference,
+    Transmission,
+};
+use crate::xml::Element;
+
+/// Gain parameters of a muscle: range, force, scale, lmin, lmax, vmax, fpmax, fvmax.
+const MUSCLE_GAIN: [f64; 9] = [0.75, 1.05, -1.0, 200.0, 0.5, 1.6, 1.5, 1.3, 1.2];
+
+/// Dynamics parameters of a muscle: activation, deactivation time (s), smoothing.
+const MUSCLE_DYNAMICS: [f64; 3] = [0.01, 0.04, 0.0];
+
+/// The supported actuator element with that tag.
+pub(super) fn element_kind(tag: &str) -> Option<ActuatorElement> {
+    Some(match tag {
+        "general" => ActuatorElement::General,
+        "motor" => ActuatorElement::Motor,
+        "position" => ActuatorElement::Position,
+        "velocity" => ActuatorElement::Velocity,
+        "intvelocity" => ActuatorElement::IntegratedVelocity,
+        "damper" => ActuatorElement::Damper,
+        "cylinder" => ActuatorElement::Cylinder,
+        "muscle" => ActuatorElement::Muscle,
+        "adhesion" => ActuatorElement::Adhesion,
+        _ => return None,
+    })
+}
+
+/// Whether a shortcut inherits its parameters from a default.
+pub(super) fn inherits(element: ActuatorElement, default: &ActuatorSpec) -> bool {
+    let gain = match element {
+        ActuatorElement::Damper => GainKind::Affine,
+        ActuatorElement::Muscle => GainKind::Muscle,
+        _ => GainKind::Fixed,
+    };
+    match default.element {
+        ActuatorElement::General => default.gain == gain,
+        same => same == element,
+    }
+}
+
+/// Reads an actuator over the values of its class. `inherited` holds the parameters that a
+/// shortcut inherits, if it does from any default.
+pub(super) fn read(
+    a: &Attributes<'_, '_>,
+    element: ActuatorElement,
+    inherited: Option<&ActuatorSpec>,
+    actuator: &mut ActuatorSpec,
+) {
+    read_common(a, actuator);
+    if element == ActuatorElement::General {
+        read_general(a, actuator);
+        return;
+    }
+    reset_parameters(actuator);
+    actuator.element = element;
+    match element {
+        ActuatorElement::General | ActuatorElement::Motor => {}
+        ActuatorElement::Position | ActuatorElement::IntegratedVelocity => {
+            read_servo(a, inherited, actuator);
+        }
+        ActuatorElement::Velocity => read_velocity(a, inherited, actuator),
+        ActuatorElement::Damper => read_damper(a, inherited, actuator),
+        ActuatorElement::Cylinder => read_cylinder(a, inherited, actuator),
+        ActuatorElement::Muscle => read_muscle(a, inherited, actuator),
+        ActuatorElement::Adhesion => read_adhesion(a, inherited, actuator),
+    }
+}
+
+fn read_common(a: &Attributes<'_, '_>, actuator: &mut ActuatorSpec) {
+    a.set("name", &mut actuator.name);
+    a.set("group", &mut actuator.group);
+    history::read(a, &mut actuator.history);
+    a.set_range("ctrlrange", &mut actuator.control_range);
+    a.set("ctrllimited", &mut actuator.control_limited);
+    a.set_range("forcerange", &mut actuator.force_range);
+    a.set("forcelimited", &mut actuator.force_limited);
+    a.set_range("actrange", &mut actuator.activation_range);
+    a.set("actlimited", &mut actuator.activation_limited);
+    a.set_range("lengthrange", &mut actuator.length_range);
+    a.set_leading("gear", &mut actuator.gear);
+    a.set_leading("damping", &mut actuator.damping);
+    a.set("armature", &mut actuator.armature);
+    a.set("cranklength", &mut actuator.crank_length);
+    a.set("user", &mut actuator.user);
+}
+
+fn read_general(a: &Attributes<'_, '_>, actuator: &mut ActuatorSpec) {
+    if let Some(count) = a.get::<i32>("actdim") {
+        actuator.activation_count = u32::try_from(count).ok();
+    }
+    a.set("inheritrange", &mut actuator.inherit_range);
+    for (name, words) in [
+        ("dyntype", &["dcmotor", "pid"][..]),
+        ("gaintype", &["dcmotor", "so3", "pid"]),
+        ("biastype", &["dcmotor", "so3"]),
+    ] {
+        if let Some(word) = a.element.value(name).filter(|word| words.contains(word)) {
+            let message = format!("{name} '{word}' is not supported");
+            a.problems
+                .unsupported(codes::ACTUATOR_TYPE, a.place(name), message);
+        } else {
+            match name {
+                "dyntype" => a.set(name, &mut actuator.dynamics),
+                "gaintype" => a.set(name, &mut actuator.gain),
+                _ => a.set(name, &mut actuator.bias),
+            };
+        }
+    }
+    a.set_leading("dynprm", &mut actuator.dynamics_parameters);
+    a.set_leading("gainprm", &mut actuator.gain_parameters);
+    a.set_leading("biasprm", &mut actuator.bias_parameters);
+    a.set("actearly", &mut actuator.activation_early);
+}
+
+/// Sets gain, bias, dynamics and activation layout to the built-in values.
+fn reset_parameters(actuator: &mut ActuatorSpec) {
+    let built_in = ActuatorSpec::default();
+    actuator.dynamics = built_in.dynamics;
+    actuator.dynamics_parameters = built_in.dynamics_parameters;
+    actuator.gain = built_in.gain;
+    actuator.gain_parameters = built_in.gain_parameters;
+    actuator.bias = built_in.bias;
+    actuator.bias_parameters = built_in.bias_parameters;
+    actuator.activation_count = built_in.activation_count;
+    actuator.activation_early = built_in.activation_early;
+    actuator.inherit_range = built_in.inherit_range;
+}
+
+fn not_negative(a: &Attributes<'_, '_>, name: &str) -> Option<f64> {
+    let number = a.get::<f64>(name)?;
+    if number < 0.0 {
+        a.error(codes::VALUE_RANGE, name, "cannot be negative");
+        return None;
+    }
+    Some(number)
+}
+
+/// Position servo, or the same with integrated velocity as its set point.
+fn read_servo(
+    a: &Attributes<'_, '_>,
+    inherited: Option<&ActuatorSpec>,
+    actuator: &mut ActuatorSpec,
+) {
+    let mut stiffness = 1.0;
+    if let Some(inherited) = inherited {
+        stiffness = inherited.gain_parameters[0];
+        actuator.bias_parameters[2] = inherited.bias_parameters[2];
+        actuator.inherit_range = inherited.inherit_range;
+        if inherited.dynamics == ActuatorDynamics::FilterExact {
+            actuator.dynamics = ActuatorDynamics::FilterExact;
+            actuator.dynamics_parameters[0] = inherited.dynamics_parameters[0];
+        }
+    }
+    a.set("kp", &mut stiffness);
+    actuator.gain_parameters[0] = stiffness;
+    actuator.bias_parameters[1] = -stiffness;
+    actuator.bias = BiasKind::Affine;
+    // Entry 2: negative is damping, positive is a damping ratio.
+    a.exclusive(&["kv", "dampratio"]);
+    if let Some(damping) = not_negative(a, "kv") {
+        actuator.bias_parameters[2] = -damping;
+    }
+    if let Some(ratio) = not_negative(a, "dampratio") {
+        actuator.bias_parameters[2] = ratio;
+    }
+    if let Some(time) = not_negative(a, "timeconst") {
+        let filtered = time != 0.0;
+        actuator.dynamics = if filtered {
+            ActuatorDynamics::FilterExact
+        } else {
+            ActuatorDynamics::None
+        };
+        actuator.dynamics_parameters[0] = time;
+    }
+    if actuator.element == ActuatorElement::IntegratedVelocity {
+        actuator.dynamics = ActuatorDynamics::Integrator;
+        actuator.dynamics_parameters = ActuatorSpec::default().dynamics_parameters;
+        inherit_range(a, "actrange", actuator);
+    } else {
+        inherit_range(a, "ctrlrange", actuator);
+    }
+}
+
+/// A written range overrides an inherited `inheritrange` and the other way round.
+fn inherit_range(a: &Attributes<'_, '_>, range: &str, actuator: &mut ActuatorSpec) {
+    let written = not_negative(a, "inheritrange");
+    if let Some(factor) = written {
+        actuator.inherit_range = factor;
+    }
+    if actuator.inherit_range <= 0.0 {
+        return;
+    }
+    let has_range = a.has(range);
+    if written.is_some() && has_range {
+        a.exclusive(&[range, "inheritrange"]);
+    } else if has_range {
+        actuator.inherit_range = 0.0;
+    } else if actuator.element == ActuatorElement::IntegratedVelocity {
+        actuator.activation_range = [0.0; 2];
+    } else {
+        actuator.control_range = [0.0; 2];
+    }
+}
+
+fn read_velocity(
+    a: &Attributes<'_, '_>,
+    inherited: Option<&ActuatorSpec>,
+    actuator: &mut ActuatorSpec,
+) {
+    let mut gain = inherited.map_or(1.0, |inherited| inherited.gain_parameters[0]);
+    a.set("kv", &mut gain);
+    actuator.gain_parameters[0] = gain;
+    actuator.bias_parameters[2] = -gain;
+    actuator.bias = BiasKind::Affine;
+}
+
+fn read_damper(
+    a: &Attributes<'_, '_>,
+    inherited: Option<&ActuatorSpec>,
+    actuator: &mut ActuatorSpec,
+) {
+    let mut damping = inherited.map_or(0.0, |inherited| -inherited.gain_parameters[2]);
+    a.set("kv", &mut damping);
+    if damping < 0.0 {
+        a.error(codes::VALUE_RANGE, "kv", "cannot be negative");
+    }
+    actuator.gain = GainKind::Affine;
+    actuator.gain_parameters = [0.0; 10];
+    actuator.gain_parameters[2] = -damping;
+    require_positive_control(a, actuator);
+}
+
+fn read_cylinder(
+    a: &Attributes<'_, '_>,
+    inherited: Option<&ActuatorSpec>,
+    actuator: &mut ActuatorSpec,
+) {
+    if let Some(inherited) = inherited {
+        actuator.dynamics_parameters[0] = inherited.dynamics_parameters[0];
+        actuator.gain_parameters[0] = inherited.gain_parameters[0];
+        actuator.bias_parameters[..3].copy_from_slice(&inherited.bias_parameters[..3]);
+    }
+    actuator.dynamics = ActuatorDynamics::Filter;
+    actuator.bias = BiasKind::Affine;
+    a.set("timeconst", &mut actuator.dynamics_parameters[0]);
+    a.set("area", &mut actuator.gain_parameters[0]);
+    if let Some(diameter) = a.get::<f64>("diameter").filter(|diameter| *diameter >= 0.0) {
+        actuator.gain_parameters[0] = std::f64::consts::PI / 4.0 * diameter * diameter;
+    }
+    if let Some(bias) = a.get::<[f64; 3]>("bias") {
+        actuator.bias_parameters[..3].copy_from_slice(&bias);
+    }
+}
+
+fn read_muscle(
+    a: &Attributes<'_, '_>,
+    inherited: Option<&ActuatorSpec>,
+    actuator: &mut ActuatorSpec,
+) {
+    let (mut gain, mut dynamics) = (MUSCLE_GAIN, MUSCLE_DYNAMICS);
+    if let Some(inherited) = inherited {
+        gain.copy_from_slice(&inherited.gain_parameters[..9]);
+        dynamics.copy_from_slice(&inherited.dynamics_parameters[..3]);
+    }
+    // Negative values leave what is there.
+    let set = |target: &mut f64, number: f64| {
+        if number >= 0.0 {
+            *target = number;
+        }
+    };
+    for (index, time) in a
+        .get::<[f64; 2]>("timeconst")
+        .into_iter()
+        .flatten()
+        .enumerate()
+    {
+        set(&mut dynamics[index], time);
+    }
+    for (index, bound) in a.get::<[f64; 2]>("range").into_iter().flatten().enumerate() {
+        set(&mut gain[index], bound);
+    }
+    let names = ["force", "scale", "lmin", "lmax", "vmax", "fpmax", "fvmax"];
+    for (name, target) in names.into_iter().zip(&mut gain[2..]) {
+        if let Some(number) = a.get(name) {
+            set(target, number);
+        }
+    }
+    dynamics[2] = not_negative(a, "tausmooth").unwrap_or(dynamics[2]);
+    actuator.dynamics = ActuatorDynamics::Muscle;
+    actuator.gain = GainKind::Muscle;
+    actuator.bias = BiasKind::Muscle;
+    actuator.dynamics_parameters[..3].copy_from_slice(&dynamics);
+    actuator.gain_parameters[..9].copy_from_slice(&gain);
+    actuator.bias_parameters[..9].copy_from_slice(&gain);
+}
+
+fn read_adhesion(
+    a: &Attributes<'_, '_>,
+    inherited: Option<&ActuatorSpec>,
+    actuator: &mut ActuatorSpec,
+) {
+    let inherited_gain = inherited.map_or(1.0, |inherited| inherited.gain_parameters[0]);
+    actuator.gain_parameters[0] = not_negative(a, "gain").unwrap_or(inherited_gain);
+    require_positive_control(a, actuator);
+}
+
+fn require_positive_control(a: &Attributes<'_, '_>, actuator: &mut ActuatorSpec) {
+    actuator.control_limited = Some(true);
+    if actuator.control_range.iter().any(|bound| *bound < 0.0) {
+        a.error(codes::VALUE_RANGE, "ctrlrange", "cannot be negative");
+    }
+}
+
+impl Reader<'_> {
+    pub(super) fn read_actuators(&self, section: Element<'_>, spec: &mut ModelSpec) {
+        for element in self.tree.children(section) {
+            let Some(kind) = element_kind(element.tag()) else {
+                continue;
+            };
+            let class = self.named_class(element, "class").unwrap_or(MAIN_CLASS);
+            let a = self.attributes(element);
+            let mut actuator = self.classes[class].actuator.clone();
+            actuator.span = element.span();
+            // The class of a general actuator does not make it a shortcut.
+            actuator.element = ActuatorElement::General;
+            read(
+                &a,
+                kind,
+                self.classes.inherited_actuator(kind, class),
+                &mut actuator,
+            );
+            actuator.transmission = self.read_transmission(&a);
+            history::refuse(&mut actuator.history, actuator.span, self.problems);
+            spec.actuators.push(actuator);
+        }
+    }
+
+    /// Reads where an actuator acts; of several targets the last kind counts.
+    fn read_transmission(&self, a: &Attributes<'_, '_>) -> Option<Transmission> {
+        let target = |name: &str| a.get::<Reference>(name);
+        let mut found = None;
+        found = target("joint").map(Transmission::Joint).or(found);
+        found = target("jointinparent")
+            .map(Transmission::JointInParent)
+            .or(found);
+        found = target("tendon").map(Transmission::Tendon).or(found);
+        let slider = target("slidersite");
+        if let Some(crank_site) = target("cranksite") {
+            let slider_site = slider.clone().unwrap_or_default();
+            found = Some(Transmission::SliderCrank {
+                crank_site,
+                slider_site,
+            });
+            if slider.is_none() {
+                a.missing("slidersite");
+            }
+        }
+        let reference_site = target("refsite");
+        if let Some(site) = target("site") {
+            found = Some(Transmission::Site {
+                site,
+                reference_site: reference_site.clone(),
+            });
+        }
+        found = target("body").map(Transmission::Body).or(found);
+        if found.is_none() {
+            let message = format!("<{}> has no target to act on", a.element.tag());
+            self.problems
+                .error(codes::TRANSMISSION, a.element.span(), message);
+        }
+        let is_crank = matches!(found, Some(Transmission::SliderCrank { .. }) | None);
+        for name in ["cranklength", "slidersite"] {
+            if a.has(name) && !is_crank {
+                a.error(codes::TRANSMISSION, name, "needs a 'cranksite' to act on");
+            }
+        }
+        let is_site = matches!(found, Some(Transmission::Site { .. }) | None);
+        if reference_site.is_some() && !is_site {
+            a.error(codes::TRANSMISSION, "refsite", "needs a 'site' to act on");
+        }
+        found
+    }
+}

@@ -1,0 +1,152 @@
+//! The MJCF reader: model files of MuJoCo to a [`ModelSpec`].
+//!
+//! ```
+//! use carom_spec::mjcf::{ReadSettings, read};
+//! use carom_spec::{MemorySource, SourceMap};
+//!
+//! let text = r#"<mujoco><worldbody><body name="ball"><geom size="0.1"/></body></worldbody></mujoco>"#;
+//! let files = MemorySource::new().with("ball.xml", text);
+//! let mut sources = SourceMap::new();
+//! let (model, diagnostics) =
+//!     read("ball.xml".as_ref(), &files, &ReadSettings::default(), &mut sources);
+//! assert!(diagnostics.is_empty());
+//! assert_eq!(model.bodies[1].name, "ball");
+//! ```
+//!
+//! The file is checked against the grammar first (`schema`), then read section by section in
+//! MuJoCo's order, whatever order the file has: settings, defaults, assets, everything that refers
+//! to bodies, and the tree of bodies last. All problems are reported in one run; after an error
+//! the model holds what could be read.
+
+mod actuator;
+mod asset;
+mod attribute;
+mod body;
+pub mod codes;
+mod contact;
+mod custom;
+mod defaults;
+mod draft;
+mod equality;
+mod geom;
+mod history;
+mod include;
+mod joint;
+mod keywords;
+mod orientation;
+mod problems;
+mod schema;
+mod sensor;
+mod settings;
+mod tendon;
+mod viewer;
+
+use std::path::Path;
+
+pub use problems::Allow;
+
+use crate::diagnostic::Diagnostic;
+use crate::model_spec::ModelSpec;
+use crate::source::{FileSource, SourceMap};
+use crate::xml::Element;
+use asset::AssetFolders;
+use attribute::Attributes;
+use defaults::Classes;
+use draft::Draft;
+use include::Tree;
+use keywords::ConflictPolicy;
+use orientation::AngleNotation;
+use problems::Problems;
+
+/// How a file is read.
+#[derive(Clone, Debug, Default)]
+pub struct ReadSettings {
+    /// Unsupported features that are skipped with a warning.
+    pub allow: Allow,
+}
+
+/// Reads a model file with everything it includes.
+///
+/// The texts of all files are kept in `sources`, for showing the diagnostics.
+pub fn read(
+    path: &Path,
+    source: &dyn FileSource,
+    settings: &ReadSettings,
+    sources: &mut SourceMap,
+) -> (ModelSpec, Vec<Diagnostic>) {
+    let problems = Problems::new(&settings.allow);
+    let spec = match Tree::load(path, None, source, sources, &problems) {
+        Some(tree) => read_tree(&tree, source, &problems).finish(),
+        None => ModelSpec::default(),
+    };
+    (spec, problems.into_list())
+}
+
+fn read_tree(tree: &Tree, source: &dyn FileSource, problems: &Problems<'_>) -> Draft {
+    let mut draft = Draft::new();
+    let root = tree.root();
+    if !root.tag().eq_ignore_ascii_case("mujoco") {
+        let message = format!("the root element is <{}>, not <mujoco>", root.tag());
+        problems.error(codes::ROOT, root.tag_span(), message);
+        return draft;
+    }
+    schema::check(tree, root, problems);
+    let mut reader = Reader::new(tree, source, problems);
+    reader.read_all(&mut draft);
+    draft
+}
+
+/// Everything that reading functions share.
+struct Reader<'r> {
+    tree: &'r Tree,
+    source: &'r dyn FileSource,
+    problems: &'r Problems<'r>,
+    notation: AngleNotation,
+    auto_limits: bool,
+    strip_path: bool,
+    conflict: ConflictPolicy,
+    folders: AssetFolders,
+    classes: Classes,
+}
+
+impl<'r> Reader<'r> {
+    fn new(tree: &'r Tree, source: &'r dyn FileSource, problems: &'r Problems<'r>) -> Self {
+        Self {
+            tree,
+            source,
+            problems,
+            notation: AngleNotation::default(),
+            auto_limits: true,
+            strip_path: false,
+            conflict: ConflictPolicy::default(),
+            folders: AssetFolders::default(),
+            classes: Classes::default(),
+        }
+    }
+
+    fn attributes<'t>(&self, element: Element<'t>) -> Attributes<'r, 't> {
+        Attributes::new(element, self.problems)
+    }
+
+    fn read_all(&mut self, draft: &mut Draft) {
+        self.read_settings(&mut draft.spec);
+        self.read_defaults();
+        let reader: &Self = self;
+        let sections: [(&str, fn(&Self, Element<'_>, &mut ModelSpec)); 8] = [
+            ("custom", Self::read_custom),
+            ("asset", Self::read_assets),
+            ("contact", Self::read_contacts),
+            ("equality", Self::read_equalities),
+            ("tendon", Self::read_tendons),
+            ("actuator", Self::read_actuators),
+            ("sensor", Self::read_sensors),
+            ("keyframe", Self::read_keyframes),
+        ];
+        for (tag, read_section) in sections {
+            for section in reader.tree.sections(tag) {
+                read_section(reader, section, &mut draft.spec);
+            }
+        }
+        reader.read_worlds(draft);
+    }
+}

@@ -1,0 +1,181 @@
+//! Which elements and attributes MJCF has, and the check of a whole file against it.
+//!
+//! The grammar itself is the text `schema.txt`.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use super::codes;
+use super::include::Tree;
+use super::problems::Problems;
+use crate::diagnostic::{Diagnostic, nearest_name};
+use crate::xml::Element;
+
+static SCHEMA: LazyLock<Schema> = LazyLock::new(|| Schema::parse(include_str!("schema.txt")));
+
+/// What is known about one element.
+#[derive(Debug, Default)]
+struct Rule {
+    tag: &'static str,
+    /// At most one in the parent.
+    unique: bool,
+    /// Code and message of an element that is refused.
+    unsupported: Option<(&'static str, &'static str)>,
+    attributes: Vec<&'static str>,
+    children: Vec<usize>,
+}
+
+/// All rules; rule 0 is the root.
+struct Schema {
+    rules: Vec<Rule>,
+}
+
+impl Schema {
+    fn parse(text: &'static str) -> Self {
+        let mut groups: BTreeMap<&str, Vec<&'static str>> = BTreeMap::new();
+        let mut rules: Vec<Rule> = Vec::new();
+        let mut open: Vec<usize> = Vec::new();
+        for line in text.lines().filter(|line| !line.starts_with('#')) {
+            let content = line.trim_start();
+            let depth = (line.len() - content.len()) / 2;
+            if let Some((name, members)) = content
+                .strip_prefix("group ")
+                .and_then(|group| group.split_once(':'))
+            {
+                groups.insert(name, members.split_whitespace().collect());
+            } else if !content.is_empty() {
+                let index = rules.len();
+                open.truncate(depth);
+                if let Some(&parent) = open.last() {
+                    rules[parent].children.push(index);
+                }
+                open.push(index);
+                rules.push(parse_rule(content, &groups));
+            }
+        }
+        share_body_content(&mut rules);
+        Self { rules }
+    }
+
+    fn child(&self, parent: usize, tag: &str) -> Option<usize> {
+        let children = &self.rules[parent].children;
+        children
+            .iter()
+            .copied()
+            .find(|&child| self.rules[child].tag == tag)
+    }
+}
+
+fn parse_rule(content: &'static str, groups: &BTreeMap<&str, Vec<&'static str>>) -> Rule {
+    if let Some((tag, (code, message))) = content
+        .split_once('!')
+        .and_then(|(tag, rest)| Some((tag, rest.split_once(' ')?)))
+    {
+        return Rule {
+            tag,
+            unsupported: Some((code, message)),
+            ..Rule::default()
+        };
+    }
+    let (tag, list) = content.split_once(':').unwrap_or((content, ""));
+    let mut attributes = Vec::new();
+    for word in list.split_whitespace() {
+        match word.strip_prefix('@') {
+            Some(group) => attributes.extend(groups.get(group).into_iter().flatten()),
+            None => attributes.push(word),
+        }
+    }
+    Rule {
+        tag: tag.trim_end_matches('?'),
+        unique: tag.ends_with('?'),
+        unsupported: None,
+        attributes,
+        children: Vec::new(),
+    }
+}
+
+/// Gives worldbody, frame and replicate the content of bodies, and defaults their nested defaults.
+fn share_body_content(rules: &mut [Rule]) {
+    let find = |tag: &str| rules.iter().position(|rule| rule.tag == tag);
+    let (Some(body), Some(world), Some(frame), Some(replicate), Some(default)) = (
+        find("body"),
+        find("worldbody"),
+        find("frame"),
+        find("replicate"),
+        find("default"),
+    ) else {
+        return;
+    };
+    let mut content = rules[body].children.clone();
+    content.push(body);
+    for container in [world, body, frame, replicate] {
+        rules[container].children.clone_from(&content);
+    }
+    rules[default].children.push(default);
+    // A body stands in the world, not beside it.
+    rules[0].children.retain(|&child| child != body);
+}
+
+/// Reports every unknown element and attribute, repeated unique elements and unsupported elements.
+pub(super) fn check(tree: &Tree, root: Element<'_>, problems: &Problems<'_>) {
+    let schema = &*SCHEMA;
+    let mut open = vec![(root, 0_usize)];
+    while let Some((element, index)) = open.pop() {
+        let rule = &schema.rules[index];
+        check_attributes(element, rule, problems);
+        let mut seen: Vec<usize> = Vec::new();
+        let first = open.len();
+        for child in tree.children(element) {
+            let Some(known) = schema.child(index, child.tag()) else {
+                unknown_element(schema, rule, child, problems);
+                continue;
+            };
+            let child_rule = &schema.rules[known];
+            if let Some((code, message)) = child_rule.unsupported {
+                problems.unsupported(code, child.span(), message);
+                continue;
+            }
+            if child_rule.unique && seen.contains(&known) {
+                let message = format!("<{}> may appear only once in <{}>", child.tag(), rule.tag);
+                problems.error(codes::REPEATED_ELEMENT, child.span(), message);
+            }
+            seen.push(known);
+            open.push((child, known));
+        }
+        // The last one pushed is taken next: keep the order of the file.
+        open[first..].reverse();
+    }
+}
+
+fn check_attributes(element: Element<'_>, rule: &Rule, problems: &Problems<'_>) {
+    for attribute in element.attributes() {
+        let name = attribute.name();
+        if rule.attributes.contains(&name) {
+            continue;
+        }
+        let message = format!("<{}> has no attribute '{name}'", element.tag());
+        let mut diagnostic =
+            Diagnostic::error(codes::UNKNOWN_ATTRIBUTE, message).at(attribute.name_span());
+        if let Some(near) = nearest_name(name, rule.attributes.iter().copied()) {
+            diagnostic = diagnostic.help(format!("did you mean '{near}'?"));
+        }
+        problems.push(diagnostic);
+    }
+}
+
+fn unknown_element(schema: &Schema, parent: &Rule, child: Element<'_>, problems: &Problems<'_>) {
+    let tag = child.tag();
+    let message = format!("<{tag}> is not known inside <{}>", parent.tag);
+    let mut diagnostic = Diagnostic::error(codes::UNKNOWN_ELEMENT, message).at(child.tag_span());
+    let children = parent.children.iter().map(|&index| schema.rules[index].tag);
+    if let Some(near) = nearest_name(tag, children) {
+        diagnostic = diagnostic.help(format!("did you mean <{near}>?"));
+    } else if let Some(place) = schema.rules.iter().find(|rule| {
+        rule.children
+            .iter()
+            .any(|&index| schema.rules[index].tag == tag)
+    }) {
+        diagnostic = diagnostic.help(format!("<{tag}> belongs inside <{}>", place.tag));
+    }
+    problems.push(diagnostic);
+}

@@ -1,0 +1,3 @@
+//! Integration tests of the model readers.
+
+mod mjcf_models;
