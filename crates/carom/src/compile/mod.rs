@@ -24,6 +24,7 @@ mod inertia;
 mod joints;
 mod keyframes;
 mod length_range;
+mod limits;
 mod lookup;
 mod mesh;
 mod options;
