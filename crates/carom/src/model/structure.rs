@@ -256,15 +256,58 @@ pub struct PairStructure {
     pub condim: Vec<u8>,
 }
 
-/// Which pairs may touch, besides the contact type bits.
+/// Which pairs may touch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ContactFilter {
-    /// Excluded pairs of bodies, smaller id first, sorted.
+    /// Excluded pairs of bodies, smaller id first, sorted, each once.
     pub excluded_bodies: Vec<[usize; 2]>,
-    /// The exclusions in file order, as MuJoCo signs them: body1 × 65536 + body2.
+    /// The exclusions as MuJoCo signs and sorts them: body1 × 65536 + body2.
     pub exclude_signature: Vec<i64>,
-    /// Pairs of geoms that pass all static filters (smaller id first, sorted), without the explicit pairs.
-    pub candidate_geoms: Vec<[usize; 2]>,
+    /// Contact type bits of all geoms of each body.
+    pub body_contype: Vec<u32>,
+    /// Contact affinity bits of all geoms of each body.
+    pub body_conaffinity: Vec<u32>,
+}
+
+/// Whether either of two elements is of a type that the other has affinity to.
+#[inline]
+fn bits_match(types: [u32; 2], affinities: [u32; 2]) -> bool {
+    types[0] & affinities[1] != 0 || types[1] & affinities[0] != 0
+}
+
+impl Structure {
+    /// Whether contacts between geoms of two bodies are looked for: the bodies move relative to each other, some bits
+    /// of their geoms match, they are not excluded and, with `filter_parent`, none hangs directly on the other. Bodies
+    /// welded to the world touch their children all the same.
+    pub fn bodies_may_touch(&self, first: usize, second: usize, filter_parent: bool) -> bool {
+        let (bodies, filter) = (&self.bodies, &self.filter);
+        let [weld1, weld2] = [first, second].map(|body| bodies.weld[body]);
+        let parent = |weld: usize| bodies.weld[bodies.parent[weld]];
+        let related = weld1 == parent(weld2) || weld2 == parent(weld1);
+        weld1 != weld2
+            && !(filter_parent && weld1 != 0 && weld2 != 0 && related)
+            && bits_match(
+                [filter.body_contype[first], filter.body_contype[second]],
+                [
+                    filter.body_conaffinity[first],
+                    filter.body_conaffinity[second],
+                ],
+            )
+            && filter
+                .excluded_bodies
+                .binary_search(&[first.min(second), first.max(second)])
+                .is_err()
+    }
+
+    /// Whether the contact bits of two geoms match.
+    #[inline]
+    pub fn geom_bits_match(&self, first: usize, second: usize) -> bool {
+        let geoms = &self.geoms;
+        bits_match(
+            [geoms.contype[first], geoms.contype[second]],
+            [geoms.conaffinity[first], geoms.conaffinity[second]],
+        )
+    }
 }
 
 /// An object that has a frame: what sensors and constraints attach to.
@@ -409,7 +452,7 @@ pub struct ActuatorStructure {
     pub group: Vec<i32>,
     /// Dofs of each moment row: those of the joint, the tendon's row, for sites at least
     /// [`BodyStructure::relative_dofs`] of the bodies of site and reference (or world), likewise for crank and slider;
-    /// for a body the dofs that move it.
+    /// for a body all dofs, since adhesion also acts on what the body touches.
     pub moment: SparsePattern,
     /// Derived: relative dofs of site and reference, or of crank and slider; one pair per actuator.
     pub lever: RelativeDofs,
@@ -541,6 +584,7 @@ pub enum SensorKind {
     InsideSite {
         object: FrameObject,
         site: usize,
+        enclosed: bool,
     },
     GeomDistance {
         first: SensorGeoms,
@@ -557,15 +601,15 @@ pub enum SensorKind {
     Contact {
         first: ContactMatch,
         second: ContactMatch,
-        data: u8,
+        data: u16,
         reduce: u8,
-        slots: u16,
+        slots: u32,
     },
     PotentialEnergy,
     KineticEnergy,
     Clock,
     User {
-        dimension: u16,
+        dimension: u32,
     },
 }
 
