@@ -8,6 +8,7 @@ use crate::{Outcome, python};
 /// Where the references of the shipped models are.
 pub(crate) const DIRECTORY: &str = "tests/reference";
 const GENERATOR: &str = "xtask/reference/make_reference.py";
+const MODEL_CHECK: &str = "xtask/reference/check_models.py";
 
 /// Run the generator on a folder with a manifest.
 pub(crate) fn run(directory: &Path, names: &[String], check: bool) -> Outcome {
@@ -25,4 +26,10 @@ pub(crate) fn run(directory: &Path, names: &[String], check: bool) -> Outcome {
         generator.arg("--check");
     }
     command::run(&mut generator)
+}
+
+/// Every shipped model loads in MuJoCo and runs there for some seconds from every keyframe.
+pub(crate) fn check_models() -> Outcome {
+    let mut check = command(python::interpreter()?);
+    command::run(check.arg("-B").arg(MODEL_CHECK).arg(DIRECTORY))
 }

@@ -12,7 +12,7 @@ struct Step {
 }
 
 /// Cheap checks first: a misplaced space should not cost a build.
-const STEPS: [Step; 10] = [
+const STEPS: [Step; 11] = [
     Step {
         name: "format",
         run: format,
@@ -44,6 +44,10 @@ const STEPS: [Step; 10] = [
     Step {
         name: "python",
         run: environment,
+    },
+    Step {
+        name: "models",
+        run: reference::check_models,
     },
     Step {
         name: "reference",
