@@ -1,23 +1,24 @@
 //! Processed meshes and height fields.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use carom_spec::ModelSpec;
-use carom_spec::model_spec::Reference;
+use carom_spec::model_spec::{GeomKind, Reference};
 
 use super::Source;
 use super::height_field::CompiledHeightField;
 use super::mesh::CompiledMesh;
 use super::report::Report;
+use crate::math::Vec3;
 use crate::model::{Model, Structure};
 
 /// Meshes and height fields in the order of the description.
 #[derive(Default)]
 pub(super) struct Assets {
     /// Meshes; none where processing failed (and an error was reported).
-    pub(super) meshes: Vec<Option<CompiledMesh>>,
+    meshes: Vec<Option<CompiledMesh>>,
     /// Height fields; none where processing failed.
-    pub(super) height_fields: Vec<Option<CompiledHeightField>>,
+    height_fields: Vec<Option<CompiledHeightField>>,
     mesh_ids: HashMap<String, usize>,
     height_field_ids: HashMap<String, usize>,
 }
@@ -25,19 +26,19 @@ pub(super) struct Assets {
 impl Assets {
     /// Processes all assets of a description.
     pub(super) fn new(spec: &ModelSpec, report: &mut Report) -> Self {
-        let mut assets = Self {
-            meshes: spec
+        let colliding = colliding_meshes(spec);
+        let mut assets = Self::default();
+        for mesh in &spec.meshes {
+            let needs_hull = colliding.contains(mesh.name.as_str());
+            assets
                 .meshes
-                .iter()
-                .map(|mesh| CompiledMesh::new(mesh, report))
-                .collect(),
-            height_fields: spec
+                .push(CompiledMesh::new(mesh, needs_hull, report));
+        }
+        for field in &spec.height_fields {
+            assets
                 .height_fields
-                .iter()
-                .map(|field| CompiledHeightField::new(field, report))
-                .collect(),
-            ..Self::default()
-        };
+                .push(CompiledHeightField::new(field, report));
+        }
         assets.index(spec);
         assets
     }
@@ -79,14 +80,94 @@ impl Assets {
     pub(super) fn height_field_id(&self, reference: &Reference) -> Option<usize> {
         self.height_field_ids.get(&reference.name).copied()
     }
+
+    /// A mesh; none if it is unusable.
+    pub(super) fn mesh(&self, id: usize) -> Option<&CompiledMesh> {
+        self.meshes.get(id)?.as_ref()
+    }
+
+    /// A height field; none if it is unusable.
+    pub(super) fn height_field(&self, id: usize) -> Option<&CompiledHeightField> {
+        self.height_fields.get(id)?.as_ref()
+    }
+}
+
+/// Names of the meshes of geoms that may collide: these need a convex hull.
+fn colliding_meshes(spec: &ModelSpec) -> HashSet<&str> {
+    let mut paired = HashSet::new();
+    for pair in &spec.pairs {
+        paired.insert(pair.geom1.name.as_str());
+        paired.insert(pair.geom2.name.as_str());
+    }
+    let geoms = spec.bodies.iter().flat_map(|body| &body.geoms);
+    geoms
+        .filter(|geom| geom.kind == GeomKind::Mesh)
+        .filter(|geom| {
+            let is_paired = !geom.name.is_empty() && paired.contains(geom.name.as_str());
+            geom.contype != 0 || geom.conaffinity != 0 || is_paired
+        })
+        .filter_map(|geom| Some(geom.mesh.as_ref()?.name.as_str()))
+        .collect()
 }
 
 /// Fills the structure of meshes and height fields.
-pub(super) fn structure(source: Source<'_>, structure: &mut Structure, report: &mut Report) {
-    let _ = (source, structure, report);
+pub(super) fn structure(source: Source<'_>, structure: &mut Structure) {
+    let assets = source.assets;
+    let counts = &mut structure.counts;
+    counts.nmesh = assets.meshes.len();
+    let meshes = &mut structure.meshes;
+    for mesh in &assets.meshes {
+        let (first_face, first_hull) = (meshes.face.len(), meshes.hull_face.len());
+        let first_vertex = counts.nmesh_vertex;
+        if let Some(mesh) = mesh {
+            counts.nmesh_vertex += mesh.vertices.len();
+            meshes.face.extend(&mesh.faces);
+            meshes.hull_face.extend(&mesh.hull);
+        }
+        meshes.vertices.push(first_vertex..counts.nmesh_vertex);
+        meshes.faces.push(first_face..meshes.face.len());
+        meshes.hull_faces.push(first_hull..meshes.hull_face.len());
+    }
+    counts.nheight_field = assets.height_fields.len();
+    for field in &assets.height_fields {
+        let first = counts.nheight_field_value;
+        counts.nheight_field_value += field.as_ref().map_or(0, |field| field.elevation.len());
+        structure
+            .height_fields
+            .values
+            .push(first..counts.nheight_field_value);
+        structure
+            .height_fields
+            .size
+            .push(field.as_ref().map_or([0, 0], |field| field.shape));
+    }
 }
 
 /// Fills the numbers of meshes and height fields.
 pub(super) fn numbers(source: Source<'_>, model: &mut Model) {
-    let _ = (source, model);
+    let structure = std::sync::Arc::clone(&model.structure);
+    for (id, (mesh, spec)) in source
+        .assets
+        .meshes
+        .iter()
+        .zip(&source.spec.meshes)
+        .enumerate()
+    {
+        let Some(mesh) = mesh else {
+            continue;
+        };
+        let range = structure.meshes.vertices[id].clone();
+        model.meshes.vertex[range].copy_from_slice(&mesh.vertices);
+        model.meshes.position[id] = mesh.pose().position;
+        model.meshes.quat[id] = mesh.pose().quat;
+        model.meshes.scale[id] = Vec3(spec.scale);
+    }
+    for (id, field) in source.assets.height_fields.iter().enumerate() {
+        let Some(field) = field else {
+            continue;
+        };
+        let range = structure.height_fields.values[id].clone();
+        model.height_fields.elevation[range].copy_from_slice(&field.elevation);
+        model.height_fields.size[id] = field.size;
+    }
 }

@@ -1,16 +1,535 @@
-//! Geoms.
+//! Geoms: shape, frame, mass, bounds and contact parameters.
+
+use carom_spec::model_spec::{CompilerSettings, GeomKind, GeomSpec};
 
 use super::Source;
+use super::added_mass::added_mass;
+use super::assets::Assets;
+use super::checks::finite;
 use super::inertia::Inertials;
-use super::report::Report;
-use crate::model::{Model, Structure};
+use super::mesh::CompiledMesh;
+use super::primitive;
+use super::report::{Report, called, code};
+use crate::math::{Pose, Quat, Vec3};
+use crate::model::{GeomShape, Model, Structure};
 
-/// Fills the structure of geoms.
+/// Lengths and volumes below this count as zero, as in MuJoCo.
+const MIN: f64 = 1e-14;
+
+/// A geom after its conveniences are resolved.
+#[derive(Clone, Debug)]
+pub(super) struct CompiledGeom {
+    /// Mesh or height field that gives the shape.
+    pub(super) shape: GeomShape,
+    /// Frame in the body.
+    pub(super) pose: Pose,
+    /// Sizes.
+    pub(super) size: [f64; 3],
+    /// Mass (kg); 0 when the body's inertia is not inferred.
+    pub(super) mass: f64,
+    /// Diagonal inertia in the geom frame (kg·m²).
+    pub(super) inertia: [f64; 3],
+    /// Bounding box: centre, half sizes (m).
+    bounding_box: [f64; 6],
+    /// Bounding radius (m).
+    bounding_radius: f64,
+}
+
+impl CompiledGeom {
+    /// Resolves a geom; none when it is unusable, which is reported unless it is the asset that was.
+    pub(super) fn new(
+        geom: &GeomSpec,
+        assets: &Assets,
+        settings: &CompilerSettings,
+        infers_inertia: bool,
+        report: &mut Report,
+    ) -> Option<Self> {
+        let name = called("geom", &geom.name);
+        if !numbers_are_finite(geom, &name, report) {
+            return None;
+        }
+        let (pose, size) = own_frame(geom, &name, report)?;
+        let mut compiled = Self {
+            shape: GeomShape::Primitive,
+            pose,
+            size,
+            mass: 0.0,
+            inertia: [0.0; 3],
+            bounding_box: [0.0; 6],
+            bounding_radius: 0.0,
+        };
+        let mesh = match &geom.mesh {
+            Some(reference) => Some(assets.mesh(assets.mesh_id(reference)?)?),
+            None => None,
+        };
+        if let Some(mesh) = mesh {
+            compiled.take_mesh_frame(geom, mesh, settings, &name, report)?;
+        }
+        check_size(geom, compiled.size, &name, report)?;
+        compiled.find_bounds(geom, assets)?;
+        if infers_inertia {
+            let own_mesh = mesh.filter(|_| geom.kind == GeomKind::Mesh);
+            compiled.find_mass(geom, own_mesh, &name, report)?;
+        }
+        Some(compiled)
+    }
+
+    /// Moves the geom to where the mesh's inertia frame is, and fits a primitive to the mesh.
+    fn take_mesh_frame(
+        &mut self,
+        geom: &GeomSpec,
+        mesh: &CompiledMesh,
+        settings: &CompilerSettings,
+        name: &str,
+        report: &mut Report,
+    ) -> Option<()> {
+        let mut center = Vec3::ZERO;
+        if geom.kind == GeomKind::Mesh {
+            if geom.shell_inertia {
+                report.error_help(
+                    code::GEOM_ASSET,
+                    geom.span,
+                    format!("{name} asks for shell inertia, which belongs to its mesh"),
+                    "set inertia=\"shell\" at the mesh",
+                );
+                return None;
+            }
+        } else {
+            let fit = if settings.fit_bounding_box {
+                center = mesh.bounding_center();
+                fit_to_bounding_box(geom.kind, mesh)
+            } else {
+                fit_to_inertia_box(geom.kind, mesh)
+            };
+            let Some(size) = fit else {
+                report.error(
+                    code::GEOM_ASSET,
+                    geom.span,
+                    format!("shape of {name} cannot be fitted to a mesh"),
+                );
+                return None;
+            };
+            self.size = size.map(|side| side * geom.fit_scale);
+        }
+        let mesh_pose = mesh.pose();
+        let center = Pose::new(mesh_pose.transform_point(center), mesh_pose.quat);
+        self.pose = self.pose.mul(center);
+        Some(())
+    }
+
+    fn find_bounds(&mut self, geom: &GeomSpec, assets: &Assets) -> Option<()> {
+        match geom.kind {
+            GeomKind::HeightField => {
+                let id = assets.height_field_id(geom.height_field.as_ref()?)?;
+                let [x, y, top, base] = assets.height_field(id)?.size;
+                self.shape = GeomShape::HeightField(id);
+                self.size = [x, y, 0.25 * top + 0.5 * base];
+                self.bounding_box = primitive::box_between([-x, -y, -base], [x, y, top]);
+                self.bounding_radius = (x * x + y * y + (top * top).max(base * base)).sqrt();
+            }
+            GeomKind::Mesh => {
+                let id = assets.mesh_id(geom.mesh.as_ref()?)?;
+                let mesh = assets.mesh(id)?;
+                let (low, high) = mesh.bounds();
+                self.shape = GeomShape::Mesh(id);
+                self.size = std::array::from_fn(|axis| low[axis].abs().max(high[axis].abs()));
+                self.bounding_box = primitive::box_between(low, high);
+                self.bounding_radius = Vec3(self.size).norm();
+            }
+            kind => {
+                self.bounding_box = primitive::bounding_box(kind, self.size);
+                self.bounding_radius = primitive::bounding_radius(kind, self.size);
+            }
+        }
+        Some(())
+    }
+
+    fn find_mass(
+        &mut self,
+        geom: &GeomSpec,
+        mesh: Option<&CompiledMesh>,
+        name: &str,
+        report: &mut Report,
+    ) -> Option<()> {
+        let volume = match mesh {
+            Some(mesh) => mesh.volume(),
+            None => primitive::volume(geom.kind, self.size, geom.shell_inertia),
+        };
+        self.mass = match geom.mass {
+            Some(mass) if mass != 0.0 && volume > MIN => mass,
+            Some(_) => 0.0,
+            None => geom.density * volume,
+        };
+        if self.mass != 0.0 {
+            self.inertia = match mesh {
+                Some(mesh) => primitive::across_squares(mesh.inertia_box(), self.mass / 3.0),
+                None => primitive::inertia(geom.kind, self.size, geom.shell_inertia, self.mass),
+            };
+        }
+        let is_negative = |number: f64| number < 0.0;
+        if is_negative(self.mass)
+            || is_negative(geom.density)
+            || self.inertia.into_iter().any(is_negative)
+        {
+            report.error(
+                code::MASS,
+                geom.span,
+                format!("mass, inertia or density of {name} is negative"),
+            );
+            return None;
+        }
+        let is_finite = self.mass.is_finite() && self.inertia.iter().all(|i| i.is_finite());
+        if !is_finite {
+            report.error_help(
+                code::MASS,
+                geom.span,
+                format!("mass or inertia of {name} is too large to compute"),
+                "check size and density; lengths are in metres",
+            );
+            return None;
+        }
+        Some(())
+    }
+
+    /// Parameters of the ellipsoid fluid model; zeros when the geom does not use it.
+    fn fluid(&self, geom: &GeomSpec) -> [f64; 12] {
+        if !geom.fluid_ellipsoid {
+            return [0.0; 12];
+        }
+        let axes = primitive::equivalent_ellipsoid(geom.kind, self.size);
+        let ([mx, my, mz], [ix, iy, iz]) = added_mass(axes);
+        let [blunt, slender, angular, kutta, magnus] = geom.fluid_coefficients;
+        [
+            1.0, blunt, slender, angular, kutta, magnus, mx, my, mz, ix, iy, iz,
+        ]
+    }
+}
+
+fn numbers_are_finite(geom: &GeomSpec, name: &str, report: &mut Report) -> bool {
+    let numbers: [(&str, &[f64]); 13] = [
+        ("pos", &geom.position),
+        ("orientation", &geom.quaternion),
+        (
+            "fromto",
+            geom.fromto.as_ref().map_or(&[], |points| &points[..]),
+        ),
+        ("size", &geom.size),
+        ("fitscale", &[geom.fit_scale]),
+        ("friction", &geom.friction),
+        ("solmix", &[geom.solver_mix]),
+        ("solref", &geom.solver_reference),
+        ("solimp", &geom.solver_impedance),
+        ("margin or gap", &[geom.margin, geom.gap]),
+        ("mass", geom.mass.as_ref().map_or(&[], std::slice::from_ref)),
+        ("density", &[geom.density]),
+        ("fluidcoef", &geom.fluid_coefficients),
+    ];
+    let mut all = true;
+    for (attribute, values) in numbers {
+        all &= finite(report, geom.span, name, attribute, values);
+    }
+    all
+}
+
+/// Frame and sizes as the geom itself gives them.
+fn own_frame(geom: &GeomSpec, name: &str, report: &mut Report) -> Option<(Pose, [f64; 3])> {
+    let position = Vec3(geom.position);
+    let Some(fromto) = geom.fromto else {
+        return Some((
+            Pose::new(position, Quat(geom.quaternion).normalized()),
+            geom.size,
+        ));
+    };
+    let refuse = |report: &mut Report, message: String, help: &str| {
+        report.error_help(code::SIZE, geom.span, message, help);
+    };
+    if geom.mesh.is_some() {
+        refuse(
+            report,
+            format!("fromto of {name} cannot be used with a mesh"),
+            "use pos and quat",
+        );
+        return None;
+    }
+    if geom.position != [0.0; 3] {
+        refuse(
+            report,
+            format!("{name} has both pos and fromto"),
+            "remove one of them",
+        );
+        return None;
+    }
+    let frame = segment_frame(fromto);
+    match (geom.kind, frame) {
+        (GeomKind::Capsule | GeomKind::Cylinder, Some((pose, half))) => {
+            Some((pose, [geom.size[0], half, geom.size[2]]))
+        }
+        (GeomKind::Ellipsoid | GeomKind::Box, Some((pose, half))) => {
+            Some((pose, [geom.size[0], geom.size[0], half]))
+        }
+        (GeomKind::Capsule | GeomKind::Cylinder | GeomKind::Ellipsoid | GeomKind::Box, None) => {
+            refuse(
+                report,
+                format!("the points of fromto of {name} coincide"),
+                "give two points",
+            );
+            None
+        }
+        _ => {
+            refuse(
+                report,
+                format!("fromto of {name} needs a capsule, cylinder, ellipsoid or box"),
+                "set type, or use pos and size",
+            );
+            None
+        }
+    }
+}
+
+/// The frame whose z axis runs through two points (from the second to the first), and half their distance; none when
+/// the points coincide.
+pub(super) fn segment_frame(points: [f64; 6]) -> Option<(Pose, f64)> {
+    let [ax, ay, az, bx, by, bz] = points;
+    let (from, to) = (Vec3([ax, ay, az]), Vec3([bx, by, bz]));
+    let difference = from - to;
+    let length = difference.norm();
+    let is_long = difference.norm_squared() >= MIN && length / 2.0 >= MIN;
+    if !is_long || !length.is_finite() {
+        return None;
+    }
+    let direction = Vec3(difference.0.map(|x| x / length));
+    let middle = Vec3(std::array::from_fn(|axis| (from[axis] + to[axis]) / 2.0));
+    Some((Pose::new(middle, rotation_from_z(direction)), length / 2.0))
+}
+
+/// The shortest rotation from the z axis to a unit vector; directions almost along z are taken as exactly so, and the
+/// half turn is about x, as in MuJoCo.
+fn rotation_from_z(direction: Vec3) -> Quat {
+    let axis = Vec3([-direction[1], direction[0], 0.0]);
+    let square = axis.norm_squared();
+    let (axis, sine) = if square < MIN {
+        (Vec3::X, 0.0)
+    } else {
+        let sine = square.sqrt();
+        (Vec3(axis.0.map(|x| x / sine)), sine)
+    };
+    let half = sine.atan2(direction[2]) / 2.0;
+    Quat::from_parts(half.cos(), axis * half.sin())
+}
+
+/// Sizes of a primitive with about the inertia of a mesh.
+fn fit_to_inertia_box(kind: GeomKind, mesh: &CompiledMesh) -> Option<[f64; 3]> {
+    let [x, y, z] = mesh.inertia_box();
+    Some(match kind {
+        GeomKind::Sphere => [(x + y + z) / 3.0, 0.0, 0.0],
+        GeomKind::Capsule => {
+            let radius = f64::midpoint(x, y);
+            [radius, (z - radius / 2.0).max(0.0), 0.0]
+        }
+        GeomKind::Cylinder => [f64::midpoint(x, y), z, 0.0],
+        GeomKind::Ellipsoid | GeomKind::Box => [x, y, z],
+        GeomKind::Plane | GeomKind::HeightField | GeomKind::Mesh => return None,
+    })
+}
+
+/// Sizes of the smallest primitive whose bounding box holds that of a mesh.
+fn fit_to_bounding_box(kind: GeomKind, mesh: &CompiledMesh) -> Option<[f64; 3]> {
+    let (_, high) = mesh.bounds();
+    let center = mesh.bounding_center();
+    let [x, y, z] = std::array::from_fn(|axis| high[axis] - center[axis]);
+    Some(match kind {
+        GeomKind::Sphere => [x.max(y).max(z), 0.0, 0.0],
+        GeomKind::Capsule => [x.max(y), z - x.max(y), 0.0],
+        GeomKind::Cylinder => [x.max(y), z, 0.0],
+        GeomKind::Ellipsoid | GeomKind::Box => [x, y, z],
+        GeomKind::Plane | GeomKind::HeightField | GeomKind::Mesh => return None,
+    })
+}
+
+fn check_size(geom: &GeomSpec, size: [f64; 3], name: &str, report: &mut Report) -> Option<()> {
+    let required: &[usize] = match geom.kind {
+        // The first two are half sizes of the drawn patch; 0 means infinite.
+        GeomKind::Plane => &[2],
+        kind => &[0, 1, 2][..primitive::size_count(kind)],
+    };
+    for &index in required {
+        let is_positive = size[index] > 0.0;
+        if !is_positive {
+            report.error_help(
+                code::SIZE,
+                geom.span,
+                format!(
+                    "size {} of {name} must be positive, it is {}",
+                    index + 1,
+                    size[index]
+                ),
+                format!(
+                    "a {} needs {}",
+                    kind_name(geom.kind),
+                    needed_sizes(geom.kind)
+                ),
+            );
+            return None;
+        }
+    }
+    Some(())
+}
+
+fn kind_name(kind: GeomKind) -> &'static str {
+    match kind {
+        GeomKind::Plane => "plane",
+        GeomKind::HeightField => "height field",
+        GeomKind::Sphere => "sphere",
+        GeomKind::Capsule => "capsule",
+        GeomKind::Ellipsoid => "ellipsoid",
+        GeomKind::Cylinder => "cylinder",
+        GeomKind::Box => "box",
+        GeomKind::Mesh => "mesh",
+    }
+}
+
+fn needed_sizes(kind: GeomKind) -> &'static str {
+    match kind {
+        GeomKind::Plane => "half sizes in x and y (0 for infinite) and a grid spacing",
+        GeomKind::Sphere => "a radius",
+        GeomKind::Capsule | GeomKind::Cylinder => "a radius and a half length (or fromto)",
+        GeomKind::Ellipsoid => "three half axes",
+        GeomKind::Box => "three half sides",
+        GeomKind::HeightField | GeomKind::Mesh => "no size",
+    }
+}
+
+/// Fills the structure of geoms; checks what does not need the inertia.
 pub(super) fn structure(source: Source<'_>, structure: &mut Structure, report: &mut Report) {
-    let _ = (source, structure, report);
+    for (body, body_spec) in source.spec.bodies.iter().enumerate() {
+        let first = structure.counts.ngeom;
+        for geom in &body_spec.geoms {
+            check_geom(source, geom, body, structure, report);
+            push_geom(source, geom, body, structure, report);
+        }
+        structure.bodies.geoms.push(first..structure.counts.ngeom);
+    }
+}
+
+fn push_geom(
+    source: Source<'_>,
+    geom: &GeomSpec,
+    body: usize,
+    structure: &mut Structure,
+    report: &mut Report,
+) {
+    let name = || called("geom", &geom.name);
+    let lookup = source.lookup;
+    // Resolved also where a primitive is fitted, so that a wrong name is found.
+    let mesh = geom
+        .mesh
+        .as_ref()
+        .and_then(|mesh| lookup.meshes.resolve(mesh, name, report));
+    let field = geom
+        .height_field
+        .as_ref()
+        .and_then(|field| lookup.height_fields.resolve(field, name, report));
+    let shape = match (geom.kind, mesh, field) {
+        (GeomKind::Mesh, Some(mesh), _) => GeomShape::Mesh(mesh),
+        (GeomKind::HeightField, _, Some(field)) => GeomShape::HeightField(field),
+        _ => GeomShape::Primitive,
+    };
+    let geoms = &mut structure.geoms;
+    geoms.kind.push(geom.kind);
+    geoms.shape.push(shape);
+    geoms.body.push(body);
+    geoms.contype.push(geom.contype.cast_unsigned());
+    geoms.conaffinity.push(geom.conaffinity.cast_unsigned());
+    geoms.condim.push(geom.contact_dimension);
+    geoms.priority.push(geom.priority);
+    geoms.group.push(geom.group);
+    geoms.rgba.push(geom.rgba.map(thousandths));
+    structure.counts.ngeom += 1;
+}
+
+/// A colour component in thousandths.
+fn thousandths(component: f64) -> u16 {
+    let scaled = (component * 1000.0).round().clamp(0.0, 65535.0);
+    #[allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "clamped to the range; NaN becomes 0"
+    )]
+    let rounded = scaled as u16;
+    rounded
+}
+
+fn check_geom(
+    source: Source<'_>,
+    geom: &GeomSpec,
+    body: usize,
+    structure: &Structure,
+    report: &mut Report,
+) {
+    let name = called("geom", &geom.name);
+    if !matches!(geom.contact_dimension, 1 | 3 | 4 | 6) {
+        report.error(
+            code::CONTACT,
+            geom.span,
+            format!(
+                "condim of {name} is {}, must be 1, 3, 4 or 6",
+                geom.contact_dimension
+            ),
+        );
+    }
+    if geom.kind == GeomKind::Mesh && geom.mesh.is_none() {
+        report.error(
+            code::GEOM_ASSET,
+            geom.span,
+            format!("{name} is a mesh but names none"),
+        );
+    }
+    if (geom.kind == GeomKind::HeightField) != geom.height_field.is_some() {
+        report.error(
+            code::GEOM_ASSET,
+            geom.span,
+            format!("{name} must be of type hfield and name a height field, or neither"),
+        );
+    }
+    let weld = structure.bodies.weld[body];
+    let is_fixed = weld == 0 || source.spec.bodies[weld].mocap;
+    if geom.kind == GeomKind::Plane && !is_fixed {
+        report.error_help(
+            code::GEOM_ASSET,
+            geom.span,
+            format!("plane {name} is in a body that moves"),
+            "planes must be static; use a flat box instead",
+        );
+    }
+    if geom.surface_velocity != [0.0; 6] || geom.adhesion != 0.0 {
+        report.error(
+            code::UNSUPPORTED,
+            geom.span,
+            format!("surface velocity and adhesion are not supported, found in {name}"),
+        );
+    }
 }
 
 /// Fills the numbers of geoms.
 pub(super) fn numbers(source: Source<'_>, inertials: &Inertials, model: &mut Model) {
-    let _ = (source, inertials, model);
+    let specs = source.spec.bodies.iter().flat_map(|body| &body.geoms);
+    let compiled = inertials.bodies.iter().flat_map(|body| &body.geoms);
+    let numbers = &mut model.geoms;
+    for (id, (spec, geom)) in specs.zip(compiled).enumerate() {
+        let Some(geom) = geom else {
+            continue;
+        };
+        numbers.size[id] = Vec3(geom.size);
+        numbers.position[id] = geom.pose.position;
+        numbers.quat[id] = geom.pose.quat;
+        numbers.friction[id] = Vec3(spec.friction);
+        numbers.solmix[id] = spec.solver_mix;
+        numbers.solref[id] = spec.solver_reference;
+        numbers.solimp[id] = spec.solver_impedance;
+        numbers.margin[id] = spec.margin;
+        numbers.gap[id] = spec.gap;
+        numbers.bounding_radius[id] = geom.bounding_radius;
+        numbers.bounding_box[id] = geom.bounding_box;
+        numbers.fluid[id] = geom.fluid(spec);
+    }
 }

@@ -1,13 +1,345 @@
-//! Geom shapes, masses and body inertias.
+//! Inertia of bodies: as written, or summed over their geoms.
+
+use carom_spec::ModelSpec;
+use carom_spec::model_spec::{BodySpec, CompilerSettings, GeomSpec, InertiaFromGeom, InertiaSpec};
 
 use super::Source;
-use super::report::Report;
+use super::assets::Assets;
+use super::checks::finite;
+use super::geoms::CompiledGeom;
+use super::principal_frame::principal_frame;
+use super::report::{Report, called, code};
+use crate::math::{Pose, Quat, Vec3};
+use carom_spec::model_spec::JointKind;
 
-/// Inertial properties of all bodies, and poses and sizes of all geoms.
-pub(super) struct Inertials {}
+/// Masses and moments below this are not enough for a body that moves, as in MuJoCo.
+const MIN_MOVING: f64 = 1e-15;
+/// Geoms lighter than this (kg), and moments below (kg·m²), count as nothing.
+const MIN: f64 = 1e-14;
 
-/// Computes geoms and inertias of all bodies.
+/// A body's inertia, its frame and its geoms.
+#[derive(Clone, Debug)]
+pub(super) struct BodyInertial {
+    /// Frame of the body in its parent.
+    pub(super) pose: Pose,
+    /// Centre of mass and principal axes in the body frame.
+    pub(super) inertial_pose: Pose,
+    /// Mass (kg).
+    pub(super) mass: f64,
+    /// Principal moments (kg·m²).
+    pub(super) inertia: [f64; 3],
+    /// When the body frame was moved to the inertial frame: the pose of the old frame in the new one.
+    pub(super) alignment: Option<Pose>,
+    /// Geoms; none where they are unusable.
+    pub(super) geoms: Vec<Option<CompiledGeom>>,
+}
+
+/// All bodies.
+pub(super) struct Inertials {
+    /// In order of ids.
+    pub(super) bodies: Vec<BodyInertial>,
+}
+
+/// Computes geoms and inertias of all bodies, and checks them.
 pub(super) fn compute(source: Source<'_>, report: &mut Report) -> Inertials {
-    let _ = (source, report);
-    Inertials {}
+    let spec = source.spec;
+    let mut has_children = vec![false; spec.bodies.len()];
+    for body in spec.bodies.iter().skip(1) {
+        has_children[body.parent] = true;
+    }
+    let mut bodies: Vec<BodyInertial> = Vec::with_capacity(spec.bodies.len());
+    for (id, body) in spec.bodies.iter().enumerate() {
+        let mut inertial = body_inertial(spec, source.assets, id, report);
+        if !has_children[id] && aligns_free_joint(body, &spec.compiler) {
+            align(&mut inertial);
+        }
+        bodies.push(inertial);
+    }
+    check_moving(spec, &bodies, report);
+    Inertials { bodies }
+}
+
+/// Geoms and inertia of one body.
+pub(super) fn body_inertial(
+    spec: &ModelSpec,
+    assets: &Assets,
+    id: usize,
+    report: &mut Report,
+) -> BodyInertial {
+    let body = &spec.bodies[id];
+    let settings = &spec.compiler;
+    let infers = |geom: &GeomSpec| {
+        let [low, high] = settings.inertia_group_range;
+        let is_inferred =
+            body.inertial.is_none() || settings.inertia_from_geom == InertiaFromGeom::Always;
+        id > 0 && is_inferred && (low..=high).contains(&geom.group)
+    };
+    let geoms: Vec<Option<CompiledGeom>> = body
+        .geoms
+        .iter()
+        .map(|geom| CompiledGeom::new(geom, assets, settings, infers(geom), report))
+        .collect();
+    let pose = if id == 0 {
+        Pose::identity()
+    } else {
+        Pose::new(Vec3(body.position), Quat(body.quaternion).normalized())
+    };
+    let mut inertial = BodyInertial {
+        pose,
+        // Without mass the inertial frame has no meaning; MuJoCo leaves the body's own pose there.
+        inertial_pose: pose,
+        mass: 0.0,
+        inertia: [0.0; 3],
+        alignment: None,
+        geoms,
+    };
+    if id > 0 {
+        inertial.find_inertia(body, settings, report);
+    }
+    inertial
+}
+
+impl BodyInertial {
+    fn find_inertia(&mut self, body: &BodySpec, settings: &CompilerSettings, report: &mut Report) {
+        if !self.read_explicit(body, settings, report) {
+            return;
+        }
+        let from_geoms = match settings.inertia_from_geom {
+            InertiaFromGeom::Never => false,
+            InertiaFromGeom::Always => true,
+            InertiaFromGeom::Auto => body.inertial.is_none(),
+        };
+        // An unusable geom was reported already; a guess without it would only add noise.
+        let is_complete = self.geoms.iter().all(Option::is_some);
+        if from_geoms && !(is_complete && self.sum_geoms(body, settings, report)) {
+            return;
+        }
+        self.bound(body, settings, report);
+    }
+
+    /// Takes the inertia of the file; false after an error.
+    fn read_explicit(
+        &mut self,
+        body: &BodySpec,
+        settings: &CompilerSettings,
+        report: &mut Report,
+    ) -> bool {
+        let Some(inertial) = &body.inertial else {
+            return true;
+        };
+        let name = format!("inertial of {}", called("body", &body.name));
+        let (moments, quaternion): (&[f64], [f64; 4]) = match &inertial.inertia {
+            InertiaSpec::Diagonal {
+                quaternion,
+                diagonal,
+            } => (diagonal, *quaternion),
+            InertiaSpec::Full(full) => (full, [1.0, 0.0, 0.0, 0.0]),
+        };
+        let span = inertial.span;
+        let all_finite = finite(report, span, &name, "pos", &inertial.position)
+            & finite(report, span, &name, "mass", &[inertial.mass])
+            & finite(report, span, &name, "inertia", moments)
+            & finite(report, span, &name, "orientation", &quaternion);
+        if !all_finite {
+            return false;
+        }
+        self.mass = inertial.mass;
+        self.inertial_pose = Pose::new(Vec3(inertial.position), Quat(quaternion).normalized());
+        match inertial.inertia {
+            InertiaSpec::Diagonal { diagonal, .. } => self.inertia = diagonal,
+            InertiaSpec::Full(full) => {
+                let (quat, moments) = principal_frame(full);
+                self.inertial_pose.quat = quat;
+                self.inertia = moments;
+                if moments[2] < MIN && settings.bound_inertia <= 0.0 {
+                    report.error_help(
+                        code::MASS,
+                        span,
+                        format!("fullinertia of {} is not positive", called("body", &body.name)),
+                        "its eigenvalues must be positive; compiler boundinertia sets a lower bound",
+                    );
+                    return false;
+                }
+            }
+        }
+        true
+    }
+
+    /// Sums the geoms that count; false after an error.
+    fn sum_geoms(
+        &mut self,
+        body: &BodySpec,
+        settings: &CompilerSettings,
+        report: &mut Report,
+    ) -> bool {
+        let [low, high] = settings.inertia_group_range;
+        let counted: Vec<&CompiledGeom> = body
+            .geoms
+            .iter()
+            .zip(&self.geoms)
+            .filter(|(spec, _)| (low..=high).contains(&spec.group))
+            .filter_map(|(_, geom)| geom.as_ref())
+            .filter(|geom| geom.mass > MIN)
+            .collect();
+        match counted[..] {
+            [] => true,
+            [geom] => {
+                let (pose, mass, inertia) = (geom.pose, geom.mass, geom.inertia);
+                (self.inertial_pose, self.mass, self.inertia) = (pose, mass, inertia);
+                true
+            }
+            _ => {
+                let parts: Vec<_> = counted
+                    .iter()
+                    .map(|geom| (geom.mass, geom.pose, geom.inertia))
+                    .collect();
+                let (mass, pose, inertia) = sum_of_parts(&parts);
+                if inertia[2] < MIN && settings.bound_inertia <= 0.0 {
+                    report.error_help(
+                        code::MASS,
+                        body.span,
+                        format!(
+                            "inertia that the geoms of {} give is not positive",
+                            called("body", &body.name)
+                        ),
+                        "geoms may be too small; compiler boundinertia sets a lower bound",
+                    );
+                    return false;
+                }
+                (self.mass, self.inertial_pose, self.inertia) = (mass, pose, inertia);
+                true
+            }
+        }
+    }
+
+    /// Applies the lower bounds of the compiler settings and checks the result.
+    fn bound(&mut self, body: &BodySpec, settings: &CompilerSettings, report: &mut Report) {
+        let name = called("body", &body.name);
+        let span = body
+            .inertial
+            .as_ref()
+            .map_or(body.span, |inertial| inertial.span);
+        self.mass = self.mass.max(settings.bound_mass);
+        self.inertia = self
+            .inertia
+            .map(|moment| moment.max(settings.bound_inertia));
+        if self.mass < 0.0 || self.inertia.iter().any(|&moment| moment < 0.0) {
+            report.error(
+                code::MASS,
+                span,
+                format!("mass or inertia of {name} is negative"),
+            );
+            return;
+        }
+        let [a, b, c] = self.inertia;
+        if a + b < c || a + c < b || b + c < a {
+            if settings.balance_inertia {
+                self.inertia = [(a + b + c) / 3.0; 3];
+            } else {
+                report.error_help(
+                    code::INERTIA_TRIANGLE,
+                    span,
+                    format!("inertia {a} {b} {c} of {name} is impossible: one moment exceeds the sum of the others"),
+                    "correct it, or set compiler balanceinertia=\"true\"",
+                );
+            }
+        }
+    }
+}
+
+/// Mass, inertial frame and principal moments of rigidly joined parts, each given by mass, frame and moments.
+pub(super) fn sum_of_parts(parts: &[(f64, Pose, [f64; 3])]) -> (f64, Pose, [f64; 3]) {
+    let mut mass = 0.0;
+    let mut moment = Vec3::ZERO;
+    for (part_mass, pose, _) in parts {
+        mass += part_mass;
+        moment += pose.position * *part_mass;
+    }
+    let center = Vec3(moment.0.map(|component| component / mass));
+    let mut full = [0.0; 6];
+    for (part_mass, pose, inertia) in parts {
+        let own = rotated_inertia(*inertia, pose.quat);
+        let shifted = point_inertia(*part_mass, pose.position - center);
+        for (sum, (own, shifted)) in full.iter_mut().zip(own.into_iter().zip(shifted)) {
+            *sum += own + shifted;
+        }
+    }
+    let (quat, moments) = principal_frame(full);
+    (mass, Pose::new(center, quat), moments)
+}
+
+/// A diagonal inertia in the axes outside of its frame: xx, yy, zz, xy, xz, yz.
+fn rotated_inertia(inertia: [f64; 3], quat: Quat) -> [f64; 6] {
+    let axes = quat.to_mat3();
+    let entry = |row: usize, column: usize| {
+        let weighted = axes.row(column).component_mul(Vec3(inertia));
+        axes.row(row).dot(weighted)
+    };
+    [
+        entry(0, 0),
+        entry(1, 1),
+        entry(2, 2),
+        entry(0, 1),
+        entry(0, 2),
+        entry(1, 2),
+    ]
+}
+
+/// Inertia of a point mass about the origin.
+fn point_inertia(mass: f64, Vec3([x, y, z]): Vec3) -> [f64; 6] {
+    [
+        mass * (y * y + z * z),
+        mass * (x * x + z * z),
+        mass * (x * x + y * y),
+        -mass * x * y,
+        -mass * x * z,
+        -mass * y * z,
+    ]
+}
+
+/// Whether the frame of a body without children is moved to its inertial frame.
+fn aligns_free_joint(body: &BodySpec, settings: &CompilerSettings) -> bool {
+    match &body.joints[..] {
+        [joint] => joint.kind == JointKind::Free && joint.align.unwrap_or(settings.align_free),
+        _ => false,
+    }
+}
+
+/// Moves the body frame to the inertial frame.
+fn align(body: &mut BodyInertial) {
+    let inverse = body.inertial_pose.inverse();
+    body.pose = body.pose.mul(body.inertial_pose);
+    body.inertial_pose = Pose::identity();
+    for geom in body.geoms.iter_mut().flatten() {
+        geom.pose = inverse.mul(geom.pose);
+    }
+    body.alignment = Some(inverse);
+}
+
+/// Bodies that move need mass and inertia, their own or that of a body fixed to them.
+fn check_moving(spec: &ModelSpec, bodies: &[BodyInertial], report: &mut Report) {
+    let is_heavy = |body: &BodyInertial| {
+        body.mass >= MIN_MOVING && body.inertia.iter().all(|&moment| moment >= MIN_MOVING)
+    };
+    let mut carries = bodies.iter().map(is_heavy).collect::<Vec<bool>>();
+    for (id, body) in spec.bodies.iter().enumerate().skip(1).rev() {
+        if body.joints.is_empty() && carries[id] {
+            carries[body.parent] = true;
+        }
+    }
+    for (id, body) in spec.bodies.iter().enumerate().skip(1) {
+        // Only complain where nothing was reported about the geoms yet.
+        let is_complete = bodies[id].geoms.iter().all(Option::is_some);
+        if !body.joints.is_empty() && !carries[id] && is_complete {
+            report.error_help(
+                code::MASS,
+                body.span,
+                format!(
+                    "{} moves but has no mass or inertia",
+                    called("body", &body.name)
+                ),
+                "give it a geom with density or mass, or an inertial element",
+            );
+        }
+    }
 }

@@ -1,15 +1,313 @@
-//! Joints.
+//! Joints and their degrees of freedom.
+
+use carom_spec::model_spec::{BodySpec, JointKind, JointSpec};
 
 use super::Source;
-use super::report::Report;
+use super::checks::{finite, is_limited};
+use super::report::{Report, called, code};
+use crate::math::{Quat, Vec3};
 use crate::model::{Model, Structure};
 
-/// Fills the structure of joints.
-pub(super) fn structure(source: Source<'_>, structure: &mut Structure, report: &mut Report) {
-    let _ = (source, structure, report);
+/// More degrees of freedom in one body are refused, as in MuJoCo.
+const MAX_BODY_DOFS: usize = 6;
+
+/// Squares of lengths below this are too small to give a direction, as in MuJoCo.
+const MIN_SQUARE: f64 = 1e-14;
+
+/// Numbers in `qpos` of a joint.
+fn coordinate_count(kind: JointKind) -> usize {
+    match kind {
+        JointKind::Free => 7,
+        JointKind::Ball => 4,
+        JointKind::Slide | JointKind::Hinge => 1,
+    }
 }
 
-/// Fills the numbers of joints.
-pub(super) fn numbers(source: Source<'_>, model: &mut Model, report: &mut Report) {
-    let _ = (source, model, report);
+/// Degrees of freedom of a joint.
+fn dof_count(kind: JointKind) -> usize {
+    match kind {
+        JointKind::Free => 6,
+        JointKind::Ball => 3,
+        JointKind::Slide | JointKind::Hinge => 1,
+    }
+}
+
+/// Fills the structure of joints and the dofs of bodies; checks the joints.
+pub(super) fn structure(source: Source<'_>, structure: &mut Structure, report: &mut Report) {
+    for (id, body) in source.spec.bodies.iter().enumerate() {
+        check_combination(body, report);
+        let first_joint = structure.counts.njoint;
+        let first_dof = structure.counts.nv;
+        for joint in &body.joints {
+            check_joint(joint, report);
+            push_joint(source, joint, id, structure, report);
+        }
+        structure
+            .bodies
+            .joints
+            .push(first_joint..structure.counts.njoint);
+        structure.bodies.dofs.push(first_dof..structure.counts.nv);
+    }
+}
+
+fn push_joint(
+    source: Source<'_>,
+    joint: &JointSpec,
+    body: usize,
+    structure: &mut Structure,
+    report: &mut Report,
+) {
+    let auto_limits = source.spec.compiler.auto_limits;
+    let name = called("joint", &joint.name);
+    let is_scalar = matches!(joint.kind, JointKind::Slide | JointKind::Hinge);
+    let limited = match joint.kind {
+        JointKind::Free => false,
+        JointKind::Ball => ball_is_limited(joint, auto_limits, &name, report),
+        JointKind::Slide | JointKind::Hinge => {
+            let place = (joint.span, name.as_str(), "");
+            is_limited(joint.limited, joint.range, auto_limits, report, place)
+        }
+    };
+    let force_limited = is_scalar && {
+        let place = (joint.span, name.as_str(), "actuatorfrc");
+        let range = joint.actuator_force_range;
+        is_limited(
+            joint.actuator_force_limited,
+            range,
+            auto_limits,
+            report,
+            place,
+        )
+    };
+
+    let counts = &mut structure.counts;
+    let joints = &mut structure.joints;
+    joints.kind.push(joint.kind);
+    joints.body.push(body);
+    joints.qpos.push(counts.nq);
+    joints.dof.push(counts.nv);
+    joints.limited.push(limited);
+    joints.actuator_force_limited.push(force_limited);
+    joints
+        .actuator_gravcomp
+        .push(joint.actuator_gravity_compensation);
+    for _ in 0..dof_count(joint.kind) {
+        structure.dofs.body.push(body);
+        structure.dofs.joint.push(counts.njoint);
+    }
+    counts.nq += coordinate_count(joint.kind);
+    counts.nv += dof_count(joint.kind);
+    counts.njoint += 1;
+}
+
+/// A ball joint is limited by one angle: its range starts at zero.
+fn ball_is_limited(joint: &JointSpec, auto_limits: bool, name: &str, report: &mut Report) -> bool {
+    let limits = joint.limited.unwrap_or(joint.range[0] < joint.range[1]);
+    if joint.limited.is_none() && !auto_limits && joint.range != [0.0, 0.0] {
+        report.error_help(
+            code::RANGE,
+            joint.span,
+            format!("{name} has range but does not say whether it limits"),
+            "set limited, or compiler autolimits=\"true\"",
+        );
+    }
+    if limits && joint.range[0] != 0.0 {
+        report.error_help(
+            code::RANGE,
+            joint.span,
+            format!("range of ball {name} starts at {}", joint.range[0]),
+            "a ball joint is limited by its largest angle: give range=\"0 angle\"",
+        );
+    }
+    limits
+}
+
+/// Joints of one body that MuJoCo refuses to combine.
+fn check_combination(body: &BodySpec, report: &mut Report) {
+    let name = called("body", &body.name);
+    let dofs: usize = body.joints.iter().map(|joint| dof_count(joint.kind)).sum();
+    if dofs > MAX_BODY_DOFS {
+        report.error_help(
+            code::JOINT_PLACE,
+            body.span,
+            format!("{name} has {dofs} degrees of freedom, more than {MAX_BODY_DOFS}"),
+            "move some of its joints to a child body",
+        );
+    }
+    let rotations_after_ball = body
+        .joints
+        .iter()
+        .skip_while(|joint| joint.kind != JointKind::Ball)
+        .skip(1)
+        .find(|joint| matches!(joint.kind, JointKind::Ball | JointKind::Hinge));
+    if let Some(joint) = rotations_after_ball {
+        report.error(
+            code::JOINT_PLACE,
+            joint.span,
+            format!(
+                "{} rotates after a ball joint of {name}",
+                called("joint", &joint.name)
+            ),
+        );
+    }
+    let Some(free) = body
+        .joints
+        .iter()
+        .find(|joint| joint.kind == JointKind::Free)
+    else {
+        return;
+    };
+    if body.joints.len() > 1 {
+        report.error_help(
+            code::JOINT_PLACE,
+            free.span,
+            format!("free joint of {name} is not the only joint of its body"),
+            "a free joint already moves the body in every direction; remove the others",
+        );
+    }
+    if body.parent != 0 {
+        report.error_help(
+            code::JOINT_PLACE,
+            free.span,
+            format!("free joint of {name} is not at the top level"),
+            "only children of the world can be free",
+        );
+    }
+}
+
+fn check_joint(joint: &JointSpec, report: &mut Report) {
+    let name = called("joint", &joint.name);
+    let span = joint.span;
+    let [time, ratio] = joint.spring_damper;
+    if (time != 0.0 || ratio != 0.0) && !(time > 0.0 && ratio > 0.0) {
+        report.error(
+            code::SPRING_DAMPER,
+            span,
+            format!("springdamper of {name} must be two positive numbers, found {time} {ratio}"),
+        );
+    }
+    if joint.spring_yield != 0.0 {
+        report.error(
+            code::UNSUPPORTED,
+            span,
+            format!("plastic springs are not supported, found in {name}"),
+        );
+    }
+    let has_axis = matches!(joint.kind, JointKind::Slide | JointKind::Hinge);
+    let is_zero = |axis: [f64; 3]| axis.iter().map(|x| x * x).sum::<f64>() < MIN_SQUARE;
+    if finite(report, span, &name, "axis", &joint.axis) && has_axis && is_zero(joint.axis) {
+        report.error_help(
+            code::JOINT_AXIS,
+            span,
+            format!("axis of {name} is zero"),
+            "give the direction of the joint, e.g. axis=\"0 0 1\"",
+        );
+    }
+    let numbers: [(&str, &[f64]); 14] = [
+        ("pos", &joint.position),
+        ("ref", &[joint.reference_value]),
+        ("stiffness", &joint.stiffness),
+        ("springref", &[joint.spring_reference]),
+        ("springdamper", &joint.spring_damper),
+        ("range", &joint.range),
+        ("margin", &[joint.margin]),
+        ("solreflimit", &joint.limit_solver_reference),
+        ("solimplimit", &joint.limit_solver_impedance),
+        ("actuatorfrcrange", &joint.actuator_force_range),
+        ("armature", &[joint.armature]),
+        ("damping", &joint.damping),
+        ("frictionloss", &[joint.friction_loss]),
+        ("solreffriction", &joint.friction_solver_reference),
+    ];
+    for (attribute, values) in numbers {
+        finite(report, span, &name, attribute, values);
+    }
+    finite(
+        report,
+        span,
+        &name,
+        "solimpfriction",
+        &joint.friction_solver_impedance,
+    );
+}
+
+/// Fills the numbers of joints and dofs, and the reference configurations.
+pub(super) fn numbers(source: Source<'_>, model: &mut Model) {
+    let structure = std::sync::Arc::clone(&model.structure);
+    let joints = source.spec.bodies.iter().flat_map(|body| &body.joints);
+    for (id, joint) in joints.enumerate() {
+        let numbers = &mut model.joints;
+        let is_scalar = matches!(joint.kind, JointKind::Slide | JointKind::Hinge);
+        let is_free = joint.kind == JointKind::Free;
+        numbers.position[id] = if is_free {
+            Vec3::ZERO
+        } else {
+            Vec3(joint.position)
+        };
+        numbers.axis[id] = if is_scalar {
+            unit(Vec3(joint.axis))
+        } else {
+            Vec3::Z
+        };
+        let [linear, quadratic, cubic] = joint.stiffness;
+        numbers.stiffness[id] = linear;
+        numbers.stiffness_poly[id] = [quadratic, cubic];
+        numbers.range[id] = joint.range;
+        numbers.actuator_force_range[id] = joint.actuator_force_range;
+        numbers.margin[id] = joint.margin;
+        numbers.solref[id] = joint.limit_solver_reference;
+        numbers.solimp[id] = joint.limit_solver_impedance;
+        let first = structure.joints.dof[id];
+        for dof in first..first + dof_count(joint.kind) {
+            fill_dof(joint, dof, model);
+        }
+        fill_reference(joint, id, model);
+    }
+}
+
+fn fill_dof(joint: &JointSpec, dof: usize, model: &mut Model) {
+    let numbers = &mut model.dofs;
+    let [linear, quadratic, cubic] = joint.damping;
+    numbers.armature[dof] = joint.armature;
+    numbers.damping[dof] = linear;
+    numbers.damping_poly[dof] = [quadratic, cubic];
+    numbers.frictionloss[dof] = joint.friction_loss;
+    numbers.solref[dof] = joint.friction_solver_reference;
+    numbers.solimp[dof] = joint.friction_solver_impedance;
+}
+
+/// The joint's part of the default configuration, and of the one at which springs rest.
+fn fill_reference(joint: &JointSpec, id: usize, model: &mut Model) {
+    let start = model.structure.joints.qpos[id];
+    let body = model.structure.joints.body[id];
+    let place = start..start + coordinate_count(joint.kind);
+    let (reference, spring) = (
+        &mut model.qpos.reference[place.clone()],
+        &mut model.qpos.spring[place],
+    );
+    match joint.kind {
+        JointKind::Free => {
+            reference[..3].copy_from_slice(&model.bodies.position[body].0);
+            reference[3..].copy_from_slice(&model.bodies.quat[body].0);
+            spring.copy_from_slice(reference);
+        }
+        JointKind::Ball => {
+            reference.copy_from_slice(&Quat::identity().0);
+            spring.copy_from_slice(reference);
+        }
+        JointKind::Slide | JointKind::Hinge => {
+            reference[0] = joint.reference_value;
+            spring[0] = joint.spring_reference;
+        }
+    }
+}
+
+/// The unit vector; a length that is 1 within rounding is left alone.
+fn unit(vector: Vec3) -> Vec3 {
+    let length = vector.norm();
+    if (length - 1.0).abs() > MIN_SQUARE {
+        Vec3(vector.0.map(|x| x / length))
+    } else {
+        vector
+    }
 }

@@ -1,16 +1,440 @@
-//! Meshes.
+//! Meshes: reference frame and scale, convex hull, inertia, and the turn into the frame of the inertia.
+//!
+//! With n̂, A, c the normal, area and centre of a triangle, the pyramid over it with its apex at p has volume and first
+//! moment
+//!
+//!   V = (c − p)·n̂·A/3,    V·(¾·c + ¼·p)                                                            (1)
+//!
+//! and products of inertia about the origin that are quadratic in its corners. Sums over the triangles give those of
+//! the body: exactly for a closed surface (`exact`), of the hull (`convex`), with |V| (`legacy`, which forgives
+//! flipped triangles), or of the surface alone (`shell`).
 
-use carom_spec::model_spec::MeshSpec;
+use carom_spec::model_spec::{MeshInertia, MeshSpec};
 
-use super::report::Report;
+use super::checks::finite;
+use super::hull::{FlatPoints, convex_hull};
+use super::principal_frame::principal_frame;
+use super::report::{Report, called, code};
+use crate::math::{Pose, Quat, Vec3};
+
+/// Areas and volumes below this count as zero, as in MuJoCo.
+const MIN: f64 = 1e-15;
+/// Triangles at least this large take part in the check of orientation (m²).
+const MIN_ORIENTED_AREA: f64 = 3.162_277_660_168_379_5e-8;
+/// Tolerances of the triangle inequality of moments, relative and absolute.
+const TRIANGLE_TOLERANCE: (f64, f64) = (1e-6, 1e-9);
+
+type Triangle = [u32; 3];
 
 /// A mesh in the frame of its inertia.
-pub(super) struct CompiledMesh {}
+#[derive(Clone, Debug)]
+pub(super) struct CompiledMesh {
+    /// Vertices, rounded to single precision as MuJoCo stores them (m).
+    pub(super) vertices: Vec<Vec3>,
+    /// Triangles.
+    pub(super) faces: Vec<Triangle>,
+    /// Triangles of the convex hull; empty when nothing needs it.
+    pub(super) hull: Vec<Triangle>,
+    pose: Pose,
+    volume: f64,
+    inertia_box: [f64; 3],
+    low: [f64; 3],
+    high: [f64; 3],
+}
 
 impl CompiledMesh {
     /// Processes a mesh; none after an error.
-    pub(super) fn new(mesh: &MeshSpec, report: &mut Report) -> Option<Self> {
-        let _ = (mesh, report);
-        Some(Self {})
+    pub(super) fn new(mesh: &MeshSpec, needs_hull: bool, report: &mut Report) -> Option<Self> {
+        let mut problem = |message: String, help: &str| {
+            report.error_help(code::MESH, mesh.span, message, help);
+        };
+        let name = called("mesh", &mesh.name);
+        let raw = match check(mesh, &name) {
+            Ok(vertices) => vertices,
+            Err((message, help)) => {
+                problem(message, help);
+                return None;
+            }
+        };
+        if !transformation_is_finite(mesh, &name, report) {
+            return None;
+        }
+        match process(mesh, raw, needs_hull, &name) {
+            Ok(compiled) => Some(compiled),
+            Err((message, help)) => {
+                report.error_help(code::MESH, mesh.span, message, help);
+                None
+            }
+        }
     }
+
+    /// Pose of the mesh's frame in the frame of its file.
+    pub(super) fn pose(&self) -> Pose {
+        self.pose
+    }
+
+    /// Volume (m³), or surface (m²) of a shell.
+    pub(super) fn volume(&self) -> f64 {
+        self.volume
+    }
+
+    /// Half sides of the box with the same inertia (m).
+    pub(super) fn inertia_box(&self) -> [f64; 3] {
+        self.inertia_box
+    }
+
+    /// Lowest and highest corner of the bounding box (m).
+    pub(super) fn bounds(&self) -> ([f64; 3], [f64; 3]) {
+        (self.low, self.high)
+    }
+
+    /// Centre of the bounding box (m).
+    pub(super) fn bounding_center(&self) -> Vec3 {
+        Vec3(std::array::from_fn(|axis| {
+            f64::midpoint(self.low[axis], self.high[axis])
+        }))
+    }
+}
+
+/// A message and advice.
+type Problem = (String, &'static str);
+
+/// Checks sizes and indices; gives the vertices in single precision.
+fn check(mesh: &MeshSpec, name: &str) -> Result<Vec<Vec3>, Problem> {
+    if let Some(builtin) = &mesh.builtin {
+        return Err((
+            format!(
+                "{name} is generated (builtin {:?}), which is not supported",
+                builtin.kind
+            ),
+            "save the mesh to a file, or use a primitive geom",
+        ));
+    }
+    if mesh.vertices.len() < 4 {
+        return Err((
+            format!(
+                "{name} has {} vertices, at least 4 are required",
+                mesh.vertices.len()
+            ),
+            "give vertices or a mesh file",
+        ));
+    }
+    let narrowed = |vertex: &[f64; 3]| Vec3(vertex.map(single_precision));
+    let vertices: Vec<Vec3> = mesh.vertices.iter().map(narrowed).collect();
+    if let Some(index) = vertices.iter().position(|vertex| !vertex.is_finite()) {
+        return Err((
+            format!("vertex {index} of {name} is not finite"),
+            "repair the mesh",
+        ));
+    }
+    for (index, face) in mesh.faces.iter().enumerate() {
+        if let Some(vertex) = face
+            .iter()
+            .find(|&&vertex| vertex as usize >= vertices.len())
+        {
+            return Err((
+                format!("face {index} of {name} refers to vertex {vertex}, which does not exist"),
+                "vertices are counted from 0",
+            ));
+        }
+    }
+    if mesh.inertia == MeshInertia::Exact
+        && let Some((first, second)) = inconsistent_edge(&vertices, &mesh.faces)
+    {
+        return Err((
+            format!("faces of {name} are oriented inconsistently at vertices {first} and {second}"),
+            "repair the mesh, or use inertia=\"legacy\" or \"convex\"",
+        ));
+    }
+    Ok(vertices)
+}
+
+#[allow(
+    clippy::cast_possible_truncation,
+    reason = "rounding to single precision is the purpose"
+)]
+fn single_precision(number: f64) -> f64 {
+    f64::from(number as f32)
+}
+
+/// An edge that two faces run through in the same direction.
+fn inconsistent_edge(vertices: &[Vec3], faces: &[Triangle]) -> Option<(u32, u32)> {
+    let mut edges = Vec::with_capacity(3 * faces.len());
+    for face in faces {
+        if triangle(face.map(|vertex| vertices[vertex as usize])).area > MIN_ORIENTED_AREA {
+            for corner in 0..3 {
+                edges.push((face[corner], face[(corner + 1) % 3]));
+            }
+        }
+    }
+    edges.sort_unstable();
+    edges
+        .windows(2)
+        .find(|pair| pair[0] == pair[1])
+        .map(|pair| pair[0])
+}
+
+fn transformation_is_finite(mesh: &MeshSpec, name: &str, report: &mut Report) -> bool {
+    let span = mesh.span;
+    finite(report, span, name, "scale", &mesh.scale)
+        & finite(report, span, name, "refpos", &mesh.reference_position)
+        & finite(report, span, name, "refquat", &mesh.reference_quaternion)
+}
+
+/// Area, unit normal and centre.
+struct TriangleShape {
+    area: f64,
+    normal: Vec3,
+    center: Vec3,
+}
+
+fn triangle([a, b, c]: [Vec3; 3]) -> TriangleShape {
+    let product = (b - a).cross(c - a);
+    let length = product.norm();
+    let center = Vec3(std::array::from_fn(|axis| {
+        (a[axis] + b[axis] + c[axis]) / 3.0
+    }));
+    if length < MIN {
+        return TriangleShape {
+            area: 0.0,
+            normal: product,
+            center,
+        };
+    }
+    let normal = Vec3(product.0.map(|component| component / length));
+    TriangleShape {
+        area: 0.5 * length,
+        normal,
+        center,
+    }
+}
+
+fn process(
+    mesh: &MeshSpec,
+    raw: Vec<Vec3>,
+    needs_hull: bool,
+    name: &str,
+) -> Result<CompiledMesh, Problem> {
+    let needs_hull = needs_hull || mesh.faces.is_empty() || mesh.inertia == MeshInertia::Convex;
+    let mut hull = if needs_hull {
+        hull_of(mesh, &raw, name)?
+    } else {
+        Vec::new()
+    };
+    let mut faces = if mesh.faces.is_empty() {
+        hull.clone()
+    } else {
+        mesh.faces.clone()
+    };
+    // A mirrored mesh would be inside out.
+    let [sx, sy, sz] = mesh.scale;
+    if sx * sy * sz <= 0.0 {
+        faces
+            .iter_mut()
+            .chain(&mut hull)
+            .for_each(|face| face.swap(1, 2));
+    }
+    let vertices = transform(mesh, raw);
+    let solid = if mesh.inertia == MeshInertia::Convex {
+        &hull
+    } else {
+        &faces
+    };
+    let (center, quat, volume, moments) =
+        inertia_frame(mesh.inertia, &vertices, &faces, solid, name)?;
+    let inertia_box = std::array::from_fn(|axis| {
+        let [one, other] = [moments[(axis + 1) % 3], moments[(axis + 2) % 3]];
+        0.5 * (6.0 * (one + other - moments[axis]).max(0.0) / volume).sqrt()
+    });
+    let pose = Pose::new(center, quat);
+    let rotation = quat.conjugate().to_mat3();
+    let turned: Vec<Vec3> = vertices
+        .iter()
+        .map(|&vertex| rotation.mul_vec(vertex - center))
+        .collect();
+    let extreme = |pick: fn(f64, f64) -> f64, start: f64| {
+        let fold = |axis: usize| turned.iter().map(|vertex| vertex[axis]).fold(start, pick);
+        [fold(0), fold(1), fold(2)]
+    };
+    let low = extreme(f64::min, f64::INFINITY);
+    let high = extreme(f64::max, f64::NEG_INFINITY);
+    let vertices = turned
+        .iter()
+        .map(|vertex| vertex.map(single_precision))
+        .collect();
+    Ok(CompiledMesh {
+        vertices,
+        faces,
+        hull,
+        pose,
+        volume,
+        inertia_box,
+        low,
+        high,
+    })
+}
+
+fn hull_of(mesh: &MeshSpec, vertices: &[Vec3], name: &str) -> Result<Vec<Triangle>, Problem> {
+    let points: Vec<[f64; 3]> = vertices.iter().map(|vertex| vertex.0).collect();
+    let most = mesh.max_hull_vertices.map(|most| most as usize);
+    convex_hull(&points, most).map_err(|flat| {
+        let (shape, help) = match flat {
+            FlatPoints::Coincident => ("in one place", "use a small sphere instead"),
+            FlatPoints::Collinear => ("on a line", "use a thin capsule instead"),
+            FlatPoints::Coplanar => ("on a plane", "use a plane or a thin box instead"),
+        };
+        (
+            format!("{name} has no convex hull: all vertices are {shape}"),
+            help,
+        )
+    })
+}
+
+/// Reference frame and scale of the file.
+fn transform(mesh: &MeshSpec, mut vertices: Vec<Vec3>) -> Vec<Vec3> {
+    if mesh.reference_position != [0.0; 3] {
+        let origin = Vec3(mesh.reference_position);
+        vertices
+            .iter_mut()
+            .for_each(|vertex| *vertex = *vertex - origin);
+    }
+    if mesh.reference_quaternion != [1.0, 0.0, 0.0, 0.0] {
+        let rotation = Quat(mesh.reference_quaternion).normalized().to_mat3();
+        vertices
+            .iter_mut()
+            .for_each(|vertex| *vertex = rotation.transpose_mul_vec(*vertex));
+    }
+    let scale = Vec3(mesh.scale);
+    vertices
+        .iter_mut()
+        .for_each(|vertex| *vertex = vertex.component_mul(scale));
+    vertices
+}
+
+/// Centre of mass, principal axes, volume (or surface), and principal moments for unit density.
+fn inertia_frame(
+    inertia: MeshInertia,
+    vertices: &[Vec3],
+    faces: &[Triangle],
+    solid: &[Triangle],
+    name: &str,
+) -> Result<(Vec3, Quat, f64, [f64; 3]), Problem> {
+    let corners = |face: &Triangle| face.map(|vertex| vertices[vertex as usize]);
+    let (area, middle) = surface_center(faces.iter().map(corners));
+    let is_enough = area >= MIN && area.is_finite();
+    if !is_enough {
+        return Err((
+            format!("surface of {name} is too small"),
+            "check the faces and the scale",
+        ));
+    }
+    let center = if inertia == MeshInertia::Shell {
+        middle
+    } else {
+        let is_legacy = inertia == MeshInertia::Legacy;
+        let (volume, center) = solid_center(solid.iter().map(corners), middle, is_legacy);
+        if volume < 0.0 {
+            return Err((
+                format!("volume of {name} is negative: its triangles face inwards"),
+                "reverse the triangles, or use inertia=\"legacy\"",
+            ));
+        }
+        let is_enough = volume >= MIN && volume.is_finite();
+        if !is_enough {
+            return Err((
+                format!("volume of {name} is too small"),
+                "use inertia=\"shell\"",
+            ));
+        }
+        center
+    };
+    let (volume, full) = second_moments(inertia, solid.iter().map(corners), center);
+    let (quat, moments) = principal_frame(full);
+    let [a, b, c] = moments;
+    let (relative, absolute) = TRIANGLE_TOLERANCE;
+    let fits = |sum: f64, one: f64| sum >= one * (1.0 - relative) - absolute;
+    let is_possible = c > 0.0 && fits(a + b, c) && fits(a + c, b) && fits(b + c, a);
+    if !is_possible || !volume.is_finite() {
+        return Err((
+            format!("inertia {a} {b} {c} of {name} is impossible"),
+            "the surface may be open or misoriented; use inertia=\"convex\"",
+        ));
+    }
+    Ok((center, quat, volume, moments))
+}
+
+/// Area and centre of the surface.
+fn surface_center(faces: impl Iterator<Item = [Vec3; 3]>) -> (f64, Vec3) {
+    let (mut total, mut sum) = (0.0, Vec3::ZERO);
+    for face in faces {
+        let TriangleShape { area, center, .. } = triangle(face);
+        total += area;
+        sum += center * area;
+    }
+    (total, divided(sum, total))
+}
+
+/// Volume and centre by pyramids over the faces (1).
+fn solid_center(
+    faces: impl Iterator<Item = [Vec3; 3]>,
+    apex: Vec3,
+    is_legacy: bool,
+) -> (f64, Vec3) {
+    let (mut total, mut sum) = (0.0, Vec3::ZERO);
+    for face in faces {
+        let TriangleShape {
+            area,
+            normal,
+            center,
+        } = triangle(face);
+        let signed = (center - apex).dot(normal) * area / 3.0;
+        let volume = if is_legacy { signed.abs() } else { signed };
+        total += volume;
+        sum += (center * 0.75 + apex * 0.25) * volume;
+    }
+    (total, divided(sum, total))
+}
+
+fn divided(sum: Vec3, total: f64) -> Vec3 {
+    if total >= MIN {
+        Vec3(sum.0.map(|component| component / total))
+    } else {
+        sum
+    }
+}
+
+/// Volume (or surface) and inertia about a centre for unit density: xx, yy, zz, xy, xz, yz.
+fn second_moments(
+    inertia: MeshInertia,
+    faces: impl Iterator<Item = [Vec3; 3]>,
+    center: Vec3,
+) -> (f64, [f64; 6]) {
+    const PAIRS: [(usize, usize); 6] = [(0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)];
+    let divisor = if inertia == MeshInertia::Shell {
+        12.0
+    } else {
+        20.0
+    };
+    let (mut total, mut products) = (0.0, [0.0; 6]);
+    for face in faces {
+        let corners = face.map(|corner| corner - center);
+        let shape = triangle(corners);
+        let volume = match inertia {
+            MeshInertia::Shell => shape.area,
+            MeshInertia::Legacy => (shape.center.dot(shape.normal) * shape.area / 3.0).abs(),
+            MeshInertia::Exact | MeshInertia::Convex => {
+                shape.center.dot(shape.normal) * shape.area / 3.0
+            }
+        };
+        total += volume;
+        let [d, e, f] = corners;
+        for (product, (i, j)) in products.iter_mut().zip(PAIRS) {
+            let squares = d[i] * d[j] + e[i] * e[j] + f[i] * f[j];
+            let mixed =
+                d[i] * e[j] + d[j] * e[i] + d[i] * f[j] + d[j] * f[i] + e[i] * f[j] + e[j] * f[i];
+            *product += volume / divisor * (2.0 * squares + mixed);
+        }
+    }
+    let [xx, yy, zz, xy, xz, yz] = products;
+    (total, [yy + zz, xx + zz, xx + yy, -xy, -xz, -yz])
 }

@@ -12,8 +12,10 @@
 //!    lengths, relative poses, damping ratios, length ranges).
 
 mod actuators;
+mod added_mass;
 mod assets;
 mod cameras;
+mod checks;
 mod constants;
 mod contact_filter;
 mod equalities;
@@ -28,6 +30,9 @@ mod limits;
 mod lookup;
 mod mesh;
 mod options;
+mod orientation;
+mod primitive;
+mod principal_frame;
 mod report;
 mod sensors;
 mod simplify;
@@ -101,8 +106,8 @@ fn build_structure(source: Source<'_>, report: &mut Report) -> Structure {
     source.lookup.check_passive_references(source.spec, report);
     tree::structure(source, &mut structure, report);
     joints::structure(source, &mut structure, report);
-    tree::dof_structure(&mut structure);
-    assets::structure(source, &mut structure, report);
+    tree::dof_structure(&mut structure, report);
+    assets::structure(source, &mut structure);
     geoms::structure(source, &mut structure, report);
     cameras::structure(source, &mut structure, report);
     tendons::structure(source, &mut structure, report);
@@ -127,10 +132,11 @@ fn fill_numbers(
 ) {
     options::numbers(source, model, report);
     tree::numbers(source, inertials, model);
-    joints::numbers(source, model, report);
+    joints::numbers(source, model);
     assets::numbers(source, model);
     geoms::numbers(source, inertials, model);
     cameras::numbers(source, model, report);
+    tree::align_attached(inertials, model);
     tendons::numbers(source, model, report);
     contact_filter::numbers(source, model, report);
     equalities::numbers(source, model, report);

@@ -1,29 +1,258 @@
-//! Bodies, their order and the patterns that follow from it.
+//! Bodies, their order, and the patterns that follow from it.
+//!
+//! Ids are positions in the depth-first order of the file. Three partitions of the bodies matter: the *root* is the
+//! ancestor that hangs on the world, the *weld* body is the topmost one that moves rigidly with a body, and the *tree*
+//! is the set of bodies whose dofs are connected.
 
 use carom_spec::ModelSpec;
 
 use super::Source;
+use super::checks::finite;
 use super::inertia::Inertials;
-use super::report::Report;
+use super::report::{Report, called, code};
+use crate::linalg::{DofPattern, TreeSparsity};
+use crate::math::Vec3;
 use crate::model::{Model, Structure};
 
-/// Whether the bodies are a tree in depth-first order.
+/// Bodies must be fewer than this, as in MuJoCo (pairs of bodies are signed by 16 bits each).
+const MAX_BODIES: usize = 65_534;
+
+/// Entries of the inertia matrix beyond which a model is refused: its memory would be gigabytes.
+const MAX_INERTIA_ENTRIES: usize = 50_000_000;
+
+/// Whether the bodies are a tree in depth-first order; everything after relies on it.
 pub(super) fn is_well_formed(spec: &ModelSpec, report: &mut Report) -> bool {
-    let _ = (spec, report);
+    let Some(world) = spec.bodies.first() else {
+        report.push(carom_spec::Diagnostic::error(
+            code::TREE,
+            "the model has no world body",
+        ));
+        return false;
+    };
+    if let Some(joint) = world.joints.first() {
+        report.error_help(
+            code::JOINT_PLACE,
+            joint.span,
+            format!(
+                "{} is in the world, which cannot move",
+                called("joint", &joint.name)
+            ),
+            "put the joint into a body",
+        );
+        return false;
+    }
+    if spec.bodies.len() >= MAX_BODIES {
+        report.push(carom_spec::Diagnostic::error(
+            code::TREE,
+            format!(
+                "{} bodies are too many, at most {MAX_BODIES} are allowed",
+                spec.bodies.len() - 1
+            ),
+        ));
+        return false;
+    }
+    // The path from the world to the previous body: the parent must be on it.
+    let mut path = vec![0];
+    for (id, body) in spec.bodies.iter().enumerate().skip(1) {
+        while path.last().is_some_and(|&last| last != body.parent) {
+            path.pop();
+        }
+        if path.is_empty() {
+            report.error(
+                code::TREE,
+                body.span,
+                format!(
+                    "{} does not follow its parent in depth-first order",
+                    called("body", &body.name)
+                ),
+            );
+            return false;
+        }
+        path.push(id);
+    }
     true
 }
 
-/// Fills the structure of bodies.
+/// Fills the structure of bodies; joints and dofs follow in [`super::joints`].
 pub(super) fn structure(source: Source<'_>, structure: &mut Structure, report: &mut Report) {
-    let _ = (source, structure, report);
+    let spec = source.spec;
+    let count = spec.bodies.len();
+    structure.counts.nbody = count;
+    let mut mocap_count = 0;
+    for (id, body) in spec.bodies.iter().enumerate() {
+        let bodies = &mut structure.bodies;
+        let parent = if id == 0 { 0 } else { body.parent };
+        bodies.parent.push(parent);
+        bodies
+            .root
+            .push(if parent == 0 { id } else { bodies.root[parent] });
+        let moves_alone = id == 0 || !body.joints.is_empty() || body.mocap;
+        bodies
+            .weld
+            .push(if moves_alone { id } else { bodies.weld[parent] });
+        bodies.mocap.push(body.mocap.then_some(mocap_count));
+        mocap_count += usize::from(body.mocap);
+        if id > 0 {
+            check_body(spec, id, report);
+        }
+    }
+    structure.counts.nmocap = mocap_count;
+    structure.bodies.subtree_end = subtree_ends(&structure.bodies.parent);
+    structure.has_gravcomp = spec
+        .bodies
+        .iter()
+        .any(|body| body.gravity_compensation > 0.0);
 }
 
-/// Fills what follows from bodies and joints: dofs, trees and sparsity patterns.
-pub(super) fn dof_structure(structure: &mut Structure) {
-    let _ = structure;
+/// One past the last descendant of each body.
+fn subtree_ends(parents: &[usize]) -> Vec<usize> {
+    let mut ends: Vec<usize> = (1..=parents.len()).collect();
+    for id in (1..parents.len()).rev() {
+        ends[parents[id]] = ends[parents[id]].max(ends[id]);
+    }
+    ends
+}
+
+fn check_body(spec: &ModelSpec, id: usize, report: &mut Report) {
+    let body = &spec.bodies[id];
+    let name = called("body", &body.name);
+    if body.mocap && (body.parent != 0 || !body.joints.is_empty()) {
+        report.error_help(
+            code::MOCAP,
+            body.span,
+            format!("mocap {name} is not a fixed child of the world"),
+            "remove its joints and move it to the top level, or drop mocap",
+        );
+    }
+    finite(report, body.span, &name, "pos", &body.position);
+    finite(report, body.span, &name, "orientation", &body.quaternion);
+    finite(
+        report,
+        body.span,
+        &name,
+        "gravcomp",
+        &[body.gravity_compensation],
+    );
+}
+
+/// Fills what follows from bodies and joints: dof parents, trees and sparsity patterns.
+pub(super) fn dof_structure(structure: &mut Structure, report: &mut Report) {
+    let body_count = structure.counts.nbody;
+    let mut last_dof = vec![None; body_count];
+    let mut parents = vec![None; structure.counts.nv];
+    for body in 0..body_count {
+        let mut last = last_dof[structure.bodies.parent[body]];
+        for dof in structure.bodies.dofs[body].clone() {
+            parents[dof] = last;
+            last = Some(dof);
+        }
+        last_dof[body] = last;
+    }
+    if !is_affordable(&parents, report) {
+        return;
+    }
+    fill_trees(structure, &parents);
+    let sparsity = TreeSparsity::new(parents.iter().copied());
+    for last in last_dof {
+        let dofs = last.map_or(&[][..], |dof| sparsity.row_columns(dof));
+        structure.bodies.moving_dofs.push_row(dofs.iter().copied());
+    }
+    structure.dof_pairs = DofPattern::new(&sparsity);
+    structure.counts.ninertia = sparsity.entry_count();
+    structure.counts.ndof_pair = structure.dof_pairs.entry_count();
+    structure.inertia = sparsity;
+    structure.dofs.parent = parents;
+}
+
+/// Refuses chains so long that the patterns would exhaust memory.
+fn is_affordable(parents: &[Option<usize>], report: &mut Report) -> bool {
+    let mut depth = vec![1_usize; parents.len()];
+    for (dof, parent) in parents.iter().enumerate() {
+        if let Some(parent) = *parent {
+            depth[dof] = depth[parent] + 1;
+        }
+    }
+    let entries: usize = depth.iter().sum();
+    if entries > MAX_INERTIA_ENTRIES {
+        report.push(carom_spec::Diagnostic::error(
+            code::TREE,
+            format!(
+                "the inertia matrix would have {entries} entries; chains of bodies are too long"
+            ),
+        ));
+        return false;
+    }
+    true
+}
+
+/// Numbers the kinematic trees: a new one starts at each dof without parent.
+fn fill_trees(structure: &mut Structure, parents: &[Option<usize>]) {
+    let mut ranges: Vec<std::ops::Range<usize>> = Vec::new();
+    for (dof, parent) in parents.iter().enumerate() {
+        match ranges.last_mut() {
+            Some(range) if parent.is_some() => range.end = dof + 1,
+            _ => ranges.push(dof..dof + 1),
+        }
+        structure.dofs.tree.push(ranges.len() - 1);
+    }
+    structure.counts.ntree = ranges.len();
+    structure.tree_dofs = ranges;
+    let bodies = &mut structure.bodies;
+    for &weld in &bodies.weld {
+        let first_dof = bodies.dofs[weld].clone().next();
+        bodies
+            .tree
+            .push(first_dof.map(|dof| structure.dofs.tree[dof]));
+    }
 }
 
 /// Fills the numbers of bodies.
 pub(super) fn numbers(source: Source<'_>, inertials: &Inertials, model: &mut Model) {
-    let _ = (source, inertials, model);
+    for (id, (body, inertial)) in source.spec.bodies.iter().zip(&inertials.bodies).enumerate() {
+        let numbers = &mut model.bodies;
+        numbers.position[id] = inertial.pose.position;
+        numbers.quat[id] = inertial.pose.quat;
+        numbers.inertial_position[id] = inertial.inertial_pose.position;
+        numbers.inertial_quat[id] = inertial.inertial_pose.quat;
+        numbers.mass[id] = inertial.mass;
+        numbers.inertia[id] = Vec3(inertial.inertia);
+        numbers.gravcomp[id] = body.gravity_compensation;
+    }
+    set_total_mass(source.spec.compiler.set_total_mass, model);
+}
+
+/// Scales masses and inertias to the total that the file asks for.
+fn set_total_mass(total: Option<f64>, model: &mut Model) {
+    /// MuJoCo's lower bound of denominators.
+    const MIN: f64 = 1e-15;
+    let Some(total) = total.filter(|&total| total > 0.0) else {
+        return;
+    };
+    let sum: f64 = model.bodies.mass.iter().skip(1).sum();
+    let scale = (total / sum.max(MIN)).max(MIN);
+    for id in 1..model.counts().nbody {
+        model.bodies.mass[id] *= scale;
+        model.bodies.inertia[id] = model.bodies.inertia[id] * scale;
+    }
+}
+
+/// Moves what is attached to bodies whose frame was aligned with their inertia: sites and cameras (geoms were moved
+/// with the inertia itself).
+pub(super) fn align_attached(inertials: &Inertials, model: &mut Model) {
+    let structure = std::sync::Arc::clone(&model.structure);
+    for (site, &body) in structure.sites.body.iter().enumerate() {
+        if let Some(alignment) = inertials.bodies[body].alignment {
+            let (position, quat) = (&mut model.sites.position[site], &mut model.sites.quat[site]);
+            let pose = alignment.mul(crate::math::Pose::new(*position, *quat));
+            (*position, *quat) = (pose.position, pose.quat);
+        }
+    }
+    for (camera, &body) in structure.cameras.body.iter().enumerate() {
+        if let Some(alignment) = inertials.bodies[body].alignment {
+            let cameras = &mut model.cameras;
+            let (position, quat) = (&mut cameras.position[camera], &mut cameras.quat[camera]);
+            let pose = alignment.mul(crate::math::Pose::new(*position, *quat));
+            (*position, *quat) = (pose.position, pose.quat);
+        }
+    }
 }

@@ -1,0 +1,58 @@
+//! Checks that several modules share.
+
+use carom_spec::span::Span;
+
+use super::report::{Report, code};
+
+/// Reports numbers that are not finite; true when all are.
+pub(super) fn finite(
+    report: &mut Report,
+    span: Span,
+    element: &str,
+    attribute: &str,
+    numbers: &[f64],
+) -> bool {
+    let all = numbers.iter().all(|number| number.is_finite());
+    if !all {
+        report.error(
+            code::BAD_NUMBER,
+            span,
+            format!("{attribute} of {element} is not finite"),
+        );
+    }
+    all
+}
+
+/// Decides whether a range limits: as the file says, or by the presence of a range.
+///
+/// `autolimits="false"` makes a range without a word on whether it limits ambiguous, which is an error.
+pub(super) fn is_limited(
+    limited: Option<bool>,
+    range: [f64; 2],
+    auto_limits: bool,
+    report: &mut Report,
+    (span, element, attribute): (Span, &str, &str),
+) -> bool {
+    let given = range != [0.0, 0.0];
+    if limited.is_none() && !auto_limits && given {
+        report.error_help(
+            code::RANGE,
+            span,
+            format!("{element} has {attribute}range but does not say whether it limits"),
+            format!("set {attribute}limited, or compiler autolimits=\"true\""),
+        );
+    }
+    let limits = limited.unwrap_or(range[0] < range[1]);
+    if limits && !(range[0] < range[1]) {
+        report.error_help(
+            code::RANGE,
+            span,
+            format!(
+                "{attribute}range of {element} is empty: {} to {}",
+                range[0], range[1]
+            ),
+            "the first number must be smaller than the second",
+        );
+    }
+    limits
+}
