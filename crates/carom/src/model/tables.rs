@@ -77,7 +77,8 @@ fn index(position: usize) -> u32 {
     u32::try_from(position).unwrap_or(u32::MAX)
 }
 
-/// Which passes over the tree the sensors need.
+/// What the sensors need beyond the results of the stages.
+#[allow(clippy::struct_excessive_bools, reason = "independent needs")]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SensorNeeds {
     /// Velocities and angular momenta of subtrees.
@@ -86,6 +87,8 @@ pub struct SensorNeeds {
     pub acceleration: bool,
     /// Forces between bodies.
     pub interaction_force: bool,
+    /// Potential or kinetic energy.
+    pub energy: bool,
 }
 
 impl Structure {
@@ -179,6 +182,7 @@ fn sensor_needs(kinds: &[SensorKind]) -> SensorNeeds {
                 needs.acceleration = true;
                 needs.interaction_force = true;
             }
+            SensorKind::PotentialEnergy | SensorKind::KineticEnergy => needs.energy = true,
             _ => {}
         }
     }

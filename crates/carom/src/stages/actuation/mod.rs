@@ -6,7 +6,7 @@ mod forward;
 mod muscle;
 
 pub use forward::{forward, next_activation};
-pub(crate) use forward::{is_disabled, nearest_setpoint};
+pub(crate) use forward::{is_disabled, nearest_setpoint, tendon_force};
 
 use crate::arrays::arrays;
 

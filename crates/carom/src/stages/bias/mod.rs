@@ -17,6 +17,7 @@ mod tendon_bias;
 mod tests;
 
 pub use forward::{forward, recursive_newton_euler};
+pub(crate) use tendon_bias::path_acceleration;
 
 use crate::arrays::arrays;
 use crate::math::Spatial;

@@ -9,7 +9,7 @@
 
 use super::Bias;
 use crate::jacobian;
-use crate::math::{MIN_LENGTH, Vec3};
+use crate::math::{MIN_LENGTH, Spatial, Vec3};
 use crate::model::{Model, Wrap};
 use crate::scalar::Scalar;
 use crate::stages::kinematics::Kinematics;
@@ -29,7 +29,8 @@ pub(super) fn add<T: Scalar>(
         if skipped || !model.structure.tendons.spatial[index] {
             continue;
         }
-        let force = armature * path_acceleration(model, index, kinematics, velocity, out);
+        let accelerations = &out.body_acceleration;
+        let force = armature * path_acceleration(model, index, kinematics, velocity, accelerations);
         let pattern = &model.structure.tendons.jacobian;
         let range = pattern.row(index);
         for (&dof, &entry) in pattern.columns[range.clone()]
@@ -41,13 +42,13 @@ pub(super) fn add<T: Scalar>(
     }
 }
 
-/// J̇·q̇ of one tendon.
-fn path_acceleration<T: Scalar>(
+/// Second derivative of a spatial tendon's length under the given body accelerations: J̇·q̇ when they are those at q̈ = 0.
+pub(crate) fn path_acceleration<T: Scalar>(
     model: &Model<T>,
     tendon: usize,
     kinematics: &Kinematics<T>,
     velocity: &Velocity<T>,
-    bias: &Bias<T>,
+    accelerations: &[Spatial<T>],
 ) -> T {
     let wraps = model.structure.tendons.wraps[tendon].clone();
     let path = &model.structure.tendons.path[wraps.clone()];
@@ -57,7 +58,8 @@ fn path_acceleration<T: Scalar>(
             [Wrap::Pulley, _] => divisor = model.wraps.coefficient[wraps.start + position],
             [Wrap::Site(first), Wrap::Site(second)] => {
                 let ends = [first, second];
-                sum += segment_acceleration(model, ends, kinematics, velocity, bias) / divisor;
+                sum += segment_acceleration(model, ends, kinematics, velocity, accelerations)
+                    / divisor;
             }
             _ => {}
         }
@@ -65,13 +67,13 @@ fn path_acceleration<T: Scalar>(
     sum
 }
 
-/// Second derivative at q̈ = 0 of the distance between two sites. (1)
+/// Second derivative of the distance between two sites. (1)
 fn segment_acceleration<T: Scalar>(
     model: &Model<T>,
     sites: [usize; 2],
     kinematics: &Kinematics<T>,
     velocity: &Velocity<T>,
-    bias: &Bias<T>,
+    accelerations: &[Spatial<T>],
 ) -> T {
     let bodies = sites.map(|site| model.structure.sites.body[site]);
     if bodies[0] == bodies[1] {
@@ -79,7 +81,14 @@ fn segment_acceleration<T: Scalar>(
     }
     let points = sites.map(|site| kinematics.site_position[site]);
     let motions: [_; 2] = std::array::from_fn(|i| {
-        point_motion(model, bodies[i], points[i], kinematics, velocity, bias)
+        point_motion(
+            model,
+            bodies[i],
+            points[i],
+            kinematics,
+            velocity,
+            accelerations,
+        )
     });
     let relative_velocity = motions[1].0 - motions[0].0;
     // The fictitious acceleration of gravity is the same at both ends.
@@ -101,12 +110,12 @@ fn point_motion<T: Scalar>(
     point: Vec3<T>,
     kinematics: &Kinematics<T>,
     velocity: &Velocity<T>,
-    bias: &Bias<T>,
+    accelerations: &[Spatial<T>],
 ) -> (Vec3<T>, Vec3<T>) {
     let offset = jacobian::offset(model, kinematics, body, point);
     let motion = velocity.body[body];
     let point_velocity = jacobian::point_velocity(motion, offset);
-    let spatial_acceleration = jacobian::point_velocity(bias.body_acceleration[body], offset);
+    let spatial_acceleration = jacobian::point_velocity(accelerations[body], offset);
     (
         point_velocity,
         spatial_acceleration + motion.angular().cross(point_velocity),

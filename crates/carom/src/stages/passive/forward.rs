@@ -114,7 +114,7 @@ fn joint_dampers<T: Scalar>(model: &Model<T>, state: &State<T>, damper: &mut [T]
     }
 }
 
-/// Springs with a range of rest lengths, and dampers, along tendons.
+/// Springs and dampers along tendons.
 fn tendon_forces<T: Scalar>(
     model: &Model<T>,
     tendon: &Tendon<T>,
@@ -125,23 +125,35 @@ fn tendon_forces<T: Scalar>(
     let disable = &model.settings.disable;
     let pattern = &model.structure.tendons.jacobian;
     for id in 0..tendon.length.len() {
-        let (stiffness, higher) = (numbers.stiffness[id], numbers.stiffness_poly[id]);
-        if !disable.spring && !is_zero(stiffness, higher) {
-            let displacement = beyond_range(tendon.length[id], numbers.spring_length[id]);
-            let force = -displacement * polynomial(stiffness, higher, displacement);
-            for (entry, &dof) in pattern.row(id).zip(pattern.columns(id)) {
-                out.spring[dof] += tendon.jacobian[entry] * force;
+        let (row, dofs) = (pattern.row(id), pattern.columns(id));
+        if !disable.spring && !is_zero(numbers.stiffness[id], numbers.stiffness_poly[id]) {
+            let force = tendon_spring(model, id, tendon.length[id]);
+            for (&entry, &dof) in tendon.jacobian[row.clone()].iter().zip(dofs) {
+                out.spring[dof] += entry * force;
             }
         }
-        let (damping, higher) = (numbers.damping[id], numbers.damping_poly[id]);
-        if !disable.damper && !is_zero(damping, higher) {
-            let v = velocity.tendon[id];
-            let force = -v * polynomial(damping, higher, v.abs());
-            for (entry, &dof) in pattern.row(id).zip(pattern.columns(id)) {
-                out.damper[dof] += tendon.jacobian[entry] * force;
+        if !disable.damper && !is_zero(numbers.damping[id], numbers.damping_poly[id]) {
+            let force = tendon_damper(model, id, velocity.tendon[id]);
+            for (&entry, &dof) in tendon.jacobian[row].iter().zip(dofs) {
+                out.damper[dof] += entry * force;
             }
         }
     }
+}
+
+/// Spring force along a tendon; none within the range of rest lengths.
+pub(crate) fn tendon_spring<T: Scalar>(model: &Model<T>, tendon: usize, length: T) -> T {
+    let numbers = &model.tendons;
+    let displacement = beyond_range(length, numbers.spring_length[tendon]);
+    let (linear, higher) = (numbers.stiffness[tendon], numbers.stiffness_poly[tendon]);
+    -displacement * polynomial(linear, higher, displacement)
+}
+
+/// Damper force along a tendon.
+pub(crate) fn tendon_damper<T: Scalar>(model: &Model<T>, tendon: usize, velocity: T) -> T {
+    let numbers = &model.tendons;
+    let (linear, higher) = (numbers.damping[tendon], numbers.damping_poly[tendon]);
+    -velocity * polynomial(linear, higher, velocity.abs())
 }
 
 /// Signed distance of a length to a range; zero within.

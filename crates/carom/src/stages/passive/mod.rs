@@ -12,6 +12,7 @@ mod fluid;
 mod forward;
 
 pub use forward::forward;
+pub(crate) use forward::{tendon_damper, tendon_spring};
 
 use crate::arrays::arrays;
 use crate::math::Spatial;

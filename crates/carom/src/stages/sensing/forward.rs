@@ -1,5 +1,6 @@
-use super::{Sensed, Sensing};
-use crate::model::Model;
+use super::measure::Reader;
+use super::{Sensed, Sensing, kinetic_energy, potential_energy, tree_pass};
+use crate::model::{Model, SensorKind};
 use crate::scalar::Scalar;
 use crate::state::{Input, State};
 
@@ -11,5 +12,70 @@ pub fn forward<T: Scalar>(
     stages: &Sensed<'_, T>,
     out: &mut Sensing<T>,
 ) {
-    let _ = (model, state, input, stages, out);
+    let sensors = &model.structure.sensors;
+    let needs = &sensors.needs;
+    let sensing = !model.settings.disable.sensor;
+    if model.settings.enable.energy || sensing && needs.energy {
+        let potential = potential_energy(model, state, stages);
+        out.energy[0] = [potential, kinetic_energy(model, state, stages)];
+    }
+    if !sensing || sensors.kind.is_empty() {
+        return;
+    }
+    if needs.subtree_velocity {
+        tree_pass::subtree_velocities(model, stages, out);
+    }
+    if needs.acceleration {
+        tree_pass::accelerations(model, state, stages, out);
+    }
+    if needs.interaction_force {
+        tree_pass::interaction_forces(model, input, stages, out);
+    }
+    let Sensing {
+        values,
+        energy,
+        subtree_velocity,
+        subtree_angular_momentum,
+        body_acceleration,
+        interaction_force,
+        ..
+    } = out;
+    let reader = Reader {
+        model,
+        state,
+        stages,
+        energy: &energy[0],
+        subtree_velocity,
+        subtree_angular_momentum,
+        body_acceleration,
+        interaction_force,
+    };
+    for (sensor, &kind) in sensors.kind.iter().enumerate() {
+        let values = &mut values[sensors.address[sensor]..][..sensors.dimension[sensor]];
+        reader.measure(kind, values);
+        clip(model, sensor, kind, values);
+    }
+}
+
+/// Holds the values within the sensor's cutoff.
+fn clip<T: Scalar>(model: &Model<T>, sensor: usize, kind: SensorKind, values: &mut [T]) {
+    let cutoff = model.sensors.cutoff[sensor];
+    let Some(both_signs) = model.structure.sensors.clip[sensor] else {
+        return;
+    };
+    // These two understand the cutoff as a range of detection.
+    let detects = matches!(
+        kind,
+        SensorKind::Contact { .. } | SensorKind::GeomFromTo { .. }
+    );
+    if cutoff.value() <= 0.0 || detects {
+        return;
+    }
+    for value in values {
+        *value = if both_signs {
+            value.clamp(-cutoff, cutoff)
+        } else {
+            value.min(cutoff)
+        };
+    }
 }

@@ -1,9 +1,14 @@
 //! Sensors and energies.
 //!
-//! Reads everything; writes [`Sensing`].
+//! Reads everything; writes [`Sensing`]. Quantities that only sensors read (velocities and momenta of subtrees, body
+//! accelerations, forces between bodies) are computed when one of the model's sensors needs them.
 
 mod energy;
 mod forward;
+mod frame;
+mod limit;
+mod measure;
+mod tree_pass;
 
 pub use energy::{kinetic_energy, potential_energy};
 pub use forward::forward;

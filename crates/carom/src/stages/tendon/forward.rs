@@ -59,7 +59,7 @@ struct PathPoint<T> {
 }
 
 /// Marks a pulley among the path points.
-const PULLEY: usize = usize::MAX;
+pub(crate) const PULLEY: usize = usize::MAX;
 
 /// Walks along a spatial path, leg by leg.
 struct Tracer<'a, T: Scalar> {

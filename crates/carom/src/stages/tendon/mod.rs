@@ -6,6 +6,7 @@
 mod forward;
 mod wrap;
 
+pub(crate) use forward::PULLEY;
 pub use forward::forward;
 
 use crate::arrays::arrays;
