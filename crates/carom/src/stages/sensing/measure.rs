@@ -35,7 +35,7 @@ impl<T: Scalar> Reader<'_, T> {
         } else if let SensorKind::CameraProjection { site, camera } = kind {
             values.copy_from_slice(&self.project(site, camera));
         } else {
-            // Sensors of contacts and distances are evaluated with the contacts, user sensors by the user.
+            // Sensors of contacts, distances and enclosure are evaluated with the contacts, user sensors by the user.
             values.fill(T::ZERO);
         }
     }
@@ -67,7 +67,11 @@ impl<T: Scalar> Reader<'_, T> {
             SensorKind::TendonLimitVelocity { tendon } => tendon_limit(tendon).velocity,
             // Forces of limits come with the constraints.
             SensorKind::JointLimitForce { .. } | SensorKind::TendonLimitForce { .. } => T::ZERO,
-            SensorKind::InsideSite { object, site } => {
+            SensorKind::InsideSite {
+                object,
+                site,
+                enclosed: false,
+            } => {
                 if self.is_inside(object, site) {
                     T::ONE
                 } else {
