@@ -1,0 +1,272 @@
+//! `carom parity`: carom beside MuJoCo, stage by stage.
+//!
+//! A folder of models with reference files (made by `cargo xtask reference`) is compared in pipeline order, so that
+//! the first stage that fails is the cause. Tolerances are those of the reference format; nothing is skipped in
+//! silence.
+
+mod compare;
+mod constants;
+mod reference;
+mod snapshots;
+mod trajectory;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use carom::Model;
+use serde_json::json;
+
+use crate::load;
+use compare::{Comparison, Family, Quantity, RowNames, compare};
+use reference::{Class, Reference};
+use trajectory::Steps;
+
+/// Compares carom with MuJoCo reference files.
+#[derive(clap::Args, Debug)]
+#[command(after_help = "Examples:\n  carom parity tests/reference\n  carom parity refs --until smooth --model panda --json")]
+pub struct Args {
+    /// Folder with manifest.json, or with a folder per model that holds a ref.npz.
+    directory: PathBuf,
+    /// How far down the pipeline to compare.
+    #[arg(long, value_enum, default_value = "trajectory")]
+    until: Until,
+    /// Only models whose name contains this.
+    #[arg(long)]
+    model: Option<String>,
+    /// Print every quantity, not only the worst per stage.
+    #[arg(long)]
+    verbose: bool,
+    /// Print JSON instead of a table.
+    #[arg(long)]
+    json: bool,
+}
+
+/// How far down the pipeline to compare.
+#[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Until {
+    /// Compiled constants, smooth dynamics, steps without constraints.
+    Smooth,
+    /// Also contacts and constraint rows.
+    Contacts,
+    /// Also every step and the open rollout.
+    Trajectory,
+}
+
+/// What was found for one model.
+struct Report {
+    name: String,
+    comparisons: Vec<Comparison>,
+    /// Steps of the trajectory that were compared, of how many.
+    steps: (usize, usize),
+    /// Why the model could not be compared at all.
+    failure: Option<String>,
+}
+
+impl Report {
+    fn failures(&self) -> impl Iterator<Item = &Comparison> {
+        self.comparisons.iter().filter(|comparison| !comparison.passed())
+    }
+
+    fn passed(&self) -> bool {
+        self.failure.is_none() && self.failures().next().is_none()
+    }
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> ExitCode {
+    let entries = match reference::discover(&args.directory) {
+        Ok(entries) => entries,
+        Err(message) => {
+            eprintln!("error: {message}");
+            return ExitCode::from(2);
+        }
+    };
+    let wanted = |name: &str| args.model.as_ref().is_none_or(|part| name.contains(part.as_str()));
+    let mut reports = Vec::new();
+    for (folder, entry) in entries.iter().filter(|(_, entry)| wanted(&entry.name)) {
+        let mut report = Report {
+            name: entry.name.clone(),
+            comparisons: Vec::new(),
+            steps: (0, 0),
+            failure: None,
+        };
+        let outcome = Reference::read(folder, entry)
+            .and_then(|reference| examine(&reference, args.until, &mut report));
+        report.failure = outcome.err();
+        if !args.json {
+            print_report(&report, args.verbose);
+        }
+        reports.push(report);
+    }
+    if reports.is_empty() {
+        eprintln!("error: no model in '{}' matches", args.directory.display());
+        return ExitCode::from(2);
+    }
+    let passed = reports.iter().filter(|report| report.passed()).count();
+    if args.json {
+        crate::print(&to_json(&reports));
+    } else {
+        crate::print(&format!("{passed} of {} models agree", reports.len()));
+    }
+    if passed == reports.len() { ExitCode::SUCCESS } else { ExitCode::from(1) }
+}
+
+/// Compares one model as far as asked.
+fn examine(reference: &Reference, until: Until, report: &mut Report) -> Result<(), String> {
+    let model = load::model(&reference.model_path, &[]).map_err(|problem| problem.rendered)?;
+    let rows = RowNames::new(&model);
+    compare_constants(&model, reference, &rows, &mut report.comparisons);
+    for snapshot in 0..reference.snapshots() {
+        let out = &mut report.comparisons;
+        snapshots::compare_smooth(&model, reference, &rows, snapshot, out)?;
+    }
+    let constraint_rows = reference.numbers("traj/tight/nefc");
+    let free = constraint_rows.iter().all(|&count| count == 0.0);
+    let steps = if until == Until::Smooth { Steps::Unconstrained } else { Steps::All };
+    let compared =
+        trajectory::compare_steps(&model, reference, &rows, steps, &mut report.comparisons)?;
+    report.steps = (compared, constraint_rows.len());
+    if free || until == Until::Trajectory {
+        trajectory::compare_rollout(&model, reference, &rows, &mut report.comparisons)?;
+    }
+    Ok(())
+}
+
+/// Compares every `model/*` entry that carom knows.
+fn compare_constants(
+    model: &Model,
+    reference: &Reference,
+    rows: &RowNames<'_>,
+    out: &mut Vec<Comparison>,
+) {
+    let meshes = model.counts().nmesh > 0;
+    let tolerance_of = |name: &str| match name {
+        // Ranges given in the file are copied, computed ones come from a simulation.
+        "actuator_lengthrange" => 1e-6,
+        _ if meshes && reference.class == Class::Loose => 1e-7,
+        _ => 1e-12,
+    };
+    let mut check = |name: &str, family: Family, ours: &[f64], theirs: &[f64]| {
+        let quantity = Quantity {
+            stage: "model",
+            name: name.to_owned(),
+            family,
+            tolerance: tolerance_of(name),
+        };
+        out.push(compare(quantity, rows, ours, theirs));
+    };
+    for constant in constants::CONSTANTS {
+        let Some(theirs) = reference.get(&format!("model/{}", constant.name)) else { continue };
+        let ours = (constant.get)(model);
+        let mut theirs = theirs.to_vec();
+        // Codes that carom does not express as MuJoCo's pair of ids.
+        for (a, b) in ours.iter().zip(&mut theirs) {
+            if a.is_nan() {
+                *b = f64::NAN;
+            }
+        }
+        check(constant.name, constant.family, &ours, &theirs);
+    }
+    if let (Some(quats), Some(inertias)) =
+        (reference.get("model/body_iquat"), reference.get("model/body_inertia"))
+    {
+        let theirs: Vec<f64> = quats
+            .as_chunks::<4>()
+            .0
+            .iter()
+            .zip(inertias.as_chunks::<3>().0)
+            .flat_map(|(quat, inertia)| {
+                constants::inertia_tensor(&carom::math::Quat(*quat).to_mat3(), &(*inertia).into())
+            })
+            .collect();
+        let ours = constants::body_inertia_tensors(model);
+        check("body_inertia, body_iquat", Family::Body, &ours, &theirs);
+    }
+    if let Some(quats) = reference.get("model/geom_quat") {
+        let mesh_quats = reference.numbers("model/mesh_quat").as_chunks::<4>().0;
+        let theirs: Vec<f64> = quats
+            .as_chunks::<4>()
+            .0
+            .iter()
+            .zip(&model.structure.geoms.shape)
+            .flat_map(|(quat, shape)| {
+                let mesh = match *shape {
+                    carom::model::GeomShape::Mesh(mesh) => {
+                        mesh_quats.get(mesh).map(|quat| carom::math::Quat(*quat))
+                    }
+                    _ => None,
+                };
+                constants::geom_orientation(carom::math::Quat(*quat), mesh)
+            })
+            .collect();
+        check("geom_quat", Family::Geom, &constants::geom_orientations(model), &theirs);
+    }
+}
+
+fn print_report(report: &Report, verbose: bool) {
+    if let Some(failure) = &report.failure {
+        crate::print(&format!("{:<28} FAILED\n{failure}", report.name));
+        return;
+    }
+    let verdict = match report.failures().next() {
+        None => "ok".to_owned(),
+        Some(first) => {
+            format!("FAILED first at {}: {} quantities", first.stage, report.failures().count())
+        }
+    };
+    let (compared, steps) = report.steps;
+    crate::print(&format!("{:<28} {verdict} ({compared} of {steps} steps)", report.name));
+    for comparison in &report.comparisons {
+        if verbose || !comparison.passed() {
+            crate::print(&format!("    {}", describe(comparison)));
+        }
+    }
+}
+
+fn describe(comparison: &Comparison) -> String {
+    let Comparison { stage, quantity, error, tolerance, worst, note, .. } = comparison;
+    let place = worst.as_ref().map_or(String::new(), |worst| {
+        format!(
+            "  {}[{}]: carom {:.17e}, MuJoCo {:.17e}",
+            worst.element, worst.component, worst.ours, worst.theirs
+        )
+    });
+    let note = note.as_deref().map_or(String::new(), |note| format!("  {note}"));
+    format!("{stage:<13} {quantity:<28} {error:9.2e} (allowed {tolerance:.0e}){place}{note}")
+}
+
+fn to_json(reports: &[Report]) -> String {
+    let models: Vec<_> = reports
+        .iter()
+        .map(|report| {
+            let quantities: Vec<_> = report
+                .comparisons
+                .iter()
+                .map(|comparison| {
+                    json!({
+                        "stage": comparison.stage,
+                        "quantity": comparison.quantity,
+                        "error": if comparison.error.is_finite() { json!(comparison.error) } else { json!("inf") },
+                        "tolerance": comparison.tolerance,
+                        "passed": comparison.passed(),
+                        "element": comparison.worst.as_ref().map(|worst| &worst.element),
+                        "carom": comparison.worst.as_ref().map(|worst| worst.ours),
+                        "mujoco": comparison.worst.as_ref().map(|worst| worst.theirs),
+                        "note": comparison.note,
+                    })
+                })
+                .collect();
+            json!({
+                "model": report.name,
+                "passed": report.passed(),
+                "failure": report.failure,
+                "first_failing_stage": report.failures().next().map(|comparison| comparison.stage),
+                "steps_compared": report.steps.0,
+                "steps": report.steps.1,
+                "quantities": quantities,
+            })
+        })
+        .collect();
+    let passed = reports.iter().filter(|report| report.passed()).count();
+    json!({ "passed": passed, "models": models }).to_string()
+}

@@ -1,0 +1,186 @@
+//! Reference files: where they are and what they hold.
+
+use std::path::{Path, PathBuf};
+
+use carom::Model;
+use carom::math::{Quat, Vec3};
+use carom::{Input, State};
+
+use crate::npz::{self, Array, Npz};
+
+/// How closely contacts of a model can be expected to agree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// No contact, or closed-form colliders only.
+    Exact,
+    /// Smooth convex shapes found by an iterative method.
+    Ccd,
+    /// Mesh or height-field contacts.
+    Loose,
+}
+
+/// One model with its reference results.
+pub struct Reference {
+    /// Folder name.
+    pub name: String,
+    /// Model file.
+    pub model_path: PathBuf,
+    /// Expected agreement.
+    pub class: Class,
+    arrays: Npz,
+}
+
+impl Reference {
+    /// Reads `folder/ref.npz`.
+    pub fn read(folder: &Path, entry: &Entry) -> Result<Self, String> {
+        let arrays = npz::read(&folder.join("ref.npz")).map_err(|cause| cause.to_string())?;
+        let file = match &entry.file {
+            Some(file) => file.clone(),
+            None => arrays
+                .get("meta/file")
+                .and_then(|array| array.as_strings().first().cloned())
+                .ok_or_else(|| format!("{}/ref.npz does not say which model file it is for (meta/file)", folder.display()))?,
+        };
+        let class = entry.class.unwrap_or_else(|| infer_class(&arrays));
+        Ok(Self { name: entry.name.clone(), model_path: folder.join(file), class, arrays })
+    }
+
+    /// The numbers of an entry; none when it is absent.
+    pub fn get(&self, key: &str) -> Option<&[f64]> {
+        self.arrays.get(key).map(Array::as_numbers)
+    }
+
+    /// The numbers of an entry, empty when it is absent.
+    pub fn numbers(&self, key: &str) -> &[f64] {
+        self.get(key).unwrap_or(&[])
+    }
+
+    /// Row `row` of a two-dimensional entry.
+    pub fn row(&self, key: &str, row: usize) -> &[f64] {
+        let Some(array) = self.arrays.get(key) else { return &[] };
+        let width: usize = array.shape.iter().skip(1).product();
+        array.as_numbers().get(row * width..(row + 1) * width).unwrap_or(&[])
+    }
+
+    /// How many snapshots there are.
+    pub fn snapshots(&self) -> usize {
+        self.numbers("meta/snapshot_steps").len()
+    }
+
+    /// State and input of a snapshot.
+    pub fn snapshot_state(&self, model: &Model, snapshot: usize) -> Result<(State, Input), String> {
+        let mut state = State::reference(model);
+        let mut input = Input::zeros(model);
+        let get = |name: &str| self.numbers(&format!("s{snapshot}/in/{name}"));
+        state.time = get("time").first().copied().unwrap_or(0.0);
+        copy("qpos", &mut state.qpos, get("qpos"))?;
+        copy("qvel", &mut state.qvel, get("qvel"))?;
+        copy("act", &mut state.act, get("act"))?;
+        copy("ctrl", &mut input.ctrl, get("ctrl"))?;
+        copy("qacc_warmstart", &mut state.warmstart, get("qacc_warmstart"))?;
+        set_mocap(&mut state, get("mocap_pos"), get("mocap_quat"));
+        Ok((state, input))
+    }
+}
+
+fn copy(name: &str, target: &mut [f64], source: &[f64]) -> Result<(), String> {
+    if target.len() != source.len() {
+        return Err(format!("{name} has {} numbers, the reference has {}", target.len(), source.len()));
+    }
+    target.copy_from_slice(source);
+    Ok(())
+}
+
+fn set_mocap(state: &mut State, positions: &[f64], quats: &[f64]) {
+    for (target, source) in state.mocap_position.iter_mut().zip(positions.as_chunks::<3>().0) {
+        *target = Vec3(*source);
+    }
+    for (target, source) in state.mocap_quat.iter_mut().zip(quats.as_chunks::<4>().0) {
+        *target = Quat(*source);
+    }
+}
+
+/// Contact pairs of meshes (7) and height fields (1) are loose; other iterative pairs are `ccd`.
+fn infer_class(arrays: &Npz) -> Class {
+    let pairs = arrays.get("meta/convex_pairs").map_or(&[][..], Array::as_numbers);
+    if pairs.iter().any(|&kind| kind == 1.0 || kind == 7.0) {
+        Class::Loose
+    } else if pairs.is_empty() {
+        Class::Exact
+    } else {
+        Class::Ccd
+    }
+}
+
+/// One line of a manifest, or a folder found without one.
+pub struct Entry {
+    /// Folder name.
+    pub name: String,
+    file: Option<String>,
+    class: Option<Class>,
+}
+
+/// The models of a folder: those of `manifest.json` if there is one, otherwise every subfolder with a `ref.npz`, or
+/// the folder itself.
+pub fn discover(folder: &Path) -> Result<Vec<(PathBuf, Entry)>, String> {
+    let manifest = folder.join("manifest.json");
+    if manifest.is_file() {
+        return read_manifest(folder, &manifest);
+    }
+    let name_of = |path: &Path| {
+        path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+    };
+    if folder.join("ref.npz").is_file() {
+        let entry = Entry { name: name_of(folder), file: None, class: None };
+        return Ok(vec![(folder.to_owned(), entry)]);
+    }
+    let listing = std::fs::read_dir(folder)
+        .map_err(|cause| format!("cannot list '{}': {cause}", folder.display()))?;
+    let mut found: Vec<PathBuf> = listing
+        .filter_map(|entry| entry.ok().map(|entry| entry.path()))
+        .filter(|path| path.join("ref.npz").is_file())
+        .collect();
+    found.sort();
+    if found.is_empty() {
+        return Err(format!(
+            "'{}' holds no reference files: expected manifest.json, ref.npz or folders with a ref.npz; make them with `cargo xtask reference`",
+            folder.display()
+        ));
+    }
+    Ok(found
+        .into_iter()
+        .map(|path| {
+            let entry = Entry { name: name_of(&path), file: None, class: None };
+            (path, entry)
+        })
+        .collect())
+}
+
+fn read_manifest(folder: &Path, manifest: &Path) -> Result<Vec<(PathBuf, Entry)>, String> {
+    let place = manifest.display();
+    let text = std::fs::read_to_string(manifest)
+        .map_err(|cause| format!("cannot read '{place}': {cause}"))?;
+    let json: serde_json::Value =
+        serde_json::from_str(&text).map_err(|cause| format!("'{place}' is not JSON: {cause}"))?;
+    let list = json.as_array().ok_or_else(|| format!("'{place}' is not a list of models"))?;
+    let text_of = |entry: &serde_json::Value, key: &str| {
+        entry.get(key).and_then(|value| value.as_str()).map(str::to_owned)
+    };
+    list.iter()
+        .map(|entry| {
+            let name =
+                text_of(entry, "name").ok_or_else(|| format!("'{place}': an entry has no name"))?;
+            let class = match text_of(entry, "class").as_deref() {
+                None => None,
+                Some("exact") => Some(Class::Exact),
+                Some("ccd") => Some(Class::Ccd),
+                Some("loose") => Some(Class::Loose),
+                Some(other) => {
+                    return Err(format!("'{place}': model '{name}' has unknown class '{other}'"));
+                }
+            };
+            let file = text_of(entry, "file");
+            Ok((folder.join(&name), Entry { name, file, class }))
+        })
+        .collect()
+}

@@ -1,0 +1,127 @@
+//! One step from every recorded state, and the open rollout.
+
+use carom::{Data, Input, Model, State, integrate};
+
+use super::compare::{Comparison, Family, Quantity, RowNames, compare};
+use super::reference::Reference;
+
+/// Which steps of the trajectory are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Steps {
+    /// Only those without any constraint row in the reference.
+    Unconstrained,
+    /// All.
+    All,
+}
+
+const ONE_STEP: f64 = 1e-11;
+
+/// Compares one step from every recorded state; reports the worst step of each quantity.
+pub fn compare_steps(
+    model: &Model,
+    reference: &Reference,
+    rows: &RowNames<'_>,
+    steps: Steps,
+    out: &mut Vec<Comparison>,
+) -> Result<usize, String> {
+    let constraint_rows = reference.numbers("traj/tight/nefc").to_vec();
+    let (mut state, mut input) = reference.snapshot_state(model, 0)?;
+    let mut data = Data::new(model);
+    let mut worst = [const { None::<Comparison> }; 3];
+    let mut compared = 0;
+    for (step, &count) in constraint_rows.iter().enumerate() {
+        if steps == Steps::Unconstrained && (count > 0.0 || !unconstrained_before(&constraint_rows, step)) {
+            continue;
+        }
+        set_recorded_state(reference, step, &mut state, &mut input)?;
+        integrate::step(model, &mut state, &input, &mut data);
+        compared += 1;
+        let results = [
+            ("qpos", Family::Qpos, &state.qpos),
+            ("qvel", Family::Dof, &state.qvel),
+            ("act", Family::Activation, &state.act),
+        ];
+        for ((name, family, ours), worst) in results.into_iter().zip(&mut worst) {
+            let quantity = Quantity {
+                stage: "step",
+                name: format!("{name} after step {step}"),
+                family,
+                tolerance: ONE_STEP,
+            };
+            let theirs = reference.row(&format!("traj/tight/{name}"), step + 1);
+            let comparison = compare(quantity, rows, ours, theirs);
+            if worst.as_ref().is_none_or(|worst| comparison.error > worst.error) {
+                *worst = Some(comparison);
+            }
+        }
+    }
+    out.extend(worst.into_iter().flatten());
+    Ok(compared)
+}
+
+/// Under RK4 the recorded rows are those of the last stage; the rows of the first stage are, nearly, those recorded
+/// for the step before.
+fn unconstrained_before(rows: &[f64], step: usize) -> bool {
+    step == 0 || rows[step - 1] == 0.0
+}
+
+/// Compares the open rollout from the first state; only meaningful when all its steps can be simulated.
+pub fn compare_rollout(
+    model: &Model,
+    reference: &Reference,
+    rows: &RowNames<'_>,
+    out: &mut Vec<Comparison>,
+) -> Result<(), String> {
+    let steps = reference.numbers("traj/tight/nefc").len();
+    let (mut state, mut input) = reference.snapshot_state(model, 0)?;
+    set_recorded_state(reference, 0, &mut state, &mut input)?;
+    let mut data = Data::new(model);
+    // The worst step is the one that uses up most of its tolerance.
+    let mut worst = [const { None::<Comparison> }; 2];
+    for step in 0..steps {
+        input.ctrl.copy_from_slice(reference.row("traj/ctrl", step));
+        integrate::step(model, &mut state, &input, &mut data);
+        let results = [("qpos", Family::Qpos, &state.qpos), ("qvel", Family::Dof, &state.qvel)];
+        for ((name, family, ours), worst) in results.into_iter().zip(&mut worst) {
+            let sensitivity =
+                reference.numbers(&format!("traj/tight/sens_{name}")).get(step + 1).copied();
+            let quantity = Quantity {
+                stage: "rollout",
+                name: format!("{name} after {} steps", step + 1),
+                family,
+                tolerance: 1e-12 + 1e-2 * sensitivity.unwrap_or(0.0),
+            };
+            let theirs = reference.row(&format!("traj/tight/{name}"), step + 1);
+            let comparison = compare(quantity, rows, ours, theirs);
+            let used = |comparison: &Comparison| comparison.error / comparison.tolerance;
+            if worst.as_ref().is_none_or(|worst| used(&comparison) > used(worst)) {
+                *worst = Some(comparison);
+            }
+        }
+    }
+    out.extend(worst.into_iter().flatten());
+    Ok(())
+}
+
+fn set_recorded_state(
+    reference: &Reference,
+    step: usize,
+    state: &mut State,
+    input: &mut Input,
+) -> Result<(), String> {
+    let mut copy = |target: &mut [f64], key: &str| {
+        let source = reference.row(key, step);
+        if source.len() != target.len() {
+            return Err(format!("{key} has {} numbers a row, expected {}", source.len(), target.len()));
+        }
+        target.copy_from_slice(source);
+        Ok(())
+    };
+    copy(&mut state.qpos, "traj/tight/qpos")?;
+    copy(&mut state.qvel, "traj/tight/qvel")?;
+    copy(&mut state.act, "traj/tight/act")?;
+    copy(&mut state.warmstart, "traj/tight/qacc_warmstart")?;
+    copy(&mut input.ctrl, "traj/ctrl")?;
+    state.time = reference.numbers("traj/tight/time").get(step).copied().unwrap_or(0.0);
+    Ok(())
+}
