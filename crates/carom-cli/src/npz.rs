@@ -91,7 +91,8 @@ fn read_from(reader: impl Read + Seek) -> Result<Npz, NpzError> {
         let mut entry = archive
             .by_index(index)
             .map_err(|cause| error(format!("damaged entry {index} ({cause})")))?;
-        let name = entry.name().trim_end_matches(".npy").to_owned();
+        let name = entry.name().map_err(|cause| error(format!("damaged entry {index} ({cause})")))?;
+        let name = name.trim_end_matches(".npy").to_owned();
         let mut bytes = Vec::new();
         entry
             .by_ref()
