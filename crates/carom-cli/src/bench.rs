@@ -1,0 +1,157 @@
+//! `carom bench`: CPU time per step of a model, and answers to the benchmark harness.
+
+use std::io::BufRead;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use carom::{Data, Input, Model, State, integrate};
+use serde_json::json;
+
+use crate::load;
+
+/// Measures steps per second of a model on one core.
+#[derive(clap::Args, Debug)]
+#[command(after_help = "Examples:\n  carom bench models/humanoid.xml\n  carom bench models/humanoid.xml --disable contact --json")]
+pub struct Args {
+    /// Model file; without it, requests are read from standard input as JSON lines.
+    model: Option<PathBuf>,
+    /// Steps of one batch.
+    #[arg(long, default_value_t = 2000)]
+    steps: usize,
+    /// Number of batches.
+    #[arg(long, default_value_t = 15)]
+    batches: usize,
+    /// Switch off features: contact, constraint, sensor.
+    #[arg(long, value_delimiter = ',')]
+    disable: Vec<String>,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> ExitCode {
+    let outcome = match &args.model {
+        Some(model) => measure(args, model),
+        None => serve(),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("{message}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn measure(args: &Args, path: &Path) -> Result<(), String> {
+    if args.steps == 0 || args.batches == 0 {
+        return Err("error: --steps and --batches must be at least 1".to_owned());
+    }
+    let mut case = Case::new(path, args.steps, &args.disable)?;
+    let mut times: Vec<f64> = (0..args.batches).map(|_| case.cpu_microseconds_per_step()).collect();
+    times.sort_by(f64::total_cmp);
+    let (least, median) = (times[0], times[times.len() / 2]);
+    if args.json {
+        crate::print(&json!({ "minimum_us": least, "median_us": median }).to_string());
+    } else {
+        crate::print(&format!(
+            "{}: {least:.3} µs/step at best, {median:.3} µs median of {} batches ({:.0} steps/s)",
+            path.display(),
+            args.batches,
+            1e6 / median
+        ));
+    }
+    Ok(())
+}
+
+/// Answers requests `{"model": path, "steps": n, "disable": [...]}` until standard input ends.
+fn serve() -> Result<(), String> {
+    let mut cases: Vec<(String, Case)> = Vec::new();
+    for line in std::io::stdin().lock().lines() {
+        let line = line.map_err(|cause| format!("error: cannot read requests: {cause}"))?;
+        let index = match cases.iter().position(|(request, _)| *request == line) {
+            Some(index) => index,
+            None => {
+                cases.push((line.clone(), parse_request(&line)?));
+                cases.len() - 1
+            }
+        };
+        let microseconds = cases[index].1.cpu_microseconds_per_step();
+        crate::print(&json!({ "microseconds": microseconds }).to_string());
+    }
+    Ok(())
+}
+
+fn parse_request(line: &str) -> Result<Case, String> {
+    let request: serde_json::Value =
+        serde_json::from_str(line).map_err(|cause| format!("error: bad request: {cause}"))?;
+    let path = request["model"].as_str().ok_or("error: the request names no model")?;
+    let steps = request["steps"].as_u64().and_then(|steps| usize::try_from(steps).ok());
+    let disable: Vec<String> = request["disable"]
+        .as_array()
+        .map(|list| list.iter().filter_map(|name| name.as_str().map(str::to_owned)).collect())
+        .unwrap_or_default();
+    Case::new(Path::new(path), steps.filter(|&steps| steps > 0).ok_or("error: the request has no steps")?, &disable)
+}
+
+/// A model with its start state and controls.
+struct Case {
+    model: Model,
+    start: State,
+    state: State,
+    input: Input,
+    data: Data,
+    controls: Vec<f64>,
+    steps: usize,
+}
+
+impl Case {
+    fn new(path: &Path, steps: usize, disable: &[String]) -> Result<Self, String> {
+        let mut model = load::model(path, &[]).map_err(|problem| problem.rendered)?;
+        for name in disable {
+            match name.as_str() {
+                "contact" => model.settings.disable.contact = true,
+                "constraint" => model.settings.disable.constraint = true,
+                "sensor" => model.settings.disable.sensor = true,
+                other => return Err(format!("error: --disable {other}: expected contact, constraint or sensor")),
+            }
+        }
+        let start = State::keyframe(&model, 0).unwrap_or_else(|| State::reference(&model));
+        Ok(Self {
+            state: start.clone(),
+            start,
+            input: Input::zeros(&model),
+            data: Data::new(&model),
+            controls: controls(&model, steps),
+            steps,
+            model,
+        })
+    }
+
+    fn cpu_microseconds_per_step(&mut self) -> f64 {
+        self.state.copy_from(&self.start);
+        let width = self.input.ctrl.len();
+        let begin = cpu_time::ThreadTime::now();
+        for step in 0..self.steps {
+            self.input.ctrl.copy_from_slice(&self.controls[step * width..(step + 1) * width]);
+            integrate::step(&self.model, &mut self.state, &self.input, &mut self.data);
+        }
+        begin.elapsed().as_secs_f64() / self.steps as f64 * 1e6
+    }
+}
+
+/// A small sine per actuator within its control range; the same formula as the peer's script.
+fn controls(model: &Model, steps: usize) -> Vec<f64> {
+    let nu = model.counts().nu;
+    let mut controls = Vec::with_capacity(steps * nu);
+    for step in 0..steps {
+        for actuator in 0..nu {
+            let limited = model.structure.actuators.control_limited[actuator];
+            let [low, high] = if limited { model.actuators.control_range[actuator] } else { [-1.0, 1.0] };
+            let phase = 0.02 * step as f64 + actuator as f64;
+            controls.push(0.5 * (low + high) + 0.1 * (high - low) * phase.sin());
+        }
+    }
+    controls
+}
