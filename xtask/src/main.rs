@@ -4,6 +4,7 @@
     reason = "a command-line program reports on standard output"
 )]
 
+mod bench;
 mod command;
 mod licences;
 mod python;
@@ -45,6 +46,17 @@ enum Command {
         #[arg(long)]
         check: bool,
     },
+    /// Measure carom beside a peer, both asked in turns
+    Bench {
+        /// The engine to compare with
+        #[arg(long, value_enum, default_value = "mujoco")]
+        peer: bench::Peer,
+        /// Timed batches per model
+        #[arg(long, default_value_t = 15)]
+        rounds: usize,
+        /// Models instead of the default set
+        models: Vec<PathBuf>,
+    },
 }
 
 /// What a command reports when it fails: a sentence for the user.
@@ -59,6 +71,11 @@ fn main() -> ExitCode {
             names,
             check,
         } => reference::run(&directory, &names, check),
+        Command::Bench {
+            peer,
+            rounds,
+            models,
+        } => bench::bench(peer, rounds.max(1), &models),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

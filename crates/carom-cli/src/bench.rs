@@ -11,7 +11,9 @@ use crate::load;
 
 /// Measures steps per second of a model on one core.
 #[derive(clap::Args, Debug)]
-#[command(after_help = "Examples:\n  carom bench models/humanoid.xml\n  carom bench models/humanoid.xml --disable contact --json")]
+#[command(
+    after_help = "Examples:\n  carom bench models/humanoid.xml\n  carom bench models/humanoid.xml --disable contact --json"
+)]
 pub struct Args {
     /// Model file; without it, requests are read from standard input as JSON lines.
     model: Option<PathBuf>,
@@ -49,7 +51,9 @@ fn measure(args: &Args, path: &Path) -> Result<(), String> {
         return Err("error: --steps and --batches must be at least 1".to_owned());
     }
     let mut case = Case::new(path, args.steps, &args.disable)?;
-    let mut times: Vec<f64> = (0..args.batches).map(|_| case.cpu_microseconds_per_step()).collect();
+    let mut times: Vec<f64> = (0..args.batches)
+        .map(|_| case.cpu_microseconds_per_step())
+        .collect();
     times.sort_by(f64::total_cmp);
     let (least, median) = (times[0], times[times.len() / 2]);
     if args.json {
@@ -86,13 +90,27 @@ fn serve() -> Result<(), String> {
 fn parse_request(line: &str) -> Result<Case, String> {
     let request: serde_json::Value =
         serde_json::from_str(line).map_err(|cause| format!("error: bad request: {cause}"))?;
-    let path = request["model"].as_str().ok_or("error: the request names no model")?;
-    let steps = request["steps"].as_u64().and_then(|steps| usize::try_from(steps).ok());
+    let path = request["model"]
+        .as_str()
+        .ok_or("error: the request names no model")?;
+    let steps = request["steps"]
+        .as_u64()
+        .and_then(|steps| usize::try_from(steps).ok());
     let disable: Vec<String> = request["disable"]
         .as_array()
-        .map(|list| list.iter().filter_map(|name| name.as_str().map(str::to_owned)).collect())
+        .map(|list| {
+            list.iter()
+                .filter_map(|name| name.as_str().map(str::to_owned))
+                .collect()
+        })
         .unwrap_or_default();
-    Case::new(Path::new(path), steps.filter(|&steps| steps > 0).ok_or("error: the request has no steps")?, &disable)
+    Case::new(
+        Path::new(path),
+        steps
+            .filter(|&steps| steps > 0)
+            .ok_or("error: the request has no steps")?,
+        &disable,
+    )
 }
 
 /// A model with its start state and controls.
@@ -114,7 +132,11 @@ impl Case {
                 "contact" => model.settings.disable.contact = true,
                 "constraint" => model.settings.disable.constraint = true,
                 "sensor" => model.settings.disable.sensor = true,
-                other => return Err(format!("error: --disable {other}: expected contact, constraint or sensor")),
+                other => {
+                    return Err(format!(
+                        "error: --disable {other}: expected contact, constraint or sensor"
+                    ));
+                }
             }
         }
         let start = State::keyframe(&model, 0).unwrap_or_else(|| State::reference(&model));
@@ -134,7 +156,9 @@ impl Case {
         let width = self.input.ctrl.len();
         let begin = cpu_time::ThreadTime::now();
         for step in 0..self.steps {
-            self.input.ctrl.copy_from_slice(&self.controls[step * width..(step + 1) * width]);
+            self.input
+                .ctrl
+                .copy_from_slice(&self.controls[step * width..(step + 1) * width]);
             integrate::step(&self.model, &mut self.state, &self.input, &mut self.data);
         }
         begin.elapsed().as_secs_f64() / self.steps as f64 * 1e6
@@ -148,7 +172,11 @@ fn controls(model: &Model, steps: usize) -> Vec<f64> {
     for step in 0..steps {
         for actuator in 0..nu {
             let limited = model.structure.actuators.control_limited[actuator];
-            let [low, high] = if limited { model.actuators.control_range[actuator] } else { [-1.0, 1.0] };
+            let [low, high] = if limited {
+                model.actuators.control_range[actuator]
+            } else {
+                [-1.0, 1.0]
+            };
             let phase = 0.02 * step as f64 + actuator as f64;
             controls.push(0.5 * (low + high) + 0.1 * (high - low) * phase.sin());
         }

@@ -3,6 +3,7 @@
 //! Exit codes: 0 success, 1 the answer is no (a model is invalid, parity fails), 2 the question could not be asked
 //! (bad flags, missing files).
 
+mod bench;
 mod check;
 mod load;
 mod npz;
@@ -28,6 +29,7 @@ enum Command {
     Sim(sim::Args),
     Check(check::Args),
     Parity(parity::Args),
+    Bench(bench::Args),
 }
 
 fn main() -> ExitCode {
@@ -36,6 +38,7 @@ fn main() -> ExitCode {
         Command::Sim(args) => sim::run(&args),
         Command::Check(args) => check::run(&args),
         Command::Parity(args) => parity::run(&args),
+        Command::Bench(args) => bench::run(&args),
     }
 }
 

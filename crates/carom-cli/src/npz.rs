@@ -91,7 +91,9 @@ fn read_from(reader: impl Read + Seek) -> Result<Npz, NpzError> {
         let mut entry = archive
             .by_index(index)
             .map_err(|cause| error(format!("damaged entry {index} ({cause})")))?;
-        let name = entry.name().map_err(|cause| error(format!("damaged entry {index} ({cause})")))?;
+        let name = entry
+            .name()
+            .map_err(|cause| error(format!("damaged entry {index} ({cause})")))?;
         let name = name.trim_end_matches(".npy").to_owned();
         let mut bytes = Vec::new();
         entry
@@ -99,8 +101,7 @@ fn read_from(reader: impl Read + Seek) -> Result<Npz, NpzError> {
             .take(LARGEST_ENTRY)
             .read_to_end(&mut bytes)
             .map_err(|cause| error(format!("array '{name}' is damaged ({cause})")))?;
-        let array =
-            parse_npy(&bytes).map_err(|cause| error(format!("array '{name}': {cause}")))?;
+        let array = parse_npy(&bytes).map_err(|cause| error(format!("array '{name}': {cause}")))?;
         arrays.insert(name, array);
     }
     Ok(arrays)
@@ -126,7 +127,9 @@ fn parse_npy(bytes: &[u8]) -> Result<Array, NpzError> {
         .ok_or_else(|| error("truncated header"))?;
     let descriptor = quoted_after(header, "'descr'").ok_or_else(|| error("no 'descr'"))?;
     if header.contains("'fortran_order': True") {
-        return Err(error("column-major order; save with numpy.ascontiguousarray"));
+        return Err(error(
+            "column-major order; save with numpy.ascontiguousarray",
+        ));
     }
     let shape = parse_shape(header).ok_or_else(|| error("no 'shape'"))?;
     let count = shape
@@ -192,14 +195,22 @@ fn decode<const N: usize>(
     convert: impl Fn([u8; N]) -> f64,
 ) -> Option<Vec<f64>> {
     let (chunks, _) = bytes.as_chunks::<N>();
-    Some(chunks.get(..count)?.iter().map(|chunk| convert(*chunk)).collect())
+    Some(
+        chunks
+            .get(..count)?
+            .iter()
+            .map(|chunk| convert(*chunk))
+            .collect(),
+    )
 }
 
 fn parse_strings(width: usize, count: usize, bytes: &[u8]) -> Result<Vec<String>, NpzError> {
     if width == 0 {
         return Ok(vec![String::new(); count.min(bytes.len() + 1)]);
     }
-    let needed = width.checked_mul(4).and_then(|size| size.checked_mul(count));
+    let needed = width
+        .checked_mul(4)
+        .and_then(|size| size.checked_mul(count));
     if needed.is_none_or(|needed| bytes.len() < needed) {
         return Err(error("fewer characters than its shape says"));
     }
@@ -211,7 +222,11 @@ fn parse_strings(width: usize, count: usize, bytes: &[u8]) -> Result<Vec<String>
             .take_while(|character| *character != '\0')
             .collect()
     };
-    Ok(bytes.chunks_exact(width * 4).take(count).map(characters).collect())
+    Ok(bytes
+        .chunks_exact(width * 4)
+        .take(count)
+        .map(characters)
+        .collect())
 }
 
 /// Writes arrays as a compressed `.npz`.
@@ -237,17 +252,35 @@ fn npy_bytes(array: &Array) -> Vec<u8> {
     let (descriptor, body) = match &array.values {
         Values::Numbers(numbers) => (
             "<f8".to_owned(),
-            numbers.iter().flat_map(|number| number.to_le_bytes()).collect::<Vec<u8>>(),
+            numbers
+                .iter()
+                .flat_map(|number| number.to_le_bytes())
+                .collect::<Vec<u8>>(),
         ),
         Values::Strings(strings) => {
-            let width = strings.iter().map(|text| text.chars().count()).max().unwrap_or(0).max(1);
+            let width = strings
+                .iter()
+                .map(|text| text.chars().count())
+                .max()
+                .unwrap_or(0)
+                .max(1);
             let codes = strings.iter().flat_map(|text| {
-                text.chars().map(u32::from).chain(std::iter::repeat(0)).take(width)
+                text.chars()
+                    .map(u32::from)
+                    .chain(std::iter::repeat(0))
+                    .take(width)
             });
-            (format!("<U{width}"), codes.flat_map(u32::to_le_bytes).collect())
+            (
+                format!("<U{width}"),
+                codes.flat_map(u32::to_le_bytes).collect(),
+            )
         }
     };
-    let shape: String = array.shape.iter().map(|length| format!("{length}, ")).collect();
+    let shape: String = array
+        .shape
+        .iter()
+        .map(|length| format!("{length}, "))
+        .collect();
     let mut header =
         format!("{{'descr': '{descriptor}', 'fortran_order': False, 'shape': ({shape}), }}");
     // The data starts at a multiple of 64 bytes; a newline ends the header.
@@ -275,7 +308,11 @@ mod tests {
         };
         let scalar = Array::numbers(&[], vec![7.0]);
         let mut bytes = std::io::Cursor::new(Vec::new());
-        write(&mut bytes, &[("a/b", &numbers), ("names", &names), ("s", &scalar)]).unwrap();
+        write(
+            &mut bytes,
+            &[("a/b", &numbers), ("names", &names), ("s", &scalar)],
+        )
+        .unwrap();
         let read = read_from(bytes).unwrap();
         assert_eq!(read["a/b"], numbers);
         assert_eq!(read["names"], names);

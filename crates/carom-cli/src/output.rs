@@ -10,7 +10,8 @@ pub fn write_whole<E: std::fmt::Display>(
     write: impl FnOnce(&mut BufWriter<std::fs::File>) -> Result<(), E>,
 ) -> Result<(), String> {
     let temporary = neighbour(path);
-    let fail = |cause: &dyn std::fmt::Display| format!("cannot write '{}': {cause}", path.display());
+    let fail =
+        |cause: &dyn std::fmt::Display| format!("cannot write '{}': {cause}", path.display());
     let outcome = std::fs::File::create(&temporary)
         .map_err(|cause| fail(&cause))
         .and_then(|file| {

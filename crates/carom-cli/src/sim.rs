@@ -56,7 +56,11 @@ pub fn run(args: &Args) -> ExitCode {
     match simulate(args, &loaded.model) {
         Ok(summary) => {
             summary.print(args.json);
-            if summary.failure.is_some() { ExitCode::from(1) } else { ExitCode::SUCCESS }
+            if summary.failure.is_some() {
+                ExitCode::from(1)
+            } else {
+                ExitCode::SUCCESS
+            }
         }
         Err(message) => {
             eprintln!("error: {message}");
@@ -107,7 +111,10 @@ impl Summary {
 fn simulate(args: &Args, model: &Model) -> Result<Summary, String> {
     let timestep = model.option.timestep[0];
     if !(args.seconds >= 0.0 && args.seconds.is_finite()) {
-        return Err(format!("--seconds {} is not a length of time", args.seconds));
+        return Err(format!(
+            "--seconds {} is not a length of time",
+            args.seconds
+        ));
     }
     if args.every == 0 {
         return Err("--every 0 records nothing; use 1 or more".to_owned());
@@ -122,11 +129,19 @@ fn simulate(args: &Args, model: &Model) -> Result<Summary, String> {
             args.seconds
         ));
     }
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked above")]
+    #[allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "checked above"
+    )]
     let steps = steps as usize;
     let mut state = start_state(model, args.keyframe.as_deref())?;
     let mut input = Input::zeros(model);
-    let controls = args.controls.as_deref().map(|path| read_controls(path, model)).transpose()?;
+    let controls = args
+        .controls
+        .as_deref()
+        .map(|path| read_controls(path, model))
+        .transpose()?;
     if controls.is_none() {
         hold_keyframe_controls(model, args.keyframe.as_deref(), &mut input);
     }
@@ -149,7 +164,10 @@ fn simulate(args: &Args, model: &Model) -> Result<Summary, String> {
         integrate::step(model, &mut state, &input, &mut data);
         done = step + 1;
         if let Some(message) = not_finite(model, &state) {
-            failure = Some(format!("{message} after step {done} (t = {:.4} s); try a smaller time step", state.time));
+            failure = Some(format!(
+                "{message} after step {done} (t = {:.4} s); try a smaller time step",
+                state.time
+            ));
             break;
         }
         if step % 256 == 0 {
@@ -201,13 +219,27 @@ fn not_finite(model: &Model, state: &State) -> Option<String> {
         Some(name) => format!("joint '{name}'"),
     };
     if let Some(dof) = state.qvel.iter().position(|value| !value.is_finite()) {
-        return Some(format!("the velocity of {} is not finite", joint_name(structure.dofs.joint[dof])));
+        return Some(format!(
+            "the velocity of {} is not finite",
+            joint_name(structure.dofs.joint[dof])
+        ));
     }
     if let Some(index) = state.qpos.iter().position(|value| !value.is_finite()) {
-        let joint = structure.joints.qpos.partition_point(|&start| start <= index).saturating_sub(1);
-        return Some(format!("the position of {} is not finite", joint_name(joint)));
+        let joint = structure
+            .joints
+            .qpos
+            .partition_point(|&start| start <= index)
+            .saturating_sub(1);
+        return Some(format!(
+            "the position of {} is not finite",
+            joint_name(joint)
+        ));
     }
-    state.act.iter().position(|value| !value.is_finite()).map(|index| format!("activation {index} is not finite"))
+    state
+        .act
+        .iter()
+        .position(|value| !value.is_finite())
+        .map(|index| format!("activation {index} is not finite"))
 }
 
 fn find_keyframe(model: &Model, wanted: &str) -> Result<usize, String> {
@@ -217,13 +249,20 @@ fn find_keyframe(model: &Model, wanted: &str) -> Result<usize, String> {
     }
     match wanted.parse::<usize>() {
         Ok(index) if index < names.len() => Ok(index),
-        _ if names.is_empty() => Err(format!("there is no keyframe '{wanted}': the model has no keyframes")),
-        _ => Err(format!("there is no keyframe '{wanted}'; the model has {}", names.join(", "))),
+        _ if names.is_empty() => Err(format!(
+            "there is no keyframe '{wanted}': the model has no keyframes"
+        )),
+        _ => Err(format!(
+            "there is no keyframe '{wanted}'; the model has {}",
+            names.join(", ")
+        )),
     }
 }
 
 fn start_state(model: &Model, keyframe: Option<&str>) -> Result<State, String> {
-    let Some(wanted) = keyframe else { return Ok(State::reference(model)) };
+    let Some(wanted) = keyframe else {
+        return Ok(State::reference(model));
+    };
     let index = find_keyframe(model, wanted)?;
     State::keyframe(model, index).ok_or_else(|| format!("there is no keyframe '{wanted}'"))
 }
@@ -231,7 +270,9 @@ fn start_state(model: &Model, keyframe: Option<&str>) -> Result<State, String> {
 fn hold_keyframe_controls(model: &Model, keyframe: Option<&str>, input: &mut Input) {
     let nu = model.counts().nu;
     if let Some(Ok(index)) = keyframe.map(|wanted| find_keyframe(model, wanted)) {
-        input.ctrl.copy_from_slice(&model.keyframes.ctrl[index * nu..][..nu]);
+        input
+            .ctrl
+            .copy_from_slice(&model.keyframes.ctrl[index * nu..][..nu]);
     }
 }
 
@@ -257,17 +298,27 @@ fn read_controls(path: &Path, model: &Model) -> Result<Controls, String> {
         let arrays = npz::read(path).map_err(|cause| cause.to_string())?;
         let array = arrays.get("ctrl").ok_or_else(|| {
             let names: Vec<_> = arrays.keys().map(String::as_str).collect();
-            format!("'{place}' has no array 'ctrl' (it has {})", names.join(", "))
+            format!(
+                "'{place}' has no array 'ctrl' (it has {})",
+                names.join(", ")
+            )
         })?;
         if array.shape.last() != Some(&width) {
-            return Err(format!("'ctrl' in '{place}' has shape {:?}; the last dimension must be {width}, one a control", array.shape));
+            return Err(format!(
+                "'ctrl' in '{place}' has shape {:?}; the last dimension must be {width}, one a control",
+                array.shape
+            ));
         }
         array.as_numbers().to_vec()
     } else {
         read_csv(path, width)?
     };
     if let Some(index) = values.iter().position(|value| !value.is_finite()) {
-        return Err(format!("'{place}': row {}, column {}: not a finite number", index / width + 1, index % width + 1));
+        return Err(format!(
+            "'{place}': row {}, column {}: not a finite number",
+            index / width + 1,
+            index % width + 1
+        ));
     }
     if width > 0 && values.is_empty() {
         return Err(format!("'{place}' holds no controls"));
@@ -278,7 +329,8 @@ fn read_controls(path: &Path, model: &Model) -> Result<Controls, String> {
 /// Reads a table of numbers; a first line that is not numeric is taken as the header.
 fn read_csv(path: &Path, width: usize) -> Result<Vec<f64>, String> {
     let place = path.display();
-    let text = std::fs::read_to_string(path).map_err(|cause| format!("cannot read '{place}': {cause}"))?;
+    let text =
+        std::fs::read_to_string(path).map_err(|cause| format!("cannot read '{place}': {cause}"))?;
     let mut values = Vec::new();
     for (index, line) in text.lines().enumerate() {
         let cells: Vec<_> = line.split([',', ';', '\t']).map(str::trim).collect();
@@ -286,11 +338,19 @@ fn read_csv(path: &Path, width: usize) -> Result<Vec<f64>, String> {
             continue;
         }
         if cells.len() != width {
-            return Err(format!("'{place}' line {}: {} columns, expected {width}, one a control", index + 1, cells.len()));
+            return Err(format!(
+                "'{place}' line {}: {} columns, expected {width}, one a control",
+                index + 1,
+                cells.len()
+            ));
         }
         for (column, cell) in cells.iter().enumerate() {
             let value = cell.parse().map_err(|_| {
-                format!("'{place}' line {}, column {}: '{cell}' is not a number", index + 1, column + 1)
+                format!(
+                    "'{place}' line {}, column {}: '{cell}' is not a number",
+                    index + 1,
+                    column + 1
+                )
             })?;
             values.push(value);
         }
@@ -299,14 +359,18 @@ fn read_csv(path: &Path, width: usize) -> Result<Vec<f64>, String> {
 }
 
 fn has_extension(path: &Path, wanted: &str) -> bool {
-    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case(wanted))
+    path.extension()
+        .is_some_and(|extension| extension.eq_ignore_ascii_case(wanted))
 }
 
 fn record_format(path: &Path) -> Result<(), String> {
     if has_extension(path, "npz") || has_extension(path, "csv") {
         return Ok(());
     }
-    Err(format!("--out '{}': the name must end in .npz or .csv", path.display()))
+    Err(format!(
+        "--out '{}': the name must end in .npz or .csv",
+        path.display()
+    ))
 }
 
 /// What is recorded.
@@ -319,14 +383,32 @@ struct Recording {
 impl Recording {
     fn new(model: &Model) -> Self {
         let n = model.counts();
-        let columns = [("time", 1), ("qpos", n.nq), ("qvel", n.nv), ("act", n.na), ("ctrl", n.nu), ("sensordata", n.nsensor_value)];
-        Self { rows: 0, columns: columns.map(|(name, width)| (name, width, Vec::new())).into() }
+        let columns = [
+            ("time", 1),
+            ("qpos", n.nq),
+            ("qvel", n.nv),
+            ("act", n.na),
+            ("ctrl", n.nu),
+            ("sensordata", n.nsensor_value),
+        ];
+        Self {
+            rows: 0,
+            columns: columns
+                .map(|(name, width)| (name, width, Vec::new()))
+                .into(),
+        }
     }
 
     fn push(&mut self, state: &State, input: &Input, data: &Data) {
         let time = [state.time];
-        let rows: [&[f64]; 6] =
-            [&time, &state.qpos, &state.qvel, &state.act, &input.ctrl, &data.sensing.values];
+        let rows: [&[f64]; 6] = [
+            &time,
+            &state.qpos,
+            &state.qvel,
+            &state.act,
+            &input.ctrl,
+            &data.sensing.values,
+        ];
         for ((_, _, values), row) in self.columns.iter_mut().zip(rows) {
             values.extend_from_slice(row);
         }
@@ -339,16 +421,30 @@ impl Recording {
         }
         let mut arrays: Vec<(&str, Array)> = Vec::new();
         for (name, width, values) in &self.columns {
-            let shape = if *name == "time" { vec![self.rows] } else { vec![self.rows, *width] };
-            arrays.push((name, Array { shape, values: Values::Numbers(values.clone()) }));
+            let shape = if *name == "time" {
+                vec![self.rows]
+            } else {
+                vec![self.rows, *width]
+            };
+            arrays.push((
+                name,
+                Array {
+                    shape,
+                    values: Values::Numbers(values.clone()),
+                },
+            ));
         }
-        let strings = |list: &[String]| Array { shape: vec![list.len()], values: Values::Strings(list.to_vec()) };
+        let strings = |list: &[String]| Array {
+            shape: vec![list.len()],
+            values: Values::Strings(list.to_vec()),
+        };
         let names = &model.structure.names;
         arrays.push(("joint_names", strings(&names.joints)));
         arrays.push(("actuator_names", strings(&names.actuators)));
         arrays.push(("sensor_names", strings(&names.sensors)));
         arrays.push(("model", strings(&[model_path.display().to_string()])));
-        let arrays: Vec<(&str, &Array)> = arrays.iter().map(|(name, array)| (*name, array)).collect();
+        let arrays: Vec<(&str, &Array)> =
+            arrays.iter().map(|(name, array)| (*name, array)).collect();
         output::write_whole(out, |file| npz::write(file, &arrays))
     }
 
@@ -363,7 +459,10 @@ impl Recording {
         }
         writeln!(out, "{}", header.join(","))?;
         for row in 0..self.rows {
-            let cells = self.columns.iter().flat_map(|(_, width, values)| &values[row * width..(row + 1) * width]);
+            let cells = self
+                .columns
+                .iter()
+                .flat_map(|(_, width, values)| &values[row * width..(row + 1) * width]);
             let cells: Vec<_> = cells.map(f64::to_string).collect();
             writeln!(out, "{}", cells.join(","))?;
         }

@@ -50,17 +50,30 @@ impl<'a> RowNames<'a> {
             qpos_joint.resize(start.max(qpos_joint.len()), joint);
             qpos_joint.push(joint);
         }
-        qpos_joint.resize(structure.counts.nq, structure.counts.njoint.saturating_sub(1));
+        qpos_joint.resize(
+            structure.counts.nq,
+            structure.counts.njoint.saturating_sub(1),
+        );
         let mut value_sensor = Vec::with_capacity(structure.counts.nsensor_value);
         for (sensor, &dimension) in structure.sensors.dimension.iter().enumerate() {
             value_sensor.extend(std::iter::repeat_n(sensor, dimension));
         }
         // Coordinates of a joint run up to the next joint's first.
         for (joint, &start) in structure.joints.qpos.iter().enumerate() {
-            let end = structure.joints.qpos.get(joint + 1).copied().unwrap_or(structure.counts.nq);
+            let end = structure
+                .joints
+                .qpos
+                .get(joint + 1)
+                .copied()
+                .unwrap_or(structure.counts.nq);
             qpos_joint[start..end].fill(joint);
         }
-        Self { names: &structure.names, dof_joint: &structure.dofs.joint, qpos_joint, value_sensor }
+        Self {
+            names: &structure.names,
+            dof_joint: &structure.dofs.joint,
+            qpos_joint,
+            value_sensor,
+        }
     }
 
     /// The name of a row.
@@ -86,7 +99,12 @@ impl<'a> RowNames<'a> {
                 return self.of("qpos", row, &n.joints, self.qpos_joint.get(row).copied());
             }
             Family::SensorValue => {
-                return self.of("value", row, &n.sensors, self.value_sensor.get(row).copied());
+                return self.of(
+                    "value",
+                    row,
+                    &n.sensors,
+                    self.value_sensor.get(row).copied(),
+                );
             }
             Family::Model => return "model".to_owned(),
             Family::Exclude => return format!("exclude {row}"),
@@ -161,17 +179,38 @@ pub struct Quantity {
 }
 
 /// Compares two arrays of `rows` rows.
-pub fn compare(quantity: Quantity, rows: &RowNames<'_>, ours: &[f64], theirs: &[f64]) -> Comparison {
-    let Quantity { stage, name, family, tolerance } = quantity;
-    let mut comparison =
-        Comparison { stage, quantity: name, error: 0.0, tolerance, worst: None, note: None };
+pub fn compare(
+    quantity: Quantity,
+    rows: &RowNames<'_>,
+    ours: &[f64],
+    theirs: &[f64],
+) -> Comparison {
+    let Quantity {
+        stage,
+        name,
+        family,
+        tolerance,
+    } = quantity;
+    let mut comparison = Comparison {
+        stage,
+        quantity: name,
+        error: 0.0,
+        tolerance,
+        worst: None,
+        note: None,
+    };
     if ours.len() != theirs.len() {
         comparison.error = f64::INFINITY;
-        comparison.note =
-            Some(format!("{} numbers, the reference has {}", ours.len(), theirs.len()));
+        comparison.note = Some(format!(
+            "{} numbers, the reference has {}",
+            ours.len(),
+            theirs.len()
+        ));
         return comparison;
     }
-    let scale = theirs.iter().fold(1.0f64, |scale, number| scale.max(number.abs()));
+    let scale = theirs
+        .iter()
+        .fold(1.0f64, |scale, number| scale.max(number.abs()));
     let mut worst = None;
     for (index, (&a, &b)) in ours.iter().zip(theirs).enumerate() {
         let difference = (a - b).abs();

@@ -21,7 +21,10 @@ pub struct Constant {
 
 /// All components of all elements.
 pub fn flat<C: Components<f64>>(elements: &[C]) -> Vec<f64> {
-    elements.iter().flat_map(|element| element.as_slice().iter().copied()).collect()
+    elements
+        .iter()
+        .flat_map(|element| element.as_slice().iter().copied())
+        .collect()
 }
 
 #[allow(clippy::cast_precision_loss, reason = "ids and codes are small")]
@@ -35,7 +38,10 @@ fn optional(value: Option<usize>) -> f64 {
 }
 
 fn flags(values: &[bool]) -> Vec<f64> {
-    values.iter().map(|&value| f64::from(u8::from(value))).collect()
+    values
+        .iter()
+        .map(|&value| f64::from(u8::from(value)))
+        .collect()
 }
 
 fn code(value: i32) -> f64 {
@@ -76,7 +82,12 @@ fn wrap_code(wrap: &Wrap) -> [f64; 2] {
 }
 
 fn wrap_parameter(model: &Model) -> Vec<f64> {
-    let path = model.structure.tendons.path.iter().zip(&model.wraps.coefficient);
+    let path = model
+        .structure
+        .tendons
+        .path
+        .iter()
+        .zip(&model.wraps.coefficient);
     path.map(|(wrap, &coefficient)| match *wrap {
         Wrap::Sphere { side, .. } | Wrap::Cylinder { side, .. } => optional(side),
         _ => coefficient,
@@ -153,9 +164,11 @@ fn sensor_codes(kind: SensorKind) -> Option<[f64; 5]> {
         S::TendonLimitForce { tendon } => (25, (TENDON, tendon), None),
         S::FramePosition { object, reference } => frame(26, object, reference),
         S::FrameQuaternion { object, reference } => frame(27, object, reference),
-        S::FrameAxis { object, reference, axis } => {
-            frame(28 + i32::from(axis), object, reference)
-        }
+        S::FrameAxis {
+            object,
+            reference,
+            axis,
+        } => frame(28 + i32::from(axis), object, reference),
         S::FrameLinearVelocity { object, reference } => frame(31, object, reference),
         S::FrameAngularVelocity { object, reference } => frame(32, object, reference),
         S::FrameLinearAcceleration { object } => frame(33, object, None),
@@ -171,8 +184,7 @@ fn sensor_codes(kind: SensorKind) -> Option<[f64; 5]> {
             return None;
         }
     };
-    let (reference_kind, reference_id) =
-        reference.map_or((0, None), |(kind, id)| (kind, Some(id)));
+    let (reference_kind, reference_id) = reference.map_or((0, None), |(kind, id)| (kind, Some(id)));
     Some([
         code(sensor),
         code(object.0),
@@ -184,7 +196,10 @@ fn sensor_codes(kind: SensorKind) -> Option<[f64; 5]> {
 
 fn sensor_column(model: &Model, column: usize) -> Vec<f64> {
     let kinds = &model.structure.sensors.kind;
-    kinds.iter().map(|&kind| sensor_codes(kind).map_or(f64::NAN, |codes| codes[column])).collect()
+    kinds
+        .iter()
+        .map(|&kind| sensor_codes(kind).map_or(f64::NAN, |codes| codes[column]))
+        .collect()
 }
 
 fn gather<A, B>(items: &[A], f: impl Fn(&A) -> B) -> Vec<B> {
@@ -194,12 +209,17 @@ fn gather<A, B>(items: &[A], f: impl Fn(&A) -> B) -> Vec<B> {
 /// Inertia tensors in the body frame: independent of the order and sign of principal axes.
 pub fn body_inertia_tensors(model: &Model) -> Vec<f64> {
     let bodies = model.bodies.inertial_quat.iter().zip(&model.bodies.inertia);
-    bodies.flat_map(|(quat, inertia)| inertia_tensor(&quat.to_mat3(), inertia)).collect()
+    bodies
+        .flat_map(|(quat, inertia)| inertia_tensor(&quat.to_mat3(), inertia))
+        .collect()
 }
 
 /// R·diag(I)·Rᵀ.
 pub fn inertia_tensor(rotation: &Mat3, inertia: &Vec3) -> [f64; 9] {
-    rotation.mul(&Mat3::from_diagonal(*inertia)).mul(&rotation.transpose()).0
+    rotation
+        .mul(&Mat3::from_diagonal(*inertia))
+        .mul(&rotation.transpose())
+        .0
 }
 
 /// Orientation of each geom, for meshes without the rotation into the mesh's principal axes (these are only
@@ -216,7 +236,9 @@ pub fn geom_orientations(model: &Model) -> Vec<f64> {
 
 /// Rotation matrix of a geom with the mesh's own rotation undone.
 pub fn geom_orientation(quat: Quat, mesh: Option<Quat>) -> [f64; 9] {
-    mesh.map_or(quat, |mesh| quat.mul(mesh.conjugate())).to_mat3().0
+    mesh.map_or(quat, |mesh| quat.mul(mesh.conjugate()))
+        .to_mat3()
+        .0
 }
 
 macro_rules! constants {

@@ -23,7 +23,9 @@ use trajectory::Steps;
 
 /// Compares carom with MuJoCo reference files.
 #[derive(clap::Args, Debug)]
-#[command(after_help = "Examples:\n  carom parity tests/reference\n  carom parity refs --until smooth --model panda --json")]
+#[command(
+    after_help = "Examples:\n  carom parity tests/reference\n  carom parity refs --until smooth --model panda --json"
+)]
 pub struct Args {
     /// Folder with manifest.json, or with a folder per model that holds a ref.npz.
     directory: PathBuf,
@@ -64,7 +66,9 @@ struct Report {
 
 impl Report {
     fn failures(&self) -> impl Iterator<Item = &Comparison> {
-        self.comparisons.iter().filter(|comparison| !comparison.passed())
+        self.comparisons
+            .iter()
+            .filter(|comparison| !comparison.passed())
     }
 
     fn passed(&self) -> bool {
@@ -81,7 +85,11 @@ pub fn run(args: &Args) -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    let wanted = |name: &str| args.model.as_ref().is_none_or(|part| name.contains(part.as_str()));
+    let wanted = |name: &str| {
+        args.model
+            .as_ref()
+            .is_none_or(|part| name.contains(part.as_str()))
+    };
     let mut reports = Vec::new();
     for (folder, entry) in entries.iter().filter(|(_, entry)| wanted(&entry.name)) {
         let mut report = Report {
@@ -108,7 +116,11 @@ pub fn run(args: &Args) -> ExitCode {
     } else {
         crate::print(&format!("{passed} of {} models agree", reports.len()));
     }
-    if passed == reports.len() { ExitCode::SUCCESS } else { ExitCode::from(1) }
+    if passed == reports.len() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::from(1)
+    }
 }
 
 /// Compares one model as far as asked.
@@ -122,7 +134,11 @@ fn examine(reference: &Reference, until: Until, report: &mut Report) -> Result<(
     }
     let constraint_rows = reference.numbers("traj/tight/nefc");
     let free = constraint_rows.iter().all(|&count| count == 0.0);
-    let steps = if until == Until::Smooth { Steps::Unconstrained } else { Steps::All };
+    let steps = if until == Until::Smooth {
+        Steps::Unconstrained
+    } else {
+        Steps::All
+    };
     let compared =
         trajectory::compare_steps(&model, reference, &rows, steps, &mut report.comparisons)?;
     report.steps = (compared, constraint_rows.len());
@@ -156,7 +172,9 @@ fn compare_constants(
         out.push(compare(quantity, rows, ours, theirs));
     };
     for constant in constants::CONSTANTS {
-        let Some(theirs) = reference.get(&format!("model/{}", constant.name)) else { continue };
+        let Some(theirs) = reference.get(&format!("model/{}", constant.name)) else {
+            continue;
+        };
         let ours = (constant.get)(model);
         let mut theirs = theirs.to_vec();
         // Codes that carom does not express as MuJoCo's pair of ids.
@@ -167,9 +185,10 @@ fn compare_constants(
         }
         check(constant.name, constant.family, &ours, &theirs);
     }
-    if let (Some(quats), Some(inertias)) =
-        (reference.get("model/body_iquat"), reference.get("model/body_inertia"))
-    {
+    if let (Some(quats), Some(inertias)) = (
+        reference.get("model/body_iquat"),
+        reference.get("model/body_inertia"),
+    ) {
         let theirs: Vec<f64> = quats
             .as_chunks::<4>()
             .0
@@ -199,7 +218,12 @@ fn compare_constants(
                 constants::geom_orientation(carom::math::Quat(*quat), mesh)
             })
             .collect();
-        check("geom_quat", Family::Geom, &constants::geom_orientations(model), &theirs);
+        check(
+            "geom_quat",
+            Family::Geom,
+            &constants::geom_orientations(model),
+            &theirs,
+        );
     }
 }
 
@@ -211,11 +235,18 @@ fn print_report(report: &Report, verbose: bool) {
     let verdict = match report.failures().next() {
         None => "ok".to_owned(),
         Some(first) => {
-            format!("FAILED first at {}: {} quantities", first.stage, report.failures().count())
+            format!(
+                "FAILED first at {}: {} quantities",
+                first.stage,
+                report.failures().count()
+            )
         }
     };
     let (compared, steps) = report.steps;
-    crate::print(&format!("{:<28} {verdict} ({compared} of {steps} steps)", report.name));
+    crate::print(&format!(
+        "{:<28} {verdict} ({compared} of {steps} steps)",
+        report.name
+    ));
     for comparison in &report.comparisons {
         if verbose || !comparison.passed() {
             crate::print(&format!("    {}", describe(comparison)));
@@ -224,14 +255,24 @@ fn print_report(report: &Report, verbose: bool) {
 }
 
 fn describe(comparison: &Comparison) -> String {
-    let Comparison { stage, quantity, error, tolerance, worst, note, .. } = comparison;
+    let Comparison {
+        stage,
+        quantity,
+        error,
+        tolerance,
+        worst,
+        note,
+        ..
+    } = comparison;
     let place = worst.as_ref().map_or(String::new(), |worst| {
         format!(
             "  {}[{}]: carom {:.17e}, MuJoCo {:.17e}",
             worst.element, worst.component, worst.ours, worst.theirs
         )
     });
-    let note = note.as_deref().map_or(String::new(), |note| format!("  {note}"));
+    let note = note
+        .as_deref()
+        .map_or(String::new(), |note| format!("  {note}"));
     format!("{stage:<13} {quantity:<28} {error:9.2e} (allowed {tolerance:.0e}){place}{note}")
 }
 

@@ -39,10 +39,20 @@ impl Reference {
             None => arrays
                 .get("meta/file")
                 .and_then(|array| array.as_strings().first().cloned())
-                .ok_or_else(|| format!("{}/ref.npz does not say which model file it is for (meta/file)", folder.display()))?,
+                .ok_or_else(|| {
+                    format!(
+                        "{}/ref.npz does not say which model file it is for (meta/file)",
+                        folder.display()
+                    )
+                })?,
         };
         let class = entry.class.unwrap_or_else(|| infer_class(&arrays));
-        Ok(Self { name: entry.name.clone(), model_path: folder.join(file), class, arrays })
+        Ok(Self {
+            name: entry.name.clone(),
+            model_path: folder.join(file),
+            class,
+            arrays,
+        })
     }
 
     /// The numbers of an entry; none when it is absent.
@@ -57,9 +67,14 @@ impl Reference {
 
     /// Row `row` of a two-dimensional entry.
     pub fn row(&self, key: &str, row: usize) -> &[f64] {
-        let Some(array) = self.arrays.get(key) else { return &[] };
+        let Some(array) = self.arrays.get(key) else {
+            return &[];
+        };
         let width: usize = array.shape.iter().skip(1).product();
-        array.as_numbers().get(row * width..(row + 1) * width).unwrap_or(&[])
+        array
+            .as_numbers()
+            .get(row * width..(row + 1) * width)
+            .unwrap_or(&[])
     }
 
     /// How many snapshots there are.
@@ -77,7 +92,11 @@ impl Reference {
         copy("qvel", &mut state.qvel, get("qvel"))?;
         copy("act", &mut state.act, get("act"))?;
         copy("ctrl", &mut input.ctrl, get("ctrl"))?;
-        copy("qacc_warmstart", &mut state.warmstart, get("qacc_warmstart"))?;
+        copy(
+            "qacc_warmstart",
+            &mut state.warmstart,
+            get("qacc_warmstart"),
+        )?;
         set_mocap(&mut state, get("mocap_pos"), get("mocap_quat"));
         Ok((state, input))
     }
@@ -85,14 +104,22 @@ impl Reference {
 
 fn copy(name: &str, target: &mut [f64], source: &[f64]) -> Result<(), String> {
     if target.len() != source.len() {
-        return Err(format!("{name} has {} numbers, the reference has {}", target.len(), source.len()));
+        return Err(format!(
+            "{name} has {} numbers, the reference has {}",
+            target.len(),
+            source.len()
+        ));
     }
     target.copy_from_slice(source);
     Ok(())
 }
 
 fn set_mocap(state: &mut State, positions: &[f64], quats: &[f64]) {
-    for (target, source) in state.mocap_position.iter_mut().zip(positions.as_chunks::<3>().0) {
+    for (target, source) in state
+        .mocap_position
+        .iter_mut()
+        .zip(positions.as_chunks::<3>().0)
+    {
         *target = Vec3(*source);
     }
     for (target, source) in state.mocap_quat.iter_mut().zip(quats.as_chunks::<4>().0) {
@@ -102,7 +129,9 @@ fn set_mocap(state: &mut State, positions: &[f64], quats: &[f64]) {
 
 /// Contact pairs of meshes (7) and height fields (1) are loose; other iterative pairs are `ccd`.
 fn infer_class(arrays: &Npz) -> Class {
-    let pairs = arrays.get("meta/convex_pairs").map_or(&[][..], Array::as_numbers);
+    let pairs = arrays
+        .get("meta/convex_pairs")
+        .map_or(&[][..], Array::as_numbers);
     if pairs.iter().any(|&kind| kind == 1.0 || kind == 7.0) {
         Class::Loose
     } else if pairs.is_empty() {
@@ -128,10 +157,16 @@ pub fn discover(folder: &Path) -> Result<Vec<(PathBuf, Entry)>, String> {
         return read_manifest(folder, &manifest);
     }
     let name_of = |path: &Path| {
-        path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+        path.file_name()
+            .map(|name| name.to_string_lossy().into_owned())
+            .unwrap_or_default()
     };
     if folder.join("ref.npz").is_file() {
-        let entry = Entry { name: name_of(folder), file: None, class: None };
+        let entry = Entry {
+            name: name_of(folder),
+            file: None,
+            class: None,
+        };
         return Ok(vec![(folder.to_owned(), entry)]);
     }
     let listing = std::fs::read_dir(folder)
@@ -150,7 +185,11 @@ pub fn discover(folder: &Path) -> Result<Vec<(PathBuf, Entry)>, String> {
     Ok(found
         .into_iter()
         .map(|path| {
-            let entry = Entry { name: name_of(&path), file: None, class: None };
+            let entry = Entry {
+                name: name_of(&path),
+                file: None,
+                class: None,
+            };
             (path, entry)
         })
         .collect())
@@ -162,9 +201,14 @@ fn read_manifest(folder: &Path, manifest: &Path) -> Result<Vec<(PathBuf, Entry)>
         .map_err(|cause| format!("cannot read '{place}': {cause}"))?;
     let json: serde_json::Value =
         serde_json::from_str(&text).map_err(|cause| format!("'{place}' is not JSON: {cause}"))?;
-    let list = json.as_array().ok_or_else(|| format!("'{place}' is not a list of models"))?;
+    let list = json
+        .as_array()
+        .ok_or_else(|| format!("'{place}' is not a list of models"))?;
     let text_of = |entry: &serde_json::Value, key: &str| {
-        entry.get(key).and_then(|value| value.as_str()).map(str::to_owned)
+        entry
+            .get(key)
+            .and_then(|value| value.as_str())
+            .map(str::to_owned)
     };
     list.iter()
         .map(|entry| {
@@ -176,7 +220,9 @@ fn read_manifest(folder: &Path, manifest: &Path) -> Result<Vec<(PathBuf, Entry)>
                 Some("ccd") => Some(Class::Ccd),
                 Some("loose") => Some(Class::Loose),
                 Some(other) => {
-                    return Err(format!("'{place}': model '{name}' has unknown class '{other}'"));
+                    return Err(format!(
+                        "'{place}': model '{name}' has unknown class '{other}'"
+                    ));
                 }
             };
             let file = text_of(entry, "file");

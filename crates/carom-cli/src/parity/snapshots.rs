@@ -19,7 +19,12 @@ pub fn compare_smooth(
     let (state, input) = reference.snapshot_state(model, snapshot)?;
     let mut data = Data::new(model);
     dynamics::forward_and_sense(model, &state, &input, &mut data);
-    let mut check = Checker { reference, rows, snapshot, out };
+    let mut check = Checker {
+        reference,
+        rows,
+        snapshot,
+        out,
+    };
     positions(model, &data, &mut check);
     velocities(&data, &mut check);
     forces(&data, &mut check);
@@ -37,7 +42,9 @@ struct Checker<'a> {
 
 impl Checker<'_> {
     fn theirs(&self, name: &str) -> Option<Vec<f64>> {
-        self.reference.get(&format!("s{}/{name}", self.snapshot)).map(<[f64]>::to_vec)
+        self.reference
+            .get(&format!("s{}/{name}", self.snapshot))
+            .map(<[f64]>::to_vec)
     }
 
     fn check(
@@ -62,8 +69,12 @@ impl Checker<'_> {
         ours: &[f64],
         theirs: &[f64],
     ) {
-        let quantity =
-            Quantity { stage, name: format!("s{}/{name}", self.snapshot), family, tolerance };
+        let quantity = Quantity {
+            stage,
+            name: format!("s{}/{name}", self.snapshot),
+            family,
+            tolerance,
+        };
         self.out.push(compare(quantity, self.rows, ours, theirs));
     }
 }
@@ -74,50 +85,133 @@ const FORCES: f64 = 1e-11;
 fn positions(model: &Model, data: &Data, check: &mut Checker<'_>) {
     let k = &data.kinematics;
     let stage = "kinematics";
-    check.check(stage, "xpos", Family::Body, KINEMATICS, &flat(&k.body_position));
+    check.check(
+        stage,
+        "xpos",
+        Family::Body,
+        KINEMATICS,
+        &flat(&k.body_position),
+    );
     check_quats(check, &k.body_quat);
-    check.check(stage, "xipos", Family::Body, KINEMATICS, &flat(&k.inertial_position));
+    check.check(
+        stage,
+        "xipos",
+        Family::Body,
+        KINEMATICS,
+        &flat(&k.inertial_position),
+    );
     check_inertial_rotations(model, check, &k.inertial_rotation);
-    check.check(stage, "xanchor", Family::Joint, KINEMATICS, &flat(&k.joint_anchor));
-    check.check(stage, "xaxis", Family::Joint, KINEMATICS, &flat(&k.joint_axis));
+    check.check(
+        stage,
+        "xanchor",
+        Family::Joint,
+        KINEMATICS,
+        &flat(&k.joint_anchor),
+    );
+    check.check(
+        stage,
+        "xaxis",
+        Family::Joint,
+        KINEMATICS,
+        &flat(&k.joint_axis),
+    );
     // A mesh's frame is that of its inertia, with the tolerance of the mesh's mass properties.
     let mesh = check.reference.class == Class::Loose && model.counts().nmesh > 0;
     let geoms = if mesh { 1e-7 } else { KINEMATICS };
-    check.check(stage, "geom_xpos", Family::Geom, geoms, &flat(&k.geom_position));
+    check.check(
+        stage,
+        "geom_xpos",
+        Family::Geom,
+        geoms,
+        &flat(&k.geom_position),
+    );
     check_geom_rotations(model, check, &k.geom_rotation, geoms);
-    check.check(stage, "site_xpos", Family::Site, KINEMATICS, &flat(&k.site_position));
-    check.check(stage, "site_xmat", Family::Site, KINEMATICS, &flat(&k.site_rotation));
-    check.check(stage, "subtree_com", Family::Body, KINEMATICS, &flat(&k.subtree_com));
+    check.check(
+        stage,
+        "site_xpos",
+        Family::Site,
+        KINEMATICS,
+        &flat(&k.site_position),
+    );
+    check.check(
+        stage,
+        "site_xmat",
+        Family::Site,
+        KINEMATICS,
+        &flat(&k.site_rotation),
+    );
+    check.check(
+        stage,
+        "subtree_com",
+        Family::Body,
+        KINEMATICS,
+        &flat(&k.subtree_com),
+    );
     check.check(stage, "cdof", Family::Dof, KINEMATICS, &flat(&k.dof_axis));
     let (nv, structure) = (model.counts().nv, &model.structure);
-    check.check("tendon", "ten_length", Family::Tendon, KINEMATICS, &data.tendon.length);
+    check.check(
+        "tendon",
+        "ten_length",
+        Family::Tendon,
+        KINEMATICS,
+        &data.tendon.length,
+    );
     let dense_tendons = dense(&structure.tendons.jacobian, &data.tendon.jacobian, nv);
-    check.check("tendon", "ten_J", Family::Tendon, KINEMATICS, &dense_tendons);
+    check.check(
+        "tendon",
+        "ten_J",
+        Family::Tendon,
+        KINEMATICS,
+        &dense_tendons,
+    );
     let mut mass = vec![0.0; nv * nv];
     carom::linalg::tree_ldl::to_dense(&structure.inertia, &data.inertia.matrix, &mut mass);
     check.check("inertia", "qM", Family::Dof, KINEMATICS, &mass);
     let transmission = &data.transmission;
     let name = "transmission";
-    check.check(name, "actuator_length", Family::Actuator, KINEMATICS, &transmission.length);
+    check.check(
+        name,
+        "actuator_length",
+        Family::Actuator,
+        KINEMATICS,
+        &transmission.length,
+    );
     let dense_moments = dense(&structure.actuators.moment, &transmission.moment, nv);
-    check.check(name, "actuator_moment", Family::Actuator, KINEMATICS, &dense_moments);
+    check.check(
+        name,
+        "actuator_moment",
+        Family::Actuator,
+        KINEMATICS,
+        &dense_moments,
+    );
 }
 
 /// Quaternions stand for the same rotation with either sign.
 fn check_quats(check: &mut Checker<'_>, ours: &[Quat]) {
-    let Some(mut theirs) = check.theirs("xquat") else { return };
+    let Some(mut theirs) = check.theirs("xquat") else {
+        return;
+    };
     for (quat, row) in ours.iter().zip(theirs.as_chunks_mut::<4>().0) {
         let dot: f64 = quat.0.iter().zip(row.iter()).map(|(a, b)| a * b).sum();
         if dot < 0.0 {
             row.iter_mut().for_each(|number| *number = -*number);
         }
     }
-    check.check_against("kinematics", "xquat", Family::Body, KINEMATICS, &flat(ours), &theirs);
+    check.check_against(
+        "kinematics",
+        "xquat",
+        Family::Body,
+        KINEMATICS,
+        &flat(ours),
+        &theirs,
+    );
 }
 
 /// Principal axes are compared through the inertia tensor, which does not depend on their order and sign.
 fn check_inertial_rotations(model: &Model, check: &mut Checker<'_>, ours: &[Mat3]) {
-    let Some(theirs) = check.theirs("ximat") else { return };
+    let Some(theirs) = check.theirs("ximat") else {
+        return;
+    };
     let inertias = check.reference.numbers("model/body_inertia").to_vec();
     let (rotations, inertias) = (theirs.as_chunks::<9>().0, inertias.as_chunks::<3>().0);
     let ours: Vec<f64> = ours
@@ -130,18 +224,30 @@ fn check_inertial_rotations(model: &Model, check: &mut Checker<'_>, ours: &[Mat3
         .zip(inertias)
         .flat_map(|(rotation, inertia)| inertia_tensor(&Mat3(*rotation), &(*inertia).into()))
         .collect();
-    check.check_against("kinematics", "ximat", Family::Body, KINEMATICS, &ours, &theirs);
+    check.check_against(
+        "kinematics",
+        "ximat",
+        Family::Body,
+        KINEMATICS,
+        &ours,
+        &theirs,
+    );
 }
 
 /// Mesh geoms are compared without the rotation into the mesh's principal axes.
 fn check_geom_rotations(model: &Model, check: &mut Checker<'_>, ours: &[Mat3], tolerance: f64) {
-    let Some(theirs) = check.theirs("geom_xmat") else { return };
+    let Some(theirs) = check.theirs("geom_xmat") else {
+        return;
+    };
     let mesh_quats = check.reference.numbers("model/mesh_quat").to_vec();
     let mesh_quats = mesh_quats.as_chunks::<4>().0;
     let undo = |rotation: &Mat3, mesh: &Quat| rotation.mul(&mesh.to_mat3().transpose()).0;
     let mut left = Vec::with_capacity(theirs.len());
     let mut right = Vec::with_capacity(theirs.len());
-    let geoms = ours.iter().zip(theirs.as_chunks::<9>().0).zip(&model.structure.geoms.shape);
+    let geoms = ours
+        .iter()
+        .zip(theirs.as_chunks::<9>().0)
+        .zip(&model.structure.geoms.shape);
     for ((a, b), shape) in geoms {
         match *shape {
             GeomShape::Mesh(mesh) if mesh < mesh_quats.len() => {
@@ -154,49 +260,147 @@ fn check_geom_rotations(model: &Model, check: &mut Checker<'_>, ours: &[Mat3], t
             }
         }
     }
-    check.check_against("kinematics", "geom_xmat", Family::Geom, tolerance, &left, &right);
+    check.check_against(
+        "kinematics",
+        "geom_xmat",
+        Family::Geom,
+        tolerance,
+        &left,
+        &right,
+    );
 }
 
 fn velocities(data: &Data, check: &mut Checker<'_>) {
     let v = &data.velocity;
     check.check("velocity", "cvel", Family::Body, KINEMATICS, &flat(&v.body));
-    check.check("velocity", "ten_velocity", Family::Tendon, KINEMATICS, &v.tendon);
-    check.check("velocity", "actuator_velocity", Family::Actuator, KINEMATICS, &v.actuator);
+    check.check(
+        "velocity",
+        "ten_velocity",
+        Family::Tendon,
+        KINEMATICS,
+        &v.tendon,
+    );
+    check.check(
+        "velocity",
+        "actuator_velocity",
+        Family::Actuator,
+        KINEMATICS,
+        &v.actuator,
+    );
 }
 
 fn forces(data: &Data, check: &mut Checker<'_>) {
-    let Data { passive, bias, actuation, acceleration, .. } = data;
-    check.check("passive", "qfrc_spring", Family::Dof, FORCES, &passive.spring);
-    check.check("passive", "qfrc_damper", Family::Dof, FORCES, &passive.damper);
-    check.check("passive", "qfrc_gravcomp", Family::Dof, FORCES, &passive.gravcomp);
+    let Data {
+        passive,
+        bias,
+        actuation,
+        acceleration,
+        ..
+    } = data;
+    check.check(
+        "passive",
+        "qfrc_spring",
+        Family::Dof,
+        FORCES,
+        &passive.spring,
+    );
+    check.check(
+        "passive",
+        "qfrc_damper",
+        Family::Dof,
+        FORCES,
+        &passive.damper,
+    );
+    check.check(
+        "passive",
+        "qfrc_gravcomp",
+        Family::Dof,
+        FORCES,
+        &passive.gravcomp,
+    );
     check.check("passive", "qfrc_fluid", Family::Dof, FORCES, &passive.fluid);
-    check.check("passive", "qfrc_passive", Family::Dof, FORCES, &passive.total);
+    check.check(
+        "passive",
+        "qfrc_passive",
+        Family::Dof,
+        FORCES,
+        &passive.total,
+    );
     check.check("bias", "qfrc_bias", Family::Dof, FORCES, &bias.force);
-    check.check("actuation", "act_dot", Family::Activation, FORCES, &actuation.activation_dot);
-    check.check("actuation", "actuator_force", Family::Actuator, FORCES, &actuation.actuator_force);
-    check.check("actuation", "qfrc_actuator", Family::Dof, FORCES, &actuation.force);
-    check.check("acceleration", "qfrc_smooth", Family::Dof, FORCES, &acceleration.force_smooth);
-    check.check("acceleration", "qacc_smooth", Family::Dof, FORCES, &acceleration.smooth);
+    check.check(
+        "actuation",
+        "act_dot",
+        Family::Activation,
+        FORCES,
+        &actuation.activation_dot,
+    );
+    check.check(
+        "actuation",
+        "actuator_force",
+        Family::Actuator,
+        FORCES,
+        &actuation.actuator_force,
+    );
+    check.check(
+        "actuation",
+        "qfrc_actuator",
+        Family::Dof,
+        FORCES,
+        &actuation.force,
+    );
+    check.check(
+        "acceleration",
+        "qfrc_smooth",
+        Family::Dof,
+        FORCES,
+        &acceleration.force_smooth,
+    );
+    check.check(
+        "acceleration",
+        "qacc_smooth",
+        Family::Dof,
+        FORCES,
+        &acceleration.smooth,
+    );
 }
 
 /// Sensors that need neither contacts nor, where constraints act, accelerations.
 fn sensors(model: &Model, _: (&State, &Input), data: &Data, check: &mut Checker<'_>) {
-    let constrained =
-        check.theirs("nefc").and_then(|count| count.first().copied()).unwrap_or(0.0) > 0.0;
-    let Some(mut theirs) = check.theirs("sensordata") else { return };
+    let constrained = check
+        .theirs("nefc")
+        .and_then(|count| count.first().copied())
+        .unwrap_or(0.0)
+        > 0.0;
+    let Some(mut theirs) = check.theirs("sensordata") else {
+        return;
+    };
     let mut ours = data.sensing.values.clone();
     let sensors = &model.structure.sensors;
     for (sensor, &kind) in sensors.kind.iter().enumerate() {
         if needs_contacts(kind) || (constrained && needs_acceleration(kind)) {
-            let values = sensors.address[sensor]..sensors.address[sensor] + sensors.dimension[sensor];
+            let values =
+                sensors.address[sensor]..sensors.address[sensor] + sensors.dimension[sensor];
             ours.get_mut(values.clone()).unwrap_or_default().fill(0.0);
             theirs.get_mut(values).unwrap_or_default().fill(0.0);
         }
     }
     let tolerance = 1e-10;
-    check.check_against("sensing", "sensordata", Family::SensorValue, tolerance, &ours, &theirs);
+    check.check_against(
+        "sensing",
+        "sensordata",
+        Family::SensorValue,
+        tolerance,
+        &ours,
+        &theirs,
+    );
     if model.settings.enable.energy {
-        check.check("sensing", "energy", Family::Model, FORCES, &data.sensing.energy[0]);
+        check.check(
+            "sensing",
+            "energy",
+            Family::Model,
+            FORCES,
+            &data.sensing.energy[0],
+        );
     }
 }
 

@@ -30,7 +30,9 @@ pub fn compare_steps(
     let mut worst = [const { None::<Comparison> }; 3];
     let mut compared = 0;
     for (step, &count) in constraint_rows.iter().enumerate() {
-        if steps == Steps::Unconstrained && (count > 0.0 || !unconstrained_before(&constraint_rows, step)) {
+        if steps == Steps::Unconstrained
+            && (count > 0.0 || !unconstrained_before(&constraint_rows, step))
+        {
             continue;
         }
         set_recorded_state(reference, step, &mut state, &mut input)?;
@@ -50,7 +52,10 @@ pub fn compare_steps(
             };
             let theirs = reference.row(&format!("traj/tight/{name}"), step + 1);
             let comparison = compare(quantity, rows, ours, theirs);
-            if worst.as_ref().is_none_or(|worst| comparison.error > worst.error) {
+            if worst
+                .as_ref()
+                .is_none_or(|worst| comparison.error > worst.error)
+            {
                 *worst = Some(comparison);
             }
         }
@@ -81,10 +86,15 @@ pub fn compare_rollout(
     for step in 0..steps {
         input.ctrl.copy_from_slice(reference.row("traj/ctrl", step));
         integrate::step(model, &mut state, &input, &mut data);
-        let results = [("qpos", Family::Qpos, &state.qpos), ("qvel", Family::Dof, &state.qvel)];
+        let results = [
+            ("qpos", Family::Qpos, &state.qpos),
+            ("qvel", Family::Dof, &state.qvel),
+        ];
         for ((name, family, ours), worst) in results.into_iter().zip(&mut worst) {
-            let sensitivity =
-                reference.numbers(&format!("traj/tight/sens_{name}")).get(step + 1).copied();
+            let sensitivity = reference
+                .numbers(&format!("traj/tight/sens_{name}"))
+                .get(step + 1)
+                .copied();
             let quantity = Quantity {
                 stage: "rollout",
                 name: format!("{name} after {} steps", step + 1),
@@ -94,7 +104,10 @@ pub fn compare_rollout(
             let theirs = reference.row(&format!("traj/tight/{name}"), step + 1);
             let comparison = compare(quantity, rows, ours, theirs);
             let used = |comparison: &Comparison| comparison.error / comparison.tolerance;
-            if worst.as_ref().is_none_or(|worst| used(&comparison) > used(worst)) {
+            if worst
+                .as_ref()
+                .is_none_or(|worst| used(&comparison) > used(worst))
+            {
                 *worst = Some(comparison);
             }
         }
@@ -112,7 +125,11 @@ fn set_recorded_state(
     let mut copy = |target: &mut [f64], key: &str| {
         let source = reference.row(key, step);
         if source.len() != target.len() {
-            return Err(format!("{key} has {} numbers a row, expected {}", source.len(), target.len()));
+            return Err(format!(
+                "{key} has {} numbers a row, expected {}",
+                source.len(),
+                target.len()
+            ));
         }
         target.copy_from_slice(source);
         Ok(())
@@ -122,6 +139,10 @@ fn set_recorded_state(
     copy(&mut state.act, "traj/tight/act")?;
     copy(&mut state.warmstart, "traj/tight/qacc_warmstart")?;
     copy(&mut input.ctrl, "traj/ctrl")?;
-    state.time = reference.numbers("traj/tight/time").get(step).copied().unwrap_or(0.0);
+    state.time = reference
+        .numbers("traj/tight/time")
+        .get(step)
+        .copied()
+        .unwrap_or(0.0);
     Ok(())
 }
