@@ -5,11 +5,13 @@ pub mod diagnostic;
 pub mod mesh;
 pub mod mjcf;
 pub mod model_spec;
+pub mod read;
 pub mod source;
 pub mod span;
 pub mod xml;
 
 pub use diagnostic::{Diagnostic, Severity};
 pub use model_spec::ModelSpec;
+pub use read::{ReadModel, read_file};
 pub use source::{DiskSource, FileSource, MemorySource, SourceMap};
 pub use span::{FileId, Span};

@@ -176,7 +176,7 @@ fn sensor_codes(kind: SensorKind) -> Option<[f64; 5]> {
         S::SubtreeCenterOfMass { body } => (35, (1, body), None),
         S::SubtreeLinearVelocity { body } => (36, (1, body), None),
         S::SubtreeAngularMomentum { body } => (37, (1, body), None),
-        S::InsideSite { object, site } => frame(38, object, Some(FrameObject::Site(site))),
+        S::InsideSite { object, site, .. } => frame(38, object, Some(FrameObject::Site(site))),
         S::GeomDistance { first, second } => (39, geoms_codes(first), Some(geoms_codes(second))),
         S::GeomNormal { first, second } => (40, geoms_codes(first), Some(geoms_codes(second))),
         S::GeomFromTo { first, second } => (41, geoms_codes(first), Some(geoms_codes(second))),
