@@ -36,6 +36,7 @@ mod principal_frame;
 mod report;
 mod sensors;
 mod simplify;
+mod sites;
 mod tendons;
 mod tree;
 
@@ -109,6 +110,7 @@ fn build_structure(source: Source<'_>, report: &mut Report) -> Structure {
     tree::dof_structure(&mut structure, report);
     assets::structure(source, &mut structure);
     geoms::structure(source, &mut structure, report);
+    sites::structure(source, &mut structure, report);
     cameras::structure(source, &mut structure, report);
     tendons::structure(source, &mut structure, report);
     contact_filter::structure(source, &mut structure, report);
@@ -135,6 +137,7 @@ fn fill_numbers(
     joints::numbers(source, model);
     assets::numbers(source, model);
     geoms::numbers(source, inertials, model);
+    sites::numbers(source, model);
     cameras::numbers(source, model, report);
     tree::align_attached(inertials, model);
     tendons::numbers(source, model, report);
