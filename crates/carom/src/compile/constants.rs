@@ -1,10 +1,346 @@
 //! Constants that dynamics at the reference configuration yields.
+//!
+//! With M the joint-space inertia at the reference configuration, a row J of a Jacobian has the inverse weight
+//!
+//!   J·M⁻¹·Jᵀ = |D^(−1/2)·L⁻ᵀ·Jᵀ|²                                                                 (1)
+//!
+//! (M = LᵀDL). Bodies average it over the axes of their centre of mass, joints over their dofs. A damping ratio ζ of a
+//! position servo with gain k becomes the damping of the equivalent oscillator, with m = (J·M⁻¹·Jᵀ)⁻¹ for the moment
+//! arms J of the actuator:
+//!
+//!   damping = 2·ζ·√(k·m)                                                                          (2)
 
-use super::Source;
-use super::report::Report;
-use crate::model::Model;
+use std::sync::Arc;
+
+use carom_spec::Diagnostic;
+use carom_spec::model_spec::BodySpec;
+
+use super::report::{Report, called, code};
+use super::{Source, cameras, equalities, length_range};
+use crate::data::Data;
+use crate::dynamics;
+use crate::math::Spatial;
+use crate::model::{JointKind, Model, Structure, Wrap};
+use crate::stages::{inertia, kinematics, tendon};
+use crate::state::State;
+
+/// Denominators are kept above this, as in MuJoCo.
+const MIN: f64 = 1e-15;
+/// Frames closer than this count as equal, as in MuJoCo.
+const SAME_FRAME: f64 = 1e-6;
+/// Components of an axis below this count as zero.
+const ALIGNED: f64 = 1e-14;
 
 /// Derives all such constants.
 pub(super) fn derive(source: Source<'_>, model: &mut Model, report: &mut Report) {
-    let _ = (source, model, report);
+    sum_subtree_masses(model);
+    let state = State::reference(model);
+    let mut data = Data::new(model);
+    dynamics::forward_position(model, &state, &mut data);
+    if !is_regular(source, model, &data, report) {
+        return;
+    }
+    let sliders = simple_sliders(source, model);
+    body_weights(model, &data, &sliders);
+    dof_weights(model, &data, &sliders);
+    inertia_reference(model, &data);
+    tendon_constants(model, &data);
+    actuator_constants(model, &data);
+    equalities::constants(model, &data.kinematics);
+    cameras::constants(model, &data.kinematics);
+    damping_ratios(model, &data);
+    spring_lengths(model, &mut data);
+    spring_dampers(source, model);
+    length_range::derive(source, model, report);
+}
+
+fn sum_subtree_masses(model: &mut Model) {
+    let bodies = &mut model.bodies;
+    bodies.subtree_mass.copy_from_slice(&bodies.mass);
+    for body in (1..bodies.mass.len()).rev() {
+        let mass = bodies.subtree_mass[body];
+        bodies.subtree_mass[model.structure.bodies.parent[body]] += mass;
+    }
+}
+
+/// Whether M can be inverted; an error that names the joint if not.
+fn is_regular(source: Source<'_>, model: &Model, data: &Data, report: &mut Report) -> bool {
+    let inverse = &data.inertia.diagonal_inverse;
+    let is_finite = |numbers: &[f64]| numbers.iter().all(|number| number.is_finite());
+    if is_finite(inverse) && is_finite(&data.inertia.factor) {
+        return true;
+    }
+    // The factorisation does not say where it failed: dofs whose own inertia is not positive come first.
+    let diagonal = |dof: usize| data.inertia.matrix[model.structure.inertia.diagonal[dof]];
+    let is_positive = |dof: usize| diagonal(dof) > 0.0 && diagonal(dof).is_finite();
+    let dof = (0..inverse.len()).find(|&dof| !is_positive(dof));
+    let joint = dof.map(|dof| model.structure.dofs.joint[dof]);
+    let mut specs = source.spec.bodies.iter().flat_map(|body| &body.joints);
+    let diagnostic = match joint.and_then(|joint| specs.nth(joint)) {
+        Some(joint) => {
+            let name = called("joint", &joint.name);
+            Diagnostic::error(
+                code::SINGULAR,
+                format!("{name} moves nothing that has inertia"),
+            )
+            .at(joint.span)
+        }
+        None => Diagnostic::error(code::SINGULAR, "the inertia matrix is singular"),
+    };
+    report.push(diagnostic.help("remove redundant joints, or give them armature"));
+    false
+}
+
+/// x·M⁻¹·x for a vector x that is zero outside of `dofs` (increasing, with all ancestors); x is used up. (1)
+fn inverse_weight(
+    model: &Model,
+    data: &Data,
+    dofs: impl DoubleEndedIterator<Item = usize>,
+    x: &mut [f64],
+) -> f64 {
+    let sparsity = &model.structure.inertia;
+    let mut sum = 0.0;
+    for dof in dofs.rev() {
+        let value = std::mem::take(&mut x[dof]);
+        if value == 0.0 {
+            continue;
+        }
+        let start = sparsity.row_start[dof];
+        for (offset, &ancestor) in sparsity.ancestors(dof).iter().enumerate() {
+            x[ancestor] -= data.inertia.factor[start + offset] * value;
+        }
+        sum += value * value * data.inertia.diagonal_inverse[dof];
+    }
+    sum
+}
+
+fn body_weights(model: &mut Model, data: &Data, sliders: &[bool]) {
+    let structure = Arc::clone(&model.structure);
+    let bodies = &structure.bodies;
+    let mut x = vec![0.0; structure.counts.nv];
+    for body in 1..structure.counts.nbody {
+        if bodies.dofs[bodies.weld[body]].is_empty() {
+            continue;
+        }
+        if sliders[body] {
+            model.bodies.inverse_weight[body] = [1.0 / model.bodies.mass[body].max(MIN), 0.0];
+            continue;
+        }
+        let dofs = bodies.moving_dofs.columns(body);
+        let kinematics = &data.kinematics;
+        let offset = kinematics.inertial_position[body] - kinematics.subtree_com[bodies.root[body]];
+        // Spatial vectors are rotation first; inverse weights translation first.
+        let mut weights = [0.0; 6];
+        for (component, weight) in weights.iter_mut().enumerate() {
+            for &dof in dofs {
+                let Spatial(motion) = kinematics.dof_axis[dof].shift_motion(offset);
+                x[dof] = motion[component];
+            }
+            *weight = inverse_weight(model, data, dofs.iter().copied(), &mut x);
+        }
+        let [rx, ry, rz, tx, ty, tz] = weights;
+        model.bodies.inverse_weight[body] = [(tx + ty + tz) / 3.0, (rx + ry + rz) / 3.0];
+    }
+}
+
+fn dof_weights(model: &mut Model, data: &Data, sliders: &[bool]) {
+    let structure = Arc::clone(&model.structure);
+    let mut x = vec![0.0; structure.counts.nv];
+    let mut weigh = |model: &Model, dof: usize| {
+        x[dof] = 1.0;
+        let path = structure.inertia.row_columns(dof).iter().copied();
+        inverse_weight(model, data, path, &mut x)
+    };
+    for (joint, &kind) in structure.joints.kind.iter().enumerate() {
+        let first = structure.joints.dof[joint];
+        let body = structure.joints.body[joint];
+        // Directions of one kind share their mean.
+        let groups: &[usize] = match kind {
+            JointKind::Free => &[0, 3],
+            JointKind::Ball => &[0],
+            JointKind::Slide | JointKind::Hinge => {
+                model.dofs.inverse_weight[first] = if sliders[body] {
+                    1.0 / model.bodies.mass[body].max(MIN)
+                } else {
+                    weigh(model, first)
+                };
+                continue;
+            }
+        };
+        for &group in groups {
+            let start = first + group;
+            let [a, b, c] = [start, start + 1, start + 2].map(|dof| weigh(model, dof));
+            model.dofs.inverse_weight[start..start + 3].fill((a + b + c) / 3.0);
+        }
+    }
+}
+
+/// Diagonal of M without the armature of tendons.
+fn inertia_reference(model: &mut Model, data: &Data) {
+    for (dof, &body) in model.structure.dofs.body.iter().enumerate() {
+        let axis = data.kinematics.dof_axis[dof];
+        let momentum = data.inertia.composite[body].mul_motion(axis);
+        model.dofs.inertia_reference[dof] = model.dofs.armature[dof] + axis.dot(momentum);
+    }
+}
+
+fn tendon_constants(model: &mut Model, data: &Data) {
+    let structure = Arc::clone(&model.structure);
+    let pattern = &structure.tendons.jacobian;
+    let mut x = vec![0.0; structure.counts.nv];
+    for tendon in 0..structure.counts.ntendon {
+        model.tendons.length_reference[tendon] = data.tendon.length[tendon];
+        for (&dof, entry) in pattern.columns(tendon).iter().zip(pattern.row(tendon)) {
+            x[dof] = data.tendon.jacobian[entry];
+        }
+        model.tendons.inverse_weight[tendon] =
+            inverse_weight(model, data, 0..structure.counts.nv, &mut x);
+    }
+}
+
+fn actuator_constants(model: &mut Model, data: &Data) {
+    let nv = model.counts().nv;
+    let mut x = vec![0.0; nv];
+    for actuator in 0..model.counts().nactuator {
+        model.actuators.length_reference[actuator] = data.transmission.length[actuator];
+        x.fill(0.0);
+        write_moment(model, data, actuator, &mut x);
+        inertia::solve(model, &data.inertia, &mut x);
+        let square: f64 = x
+            .iter()
+            .map(|acceleration| acceleration * acceleration)
+            .sum();
+        model.actuators.acceleration_reference[actuator] = square.sqrt();
+    }
+}
+
+/// The moment arms of an actuator, added to a vector over all dofs.
+fn write_moment(model: &Model, data: &Data, actuator: usize, x: &mut [f64]) {
+    let pattern = &model.structure.actuators.moment;
+    for (&dof, entry) in pattern.columns(actuator).iter().zip(pattern.row(actuator)) {
+        x[dof] += data.transmission.moment[entry];
+    }
+}
+
+/// Turns damping ratios into damping (2).
+fn damping_ratios(model: &mut Model, data: &Data) {
+    let nv = model.counts().nv;
+    let mut x = vec![0.0; nv];
+    for actuator in 0..model.counts().nactuator {
+        let gain = model.actuators.gain[actuator][0];
+        let [_, stiffness, ratio, ..] = model.actuators.bias[actuator];
+        if gain != -stiffness || ratio <= 0.0 {
+            continue;
+        }
+        write_moment(model, data, actuator, &mut x);
+        let inverse = inverse_weight(model, data, 0..nv, &mut x);
+        let mass = 1.0 / inverse.max(MIN);
+        model.actuators.bias[actuator][2] = -(ratio * 2.0 * (gain * mass).sqrt());
+    }
+}
+
+/// Tendon springs whose length the file leaves out rest where joint springs do.
+fn spring_lengths(model: &mut Model, data: &mut Data) {
+    const AT_REST: [f64; 2] = [-1.0, -1.0];
+    if !model.tendons.spring_length.contains(&AT_REST) {
+        return;
+    }
+    let mut state = State::reference(model);
+    state.qpos.copy_from_slice(&model.qpos.spring);
+    kinematics::forward(model, &state, &mut data.kinematics);
+    tendon::forward(model, &state, &data.kinematics, &mut data.tendon);
+    for (length, &at_rest) in model
+        .tendons
+        .spring_length
+        .iter_mut()
+        .zip(&data.tendon.length)
+    {
+        if *length == AT_REST {
+            *length = [at_rest; 2];
+        }
+    }
+}
+
+/// Stiffness and damping of joints that give a time constant and a damping ratio.
+fn spring_dampers(source: Source<'_>, model: &mut Model) {
+    let structure = Arc::clone(&model.structure);
+    let joints = source.spec.bodies.iter().flat_map(|body| &body.joints);
+    for (id, joint) in joints.enumerate() {
+        let [time, ratio] = joint.spring_damper;
+        if time <= 0.0 || ratio <= 0.0 {
+            continue;
+        }
+        let first = structure.joints.dof[id];
+        let dofs = match joint.kind {
+            JointKind::Free => first..first + 6,
+            JointKind::Ball => first..first + 3,
+            JointKind::Slide | JointKind::Hinge => first..first + 1,
+        };
+        let weight: f64 = model.dofs.inverse_weight[dofs.clone()].iter().sum();
+        let inertia = dofs.len() as f64 / weight.max(MIN);
+        model.joints.stiffness[id] = inertia / (time * time * ratio * ratio).max(MIN);
+        // Kept as a difference: actuators have added their damping already.
+        let added = 2.0 * inertia / time.max(MIN) - joint.damping[0];
+        model.dofs.damping[dofs]
+            .iter_mut()
+            .for_each(|damping| *damping += added);
+    }
+}
+
+/// Bodies that only slide along axes, whose inverse weight MuJoCo takes from the mass alone (without armature).
+fn simple_sliders(source: Source<'_>, model: &Model) -> Vec<bool> {
+    let structure = &model.structure;
+    let mut is_slider: Vec<bool> = (0..structure.counts.nbody)
+        .map(|body| slides_only(&source.spec.bodies[body], body, model))
+        .collect();
+    for (tendon, &armature) in model.tendons.armature.iter().enumerate() {
+        if armature != 0.0 {
+            for wrap in &structure.tendons.path[structure.tendons.wraps[tendon].clone()] {
+                if let Some(body) = wrap_body(structure, *wrap) {
+                    is_slider[body] = false;
+                }
+            }
+        }
+    }
+    is_slider
+}
+
+fn wrap_body(structure: &Structure, wrap: Wrap) -> Option<usize> {
+    match wrap {
+        Wrap::Joint(joint) => Some(structure.joints.body[joint]),
+        Wrap::Site(site) => Some(structure.sites.body[site]),
+        Wrap::Sphere { geom, .. } | Wrap::Cylinder { geom, .. } => Some(structure.geoms.body[geom]),
+        Wrap::Pulley => None,
+    }
+}
+
+fn slides_only(spec: &BodySpec, body: usize, model: &Model) -> bool {
+    let bodies = &model.structure.bodies;
+    let parent = bodies.parent[body];
+    let is_near_world =
+        bodies.root[body] == body || (bodies.parent[parent] == 0 && bodies.dofs[parent].is_empty());
+    let has_children = bodies.subtree_end[body] > body + 1;
+    let is_null = |vector: &[f64]| vector.iter().all(|component| component.abs() < SAME_FRAME);
+    let quat = model.bodies.inertial_quat[body].0;
+    let is_centred = is_null(&model.bodies.inertial_position[body].0)
+        && is_null(&quat[1..])
+        && (quat[0].abs() - 1.0).abs() < SAME_FRAME;
+    let joints = bodies.joints[body].clone();
+    body > 0
+        && spec.allow_simple
+        && is_near_world
+        && !has_children
+        && is_centred
+        && !joints.is_empty()
+        && joints.into_iter().all(|joint| {
+            let axis = model.joints.axis[joint].0;
+            let is_aligned = axis
+                .iter()
+                .filter(|component| component.abs() > ALIGNED)
+                .count()
+                == 1;
+            model.structure.joints.kind[joint] == JointKind::Slide
+                && is_null(&model.joints.position[joint].0)
+                && is_aligned
+        })
 }

@@ -107,7 +107,9 @@ fn build_structure(source: Source<'_>, report: &mut Report) -> Structure {
     source.lookup.check_passive_references(source.spec, report);
     tree::structure(source, &mut structure, report);
     joints::structure(source, &mut structure, report);
-    tree::dof_structure(&mut structure, report);
+    if !tree::dof_structure(&mut structure, report) {
+        return structure;
+    }
     assets::structure(source, &mut structure);
     geoms::structure(source, &mut structure, report);
     sites::structure(source, &mut structure, report);

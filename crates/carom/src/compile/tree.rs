@@ -17,8 +17,8 @@ use crate::model::{Model, Structure};
 /// Bodies must be fewer than this, as in MuJoCo (pairs of bodies are signed by 16 bits each).
 const MAX_BODIES: usize = 65_534;
 
-/// Entries of the inertia matrix beyond which a model is refused: its memory would be gigabytes.
-const MAX_INERTIA_ENTRIES: usize = 50_000_000;
+/// Entries of the inertia matrix beyond which a model is refused: a chain of 2800 hinges has as many.
+const MAX_INERTIA_ENTRIES: usize = 4_000_000;
 
 /// Whether the bodies are a tree in depth-first order; everything after relies on it.
 pub(super) fn is_well_formed(spec: &ModelSpec, report: &mut Report) -> bool {
@@ -135,8 +135,9 @@ fn check_body(spec: &ModelSpec, id: usize, report: &mut Report) {
     );
 }
 
-/// Fills what follows from bodies and joints: dof parents, trees and sparsity patterns.
-pub(super) fn dof_structure(structure: &mut Structure, report: &mut Report) {
+/// Fills what follows from bodies and joints: dof parents, trees and sparsity patterns; false if these would be too
+/// large.
+pub(super) fn dof_structure(structure: &mut Structure, report: &mut Report) -> bool {
     let body_count = structure.counts.nbody;
     let mut last_dof = vec![None; body_count];
     let mut parents = vec![None; structure.counts.nv];
@@ -149,7 +150,7 @@ pub(super) fn dof_structure(structure: &mut Structure, report: &mut Report) {
         last_dof[body] = last;
     }
     if !is_affordable(&parents, report) {
-        return;
+        return false;
     }
     fill_trees(structure, &parents);
     let sparsity = TreeSparsity::new(parents.iter().copied());
@@ -162,6 +163,7 @@ pub(super) fn dof_structure(structure: &mut Structure, report: &mut Report) {
     structure.counts.ndof_pair = structure.dof_pairs.entry_count();
     structure.inertia = sparsity;
     structure.dofs.parent = parents;
+    true
 }
 
 /// Refuses chains so long that the patterns would exhaust memory.
