@@ -8,6 +8,7 @@ pub mod model_spec;
 pub mod read;
 pub mod source;
 pub mod span;
+pub mod urdf;
 pub mod xml;
 
 pub use diagnostic::{Diagnostic, Severity};

@@ -3,9 +3,12 @@
 use std::path::Path;
 
 use crate::diagnostic::Diagnostic;
+use crate::mjcf::include::Tree;
+use crate::mjcf::problems::Problems;
 use crate::mjcf::{self, Allow, ReadSettings};
 use crate::model_spec::ModelSpec;
 use crate::source::{DiskSource, FileSource, SourceMap};
+use crate::urdf;
 
 /// A model file after reading.
 #[derive(Debug)]
@@ -30,9 +33,27 @@ pub fn read_file(path: &Path, allow: &[String]) -> ReadModel {
 }
 
 /// Reads a model from any source of files.
+///
+/// ```
+/// use carom_spec::{MemorySource, mjcf::ReadSettings, read::read};
+///
+/// let text = r#"<robot name="one"><link name="base"/></robot>"#;
+/// let files = MemorySource::new().with("one.urdf", text);
+/// let model = read("one.urdf".as_ref(), &files, &ReadSettings::default());
+/// assert!(model.diagnostics.is_empty());
+/// assert_eq!(model.spec.bodies[1].name, "base");
+/// ```
 pub fn read(path: &Path, source: &dyn FileSource, settings: &ReadSettings) -> ReadModel {
     let mut sources = SourceMap::new();
-    let (spec, diagnostics) = mjcf::read(path, source, settings, &mut sources);
+    let problems = Problems::new(&settings.allow);
+    let spec = match Tree::load(path, None, source, &mut sources, &problems) {
+        Some(tree) if tree.root().tag().eq_ignore_ascii_case("robot") => {
+            urdf::read(&tree, source, &problems)
+        }
+        Some(tree) => mjcf::read_loaded(&tree, source, &problems),
+        None => ModelSpec::default(),
+    };
+    let diagnostics = problems.into_list();
     ReadModel {
         spec,
         diagnostics,

@@ -7,7 +7,9 @@ use super::attribute::Attributes;
 use super::codes;
 use super::viewer;
 use crate::mesh::{self, MeshFormat, RawMesh};
-use crate::model_spec::{HeightFieldSpec, MeshBuiltin, MeshBuiltinKind, MeshSpec, ModelSpec};
+use crate::model_spec::{
+    HeightFieldSpec, MeshBuiltin, MeshBuiltinKind, MeshSpec, ModelSpec, TextureSpec,
+};
 use crate::span::FileId;
 use crate::xml::Element;
 
@@ -57,6 +59,7 @@ impl Reader<'_> {
                     texture.span = element.span();
                     viewer::read_texture(&a, &mut texture);
                     name_from_file(&mut texture.name, &texture.source);
+                    self.place_textures(&mut texture);
                     spec.textures.push(texture);
                 }
                 "material" => {
@@ -84,7 +87,9 @@ impl Reader<'_> {
         name_from_file(&mut mesh.name, &mesh.source);
         a.exclusive(&["file", "vertex", "builtin"]);
         if a.has("file") {
-            if let Some(raw) = self.load_mesh(&a, &mesh.source) {
+            let path = self.find_asset(&mesh.source, self.mesh_folder(), mesh.span.file);
+            mesh.source = self.beside_model(&path);
+            if let Some(raw) = self.load_mesh(&a, &path) {
                 set_raw(&mut mesh, raw);
             }
             // A file's own data can be replaced in part.
@@ -115,27 +120,47 @@ impl Reader<'_> {
         }
     }
 
-    fn load_mesh(&self, a: &Attributes<'_, '_>, file: &str) -> Option<RawMesh> {
+    /// Makes the paths of texture files relative to the main file.
+    fn place_textures(&self, texture: &mut TextureSpec) {
         let folder = self
             .folders
-            .meshes
+            .textures
             .as_deref()
             .unwrap_or(&self.folders.assets);
-        let place = a.element.span().file;
-        let path = self.find_asset(file, folder, place);
+        let sources = std::iter::once(&mut texture.source).chain(&mut texture.cube_sources);
+        for source in sources.filter(|source| !source.is_empty()) {
+            let path = self.find_asset(source, folder, texture.span.file);
+            *source = self.beside_model(&path);
+        }
+    }
+
+    fn mesh_folder(&self) -> &str {
+        self.folders
+            .meshes
+            .as_deref()
+            .unwrap_or(&self.folders.assets)
+    }
+
+    /// A path as it is written in a file beside the main one.
+    fn beside_model(&self, path: &Path) -> String {
+        let relative = path.strip_prefix(self.tree.main_folder()).unwrap_or(path);
+        relative.to_string_lossy().into_owned()
+    }
+
+    fn load_mesh(&self, a: &Attributes<'_, '_>, path: &Path) -> Option<RawMesh> {
         let content_type = a
             .element
             .value("content_type")
             .filter(|text| !text.is_empty());
         let format = match content_type {
             Some(content_type) => MeshFormat::of_content_type(content_type),
-            None => MeshFormat::of_path(&path),
+            None => MeshFormat::of_path(path),
         };
         let Some(format) = format else {
             a.error(codes::ASSET, "file", "must be an OBJ, STL or MSH file");
             return None;
         };
-        let bytes = self.read_asset(a, &path)?;
+        let bytes = self.read_asset(a, path)?;
         match mesh::read_mesh(&bytes, format) {
             Ok(raw) => Some(raw),
             Err(error) => {
@@ -186,12 +211,8 @@ impl Reader<'_> {
     }
 
     fn load_height_field(&self, a: &Attributes<'_, '_>, field: &mut HeightFieldSpec) {
-        let folder = self
-            .folders
-            .meshes
-            .as_deref()
-            .unwrap_or(&self.folders.assets);
-        let path = self.find_asset(&field.source, folder, field.span.file);
+        let path = self.find_asset(&field.source, self.mesh_folder(), field.span.file);
+        field.source = self.beside_model(&path);
         let Some(bytes) = self.read_asset(a, &path) else {
             return;
         };
@@ -219,7 +240,8 @@ impl Reader<'_> {
 
     /// Where an asset file is: in the folder of the compiler section, or beside the including file.
     fn find_asset(&self, file: &str, folder: &str, from: FileId) -> PathBuf {
-        let name = Path::new(file);
+        let file = file.replace('\\', "/");
+        let name = Path::new(&file);
         let name = if self.strip_path {
             name.file_name().map_or(name, Path::new)
         } else {

@@ -9,13 +9,13 @@ use crate::xml::{Attribute, Element};
 
 /// The attributes of one element, with the list that problems go to.
 #[derive(Clone, Copy)]
-pub(super) struct Attributes<'r, 't> {
-    pub(super) element: Element<'t>,
-    pub(super) problems: &'r Problems<'r>,
+pub(crate) struct Attributes<'r, 't> {
+    pub(crate) element: Element<'t>,
+    pub(crate) problems: &'r Problems<'r>,
 }
 
 /// A keyword type with its spellings in MJCF.
-pub(super) trait Keyword: Copy + 'static {
+pub(crate) trait Keyword: Copy + 'static {
     /// Spellings and values.
     const WORDS: &'static [(&'static str, Self)];
 }
@@ -30,13 +30,13 @@ pub(super) enum Numbers {
 }
 
 /// A value that can be read from the text of an attribute.
-pub(super) trait FromAttribute: Sized {
+pub(crate) trait FromAttribute: Sized {
     /// The value; `None` when the attribute is empty, which counts as absent.
     fn parse(text: &AttributeText<'_, '_>) -> Result<Option<Self>, Diagnostic>;
 }
 
 /// One attribute of an element.
-pub(super) struct AttributeText<'e, 't> {
+pub(crate) struct AttributeText<'e, 't> {
     element: Element<'t>,
     attribute: &'e Attribute<'t>,
 }
@@ -154,12 +154,12 @@ fn parse_number(word: &str) -> Result<f64, NumberError> {
 }
 
 impl<'r, 't> Attributes<'r, 't> {
-    pub(super) fn new(element: Element<'t>, problems: &'r Problems<'r>) -> Self {
+    pub(crate) fn new(element: Element<'t>, problems: &'r Problems<'r>) -> Self {
         Self { element, problems }
     }
 
     /// Sets `target` when the attribute is present and right; true then.
-    pub(super) fn set<T: FromAttribute>(&self, name: &str, target: &mut T) -> bool {
+    pub(crate) fn set<T: FromAttribute>(&self, name: &str, target: &mut T) -> bool {
         match self.get(name) {
             Some(value) => {
                 *target = value;
@@ -170,7 +170,7 @@ impl<'r, 't> Attributes<'r, 't> {
     }
 
     /// The value of an attribute that is present and right.
-    pub(super) fn get<T: FromAttribute>(&self, name: &str) -> Option<T> {
+    pub(crate) fn get<T: FromAttribute>(&self, name: &str) -> Option<T> {
         let attribute = self.element.attribute(name)?;
         let text = AttributeText {
             element: self.element,
@@ -180,7 +180,7 @@ impl<'r, 't> Attributes<'r, 't> {
     }
 
     /// The value of an attribute that has to be there.
-    pub(super) fn require<T: FromAttribute>(&self, name: &str) -> Option<T> {
+    pub(crate) fn require<T: FromAttribute>(&self, name: &str) -> Option<T> {
         if self
             .element
             .value(name)
@@ -193,7 +193,7 @@ impl<'r, 't> Attributes<'r, 't> {
     }
 
     /// Reports that an attribute is missing.
-    pub(super) fn missing(&self, name: &str) {
+    pub(crate) fn missing(&self, name: &str) {
         let message = format!("<{}> needs the attribute '{name}'", self.element.tag());
         self.problems
             .error(codes::MISSING_ATTRIBUTE, self.element.span(), message);
@@ -270,14 +270,14 @@ impl<'r, 't> Attributes<'r, 't> {
     }
 
     /// Place of an attribute's value, or of the element when it is absent.
-    pub(super) fn place(&self, name: &str) -> Span {
+    pub(crate) fn place(&self, name: &str) -> Span {
         self.element
             .attribute(name)
             .map_or_else(|| self.element.span(), Attribute::value_span)
     }
 
     /// Reports a problem with the value of an attribute.
-    pub(super) fn error(&self, code: &'static str, name: &str, message: &str) {
+    pub(crate) fn error(&self, code: &'static str, name: &str, message: &str) {
         let text = format!("'{name}' of <{}> {message}", self.element.tag());
         self.problems.error(code, self.place(name), text);
     }

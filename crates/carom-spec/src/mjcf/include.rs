@@ -18,7 +18,7 @@ use crate::xml::{self, Document, Element};
 const MAX_FILES: usize = 1000;
 
 /// All files of one model.
-pub(super) struct Tree {
+pub(crate) struct Tree {
     documents: Vec<Document>,
     /// Document that replaces the include element at a place.
     includes: BTreeMap<(FileId, u32), usize>,
@@ -29,7 +29,7 @@ pub(super) struct Tree {
 
 impl Tree {
     /// Reads the main file and everything it includes.
-    pub(super) fn load(
+    pub(crate) fn load(
         path: &Path,
         requested_from: Option<Span>,
         source: &dyn FileSource,
@@ -100,12 +100,12 @@ impl Tree {
     }
 
     /// Root element of the main file.
-    pub(super) fn root(&self) -> Element<'_> {
+    pub(crate) fn root(&self) -> Element<'_> {
         self.documents[0].root()
     }
 
     /// Folder of the main file.
-    pub(super) fn main_folder(&self) -> &Path {
+    pub(crate) fn main_folder(&self) -> &Path {
         &self.main_folder
     }
 

@@ -20,7 +20,7 @@
 
 mod actuator;
 mod asset;
-mod attribute;
+pub(crate) mod attribute;
 mod body;
 pub mod codes;
 mod contact;
@@ -30,20 +30,22 @@ mod draft;
 mod equality;
 mod geom;
 mod history;
-mod include;
+pub(crate) mod include;
 mod joint;
 mod keywords;
-mod orientation;
-mod problems;
+pub(crate) mod orientation;
+pub(crate) mod problems;
 mod schema;
 mod sensor;
-mod settings;
+pub(crate) mod settings;
 mod tendon;
 mod viewer;
+mod write;
 
 use std::path::Path;
 
 pub use problems::Allow;
+pub use write::{AssetStorage, write, write_with};
 
 use crate::diagnostic::Diagnostic;
 use crate::model_spec::ModelSpec;
@@ -76,10 +78,19 @@ pub fn read(
 ) -> (ModelSpec, Vec<Diagnostic>) {
     let problems = Problems::new(&settings.allow);
     let spec = match Tree::load(path, None, source, sources, &problems) {
-        Some(tree) => read_tree(&tree, source, &problems).finish(),
+        Some(tree) => read_loaded(&tree, source, &problems),
         None => ModelSpec::default(),
     };
     (spec, problems.into_list())
+}
+
+/// Reads a model whose files are loaded.
+pub(crate) fn read_loaded(
+    tree: &Tree,
+    source: &dyn FileSource,
+    problems: &Problems<'_>,
+) -> ModelSpec {
+    read_tree(tree, source, problems).finish()
 }
 
 fn read_tree(tree: &Tree, source: &dyn FileSource, problems: &Problems<'_>) -> Draft {

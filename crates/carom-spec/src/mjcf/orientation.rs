@@ -7,14 +7,14 @@ use super::codes;
 const SHORTEST: f64 = 1e-14;
 
 /// Unit quaternion without rotation.
-pub(super) const IDENTITY: [f64; 4] = [1.0, 0.0, 0.0, 0.0];
+pub(crate) const IDENTITY: [f64; 4] = [1.0, 0.0, 0.0, 0.0];
 
 /// How angles are written.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct AngleNotation {
-    pub(super) degrees: bool,
+pub(crate) struct AngleNotation {
+    pub(crate) degrees: bool,
     /// Axes of Euler angles; capitals are fixed axes, small letters move along.
-    pub(super) euler_sequence: [u8; 3],
+    pub(crate) euler_sequence: [u8; 3],
 }
 
 impl Default for AngleNotation {
@@ -36,7 +36,7 @@ impl AngleNotation {
     }
 
     /// The rotation by Euler angles as written.
-    pub(super) fn euler(self, angles: [f64; 3]) -> [f64; 4] {
+    pub(crate) fn euler(self, angles: [f64; 3]) -> [f64; 4] {
         let mut quaternion = IDENTITY;
         for (axis, angle) in self.euler_sequence.into_iter().zip(angles) {
             let half = self.radians(angle) / 2.0;
@@ -102,13 +102,13 @@ impl Attributes<'_, '_> {
 
 /// Position and orientation of one frame in another.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Pose {
-    pub(super) position: [f64; 3],
-    pub(super) quaternion: [f64; 4],
+pub(crate) struct Pose {
+    pub(crate) position: [f64; 3],
+    pub(crate) quaternion: [f64; 4],
 }
 
 impl Pose {
-    pub(super) const IDENTITY: Self = Self {
+    pub(crate) const IDENTITY: Self = Self {
         position: [0.0; 3],
         quaternion: IDENTITY,
     };
@@ -133,7 +133,7 @@ fn norm(vector: &[f64]) -> f64 {
 }
 
 /// The vector with length one; `None` when it is too short.
-pub(super) fn unit(vector: [f64; 3]) -> Option<[f64; 3]> {
+pub(crate) fn unit(vector: [f64; 3]) -> Option<[f64; 3]> {
     let length = norm(&vector);
     (length * length >= SHORTEST).then(|| vector.map(|entry| entry / length))
 }
@@ -158,7 +158,7 @@ pub(super) fn multiply(a: [f64; 4], b: [f64; 4]) -> [f64; 4] {
 }
 
 /// Rotates a vector.
-pub(super) fn rotate(quaternion: [f64; 4], vector: [f64; 3]) -> [f64; 3] {
+pub(crate) fn rotate(quaternion: [f64; 4], vector: [f64; 3]) -> [f64; 3] {
     if quaternion == IDENTITY {
         return vector;
     }
@@ -188,7 +188,7 @@ fn axis_angle(axis: [f64; 3], angle: f64) -> [f64; 4] {
 }
 
 /// The smallest rotation that takes the z axis to a unit vector.
-pub(super) fn from_z_axis(axis: [f64; 3]) -> [f64; 4] {
+pub(crate) fn from_z_axis(axis: [f64; 3]) -> [f64; 4] {
     let normal = cross([0.0, 0.0, 1.0], axis);
     // Parallel: any axis in the plane will do for half a turn.
     let (sine, direction) = unit(normal).map_or((0.0, [1.0, 0.0, 0.0]), |direction| {

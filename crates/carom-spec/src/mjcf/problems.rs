@@ -31,13 +31,13 @@ impl Allow {
 }
 
 /// Collects problems behind a shared reference, so that reading functions can report freely.
-pub(super) struct Problems<'a> {
+pub(crate) struct Problems<'a> {
     list: RefCell<Vec<Diagnostic>>,
     allow: &'a Allow,
 }
 
 impl<'a> Problems<'a> {
-    pub(super) fn new(allow: &'a Allow) -> Self {
+    pub(crate) fn new(allow: &'a Allow) -> Self {
         Self {
             list: RefCell::new(Vec::new()),
             allow,
@@ -45,7 +45,7 @@ impl<'a> Problems<'a> {
     }
 
     /// Adds a problem, unless there are too many already.
-    pub(super) fn push(&self, diagnostic: Diagnostic) {
+    pub(crate) fn push(&self, diagnostic: Diagnostic) {
         let mut list = self.list.borrow_mut();
         match list.len() {
             count if count < MAX_PROBLEMS => list.push(diagnostic),
@@ -57,22 +57,22 @@ impl<'a> Problems<'a> {
         }
     }
 
-    pub(super) fn extend(&self, diagnostics: Vec<Diagnostic>) {
+    pub(crate) fn extend(&self, diagnostics: Vec<Diagnostic>) {
         for diagnostic in diagnostics {
             self.push(diagnostic);
         }
     }
 
-    pub(super) fn error(&self, code: &'static str, span: Span, message: impl Into<String>) {
+    pub(crate) fn error(&self, code: &'static str, span: Span, message: impl Into<String>) {
         self.push(Diagnostic::error(code, message).at(span));
     }
 
-    pub(super) fn warning(&self, code: &'static str, span: Span, message: impl Into<String>) {
+    pub(crate) fn warning(&self, code: &'static str, span: Span, message: impl Into<String>) {
         self.push(Diagnostic::warning(code, message).at(span));
     }
 
     /// Reports a feature that is left out: an error unless the caller allows it.
-    pub(super) fn unsupported(&self, code: &'static str, span: Span, message: impl Into<String>) {
+    pub(crate) fn unsupported(&self, code: &'static str, span: Span, message: impl Into<String>) {
         let message = message.into();
         if self.allow.covers(code) {
             self.push(Diagnostic::warning(code, format!("{message}; it is ignored")).at(span));
@@ -82,7 +82,7 @@ impl<'a> Problems<'a> {
         }
     }
 
-    pub(super) fn into_list(self) -> Vec<Diagnostic> {
+    pub(crate) fn into_list(self) -> Vec<Diagnostic> {
         self.list.into_inner()
     }
 }

@@ -1,10 +1,14 @@
 //! The sections `compiler`, `option`, `size`, `statistic` and `visual`.
 
 use super::Reader;
+use super::asset::AssetFolders;
 use super::attribute::Attributes;
 use super::codes;
+use super::include::Tree;
 use super::keywords::{ConflictPolicy, Degrees, Switch};
+use super::problems::Problems;
 use crate::model_spec::{Flags, ModelSpec, OptionSpec, SizeSpec, VisualSetting};
+use crate::source::FileSource;
 use crate::xml::Element;
 
 /// Highest number of an actuator group that can be switched off.
@@ -209,6 +213,10 @@ impl Reader<'_> {
     fn read_visual(&self, section: Element<'_>, spec: &mut ModelSpec) {
         for child in self.tree.children(section) {
             for attribute in child.attributes() {
+                // A later setting replaces an earlier one.
+                spec.visual.retain(|known| {
+                    known.element != child.tag() || known.attribute != attribute.name()
+                });
                 spec.visual.push(VisualSetting {
                     element: child.tag().to_owned(),
                     attribute: attribute.name().to_owned(),
@@ -217,6 +225,32 @@ impl Reader<'_> {
             }
         }
     }
+}
+
+/// Reads the `<mujoco>` extension of a URDF file; the folder of its meshes, and whether only the last
+/// part of their paths counts.
+pub(crate) fn read_extension(
+    tree: &Tree,
+    extension: Element<'_>,
+    source: &dyn FileSource,
+    problems: &Problems<'_>,
+    spec: &mut ModelSpec,
+) -> (String, bool) {
+    super::schema::check(tree, extension, problems);
+    let mut reader = Reader::new(tree, source, problems);
+    for section in tree.children(extension) {
+        match section.tag() {
+            "compiler" => reader.read_compiler(section, spec),
+            "option" => reader.read_option(section, &mut spec.option),
+            "size" => read_size(&reader.attributes(section), &mut spec.size),
+            tag => {
+                let message = format!("<{tag}> has no effect in a URDF file");
+                problems.warning(codes::NO_EFFECT, section.span(), message);
+            }
+        }
+    }
+    let AssetFolders { assets, meshes, .. } = reader.folders;
+    (meshes.unwrap_or(assets), reader.strip_path)
 }
 
 fn read_length_range(a: &Attributes<'_, '_>, spec: &mut ModelSpec) {

@@ -1,0 +1,154 @@
+//! Models that are written and read again are the same.
+
+use std::path::{Path, PathBuf};
+
+use carom_spec::diagnostic::render_all;
+use carom_spec::mjcf::{Allow, AssetStorage, ReadSettings, codes, write, write_with};
+use carom_spec::model_spec::{ActuatorElement, TendonPath, TendonSpec};
+use carom_spec::source::ReadError;
+use carom_spec::{Diagnostic, DiskSource, FileSource, MemorySource, ModelSpec};
+
+use crate::models::{shared_models, shipped_models};
+
+/// Files of the disk, and one that is not there.
+struct Overlay {
+    written: MemorySource,
+}
+
+impl FileSource for Overlay {
+    fn read(&self, path: &Path) -> Result<Vec<u8>, ReadError> {
+        self.written
+            .read(path)
+            .or_else(|_| DiskSource::default().read(path))
+    }
+}
+
+fn read(path: &Path, source: &dyn FileSource) -> ModelSpec {
+    let settings = ReadSettings {
+        allow: Allow::Codes(vec![codes::SDF.to_owned()]),
+    };
+    let model = carom_spec::read::read(path, source, &settings);
+    let errors: Vec<_> = model
+        .diagnostics
+        .into_iter()
+        .filter(Diagnostic::is_error)
+        .collect();
+    assert!(
+        errors.is_empty(),
+        "{}:\n{}",
+        path.display(),
+        render_all(&errors, &model.sources)
+    );
+    model.spec
+}
+
+fn read_text(text: String, path: &Path) -> ModelSpec {
+    read(
+        path,
+        &Overlay {
+            written: MemorySource::new().with(path, text),
+        },
+    )
+}
+
+/// Everything in the model but places in files, as text.
+fn describe(spec: &ModelSpec) -> String {
+    let mut spec = spec.clone();
+    for actuator in &mut spec.actuators {
+        actuator.element = ActuatorElement::General;
+    }
+    for tendon in &mut spec.tendons {
+        // How a tendon looks has no meaning without a path in space, but can come from a class.
+        if matches!(tendon.path, TendonPath::Fixed(_)) {
+            let TendonSpec {
+                width,
+                rgba,
+                material,
+                ..
+            } = TendonSpec::default();
+            (tendon.width, tendon.rgba, tendon.material) = (width, rgba, material);
+        }
+    }
+    spec.visual
+        .sort_by(|a, b| (&a.element, &a.attribute).cmp(&(&b.element, &b.attribute)));
+    let text = format!("{spec:?}");
+    let mut parts = text.split("Span {");
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        out.push_str(part.split_once('}').map_or("", |(_, rest)| rest));
+    }
+    out
+}
+
+fn assert_same(path: &Path, first: &ModelSpec, second: &ModelSpec) {
+    let (first, second) = (describe(first), describe(second));
+    if first != second {
+        let at = first
+            .bytes()
+            .zip(second.bytes())
+            .take_while(|(a, b)| a == b)
+            .count();
+        let around = |text: &str| {
+            let bytes = &text.as_bytes()[at.saturating_sub(200)..(at + 100).min(text.len())];
+            String::from_utf8_lossy(bytes).into_owned()
+        };
+        panic!(
+            "{}:\n  {}\n  {}",
+            path.display(),
+            around(&first),
+            around(&second)
+        );
+    }
+}
+
+fn all_models() -> Vec<PathBuf> {
+    let mut models = shipped_models();
+    assert!(!models.is_empty());
+    models.extend(shared_models());
+    models
+}
+
+#[test]
+fn written_models_read_back_the_same() {
+    for path in all_models() {
+        let spec = read(&path, &DiskSource::default());
+        let written = path.with_file_name("written-again.xml");
+        let again = read_text(write(&spec), &written);
+        assert_same(&path, &spec, &again);
+        // What is written once more is the same text.
+        assert!(write(&spec) == write(&again), "{}", path.display());
+    }
+}
+
+#[test]
+fn self_contained_models_need_no_files() {
+    for path in all_models() {
+        let mut spec = read(&path, &DiskSource::default());
+        // Images stay references.
+        spec.textures.clear();
+        for material in &mut spec.materials {
+            material.texture = None;
+        }
+        let text = write_with(&spec, AssetStorage::Inline);
+        let alone = MemorySource::new().with("alone.xml", text);
+        let again = read(Path::new("alone.xml"), &alone);
+        for mesh in &mut spec.meshes {
+            mesh.source.clear();
+            mesh.normals.clear();
+            mesh.face_normals.clear();
+            mesh.texture_coordinates.clear();
+            mesh.face_texture_coordinates.clear();
+        }
+        for field in &mut spec.height_fields {
+            field.source.clear();
+        }
+        let mut again = again;
+        for mesh in &mut again.meshes {
+            mesh.normals.clear();
+            mesh.face_normals.clear();
+            mesh.texture_coordinates.clear();
+            mesh.face_texture_coordinates.clear();
+        }
+        assert_same(&path, &spec, &again);
+    }
+}
