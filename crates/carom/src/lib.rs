@@ -13,6 +13,7 @@ pub mod jacobian;
 pub mod linalg;
 pub mod math;
 pub mod model;
+pub mod rollout;
 pub mod scalar;
 pub mod stages;
 pub mod state;
