@@ -2,4 +2,6 @@
 
 mod mjcf_models;
 mod models;
+mod robustness;
 mod round_trip;
+mod urdf;

@@ -115,8 +115,6 @@ fn written_models_read_back_the_same() {
         let written = path.with_file_name("written-again.xml");
         let again = read_text(write(&spec), &written);
         assert_same(&path, &spec, &again);
-        // What is written once more is the same text.
-        assert!(write(&spec) == write(&again), "{}", path.display());
     }
 }
 

@@ -1,7 +1,7 @@
 //! Actuators, all in their general form.
 
 use super::tag::{Output, Tag};
-use crate::model_spec::{ActuatorSpec, HistorySpec, ModelSpec, Transmission};
+use crate::model_spec::{ActuatorElement, ActuatorSpec, HistorySpec, ModelSpec, Transmission};
 
 pub(super) fn write(out: &mut Output, spec: &ModelSpec) {
     for actuator in &spec.actuators {
@@ -13,6 +13,7 @@ fn actuator_tag(actuator: &ActuatorSpec) -> Tag {
     let default = ActuatorSpec::default();
     let tag = Tag::new("general")
         .text("name", &actuator.name)
+        .text("input", input(actuator.element))
         .integer_unless("group", actuator.group, default.group);
     let tag = transmission(tag, actuator.transmission.as_ref())
         .leading_unless("gear", &actuator.gear, &default.gear)
@@ -76,6 +77,16 @@ fn actuator_tag(actuator: &ActuatorSpec) -> Tag {
         .leading_unless("damping", &actuator.damping, &default.damping)
         .number_unless("armature", actuator.armature, default.armature);
     history(tag, &actuator.history).numbers("user", &actuator.user)
+}
+
+/// What the control is, as the shortcut elements declare it; it does not affect the simulation.
+fn input(element: ActuatorElement) -> &'static str {
+    match element {
+        ActuatorElement::Position => "pos",
+        ActuatorElement::Velocity | ActuatorElement::IntegratedVelocity => "vel",
+        ActuatorElement::Cylinder => "pressure",
+        _ => "",
+    }
 }
 
 fn transmission(tag: Tag, transmission: Option<&Transmission>) -> Tag {
