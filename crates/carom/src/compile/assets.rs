@@ -24,11 +24,15 @@ pub(super) struct Assets {
 }
 
 impl Assets {
-    /// Processes all assets of a description.
-    pub(super) fn new(spec: &ModelSpec, report: &mut Report) -> Self {
+    /// Processes the assets of a description: of its meshes those that are needed.
+    pub(super) fn new(spec: &ModelSpec, needed_meshes: &[bool], report: &mut Report) -> Self {
         let colliding = colliding_meshes(spec);
         let mut assets = Self::default();
-        for mesh in &spec.meshes {
+        for (mesh, &is_needed) in spec.meshes.iter().zip(needed_meshes) {
+            if !is_needed {
+                assets.meshes.push(None);
+                continue;
+            }
             let needs_hull = colliding.contains(mesh.name.as_str());
             assets
                 .meshes

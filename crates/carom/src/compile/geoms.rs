@@ -232,7 +232,11 @@ fn numbers_are_finite(geom: &GeomSpec, name: &str, report: &mut Report) -> bool 
 }
 
 /// Frame and sizes as the geom itself gives them.
-fn own_frame(geom: &GeomSpec, name: &str, report: &mut Report) -> Option<(Pose, [f64; 3])> {
+pub(super) fn own_frame(
+    geom: &GeomSpec,
+    name: &str,
+    report: &mut Report,
+) -> Option<(Pose, [f64; 3])> {
     let position = Vec3(geom.position);
     let Some(fromto) = geom.fromto else {
         return Some((

@@ -1,7 +1,10 @@
 //! Inertia of bodies: as written, or summed over their geoms.
 
 use carom_spec::ModelSpec;
-use carom_spec::model_spec::{BodySpec, CompilerSettings, GeomSpec, InertiaFromGeom, InertiaSpec};
+use carom_spec::model_spec::{
+    BodySpec, CompilerSettings, GeomSpec, InertiaFromGeom, InertiaSpec, InertialSpec,
+};
+use carom_spec::span::Span;
 
 use super::Source;
 use super::assets::Assets;
@@ -100,6 +103,19 @@ pub(super) fn body_inertial(
 }
 
 impl BodyInertial {
+    /// The same inertia as a file would give it.
+    pub(super) fn to_spec(&self, span: Span) -> InertialSpec {
+        InertialSpec {
+            span,
+            position: self.inertial_pose.position.0,
+            mass: self.mass,
+            inertia: InertiaSpec::Diagonal {
+                quaternion: self.inertial_pose.quat.0,
+                diagonal: self.inertia,
+            },
+        }
+    }
+
     fn find_inertia(&mut self, body: &BodySpec, settings: &CompilerSettings, report: &mut Report) {
         if !self.read_explicit(body, settings, report) {
             return;

@@ -74,7 +74,7 @@ fn run_passes(spec: &ModelSpec, report: &mut Report) -> Option<Model> {
     if !tree::is_well_formed(spec, report) {
         return None;
     }
-    let mut assets = Assets::new(spec, report);
+    let mut assets = Assets::new(spec, &simplify::needed_meshes(spec), report);
     let spec = simplify::simplify(spec, &mut assets, report);
     let lookup = Lookup::new(&spec, report);
     let source = Source {
