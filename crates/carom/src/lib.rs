@@ -9,6 +9,7 @@ pub mod data;
 pub mod dual;
 pub mod dynamics;
 pub mod integrate;
+pub mod inverse;
 pub mod jacobian;
 pub mod linalg;
 pub mod math;

@@ -11,45 +11,36 @@ use crate::data::Data;
 use crate::linalg::tree_ldl;
 use crate::model::Model;
 use crate::scalar::Scalar;
+use crate::stages::inertia;
 use crate::state::State;
 
 /// Advances the state.
 pub(super) fn advance<T: Scalar>(model: &Model<T>, state: &mut State<T>, data: &mut Data<T>) {
-    let Data {
-        inertia,
-        acceleration,
-        integration,
-        ..
-    } = data;
-    let chosen = if has_implicit_damping(model) {
+    let damped = has_implicit_damping(model);
+    if damped {
+        assemble(model, state, data);
         let Integration {
             acceleration: chosen,
             matrix,
             diagonal_inverse,
             ..
-        } = integration;
+        } = &mut data.integration;
         let sparsity = &model.structure.inertia;
-        let h = model.option.timestep[0];
-        matrix.copy_from_slice(&inertia.matrix);
-        for (dof, &diagonal) in sparsity.diagonal.iter().enumerate() {
-            matrix[diagonal] += damping_derivative(model, dof, state.qvel[dof]) * h; // (1)
-        }
         if tree_ldl::factor_in_place(sparsity, matrix, diagonal_inverse).is_err() {
             diagonal_inverse.fill(T::from(f64::NAN));
         }
-        let forces = acceleration
-            .force_smooth
-            .iter()
-            .zip(&acceleration.force_constraint);
-        for (chosen, (&smooth, &constraint)) in chosen.iter_mut().zip(forces) {
-            *chosen = smooth + constraint;
+        let forces = &data.acceleration;
+        for (dof, chosen) in chosen.iter_mut().enumerate() {
+            *chosen = forces.force_smooth[dof] + forces.force_constraint[dof];
         }
         tree_ldl::solve_in_place(sparsity, matrix, diagonal_inverse, chosen);
-        &integration.acceleration
+    }
+    let chosen = if damped {
+        &data.integration.acceleration
     } else {
-        &acceleration.qacc
+        &data.acceleration.qacc
     };
-    state.warmstart.copy_from_slice(&acceleration.qacc);
+    state.warmstart.copy_from_slice(&data.acceleration.qacc);
     update_state(
         model,
         state,
@@ -58,6 +49,33 @@ pub(super) fn advance<T: Scalar>(model: &Model<T>, state: &mut State<T>, data: &
         chosen,
         None,
     );
+}
+
+/// M + h·B. (1)
+fn assemble<T: Scalar>(model: &Model<T>, state: &State<T>, data: &mut Data<T>) {
+    let h = model.option.timestep[0];
+    let matrix = &mut data.integration.matrix;
+    matrix.copy_from_slice(&data.inertia.matrix);
+    for (dof, &diagonal) in model.structure.inertia.diagonal.iter().enumerate() {
+        matrix[diagonal] += damping_derivative(model, dof, state.qvel[dof]) * h;
+    }
+}
+
+/// product ← (M + h·B)·vector, or M·vector when nothing is damped.
+pub(super) fn multiply<T: Scalar>(
+    model: &Model<T>,
+    state: &State<T>,
+    vector: &[T],
+    data: &mut Data<T>,
+    product: &mut [T],
+) {
+    if has_implicit_damping(model) {
+        assemble(model, state, data);
+        let matrix = &data.integration.matrix;
+        tree_ldl::mul_vec(&model.structure.inertia, matrix, vector, product);
+    } else {
+        inertia::mul(model, &data.inertia, vector, product);
+    }
 }
 
 /// Whether damping takes part in the step at all.

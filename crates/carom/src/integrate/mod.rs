@@ -11,9 +11,14 @@
 //! - RK4: the weighted mean of four stages, also for v in the update of q; `runge_kutta`
 
 mod activation;
+mod coriolis;
 mod euler;
+mod free_body;
+mod implicit;
 mod positions;
 mod runge_kutta;
+#[cfg(test)]
+mod tests;
 
 pub use positions::{difference, integrate_positions};
 
@@ -21,6 +26,7 @@ use crate::data::Data;
 use crate::dynamics;
 use crate::model::{Integrator, Model};
 use crate::scalar::Scalar;
+use crate::stages::inertia;
 use crate::stages::transmission::TransmissionData;
 use crate::state::{Input, State};
 
@@ -35,6 +41,8 @@ pub struct Integration<T: Scalar = f64> {
     diagonal_inverse: Vec<T>,
     /// Stages of the Runge–Kutta method.
     stages: runge_kutta::Stages<T>,
+    /// Derivatives for the implicit integrators.
+    implicit: implicit::Work<T>,
 }
 
 impl<T: Scalar> Integration<T> {
@@ -46,6 +54,7 @@ impl<T: Scalar> Integration<T> {
             matrix: vec![T::ZERO; n.ninertia],
             diagonal_inverse: vec![T::ZERO; n.nv],
             stages: runge_kutta::Stages::new(n),
+            implicit: implicit::Work::new(model),
         }
     }
 }
@@ -71,10 +80,28 @@ pub fn advance<T: Scalar>(
     data: &mut Data<T>,
 ) {
     match model.settings.integrator {
-        Integrator::Euler | Integrator::Implicit | Integrator::ImplicitFast => {
-            euler::advance(model, state, data);
-        }
+        Integrator::Euler => euler::advance(model, state, data),
+        Integrator::Implicit | Integrator::ImplicitFast => implicit::advance(model, state, data),
         Integrator::RungeKutta4 => runge_kutta::advance(model, state, input, data),
+    }
+}
+
+/// product ← (M − h·D)·vector, where the integrator of the model solves (M − h·D)·â = τ for the acceleration of a step.
+///
+/// `data` holds position and velocity stages; the derivatives of actuator forces are those of its actuation stage.
+pub(crate) fn multiply_step_inertia<T: Scalar>(
+    model: &Model<T>,
+    state: &State<T>,
+    vector: &[T],
+    data: &mut Data<T>,
+    product: &mut [T],
+) {
+    match model.settings.integrator {
+        Integrator::Euler => euler::multiply(model, state, vector, data, product),
+        Integrator::Implicit | Integrator::ImplicitFast => {
+            implicit::multiply(model, state, vector, data, product);
+        }
+        Integrator::RungeKutta4 => inertia::mul(model, &data.inertia, vector, product),
     }
 }
 

@@ -93,7 +93,7 @@ impl DofPattern {
 }
 
 /// The factors of a matrix with a [`DofPattern`].
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct TreeLu<T = f64> {
     /// Row i of L over the ancestors of i, then its diagonal.
     lower: Vec<T>,

@@ -11,6 +11,8 @@ mod forward;
 #[cfg(test)]
 mod tests;
 
+#[cfg(test)]
+pub(crate) use forward::apply_body_forces;
 pub use forward::forward;
 
 use crate::arrays::arrays;

@@ -84,11 +84,11 @@ pub(crate) fn is_disabled<T: Scalar>(model: &Model<T>, actuator: usize) -> bool 
 }
 
 /// The law of one actuator: force = gain(length, velocity)·input + bias(length, velocity).
-struct Law<'a, T: Scalar> {
-    model: &'a Model<T>,
-    actuator: usize,
-    length: T,
-    velocity: T,
+pub(super) struct Law<'a, T: Scalar> {
+    pub(super) model: &'a Model<T>,
+    pub(super) actuator: usize,
+    pub(super) length: T,
+    pub(super) velocity: T,
 }
 
 impl<T: Scalar> Law<'_, T> {
@@ -152,7 +152,7 @@ impl<T: Scalar> Law<'_, T> {
         parameters[0] + parameters[1] * self.length + parameters[2] * self.velocity
     }
 
-    fn muscle<'p>(&self, parameters: &'p [T; 10]) -> Muscle<'p, T> {
+    pub(super) fn muscle<'p>(&self, parameters: &'p [T; 10]) -> Muscle<'p, T> {
         Muscle {
             parameters,
             length_range: self.model.actuators.length_range[self.actuator],

@@ -2,9 +2,11 @@
 //!
 //! Reads `state.act`, `input.ctrl`, lengths and velocities; writes [`Actuation`].
 
+mod derivative;
 mod forward;
 mod muscle;
 
+pub(crate) use derivative::velocity_derivative;
 pub use forward::{forward, next_activation};
 pub(crate) use forward::{is_disabled, nearest_setpoint, tendon_force};
 

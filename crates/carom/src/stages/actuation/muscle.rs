@@ -48,6 +48,16 @@ impl<T: Scalar> Muscle<'_, T> {
         -self.peak_force() * active * velocity_curve(rate, lengthening)
     }
 
+    /// Derivative of the gain with respect to the velocity.
+    pub(super) fn gain_velocity_derivative(&self, length: T, velocity: T) -> T {
+        let [_, _, _, _, low, high, speed, _, lengthening, _] = *self.parameters;
+        let optimal = self.optimal_length();
+        let active = active_curve(self.normalized_length(length, optimal), low, high);
+        let greatest = at_least_tiny(optimal * speed);
+        let slope = velocity_curve_slope(velocity / greatest, lengthening);
+        -self.peak_force() * active * slope / greatest
+    }
+
     /// Passive force; negative, since muscles pull.
     pub(super) fn bias(&self, length: T) -> T {
         let [_, _, _, _, _, high, _, passive, ..] = *self.parameters;
@@ -92,6 +102,20 @@ fn velocity_curve<T: Scalar>(velocity: T, greatest: T) -> T {
         greatest - (knee - velocity) * (knee - velocity) / at_least_tiny(knee)
     } else {
         greatest
+    }
+}
+
+/// Derivative of the force over normalised velocity.
+fn velocity_curve_slope<T: Scalar>(velocity: T, greatest: T) -> T {
+    let knee = greatest - 1.0;
+    if velocity.value() <= -1.0 {
+        T::ZERO
+    } else if velocity.value() <= 0.0 {
+        (velocity + 1.0) * 2.0
+    } else if velocity <= knee {
+        (knee - velocity) * 2.0 / at_least_tiny(knee)
+    } else {
+        T::ZERO
     }
 }
 
@@ -220,6 +244,17 @@ mod tests {
             let bias = muscle(&dual_parameters).bias(Dual::variable(length, 0));
             let by_length = (m.bias(length + h) - m.bias(length - h)) / (2.0 * h);
             assert!((bias.tangent[0] - by_length).abs() < 1e-5, "{x}");
+        }
+    }
+
+    #[test]
+    fn the_slope_of_the_velocity_curve_is_its_derivative() {
+        let parameters = PARAMETERS.map(Dual::<1>::constant);
+        for velocity in [-2.0, -0.3, -0.05, 0.01, 0.03, 0.2] {
+            let dual = muscle(&parameters)
+                .gain(Dual::constant(length_of(0.9)), Dual::variable(velocity, 0));
+            let slope = muscle(&PARAMETERS).gain_velocity_derivative(length_of(0.9), velocity);
+            assert!((slope - dual.tangent[0]).abs() < 1e-12);
         }
     }
 }

@@ -1,5 +1,5 @@
 use super::Inertia;
-use crate::linalg::tree_ldl;
+use crate::linalg::{TreeSparsity, tree_ldl};
 use crate::model::Model;
 use crate::scalar::Scalar;
 use crate::stages::kinematics::Kinematics;
@@ -75,30 +75,33 @@ fn add_tendon_armature<T: Scalar>(model: &Model<T>, tendon: &Tendon<T>, out: &mu
             continue;
         }
         let range = pattern.row(index);
-        let (columns, jacobian) = (&pattern.columns[range.clone()], &tendon.jacobian[range]);
-        for (&dof, &entry) in columns.iter().zip(jacobian) {
-            add_row(model, dof, (columns, jacobian), armature * entry, out);
-        }
+        let row = (&pattern.columns[range.clone()], &tendon.jacobian[range]);
+        add_outer_product(&model.structure.inertia, row, armature, &mut out.matrix);
     }
 }
 
-/// Adds `factor` times a sparse vector to the stored entries of row `dof` of M.
-fn add_row<T: Scalar>(
-    model: &Model<T>,
-    dof: usize,
+/// Adds `factor`·xxᵀ of a sparse vector x (columns, values) to a matrix, as far as the tree pattern holds it.
+pub(crate) fn add_outer_product<T: Scalar>(
+    sparsity: &TreeSparsity,
     (columns, values): (&[usize], &[T]),
     factor: T,
-    out: &mut Inertia<T>,
+    matrix: &mut [T],
 ) {
-    let row = model.structure.inertia.row_range(dof);
-    let stored = &model.structure.inertia.columns[row.clone()];
-    let mut position = 0;
-    for (&ancestor, entry) in stored.iter().zip(&mut out.matrix[row]) {
-        while position < columns.len() && columns[position] < ancestor {
-            position += 1;
-        }
-        if position < columns.len() && columns[position] == ancestor {
-            *entry += values[position] * factor;
+    if let (&[dof], &[value]) = (columns, values) {
+        matrix[sparsity.diagonal[dof]] += value * value * factor;
+        return;
+    }
+    for (&dof, &value) in columns.iter().zip(values) {
+        let row = sparsity.row_range(dof);
+        let stored = &sparsity.columns[row.clone()];
+        let mut position = 0;
+        for (&ancestor, entry) in stored.iter().zip(&mut matrix[row]) {
+            while position < columns.len() && columns[position] < ancestor {
+                position += 1;
+            }
+            if position < columns.len() && columns[position] == ancestor {
+                *entry += values[position] * value * factor;
+            }
         }
     }
 }

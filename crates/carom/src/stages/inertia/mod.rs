@@ -17,6 +17,7 @@ mod forward;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use forward::add_outer_product;
 pub use forward::{forward, mul, solve};
 
 use crate::arrays::arrays;

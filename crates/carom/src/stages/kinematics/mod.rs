@@ -4,16 +4,16 @@
 //!
 //! From the root to the leaves, with (p, q) the frame of a body, a joint's anchor a and axis s in the body frame:
 //!
-//!   p = p_parent + R_parent·p_local,   q = q_parent ⊗ q_local                                (1)
+//!   p = p' + R'·x,   q = q' ⊗ y   from the parent's frame (p', q') and the fixed pose (x, y) in it   (1)
 //!   slide: p ← p + R·s·(x − x₀);   hinge, ball: q ← q ⊗ turn, p ← anchor − R·a                (2)
 //!   free: (p, q) = coordinates                                                              (3)
-//!   geoms, sites, inertias, cameras:  position = p + R·position_local,  rotation = R·R_local (4)
+//!   geoms, sites, inertias, cameras fixed at (x, Y):  position p + R·x, rotation R·Y           (4)
 //!
 //! Then, with m the masses, o the centre of mass of the kinematic tree (that of its root's subtree):
 //!
-//!   subtree_com(b) = Σ m·x / Σ m over the subtree of b                                       (5)
-//!   body_inertia = spatial inertia about o                                                  (6)
-//!   dof_axis = (s, s × (o − anchor)) for rotations, (0, s) for translations                  (7)
+//!   `subtree_com(b)` = Σ m·x / Σ m over the subtree of b                                       (5)
+//!   `body_inertia` = spatial inertia about o                                                  (6)
+//!   `dof_axis` = (s, s × (o − anchor)) for rotations, (0, s) for translations                  (7)
 //!
 //! Quaternions of the state are normalised on reading. A ball joint turns about the axes of the body frame after
 //! all joints of the body, which assumes that it is the last of them to rotate.

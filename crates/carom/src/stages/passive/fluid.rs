@@ -116,6 +116,13 @@ impl<T: Scalar> Flow<T> {
     }
 }
 
+/// Sides of the box that has a body's mass and inertia.
+pub(super) fn inertia_box_sides<T: Scalar>(mass: T, inertia: Vec3<T>) -> [T; 3] {
+    let [x, y, z] = inertia.0;
+    [y + z - x, x + z - y, x + y - z]
+        .map(|square| (square.max(T::from(MIN_LENGTH)) / mass * 6.0).sqrt())
+}
+
 /// The inertia-box model (1).
 fn inertia_box<T: Scalar>(
     medium: Medium<T>,
@@ -126,9 +133,7 @@ fn inertia_box<T: Scalar>(
     let Medium {
         density, viscosity, ..
     } = medium;
-    let [x, y, z] = inertia.0;
-    let side = |square: T| (square.max(T::from(MIN_LENGTH)) / mass * 6.0).sqrt();
-    let sides = [side(y + z - x), side(x + z - y), side(x + y - z)];
+    let sides = inertia_box_sides(mass, inertia);
     let (spin, speed) = (motion.angular(), motion.linear());
     let mut torque = Vec3::ZERO;
     let mut force = Vec3::ZERO;
@@ -169,7 +174,7 @@ fn ellipsoid<T: Scalar>(
 }
 
 /// Semi-axes of the ellipsoid that stands for a geom.
-fn semi_axes<T: Scalar>(kind: GeomKind, size: Vec3<T>) -> [T; 3] {
+pub(super) fn semi_axes<T: Scalar>(kind: GeomKind, size: Vec3<T>) -> [T; 3] {
     let [x, y, z] = size.0;
     match kind {
         GeomKind::Sphere => [x, x, x],
@@ -177,6 +182,22 @@ fn semi_axes<T: Scalar>(kind: GeomKind, size: Vec3<T>) -> [T; 3] {
         GeomKind::Cylinder => [x, x, y],
         _ => [x, y, z],
     }
+}
+
+/// (2) and (3) in local axes.
+#[cfg(test)]
+pub(super) fn ellipsoid_law<T: Scalar>(
+    coefficients: &[T; 12],
+    (density, viscosity): (T, T),
+    axes: [T; 3],
+    motion: Spatial<T>,
+) -> Spatial<T> {
+    let medium = Medium {
+        density,
+        viscosity,
+        wind: Vec3::ZERO,
+    };
+    added_mass(coefficients, density, motion) + lift_and_drag(coefficients, medium, axes, motion)
 }
 
 /// First terms of (2) and (3): the medium that moves along with the body has momentum, too.

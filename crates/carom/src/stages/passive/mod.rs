@@ -9,6 +9,7 @@
 //! tendon is at rest in a range of lengths; x is the distance to it.
 
 mod fluid;
+pub(crate) mod fluid_derivative;
 mod forward;
 
 pub use forward::forward;

@@ -1,0 +1,41 @@
+//! Inverse dynamics: the generalised force that a given acceleration takes.
+//!
+//!   τ = M·a + c − passive                                                                (1)
+//!
+//! is what actuators and applied forces must give together. With `invdiscrete` the acceleration is that of a whole
+//! step, â = (v⁺ − v)/h; what the integrator solves, (M − h·D)·â = τ + passive − c, is then read backwards:
+//!
+//!   τ = (M − h·D)·â + c − passive                                                        (2)
+
+use crate::data::Data;
+use crate::dynamics;
+use crate::integrate;
+use crate::model::{Integrator, Model};
+use crate::scalar::Scalar;
+use crate::stages::inertia;
+use crate::state::State;
+
+/// Writes the generalised force under which `state` accelerates at `acceleration`.
+///
+/// Position and velocity stages of `data` are computed on the way. Under RK4 a step has no single acceleration, and
+/// `invdiscrete` is ignored.
+pub fn forward<T: Scalar>(
+    model: &Model<T>,
+    state: &State<T>,
+    acceleration: &[T],
+    data: &mut Data<T>,
+    force: &mut [T],
+) {
+    dynamics::forward_position(model, state, data);
+    dynamics::forward_velocity(model, state, data);
+    let discrete =
+        model.settings.enable.invdiscrete && model.settings.integrator != Integrator::RungeKutta4;
+    if discrete {
+        integrate::multiply_step_inertia(model, state, acceleration, data, force); // (2)
+    } else {
+        inertia::mul(model, &data.inertia, acceleration, force); // (1)
+    }
+    for (dof, force) in force.iter_mut().enumerate() {
+        *force += data.bias.force[dof] - data.passive.total[dof];
+    }
+}
