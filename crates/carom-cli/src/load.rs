@@ -38,12 +38,23 @@ pub fn load(path: &Path, allow: &[String]) -> Result<Loaded, Problem> {
         json: carom_spec::diagnostic::to_json(diagnostics, &sources),
         unreadable,
     };
-    if diagnostics.iter().any(Diagnostic::is_error) {
-        return Err(failed(&diagnostics, !path.is_file()));
+    let unreadable = !path.is_file();
+    if unreadable {
+        return Err(failed(&diagnostics, unreadable));
     }
+    // A file with errors is compiled all the same, as far as it was understood: one run shows all problems. What the
+    // compiler says about a line that already has an error is most likely its consequence.
+    let flawed: Vec<_> = diagnostics
+        .iter()
+        .filter(|diagnostic| diagnostic.is_error())
+        .map(|diagnostic| line_of(diagnostic, &sources))
+        .collect();
     let (model, found) = carom::compile::compile(&read.spec);
-    diagnostics.extend(found);
-    match model {
+    let news = found
+        .into_iter()
+        .filter(|diagnostic| !flawed.contains(&line_of(diagnostic, &sources)));
+    diagnostics.extend(news);
+    match model.filter(|_| flawed.is_empty()) {
         Some(model) => Ok(Loaded {
             model,
             warnings: carom_spec::diagnostic::render_all(&diagnostics, &sources),
@@ -52,6 +63,12 @@ pub fn load(path: &Path, allow: &[String]) -> Result<Loaded, Problem> {
         }),
         None => Err(failed(&diagnostics, false)),
     }
+}
+
+/// File and line of a diagnostic.
+fn line_of(diagnostic: &Diagnostic, sources: &SourceMap) -> Option<(carom_spec::FileId, usize)> {
+    let span = diagnostic.span?;
+    Some((span.file, sources.position(span)?.line))
 }
 
 /// As [`load`], without the warnings.

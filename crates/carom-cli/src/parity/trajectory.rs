@@ -29,10 +29,8 @@ pub fn compare_steps(
     let mut data = Data::new(model);
     let mut worst = [const { None::<Comparison> }; 3];
     let mut compared = 0;
-    for (step, &count) in constraint_rows.iter().enumerate() {
-        if steps == Steps::Unconstrained
-            && (count > 0.0 || !unconstrained_before(&constraint_rows, step))
-        {
+    for step in 0..constraint_rows.len() {
+        if steps == Steps::Unconstrained && !is_unconstrained(&constraint_rows, step) {
             continue;
         }
         set_recorded_state(reference, step, &mut state, &mut input)?;
@@ -64,10 +62,12 @@ pub fn compare_steps(
     Ok(compared)
 }
 
-/// Under RK4 the recorded rows are those of the last stage; the rows of the first stage are, nearly, those recorded
-/// for the step before.
-fn unconstrained_before(rows: &[f64], step: usize) -> bool {
-    step == 0 || rows[step - 1] == 0.0
+/// Whether a step has no constraint rows. Under RK4 the recorded rows are those of the last stage; rows of the other
+/// stages show up, nearly, in the steps before and after.
+fn is_unconstrained(rows: &[f64], step: usize) -> bool {
+    let from = step.saturating_sub(1);
+    let to = (step + 2).min(rows.len());
+    rows[from..to].iter().all(|&count| count == 0.0)
 }
 
 /// Compares the open rollout from the first state; only meaningful when all its steps can be simulated.
