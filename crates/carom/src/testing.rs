@@ -2,7 +2,26 @@
 
 mod mechanism;
 
+use std::path::Path;
+
+use carom_spec::mjcf;
+use carom_spec::source::{MemorySource, SourceMap};
+
+use crate::compile::compile;
+use crate::model::Model;
+
 pub(crate) use mechanism::{assert_close, random_input, random_model, random_state};
+
+/// The model of an MJCF text.
+pub(crate) fn model_from_mjcf(text: &str) -> Model {
+    let path = Path::new("test.xml");
+    let files = MemorySource::new().with(path, text);
+    let (settings, mut sources) = (mjcf::ReadSettings::default(), SourceMap::new());
+    let (spec, problems) = mjcf::read(path, &files, &settings, &mut sources);
+    assert!(problems.is_empty(), "{problems:?}");
+    let (model, problems) = compile(&spec);
+    model.unwrap_or_else(|| panic!("{problems:?}"))
+}
 
 /// A reproducible stream of numbers (splitmix64).
 pub(crate) struct Random(pub(crate) u64);

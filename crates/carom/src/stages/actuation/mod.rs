@@ -28,3 +28,6 @@ arrays! {
         saturated: [bool; nactuator],
     }
 }
+
+#[cfg(test)]
+mod tests;

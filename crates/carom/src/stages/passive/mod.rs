@@ -35,3 +35,6 @@ arrays! {
         body_force: [Spatial<T>; nbody],
     }
 }
+
+#[cfg(test)]
+mod tests;

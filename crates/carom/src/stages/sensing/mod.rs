@@ -59,3 +59,6 @@ arrays! {
         external_force: [Spatial<T>; nbody],
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -30,3 +30,6 @@ arrays! {
         path_body: [usize; nwrap * 2],
     }
 }
+
+#[cfg(test)]
+mod tests;

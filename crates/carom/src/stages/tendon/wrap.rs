@@ -405,3 +405,6 @@ fn equal_angle(ratios: [f64; 2], between: f64) -> Option<f64> {
     }
     None
 }
+
+#[cfg(test)]
+mod tests;

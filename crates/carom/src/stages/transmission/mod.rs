@@ -18,3 +18,6 @@ arrays! {
         moment: [T; nmoment],
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -20,12 +20,12 @@ pub fn forward<T: Scalar>(
     let structure = &model.structure;
     let (tendons, moments) = (&structure.tendons.jacobian, &structure.actuators.moment);
     sparse_product(tendons, &tendon.jacobian, &state.qvel, &mut out.tendon);
-    sparse_product(
-        moments,
-        &transmission.moment,
-        &state.qvel,
-        &mut out.actuator,
-    );
+    if model.settings.disable.actuation {
+        out.actuator.fill(T::ZERO);
+    } else {
+        let moment = &transmission.moment;
+        sparse_product(moments, moment, &state.qvel, &mut out.actuator);
+    }
 }
 
 /// Velocities of bodies and rates of the motion axes. (1)

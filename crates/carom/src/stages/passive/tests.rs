@@ -1,0 +1,130 @@
+use crate::data::Data;
+use crate::dynamics;
+use crate::integrate::integrate_positions;
+use crate::model::Model;
+use crate::stages::sensing::potential_energy;
+use crate::state::{Input, State};
+use crate::testing::{Random, model_from_mjcf};
+
+const SPRINGS: &str = r#"<mujoco><option gravity="0 0 0"/><worldbody> <site name="world" pos="1 0 0"/>
+  <body> <joint name="hinge" stiffness="3 1 2" springref="20" damping="1 2 3"/> <geom size=".1"/>
+    <body pos=".5 0 0"> <joint name="slide" type="slide" axis="0 1 1" stiffness="2" damping=".5"/> <geom size=".1"/>
+      <body pos=".5 0 0"> <joint type="ball" stiffness="2 1 3"/> <geom size=".1"/> <site name="tip" pos=".1 .1 .3"/>
+      </body> </body> </body>
+  <body pos="0 0 1"> <joint type="free" stiffness="1 .5 .2"/> <geom size=".1"/> <site name="free" pos=".3 0 0"/> </body>
+</worldbody>
+<tendon>
+  <spatial stiffness="10 5 2" springlength=".1 .3"> <site site="world"/> <site site="tip"/> </spatial>
+  <spatial stiffness="10" damping="1 .3 .2" springlength="3"> <site site="free"/> <site site="tip"/> </spatial>
+  <fixed stiffness="4 1 1" damping=".2" springlength=".2"> <joint joint="hinge" coef="2"/> </fixed>
+</tendon></mujoco>"#;
+
+fn evaluate(model: &Model, state: &State) -> Data {
+    let mut data = Data::new(model);
+    dynamics::forward(model, state, &Input::zeros(model), &mut data);
+    data
+}
+
+fn random_state(model: &Model, random: &mut Random) -> State {
+    let mut state = State::reference(model);
+    integrate_positions(
+        model,
+        &mut state.qpos,
+        &random.vector(model.counts().nv),
+        1.0,
+    );
+    state.qvel = random.vector(model.counts().nv);
+    state
+}
+
+#[test]
+fn springs_descend_their_energy() {
+    let model = model_from_mjcf(SPRINGS);
+    let nv = model.counts().nv;
+    let mut random = Random::new(10);
+    let h = 1e-5;
+    for _ in 0..10 {
+        let state = random_state(&model, &mut random);
+        let spring = evaluate(&model, &state).passive.spring;
+        for dof in 0..nv {
+            let energy = |step: f64| {
+                let mut moved = state.clone();
+                let mut direction = vec![0.0; nv];
+                direction[dof] = 1.0;
+                integrate_positions(&model, &mut moved.qpos, &direction, step);
+                let mut data = evaluate(&model, &moved);
+                potential_energy(&model, &moved, &data.split_sensing().0)
+            };
+            let slope = (energy(h) - energy(-h)) / (2.0 * h);
+            assert!(
+                (spring[dof] + slope).abs() < 1e-6,
+                "{dof}: {} {slope}",
+                spring[dof]
+            );
+        }
+    }
+}
+
+#[test]
+fn dampers_follow_their_polynomial_and_take_energy() {
+    let model = model_from_mjcf(SPRINGS);
+    let mut random = Random::new(11);
+    for _ in 0..10 {
+        let state = random_state(&model, &mut random);
+        let data = evaluate(&model, &state);
+        let power: f64 = data
+            .passive
+            .damper
+            .iter()
+            .zip(&state.qvel)
+            .map(|(f, v)| f * v)
+            .sum();
+        let (v, hinge) = (state.qvel[0], 2.0 * state.qvel[0]);
+        let joint = -v * (1.0 + 2.0 * v.abs() + 3.0 * v * v);
+        let slide = -0.5 * state.qvel[1];
+        let along = data.velocity.tendon[1];
+        let string = -along * (1.0 + 0.3 * along.abs() + 0.2 * along * along);
+        let expected = joint * v + slide * state.qvel[1] + string * along - 0.2 * hinge * hinge;
+        assert!(power < 0.0);
+        assert!((power - expected).abs() < 1e-12 * expected.abs().max(1.0));
+    }
+}
+
+#[test]
+fn switches_turn_springs_and_dampers_off_and_both_turn_everything_off() {
+    let mut model = model_from_mjcf(SPRINGS);
+    let state = random_state(&model, &mut Random::new(12));
+    let all = evaluate(&model, &state).passive;
+    model.settings.disable.spring = true;
+    let no_spring = evaluate(&model, &state).passive;
+    assert!(no_spring.spring.iter().all(|&force| force == 0.0));
+    assert_eq!(no_spring.damper, all.damper);
+    model.settings.disable.damper = true;
+    assert!(
+        evaluate(&model, &state)
+            .passive
+            .total
+            .iter()
+            .all(|&force| force == 0.0)
+    );
+}
+
+#[test]
+fn full_compensation_cancels_gravity() {
+    let text = r#"<mujoco><worldbody>
+      <body gravcomp="1"> <joint type="ball"/> <geom size=".1" pos=".1 .2 .3"/>
+        <body pos=".5 0 0" gravcomp="1"> <joint axis="0 1 0" actuatorgravcomp="true"/> <geom size=".1" pos=".3 0 0"/>
+        </body> </body> </worldbody></mujoco>"#;
+    let model = model_from_mjcf(text);
+    let mut state = random_state(&model, &mut Random::new(13));
+    state.qvel.fill(0.0);
+    let data = evaluate(&model, &state);
+    for dof in 0..4 {
+        assert!((data.passive.gravcomp[dof] - data.bias.force[dof]).abs() < 1e-13);
+    }
+    assert_eq!(&data.passive.total[..3], &data.passive.gravcomp[..3]);
+    assert_eq!(
+        data.passive.total[3], 0.0,
+        "the last joint is held by its actuator"
+    );
+}

@@ -1,0 +1,205 @@
+use crate::data::Data;
+use crate::dynamics;
+use crate::integrate::integrate_positions;
+use crate::math::{Quat, Spatial, Vec3};
+use crate::model::Model;
+use crate::state::{Input, State};
+use crate::testing::{Random, model_from_mjcf};
+
+fn sense(model: &Model, state: &State, input: &Input) -> Data {
+    let mut data = Data::new(model);
+    dynamics::forward_and_sense(model, state, input, &mut data);
+    data
+}
+
+fn values<'a>(model: &Model, data: &'a Data, name: &str) -> &'a [f64] {
+    let sensors = &model.structure.sensors;
+    let names = &model.structure.names.sensors;
+    let sensor = names.iter().position(|other| other == name).unwrap();
+    &data.sensing.values[sensors.address[sensor]..][..sensors.dimension[sensor]]
+}
+
+fn vector(model: &Model, data: &Data, name: &str) -> Vec3 {
+    let values = values(model, data, name);
+    Vec3([values[0], values[1], values[2]])
+}
+
+const ROBOT: &str = r#"<mujoco><option gravity="0.3 -0.2 -9.8" magnetic=".1 .2 .3"/><worldbody>
+  <site name="world" euler="10 20 30"/>
+  <camera name="eye" pos="0 0 3" resolution="200 100" fovy="90"/>
+  <body name="base" pos="0 0 1"> <freejoint/> <geom size=".1 .2 .3" type="box"/> <site name="base" pos=".1 .2 .3"/>
+    <body name="arm" pos=".5 0 0"> <joint name="hinge" axis="1 1 0" range="-20 30" margin=".1"/>
+      <geom size=".1" pos=".3 0 0"/> <site name="tip" pos=".1 -.2 .2" euler="3 4 5"/> </body> </body>
+</worldbody>
+<sensor>
+  <accelerometer name="static" site="world"/> <accelerometer name="acceleration" site="base"/>
+  <velocimeter name="velocity" site="tip"/> <gyro name="gyro" site="tip"/> <magnetometer name="compass" site="tip"/>
+  <framepos name="position" objtype="site" objname="tip"/>
+  <framequat name="quat" objtype="site" objname="tip" reftype="site" refname="base"/>
+  <framezaxis name="axis" objtype="site" objname="tip" reftype="site" refname="base"/>
+  <framepos name="seen" objtype="site" objname="tip" reftype="site" refname="base"/>
+  <framelinvel name="seen_velocity" objtype="site" objname="tip" reftype="site" refname="base"/>
+  <framelinvel name="world_velocity" objtype="site" objname="tip"/>
+  <frameangvel name="world_spin" objtype="site" objname="tip"/>
+  <framelinacc name="world_acceleration" objtype="site" objname="tip"/>
+  <subtreecom name="com" body="base"/> <subtreelinvel name="com_velocity" body="base"/>
+  <subtreeangmom name="momentum" body="base"/> <subtreeangmom name="world_momentum" body="world"/>
+  <force name="force" site="base"/> <torque name="torque" site="base"/>
+  <camprojection name="pixel" site="world" camera="eye"/>
+  <jointlimitpos name="limit" joint="hinge"/> <jointlimitvel name="limit_velocity" joint="hinge"/>
+  <clock name="clock" cutoff="2"/> <user name="user" dim="2"/>
+  <e_potential name="potential"/> <e_kinetic name="kinetic"/>
+</sensor></mujoco>"#;
+
+fn random_state(model: &Model, seed: u64) -> State {
+    let mut random = Random::new(seed);
+    let mut state = State::reference(model);
+    integrate_positions(
+        model,
+        &mut state.qpos,
+        &random.vector(model.counts().nv),
+        1.0,
+    );
+    state.qvel = random.vector(model.counts().nv);
+    state
+}
+
+#[test]
+fn what_stands_still_feels_gravity_and_what_falls_does_not() {
+    let model = model_from_mjcf(ROBOT);
+    let mut state = random_state(&model, 14);
+    state.qvel.fill(0.0);
+    let data = sense(&model, &state, &Input::zeros(&model));
+    let rotation = &data.kinematics.site_rotation[0];
+    let expected = rotation.transpose_mul_vec(-model.option.gravity[0]);
+    assert!((vector(&model, &data, "static") - expected).norm() < 1e-14);
+    assert!(vector(&model, &data, "acceleration").norm() < 1e-12);
+    // Nothing holds a falling body.
+    assert!(vector(&model, &data, "force").norm() < 1e-12);
+    assert!(vector(&model, &data, "torque").norm() < 1e-12);
+}
+
+#[test]
+fn velocities_and_accelerations_are_derivatives_of_positions() {
+    let model = model_from_mjcf(ROBOT);
+    let state = random_state(&model, 15);
+    let input = Input::zeros(&model);
+    let data = sense(&model, &state, &input);
+    let h = 1e-5;
+    let moved = |h: f64| {
+        let mut moved = state.clone();
+        for (v, a) in moved.qvel.iter_mut().zip(&data.acceleration.qacc) {
+            *v += a * h;
+        }
+        let mean: Vec<f64> = moved
+            .qvel
+            .iter()
+            .zip(&state.qvel)
+            .map(|(a, b)| 0.5 * (a + b))
+            .collect();
+        integrate_positions(&model, &mut moved.qpos, &mean, h);
+        sense(&model, &moved, &input)
+    };
+    let (plus, minus) = (moved(h), moved(-h));
+    let rate =
+        |name: &str| (vector(&model, &plus, name) - vector(&model, &minus, name)) * (0.5 / h);
+    let gravity = model.option.gravity[0];
+    let pairs = [
+        ("position", "world_velocity", Vec3::ZERO),
+        ("seen", "seen_velocity", Vec3::ZERO),
+        ("com", "com_velocity", Vec3::ZERO),
+        ("world_velocity", "world_acceleration", -gravity),
+    ];
+    for (position, velocity, offset) in pairs {
+        let error = rate(position) + offset - vector(&model, &data, velocity);
+        assert!(error.norm() < 1e-8, "{velocity}: {error:?}");
+    }
+    // Local readings are the world's, turned.
+    let rotation = &data.kinematics.site_rotation[2];
+    let turned = rotation.mul_vec(vector(&model, &data, "velocity"));
+    assert!((turned - vector(&model, &data, "world_velocity")).norm() < 1e-14);
+    let turned = rotation.mul_vec(vector(&model, &data, "gyro"));
+    assert!((turned - vector(&model, &data, "world_spin")).norm() < 1e-14);
+    let compass = rotation.mul_vec(vector(&model, &data, "compass"));
+    assert!((compass - Vec3([0.1, 0.2, 0.3])).norm() < 1e-15);
+}
+
+#[test]
+fn relative_orientation_turns_axes() {
+    let model = model_from_mjcf(ROBOT);
+    let data = sense(&model, &random_state(&model, 16), &Input::zeros(&model));
+    let quat = values(&model, &data, "quat");
+    let quat = Quat([quat[0], quat[1], quat[2], quat[3]]);
+    let axis = vector(&model, &data, "axis");
+    assert!((quat.rotate(Vec3::Z) - axis).norm() < 1e-14);
+}
+
+#[test]
+fn momentum_is_the_sum_over_bodies() {
+    let model = model_from_mjcf(ROBOT);
+    let data = sense(&model, &random_state(&model, 17), &Input::zeros(&model));
+    let center = vector(&model, &data, "com");
+    let mut momentum = Vec3::ZERO;
+    for body in 1..3 {
+        let kinematics = &data.kinematics;
+        let root = kinematics.subtree_com[1];
+        let position = kinematics.inertial_position[body];
+        let motion = data.velocity.body[body].shift_motion(position - root);
+        let axes = &kinematics.inertial_rotation[body];
+        let spin = axes.transpose_mul_vec(motion.angular());
+        let own = axes.mul_vec(spin.component_mul(model.bodies.inertia[body]));
+        let carried = (position - center).cross(motion.linear() * model.bodies.mass[body]);
+        momentum += own + carried;
+    }
+    assert!((vector(&model, &data, "momentum") - momentum).norm() < 1e-12);
+    assert!((vector(&model, &data, "world_momentum") - momentum).norm() < 1e-12);
+}
+
+#[test]
+fn simple_readings() {
+    let model = model_from_mjcf(ROBOT);
+    let mut state = State::reference(&model);
+    state.time = 3.0;
+    state.qpos[7] = 0.5;
+    state.qvel[6] = 2.0;
+    let data = sense(&model, &state, &Input::zeros(&model));
+    assert_eq!(values(&model, &data, "clock"), [2.0], "cut off");
+    assert_eq!(values(&model, &data, "user"), [0.0, 0.0]);
+    let limit = 30.0_f64.to_radians() - 0.5 - 0.1;
+    assert!((values(&model, &data, "limit")[0] - limit).abs() < 1e-15);
+    assert_eq!(values(&model, &data, "limit_velocity"), [-2.0]);
+    // The world's origin is straight below the camera.
+    assert_eq!(values(&model, &data, "pixel"), [100.0, 50.0]);
+    assert!(values(&model, &data, "kinetic")[0] > 0.0);
+    assert_eq!(
+        values(&model, &data, "potential")[0],
+        data.sensing.energy[0][0]
+    );
+}
+
+#[test]
+fn a_tower_carries_the_weight_above_less_what_a_string_holds() {
+    let text = r#"<mujoco><worldbody> <site name="hook" pos="0 0 5"/>
+      <body pos="0 0 1"> <geom size=".1" mass="2"/> <site name="foot"/>
+        <body pos="0 0 1"> <joint name="lift" type="slide" axis="0 0 1"/> <geom size=".1" mass="3"/>
+          <site name="top"/> </body> </body>
+    </worldbody>
+    <tendon> <spatial name="string" stiffness="7" springlength="1"> <site site="hook"/> <site site="top"/> </spatial>
+    </tendon> <actuator> <motor joint="lift"/> </actuator>
+    <sensor> <force name="foot" site="foot"/> <force name="top" site="top"/> </sensor></mujoco>"#;
+    let model = model_from_mjcf(text);
+    let state = State::reference(&model);
+    let mut input = Input::zeros(&model);
+    // The string is stretched by 2; the motor holds the rest of the upper mass's weight.
+    let (weight, tension) = (9.81 * 3.0, 14.0);
+    input.ctrl[0] = weight - tension;
+    let data = sense(&model, &state, &input);
+    assert!(data.acceleration.qacc[0].abs() < 1e-13);
+    assert!((vector(&model, &data, "top")[2] - (weight - tension)).abs() < 1e-12);
+    assert!((vector(&model, &data, "foot")[2] - (5.0 * 9.81 - tension)).abs() < 1e-12);
+    // A push on the lower body goes straight into its support.
+    input.body_force[1] = Spatial([0.0, 0.0, 0.0, 1.0, 0.0, -2.0]);
+    let pushed = sense(&model, &state, &input);
+    let difference = vector(&model, &pushed, "foot") - vector(&model, &data, "foot");
+    assert!((difference - Vec3([-1.0, 0.0, 2.0])).norm() < 1e-12);
+}
