@@ -1,12 +1,13 @@
-//! Every stage folder has the files of the stage contract.
+//! Every stage has the files of the stage contract.
 
 use std::collections::BTreeSet;
 
 use super::Repository;
 
 const STAGES: &str = "crates/carom/src/stages/";
+const LIST: &str = "crates/carom/src/dynamics.rs";
 
-/// `mod.rs` (equations and output struct), `forward.rs`, and tests of its own.
+/// A stage that `dynamics.rs` lists has `mod.rs` (equations and output struct), `forward.rs`, and tests of its own.
 pub(super) fn folders_are_complete(repository: &Repository) -> Vec<String> {
     let inside = |path: &str| {
         path.strip_prefix(STAGES)
@@ -19,7 +20,9 @@ pub(super) fn folders_are_complete(repository: &Repository) -> Vec<String> {
         .filter_map(|file| inside(&file.path))
         .collect();
     let mut problems = Vec::new();
-    for folder in folders {
+    let list = repository.text(LIST).unwrap_or_default();
+    let listed = |folder: &String| list.contains(&format!("{folder}::forward("));
+    for folder in folders.into_iter().filter(listed) {
         let path = format!("{STAGES}{folder}/");
         for name in ["mod.rs", "forward.rs"] {
             if repository.text(&format!("{path}{name}")).is_none() {
@@ -39,11 +42,12 @@ pub(super) fn folders_are_complete(repository: &Repository) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Repository, folders_are_complete};
+    use super::{LIST, Repository, folders_are_complete};
 
     #[test]
     fn a_stage_needs_its_files_and_tests() {
         let repository = Repository::of(&[
+            (LIST, "good::forward(model);\npoor::forward(model);"),
             ("crates/carom/src/stages/mod.rs", ""),
             ("crates/carom/src/stages/good/mod.rs", "mod tests;"),
             ("crates/carom/src/stages/good/forward.rs", ""),
@@ -52,6 +56,7 @@ mod tests {
                 "#[test]\nfn holds() {}",
             ),
             ("crates/carom/src/stages/poor/mod.rs", ""),
+            ("crates/carom/src/stages/planned/mod.rs", ""),
         ]);
         assert_eq!(
             folders_are_complete(&repository),
