@@ -2,6 +2,7 @@
 
 mod mjcf_models;
 mod models;
+mod mutations;
 mod robustness;
 mod round_trip;
 mod urdf;
