@@ -10,7 +10,7 @@ use super::Source;
 use super::assets::Assets;
 use super::checks::finite;
 use super::geoms::CompiledGeom;
-use super::principal_frame::principal_frame;
+use super::principal_frame::{Tolerance, principal_frame};
 use super::report::{Report, called, code};
 use crate::math::{Pose, Quat, Vec3};
 use carom_spec::model_spec::JointKind;
@@ -164,7 +164,7 @@ impl BodyInertial {
         match inertial.inertia {
             InertiaSpec::Diagonal { diagonal, .. } => self.inertia = diagonal,
             InertiaSpec::Full(full) => {
-                let (quat, moments) = principal_frame(full);
+                let (quat, moments) = principal_frame(full, Tolerance::BODY);
                 self.inertial_pose.quat = quat;
                 self.inertia = moments;
                 if moments[2] < MIN && settings.bound_inertia <= 0.0 {
@@ -280,7 +280,7 @@ pub(super) fn sum_of_parts(parts: &[(f64, Pose, [f64; 3])]) -> (f64, Pose, [f64;
             *sum += own + shifted;
         }
     }
-    let (quat, moments) = principal_frame(full);
+    let (quat, moments) = principal_frame(full, Tolerance::BODY);
     (mass, Pose::new(center, quat), moments)
 }
 

@@ -13,7 +13,7 @@ use carom_spec::model_spec::{MeshInertia, MeshSpec};
 
 use super::checks::finite;
 use super::hull::{FlatPoints, convex_hull};
-use super::principal_frame::principal_frame;
+use super::principal_frame::{Tolerance, principal_frame};
 use super::report::{Report, called, code};
 use crate::math::{Pose, Quat, Vec3};
 
@@ -349,7 +349,7 @@ fn inertia_frame(
         center
     };
     let (volume, full) = second_moments(inertia, solid.iter().map(corners), center);
-    let (quat, moments) = principal_frame(full);
+    let (quat, moments) = principal_frame(full, Tolerance::MESH);
     let [a, b, c] = moments;
     let (relative, absolute) = TRIANGLE_TOLERANCE;
     let fits = |sum: f64, one: f64| sum >= one * (1.0 - relative) - absolute;

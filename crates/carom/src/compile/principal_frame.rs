@@ -9,15 +9,34 @@ use std::f64::consts::FRAC_1_SQRT_2;
 
 use crate::math::{Mat3, Quat};
 
-/// Off-diagonal entries below this fraction of the largest entry count as zero.
-const NEGLIGIBLE: f64 = 4e-15;
-/// Moments that differ by less than this fraction of the largest entry keep their order.
-const TIE: f64 = 1e-12;
+/// Tolerances relative to the largest entry of the matrix.
+#[derive(Clone, Copy)]
+pub(super) struct Tolerance {
+    /// Off-diagonal entries up to this count as zero.
+    negligible: f64,
+    /// Moments that differ by up to this keep their order.
+    tie: f64,
+}
+
+impl Tolerance {
+    /// For bodies: exact to rounding.
+    pub(super) const BODY: Self = Self {
+        negligible: 4e-15,
+        tie: 1e-12,
+    };
+    /// For meshes, whose vertices are only known to single precision. MuJoCo stops here, and a frame that is a little
+    /// off the principal axes is visible in the mesh's vertices, so it has to be the same.
+    pub(super) const MESH: Self = Self {
+        negligible: 1e-7,
+        tie: 1e-7,
+    };
+}
+
 /// Convergence is quadratic: a handful of rotations suffices for any matrix of finite numbers.
 const MAX_ROTATIONS: usize = 100;
 
 /// Rotation to the principal axes of a symmetric matrix (xx, yy, zz, xy, xz, yz), and the principal moments.
-pub(super) fn principal_frame(full: [f64; 6]) -> (Quat, [f64; 3]) {
+pub(super) fn principal_frame(full: [f64; 6], tolerance: Tolerance) -> (Quat, [f64; 3]) {
     let [xx, yy, zz, xy, xz, yz] = full;
     let matrix = Mat3([xx, xy, xz, xy, yy, yz, xz, yz, zz]);
     let scale = full
@@ -26,14 +45,14 @@ pub(super) fn principal_frame(full: [f64; 6]) -> (Quat, [f64; 3]) {
     let mut quat = Quat::identity();
     let mut rotated = matrix;
     for _ in 0..MAX_ROTATIONS {
-        let Some(turn) = jacobi_turn(&rotated, NEGLIGIBLE * scale) else {
+        let Some(turn) = jacobi_turn(&rotated, tolerance.negligible * scale) else {
             break;
         };
         quat = quat.mul(turn).normalized();
         let axes = quat.to_mat3();
         rotated = axes.transpose().mul(&matrix).mul(&axes);
     }
-    sort(quat, rotated.diagonal().0, TIE * scale)
+    sort(quat, rotated.diagonal().0, tolerance.tie * scale)
 }
 
 /// The rotation that removes the largest off-diagonal entry; none when it is negligible.
@@ -91,7 +110,7 @@ mod tests {
         for exponent in -12..6 {
             let scale = 10.0_f64.powi(exponent);
             let full = [3.0, 2.5, 2.0, 0.3, -0.7, 0.2].map(|entry| entry * scale);
-            let (quat, moments) = principal_frame(full);
+            let (quat, moments) = principal_frame(full, Tolerance::BODY);
             let rebuilt = rebuild(quat, moments);
             let expected = [
                 full[0], full[3], full[4], full[3], full[1], full[5], full[4], full[5], full[2],
@@ -108,14 +127,17 @@ mod tests {
 
     #[test]
     fn diagonal_in_decreasing_order_is_left_alone() {
-        let (quat, moments) = principal_frame([3.0, 2.0, 1.0, 0.0, 0.0, 0.0]);
+        let (quat, moments) = principal_frame([3.0, 2.0, 1.0, 0.0, 0.0, 0.0], Tolerance::BODY);
         assert_eq!(quat, Quat::identity());
         assert_eq!(moments, [3.0, 2.0, 1.0]);
     }
 
     #[test]
     fn numbers_that_are_not_finite_end_quickly() {
-        let (_, moments) = principal_frame([f64::NAN, f64::INFINITY, 1.0, f64::NAN, 0.0, 1e308]);
+        let (_, moments) = principal_frame(
+            [f64::NAN, f64::INFINITY, 1.0, f64::NAN, 0.0, 1e308],
+            Tolerance::BODY,
+        );
         assert!(moments.iter().any(|moment| !moment.is_finite()));
     }
 }
