@@ -26,6 +26,7 @@ mod inertia;
 mod joints;
 mod keyframes;
 mod length_range;
+mod limit_forces;
 mod limits;
 mod lookup;
 mod mesh;
@@ -94,6 +95,7 @@ fn run_passes(spec: &ModelSpec, report: &mut Report) -> Option<Model> {
     if report.has_errors() {
         return None;
     }
+    model.find_coincidences();
     constants::derive(source, &mut model, report);
     Some(model)
 }

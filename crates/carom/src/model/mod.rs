@@ -10,6 +10,7 @@
 //!
 //! Ids are plain indices in MuJoCo's order (depth-first order of the file), so arrays compare one to one.
 
+mod coincidence;
 mod numbers;
 mod settings;
 mod structure;
@@ -17,6 +18,7 @@ mod tables;
 
 use std::sync::Arc;
 
+pub use coincidence::{Coincidence, Coincidences};
 pub use numbers::{
     ActuatorNumbers, BodyNumbers, CameraNumbers, DofNumbers, EqualityNumbers, GeomNumbers,
     HeightFieldNumbers, JointNumbers, KeyframeNumbers, MeshNumbers, OptionNumbers, PairNumbers,

@@ -691,6 +691,8 @@ pub struct Structure {
     pub geoms: GeomStructure,
     /// Sites.
     pub sites: SiteStructure,
+    /// Frames of inertias, geoms and sites that coincide with others.
+    pub coincidences: super::Coincidences,
     /// Cameras.
     pub cameras: CameraStructure,
     /// Meshes.

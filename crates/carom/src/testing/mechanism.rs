@@ -8,8 +8,8 @@ use crate::integrate;
 use crate::linalg::{DofPattern, TreeSparsity};
 use crate::math::{Quat, Vec3};
 use crate::model::{
-    Cone, Disable, Enable, Integrator, JacobianKind, JointKind, Model, Settings, SolverKind,
-    SparsePattern, Structure,
+    Coincidence, Cone, Disable, Enable, Integrator, JacobianKind, JointKind, Model, Settings,
+    SolverKind, SparsePattern, Structure,
 };
 use crate::state::{Input, State};
 
@@ -172,6 +172,7 @@ impl Growth {
         structure.counts.ninertia = structure.inertia.entry_count();
         structure.counts.ndof_pair = structure.dof_pairs.entry_count();
         structure.tendons.jacobian = SparsePattern::default();
+        structure.coincidences.bodies = vec![Coincidence::None; structure.counts.nbody];
         self.structure
     }
 }

@@ -3,7 +3,7 @@
 use super::Kinematics;
 use super::forward::attached_frame;
 use crate::math::{Mat3, Vec3};
-use crate::model::{Model, TrackingMode};
+use crate::model::{Coincidence, Model, TrackingMode};
 use crate::scalar::Scalar;
 
 /// Frames of all cameras.
@@ -19,8 +19,13 @@ pub(super) fn frames<T: Scalar>(model: &Model<T>, out: &mut Kinematics<T>) {
 fn frame<T: Scalar>(model: &Model<T>, camera: usize, out: &Kinematics<T>) -> (Vec3<T>, Mat3<T>) {
     let (structure, numbers) = (&model.structure.cameras, &model.cameras);
     let body = structure.body[camera];
-    let (position, rotation) =
-        attached_frame(body, numbers.position[camera], numbers.quat[camera], out);
+    let (position, rotation) = attached_frame(
+        body,
+        Coincidence::None,
+        numbers.position[camera],
+        numbers.quat[camera],
+        out,
+    );
     let looking_at = |target: Vec3<T>| (position, look_at(position, target));
     match (structure.mode[camera], structure.target[camera]) {
         (TrackingMode::Track, _) => (

@@ -1,6 +1,6 @@
 use super::{Kinematics, camera};
 use crate::math::{Mat3, Quat, Spatial, SpatialInertia, Vec3};
-use crate::model::{JointKind, Model};
+use crate::model::{Coincidence, JointKind, Model};
 use crate::scalar::Scalar;
 use crate::state::State;
 
@@ -147,23 +147,32 @@ fn is_zero<T: Scalar>(vector: Vec3<T>) -> bool {
 }
 
 /// The world frame of something fixed to a body. (4)
+///
+/// A frame that coincides with another is copied, except where derivatives have to pass through its numbers.
 #[inline]
 pub(super) fn attached_frame<T: Scalar>(
     body: usize,
+    coincidence: Coincidence,
     position: Vec3<T>,
     quat: Quat<T>,
     out: &Kinematics<T>,
 ) -> (Vec3<T>, Mat3<T>) {
-    let rotation = &out.body_rotation[body];
-    let position = if is_zero(position) {
-        out.body_position[body]
+    let coincidence = if T::HAS_DERIVATIVES {
+        Coincidence::None
     } else {
-        rotation.mul_vec(position) + out.body_position[body]
+        coincidence
     };
-    if is_identity(quat) {
-        return (position, *rotation);
-    }
-    (position, out.body_quat[body].mul(quat).to_mat3())
+    let position = match coincidence {
+        Coincidence::Body => out.body_position[body],
+        Coincidence::Inertia => out.inertial_position[body],
+        _ => out.body_rotation[body].mul_vec(position) + out.body_position[body],
+    };
+    let rotation = match coincidence {
+        Coincidence::Body | Coincidence::BodyAxes => out.body_rotation[body],
+        Coincidence::Inertia | Coincidence::InertiaAxes => out.inertial_rotation[body],
+        Coincidence::None => out.body_quat[body].mul(quat).to_mat3(),
+    };
+    (position, rotation)
 }
 
 /// Centres of mass and principal axes.
@@ -174,6 +183,7 @@ fn inertial_frames<T: Scalar>(model: &Model<T>, out: &mut Kinematics<T>) {
     for body in 1..model.counts().nbody {
         let (position, rotation) = attached_frame(
             body,
+            model.structure.coincidences.bodies[body],
             bodies.inertial_position[body],
             bodies.inertial_quat[body],
             out,
@@ -183,20 +193,17 @@ fn inertial_frames<T: Scalar>(model: &Model<T>, out: &mut Kinematics<T>) {
     }
 }
 
-/// Frames of the geoms; a geom that alone makes up its body has the frame of the body's inertia.
+/// Frames of the geoms.
 fn geom_frames<T: Scalar>(model: &Model<T>, out: &mut Kinematics<T>) {
-    let (geoms, bodies) = (&model.geoms, &model.bodies);
+    let geoms = &model.geoms;
     for (geom, &body) in model.structure.geoms.body.iter().enumerate() {
-        let (position, quat) = (geoms.position[geom], geoms.quat[geom]);
-        let inertial = !T::HAS_DERIVATIVES
-            && body > 0
-            && position == bodies.inertial_position[body]
-            && quat == bodies.inertial_quat[body];
-        let (position, rotation) = if inertial {
-            (out.inertial_position[body], out.inertial_rotation[body])
-        } else {
-            attached_frame(body, position, quat, out)
-        };
+        let (position, rotation) = attached_frame(
+            body,
+            model.structure.coincidences.geoms[geom],
+            geoms.position[geom],
+            geoms.quat[geom],
+            out,
+        );
         out.geom_position[geom] = position;
         out.geom_rotation[geom] = rotation;
     }
@@ -206,8 +213,13 @@ fn geom_frames<T: Scalar>(model: &Model<T>, out: &mut Kinematics<T>) {
 fn site_frames<T: Scalar>(model: &Model<T>, out: &mut Kinematics<T>) {
     let sites = &model.sites;
     for (site, &body) in model.structure.sites.body.iter().enumerate() {
-        let (position, rotation) =
-            attached_frame(body, sites.position[site], sites.quat[site], out);
+        let (position, rotation) = attached_frame(
+            body,
+            model.structure.coincidences.sites[site],
+            sites.position[site],
+            sites.quat[site],
+            out,
+        );
         out.site_position[site] = position;
         out.site_rotation[site] = rotation;
     }
