@@ -50,7 +50,7 @@ pub fn read(path: &Path, source: &dyn FileSource, settings: &ReadSettings) -> Re
         Some(tree) if tree.root().tag().eq_ignore_ascii_case("robot") => {
             urdf::read(&tree, source, &problems)
         }
-        Some(tree) => mjcf::read_loaded(&tree, source, &problems),
+        Some(tree) => mjcf::read_loaded(&tree, path, source, &problems, &mut sources),
         None => ModelSpec::default(),
     };
     let diagnostics = problems.into_list();

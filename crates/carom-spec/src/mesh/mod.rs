@@ -130,13 +130,7 @@ pub fn inline_vertices(numbers: &[f64]) -> Result<Vec<[f64; 3]>, MeshError> {
         );
         return Err(MeshError::new(message));
     }
-    let vertices = vertices.iter().map(|vertex| vertex.map(single)).collect();
-    let mesh = RawMesh {
-        vertices,
-        ..RawMesh::default()
-    };
-    check(&mesh)?;
-    Ok(mesh.vertices)
+    Ok(vertices.iter().map(|vertex| vertex.map(single)).collect())
 }
 
 /// Checks what later stages rely on: finite coordinates, indices in range.

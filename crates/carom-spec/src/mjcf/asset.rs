@@ -202,13 +202,6 @@ impl Reader<'_> {
                 // The text starts at the top, the data at the lowest y.
                 let rows = elevation.chunks(field.columns.max(1)).rev();
                 field.elevation = rows.flatten().copied().map(single).collect();
-                if field.elevation.iter().any(|height| !height.is_finite()) {
-                    a.error(
-                        codes::NUMBER_SIZE,
-                        "elevation",
-                        "holds a number that is too large",
-                    );
-                }
             } else {
                 let message = format!("needs nrow × ncol = {} values", field.rows * field.columns);
                 a.error(codes::VALUE_COUNT, "elevation", &message);
@@ -237,7 +230,7 @@ impl Reader<'_> {
     }
 
     fn read_asset(&self, a: &Attributes<'_, '_>, path: &Path) -> Option<Vec<u8>> {
-        let bytes = self.source.read(path);
+        let bytes = self.loader.source.read(path);
         if let Err(error) = &bytes {
             self.problems
                 .error(codes::ASSET, a.place("file"), error.to_string());
@@ -246,7 +239,7 @@ impl Reader<'_> {
     }
 
     /// Where an asset file is: in the folder of the compiler section, or beside the including file.
-    fn find_asset(&self, file: &str, folder: &str, from: FileId) -> PathBuf {
+    pub(super) fn find_asset(&self, file: &str, folder: &str, from: FileId) -> PathBuf {
         let file = file.replace('\\', "/");
         let name = Path::new(&file);
         let name = if self.strip_path {
@@ -256,11 +249,11 @@ impl Reader<'_> {
         };
         let main = self.tree.main_folder().join(folder).join(name);
         let own = self.tree.folder_of(from);
-        if own == self.tree.main_folder() || self.source.read(&main).is_ok() {
+        if own == self.tree.main_folder() || self.loader.source.read(&main).is_ok() {
             return main;
         }
         let beside = own.join(name);
-        if self.source.read(&beside).is_ok() {
+        if self.loader.source.read(&beside).is_ok() {
             beside
         } else {
             main
@@ -314,13 +307,15 @@ fn replace_parts(mesh: &mut MeshSpec, raw: RawMesh) {
 fn read_inline(a: &Attributes<'_, '_>, vertices: usize) -> Option<RawMesh> {
     let mut raw = RawMesh::default();
     if let Some(numbers) = a.get::<Vec<f64>>("vertex") {
-        match mesh::inline_vertices(&numbers) {
-            Ok(list) => raw.vertices = list,
-            Err(error) => {
-                a.error(codes::VALUE_COUNT, "vertex", &error.message);
-                return None;
-            }
-        }
+        let Ok(list) = mesh::inline_vertices(&numbers) else {
+            a.error(
+                codes::VALUE_COUNT,
+                "vertex",
+                "needs a multiple of 3 numbers",
+            );
+            return None;
+        };
+        raw.vertices = list;
     }
     let count = if raw.vertices.is_empty() {
         vertices

@@ -29,10 +29,13 @@ pub(super) enum Numbers {
     Extended,
 }
 
+/// A value, or the problem with its text.
+pub(super) type Parsed<T> = Result<T, Box<Diagnostic>>;
+
 /// A value that can be read from the text of an attribute.
 pub(crate) trait FromAttribute: Sized {
     /// The value; `None` when the attribute is empty, which counts as absent.
-    fn parse(text: &AttributeText<'_, '_>) -> Result<Option<Self>, Diagnostic>;
+    fn parse(text: &AttributeText<'_, '_>) -> Parsed<Option<Self>>;
 }
 
 /// One attribute of an element.
@@ -62,27 +65,27 @@ impl<'t> AttributeText<'_, 't> {
         })
     }
 
-    fn numbers(&self, allowed: Numbers, most: usize) -> Result<Vec<f64>, Diagnostic> {
+    fn numbers(&self, allowed: Numbers, most: usize) -> Parsed<Vec<f64>> {
         let mut list = Vec::new();
         for (word, place) in self.words() {
             if list.len() == most {
-                return Err(self.too_many(most));
+                return Err(self.too_many(most).into());
             }
             let number = parse_number(word).map_err(|error| self.bad_number(error, word, place))?;
             let fits = number.is_finite() || (allowed == Numbers::Extended && !number.is_nan());
             if !fits {
-                return Err(self.bad_number(NumberError::NotFinite, word, place));
+                return Err(self.bad_number(NumberError::NotFinite, word, place).into());
             }
             list.push(number);
         }
         Ok(list)
     }
 
-    fn integers(&self, most: usize) -> Result<Vec<i32>, Diagnostic> {
+    fn integers(&self, most: usize) -> Parsed<Vec<i32>> {
         let mut list = Vec::new();
         for (word, place) in self.words() {
             if list.len() == most {
-                return Err(self.too_many(most));
+                return Err(self.too_many(most).into());
             }
             let number = word.parse::<i32>().map_err(|_| {
                 let error = self
@@ -137,6 +140,7 @@ fn plural(expected: &str) -> &'static str {
     }
 }
 
+#[derive(Clone, Copy)]
 enum NumberError {
     NotANumber,
     TooLarge,
@@ -300,9 +304,9 @@ impl<'r, 't> Attributes<'r, 't> {
         }
     }
 
-    fn report<T>(&self, result: Result<T, Diagnostic>) -> Option<T> {
+    fn report<T>(&self, result: Parsed<T>) -> Option<T> {
         result
-            .map_err(|diagnostic| self.problems.push(diagnostic))
+            .map_err(|diagnostic| self.problems.push(*diagnostic))
             .ok()
     }
 }
@@ -310,13 +314,13 @@ impl<'r, 't> Attributes<'r, 't> {
 fn fixed_numbers<const N: usize>(
     text: &AttributeText<'_, '_>,
     allowed: Numbers,
-) -> Result<Option<[f64; N]>, Diagnostic> {
+) -> Parsed<Option<[f64; N]>> {
     let found = text.value().split_ascii_whitespace().count();
     if found == 0 {
         return Ok(None);
     }
     if found != N {
-        return Err(text.count_error(&N.to_string(), found));
+        return Err(text.count_error(&N.to_string(), found).into());
     }
     let list = text.numbers(allowed, N)?;
     Ok(list.try_into().ok())
@@ -338,15 +342,11 @@ fn unknown_keyword<K: Keyword>(
 }
 
 impl<K: Keyword> FromAttribute for K {
-    fn parse(text: &AttributeText<'_, '_>) -> Result<Option<Self>, Diagnostic> {
+    fn parse(text: &AttributeText<'_, '_>) -> Parsed<Option<Self>> {
         let word = text.value();
         match K::WORDS.iter().find(|(key, _)| *key == word) {
             Some((_, value)) => Ok(Some(*value)),
-            None => Err(unknown_keyword::<K>(
-                text,
-                word,
-                text.attribute.value_span(),
-            )),
+            None => Err(unknown_keyword::<K>(text, word, text.attribute.value_span()).into()),
         }
     }
 }
@@ -362,72 +362,72 @@ impl Keyword for Option<bool> {
 }
 
 impl FromAttribute for f64 {
-    fn parse(text: &AttributeText<'_, '_>) -> Result<Option<Self>, Diagnostic> {
+    fn parse(text: &AttributeText<'_, '_>) -> Parsed<Option<Self>> {
         Ok(fixed_numbers::<1>(text, Numbers::Finite)?.map(|[number]| number))
     }
 }
 
 impl<const N: usize> FromAttribute for [f64; N] {
-    fn parse(text: &AttributeText<'_, '_>) -> Result<Option<Self>, Diagnostic> {
+    fn parse(text: &AttributeText<'_, '_>) -> Parsed<Option<Self>> {
         fixed_numbers(text, Numbers::Finite)
     }
 }
 
 impl FromAttribute for Vec<f64> {
-    fn parse(text: &AttributeText<'_, '_>) -> Result<Option<Self>, Diagnostic> {
+    fn parse(text: &AttributeText<'_, '_>) -> Parsed<Option<Self>> {
         let list = text.numbers(Numbers::Finite, usize::MAX)?;
         Ok((!list.is_empty()).then_some(list))
     }
 }
 
 impl FromAttribute for Vec<i32> {
-    fn parse(text: &AttributeText<'_, '_>) -> Result<Option<Self>, Diagnostic> {
+    fn parse(text: &AttributeText<'_, '_>) -> Parsed<Option<Self>> {
         let list = text.integers(usize::MAX)?;
         Ok((!list.is_empty()).then_some(list))
     }
 }
 
 impl<const N: usize> FromAttribute for [i32; N] {
-    fn parse(text: &AttributeText<'_, '_>) -> Result<Option<Self>, Diagnostic> {
+    fn parse(text: &AttributeText<'_, '_>) -> Parsed<Option<Self>> {
         let found = text.value().split_ascii_whitespace().count();
         if found == 0 {
             return Ok(None);
         }
         if found != N {
-            return Err(text.count_error(&N.to_string(), found));
+            return Err(text.count_error(&N.to_string(), found).into());
         }
         Ok(text.integers(N)?.try_into().ok())
     }
 }
 
 impl FromAttribute for i32 {
-    fn parse(text: &AttributeText<'_, '_>) -> Result<Option<Self>, Diagnostic> {
+    fn parse(text: &AttributeText<'_, '_>) -> Parsed<Option<Self>> {
         Ok(<[i32; 1]>::parse(text)?.map(|[number]| number))
     }
 }
 
 /// Counts: integers that are not negative.
 impl FromAttribute for u32 {
-    fn parse(text: &AttributeText<'_, '_>) -> Result<Option<Self>, Diagnostic> {
+    fn parse(text: &AttributeText<'_, '_>) -> Parsed<Option<Self>> {
         let Some(number) = i32::parse(text)? else {
             return Ok(None);
         };
         match u32::try_from(number) {
             Ok(count) => Ok(Some(count)),
-            Err(_) => Err(text.error(codes::VALUE_RANGE, "cannot be negative")),
+            Err(_) => Err(text.error(codes::VALUE_RANGE, "cannot be negative").into()),
         }
     }
 }
 
 impl FromAttribute for String {
-    fn parse(text: &AttributeText<'_, '_>) -> Result<Option<Self>, Diagnostic> {
+    fn parse(text: &AttributeText<'_, '_>) -> Parsed<Option<Self>> {
         Ok(Some(text.value().to_owned()))
     }
 }
 
 /// The name of another element; an empty one refers to nothing.
 impl FromAttribute for Reference {
-    fn parse(text: &AttributeText<'_, '_>) -> Result<Option<Self>, Diagnostic> {
+    fn parse(text: &AttributeText<'_, '_>) -> Parsed<Option<Self>> {
         let name = text.value();
         Ok((!name.is_empty()).then(|| Reference {
             name: name.to_owned(),
@@ -438,7 +438,7 @@ impl FromAttribute for Reference {
 
 /// A reference that may be absent; an empty one removes that of the default class.
 impl FromAttribute for Option<Reference> {
-    fn parse(text: &AttributeText<'_, '_>) -> Result<Option<Self>, Diagnostic> {
+    fn parse(text: &AttributeText<'_, '_>) -> Parsed<Option<Self>> {
         Reference::parse(text).map(Some)
     }
 }

@@ -3,11 +3,14 @@
 use std::vec::IntoIter;
 
 use super::Reader;
+use super::attach::Replicate;
 use super::codes;
 use super::defaults::MAIN_CLASS;
 use super::draft::{BodyDraft, Draft, FrameDraft, Framed, WORLD};
 use super::keywords::Permission;
+use super::names::Names;
 use super::orientation::Pose;
+use super::references::Named;
 use super::{geom, joint, viewer};
 use crate::model_spec::{BodySpec, InertiaSpec, InertialSpec, SleepPolicy};
 use crate::xml::Element;
@@ -25,11 +28,20 @@ pub(super) struct Container {
 pub(super) struct Level<'t> {
     pub(super) elements: IntoIter<Element<'t>>,
     pub(super) container: Container,
+    /// The replicas to make of the elements.
+    pub(super) replicate: Option<Replicate>,
+}
+
+/// Adds an element to a list of a body.
+fn add<T: Named>(value: T, frame: Option<usize>, list: &mut Vec<Framed<T>>, names: &mut Names) {
+    names.add(T::KIND, value.name());
+    list.push(Framed { value, frame });
 }
 
 impl<'r> Reader<'r> {
     /// Reads all world bodies. The depth of the tree is only limited by memory.
     pub(super) fn read_worlds(&self, draft: &mut Draft) {
+        draft.add_global_names();
         for section in self.tree.sections("worldbody") {
             let container = Container {
                 body: WORLD,
@@ -42,17 +54,21 @@ impl<'r> Reader<'r> {
                 match level.elements.next() {
                     Some(element) => levels.extend(self.read_content(element, container, draft)),
                     None => {
-                        levels.pop();
+                        if let Some(replicate) = levels.pop().and_then(|level| level.replicate) {
+                            self.make_replicas(&replicate, draft);
+                        }
                     }
                 }
             }
         }
     }
 
-    fn level(&self, element: Element<'r>, container: Container) -> Level<'r> {
+    pub(super) fn level(&self, element: Element<'r>, container: Container) -> Level<'r> {
+        let elements = self.tree.children(element).into_iter();
         Level {
-            elements: self.tree.children(element).into_iter(),
+            elements,
             container,
+            replicate: None,
         }
     }
 
@@ -70,61 +86,52 @@ impl<'r> Reader<'r> {
             .unwrap_or(container.class);
         let class = &self.classes[class];
         let span = element.span();
+        let body = &mut draft.bodies[container.body];
         match element.tag() {
             "inertial" if self.outside_world(element, container) => {
                 let inertial = self.read_inertial(element);
-                draft.bodies[container.body].spec.inertial = Some(inertial);
+                body.spec.inertial = Some(inertial);
             }
             "joint" if self.outside_world(element, container) => {
                 let mut value = class.joint.clone();
                 value.span = span;
                 joint::read(&a, &mut value);
                 self.finish_joint(&mut value);
-                draft.bodies[container.body]
-                    .joints
-                    .push(Framed { value, frame });
+                add(value, frame, &mut body.joints, &mut draft.names);
             }
             "freejoint" if self.outside_world(element, container) => {
                 let value = joint::read_free(&a);
-                draft.bodies[container.body]
-                    .joints
-                    .push(Framed { value, frame });
+                add(value, frame, &mut body.joints, &mut draft.names);
             }
             "geom" => {
                 let mut value = class.geom.clone();
                 value.span = span;
                 geom::read(&a, self.notation, &mut value);
                 geom::refuse_unsupported(&mut value, self.problems);
-                draft.bodies[container.body]
-                    .geoms
-                    .push(Framed { value, frame });
+                add(value, frame, &mut body.geoms, &mut draft.names);
             }
             "site" => {
                 let mut value = class.site.clone();
                 value.span = span;
                 geom::read_site(&a, self.notation, &mut value);
-                draft.bodies[container.body]
-                    .sites
-                    .push(Framed { value, frame });
+                add(value, frame, &mut body.sites, &mut draft.names);
             }
             "camera" => {
                 let mut value = class.camera.clone();
                 value.span = span;
                 viewer::read_camera(&a, self.notation, &mut value);
-                draft.bodies[container.body]
-                    .cameras
-                    .push(Framed { value, frame });
+                add(value, frame, &mut body.cameras, &mut draft.names);
             }
             "light" => {
                 let mut value = class.light.clone();
                 value.span = span;
                 viewer::read_light(&a, &mut value);
-                draft.bodies[container.body]
-                    .lights
-                    .push(Framed { value, frame });
+                add(value, frame, &mut body.lights, &mut draft.names);
             }
             "body" => return Some(self.open_body(element, container, draft)),
             "frame" => return Some(self.open_frame(element, container, draft)),
+            "replicate" => return self.open_replicate(element, container, draft),
+            "attach" => self.attach(element, container, draft),
             _ => {}
         }
         None
@@ -139,7 +146,7 @@ impl<'r> Reader<'r> {
         container.body != WORLD
     }
 
-    fn child_class(&self, element: Element<'_>, container: Container) -> usize {
+    pub(super) fn child_class(&self, element: Element<'_>, container: Container) -> usize {
         self.named_class(element, "childclass")
             .unwrap_or(container.class)
     }
@@ -156,6 +163,7 @@ impl<'r> Reader<'r> {
             frame: container.frame,
             ..BodyDraft::default()
         };
+        draft.names.add(BodySpec::KIND, &body.spec.name);
         let index = draft.add_body(container.body, body);
         let class = self.child_class(element, container);
         self.level(

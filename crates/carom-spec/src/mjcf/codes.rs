@@ -56,6 +56,8 @@ codes! {
     IPC = "M217": "the ipc flag is not supported";
     ACTUATOR_TYPE = "M218": "this actuator dynamics, gain or bias is not supported";
     MESH_BUILTIN = "M219": "this generated mesh is not supported";
+    ATTACH_COMPILER = "M220": "compiler settings of an attached model are not supported";
+    MERGE = "M221": "merging the options of attached models is not supported";
 }
 
 #[cfg(test)]

@@ -93,7 +93,7 @@ impl Reader<'_> {
                 .value("class")
                 .is_some_and(|name| !name.is_empty() && name != MAIN)
             {
-                let message = "the outermost default class can only be called 'main'";
+                let message = "must be 'main' or absent on the outermost level";
                 self.attributes(section)
                     .error(codes::DEFAULT_CLASS, "class", message);
             }

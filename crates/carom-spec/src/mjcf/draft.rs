@@ -3,7 +3,11 @@
 //! Frames are kept until the end, because attached models are cut out along them. [`Draft::finish`]
 //! then lists the bodies depth first and moves every element into the frame of its body.
 
+use std::rc::Rc;
+
 use super::geom::from_end_points;
+use super::key::AttachedKey;
+use super::names::Names;
 use super::orientation::{Pose, rotate};
 use crate::model_spec::{
     BodySpec, CameraSpec, GeomSpec, JointKind, JointSpec, LightSpec, ModelSpec, SiteSpec,
@@ -33,6 +37,17 @@ pub(super) struct BodyDraft {
     pub(super) lights: Vec<Framed<LightSpec>>,
 }
 
+impl BodyDraft {
+    /// Number of elements, the body included.
+    pub(super) fn size(&self) -> usize {
+        1 + self.joints.len()
+            + self.geoms.len()
+            + self.sites.len()
+            + self.cameras.len()
+            + self.lights.len()
+    }
+}
+
 /// A frame of a body.
 #[derive(Clone, Debug)]
 pub(super) struct FrameDraft {
@@ -51,6 +66,14 @@ pub(super) struct Draft {
     pub(super) spec: ModelSpec,
     pub(super) bodies: Vec<BodyDraft>,
     pub(super) frames: Vec<FrameDraft>,
+    /// Names in use.
+    pub(super) names: Names,
+    /// Models that can be attached, by name.
+    pub(super) models: Vec<(String, Rc<Draft>)>,
+    /// Keyframes of attached models.
+    pub(super) attached_keys: Vec<AttachedKey>,
+    /// Whether anything was attached or replicated.
+    pub(super) is_assembled: bool,
 }
 
 impl Draft {
@@ -64,6 +87,10 @@ impl Draft {
                 ..BodyDraft::default()
             }],
             frames: Vec::new(),
+            names: Names::default(),
+            models: Vec::new(),
+            attached_keys: Vec::new(),
+            is_assembled: false,
         }
     }
 
@@ -75,21 +102,30 @@ impl Draft {
         index
     }
 
+    /// The bodies depth first, each with the place of its parent in this list.
+    pub(super) fn order(&self) -> Vec<(usize, usize)> {
+        let mut order = Vec::new();
+        let mut open = vec![(WORLD, 0)];
+        while let Some((index, parent)) = open.pop() {
+            let place = order.len();
+            order.push((index, parent));
+            let children = self.bodies[index].children.iter().rev();
+            open.extend(children.map(|child| (*child, place)));
+        }
+        order
+    }
+
     /// The resolved model.
     pub(super) fn finish(mut self) -> ModelSpec {
         let frames = self.frame_poses();
-        let mut open = vec![(WORLD, 0)];
-        while let Some((index, parent)) = open.pop() {
+        let order = self.order();
+        for &(index, parent) in &order {
             let body = std::mem::take(&mut self.bodies[index]);
-            let children = body.children.clone();
-            let position_in_list = self.spec.bodies.len();
             self.spec.bodies.push(finish_body(body, parent, &frames));
-            open.extend(
-                children
-                    .into_iter()
-                    .rev()
-                    .map(|child| (child, position_in_list)),
-            );
+        }
+        if self.is_assembled {
+            let indices: Vec<usize> = order.into_iter().map(|(index, _)| index).collect();
+            super::key::finish(&mut self.spec, self.attached_keys, &indices);
         }
         self.spec
     }

@@ -30,8 +30,9 @@ pub(super) struct Degrees(pub(super) bool);
 pub(super) struct Permission(pub(super) bool);
 
 /// How settings of attached models are merged.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum ConflictPolicy {
+    #[default]
     Warning,
     Merge,
     Error,

@@ -20,8 +20,10 @@
 
 mod actuator;
 mod asset;
+mod attach;
 pub(crate) mod attribute;
 mod body;
+mod check;
 pub mod codes;
 mod contact;
 mod custom;
@@ -32,9 +34,14 @@ mod geom;
 mod history;
 pub(crate) mod include;
 mod joint;
+mod key;
 mod keywords;
+mod load;
+mod names;
 pub(crate) mod orientation;
+mod part;
 pub(crate) mod problems;
+mod references;
 mod schema;
 mod sensor;
 pub(crate) mod settings;
@@ -42,7 +49,7 @@ mod tendon;
 mod viewer;
 mod write;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 pub use problems::Allow;
 pub use write::{AssetStorage, write, write_with};
@@ -57,6 +64,7 @@ use defaults::Classes;
 use draft::Draft;
 use include::Tree;
 use keywords::ConflictPolicy;
+use load::Loader;
 use orientation::AngleNotation;
 use problems::Problems;
 
@@ -78,40 +86,38 @@ pub fn read(
 ) -> (ModelSpec, Vec<Diagnostic>) {
     let problems = Problems::new(&settings.allow);
     let spec = match Tree::load(path, None, source, sources, &problems) {
-        Some(tree) => read_loaded(&tree, source, &problems),
+        Some(tree) => read_loaded(&tree, path, source, &problems, sources),
         None => ModelSpec::default(),
     };
     (spec, problems.into_list())
 }
 
-/// Reads a model whose files are loaded.
+/// Reads a model whose files are loaded, except those of models that it attaches.
 pub(crate) fn read_loaded(
     tree: &Tree,
+    path: &Path,
     source: &dyn FileSource,
     problems: &Problems<'_>,
+    sources: &mut SourceMap,
 ) -> ModelSpec {
-    read_tree(tree, source, problems).finish()
+    let loader = Loader::new(source, problems, std::mem::take(sources));
+    let draft = loader.read_tree(tree, path, &[]);
+    *sources = loader.into_sources();
+    let mut spec = draft.map_or_else(ModelSpec::default, Draft::finish);
+    check::check(&mut spec, problems);
+    spec
 }
 
-fn read_tree(tree: &Tree, source: &dyn FileSource, problems: &Problems<'_>) -> Draft {
-    let mut draft = Draft::new();
-    let root = tree.root();
-    if !root.tag().eq_ignore_ascii_case("mujoco") {
-        let message = format!("the root element is <{}>, not <mujoco>", root.tag());
-        problems.error(codes::ROOT, root.tag_span(), message);
-        return draft;
-    }
-    schema::check(tree, root, problems);
-    let mut reader = Reader::new(tree, source, problems);
-    reader.read_all(&mut draft);
-    draft
-}
+/// Reads one section of a file.
+type ReadSection<'r> = fn(&Reader<'r>, Element<'_>, &mut ModelSpec);
 
 /// Everything that reading functions share.
 struct Reader<'r> {
     tree: &'r Tree,
-    source: &'r dyn FileSource,
+    loader: &'r Loader<'r>,
     problems: &'r Problems<'r>,
+    /// Model files that led to this one, itself included.
+    chain: &'r [PathBuf],
     notation: AngleNotation,
     auto_limits: bool,
     strip_path: bool,
@@ -121,11 +127,12 @@ struct Reader<'r> {
 }
 
 impl<'r> Reader<'r> {
-    fn new(tree: &'r Tree, source: &'r dyn FileSource, problems: &'r Problems<'r>) -> Self {
+    fn new(tree: &'r Tree, loader: &'r Loader<'r>, chain: &'r [PathBuf]) -> Self {
         Self {
             tree,
-            source,
-            problems,
+            loader,
+            problems: loader.problems,
+            chain,
             notation: AngleNotation::default(),
             auto_limits: true,
             strip_path: false,
@@ -143,7 +150,7 @@ impl<'r> Reader<'r> {
         self.read_settings(&mut draft.spec);
         self.read_defaults();
         let reader: &Self = self;
-        let sections: [(&str, fn(&Self, Element<'_>, &mut ModelSpec)); 8] = [
+        let sections: [(&str, ReadSection<'r>); 8] = [
             ("custom", Self::read_custom),
             ("asset", Self::read_assets),
             ("contact", Self::read_contacts),
@@ -156,6 +163,13 @@ impl<'r> Reader<'r> {
         for (tag, read_section) in sections {
             for section in reader.tree.sections(tag) {
                 read_section(reader, section, &mut draft.spec);
+            }
+        }
+        for section in reader.tree.sections("asset") {
+            for element in reader.tree.children(section) {
+                if element.tag() == "model" {
+                    reader.read_model_asset(element, draft);
+                }
             }
         }
         reader.read_worlds(draft);

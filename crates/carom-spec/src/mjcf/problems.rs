@@ -75,14 +75,17 @@ impl<'a> Problems<'a> {
     pub(crate) fn unsupported(&self, code: &'static str, span: Span, message: impl Into<String>) {
         let message = message.into();
         if self.allow.covers(code) {
-            self.push(Diagnostic::warning(code, format!("{message}; it is ignored")).at(span));
+            self.push(Diagnostic::warning(code, format!("{message}; ignored")).at(span));
         } else {
             let help = format!("`--allow {code}` goes on without it");
             self.push(Diagnostic::error(code, message).at(span).help(help));
         }
     }
 
+    /// All problems in the order of the files.
     pub(crate) fn into_list(self) -> Vec<Diagnostic> {
-        self.list.into_inner()
+        let mut list = self.list.into_inner();
+        list.sort_by_key(|one| one.span.map(|span| (span.file, span.start)));
+        list
     }
 }

@@ -66,6 +66,20 @@ impl Schema {
     }
 }
 
+impl Schema {
+    /// The first element, other than defaults, that can hold an element with that tag.
+    fn home_of(&self, tag: &str) -> Option<&'static str> {
+        let holds = |rule: &&Rule| {
+            rule.tag != "default"
+                && rule
+                    .children
+                    .iter()
+                    .any(|&child| self.rules[child].tag == tag)
+        };
+        self.rules.iter().find(holds).map(|rule| rule.tag)
+    }
+}
+
 fn parse_rule(content: &'static str, groups: &BTreeMap<&str, Vec<&'static str>>) -> Rule {
     if let Some((tag, (code, message))) = content
         .split_once('!')
@@ -170,12 +184,8 @@ fn unknown_element(schema: &Schema, parent: &Rule, child: Element<'_>, problems:
     let children = parent.children.iter().map(|&index| schema.rules[index].tag);
     if let Some(near) = nearest_name(tag, children) {
         diagnostic = diagnostic.help(format!("did you mean <{near}>?"));
-    } else if let Some(place) = schema.rules.iter().find(|rule| {
-        rule.children
-            .iter()
-            .any(|&index| schema.rules[index].tag == tag)
-    }) {
-        diagnostic = diagnostic.help(format!("<{tag}> belongs inside <{}>", place.tag));
+    } else if let Some(place) = schema.home_of(tag) {
+        diagnostic = diagnostic.help(format!("<{tag}> belongs inside <{place}>"));
     }
     problems.push(diagnostic);
 }

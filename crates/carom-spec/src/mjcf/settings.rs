@@ -5,10 +5,11 @@ use super::asset::AssetFolders;
 use super::attribute::Attributes;
 use super::codes;
 use super::include::Tree;
-use super::keywords::{ConflictPolicy, Degrees, Switch};
+use super::keywords::{Degrees, Switch};
+use super::load::Loader;
 use super::problems::Problems;
 use crate::model_spec::{Flags, ModelSpec, OptionSpec, SizeSpec, VisualSetting};
-use crate::source::FileSource;
+use crate::source::{FileSource, SourceMap};
 use crate::xml::Element;
 
 /// Highest number of an actuator group that can be switched off.
@@ -237,7 +238,8 @@ pub(crate) fn read_extension(
     spec: &mut ModelSpec,
 ) -> (String, bool) {
     super::schema::check(tree, extension, problems);
-    let mut reader = Reader::new(tree, source, problems);
+    let loader = Loader::new(source, problems, SourceMap::new());
+    let mut reader = Reader::new(tree, &loader, &[]);
     for section in tree.children(extension) {
         match section.tag() {
             "compiler" => reader.read_compiler(section, spec),
@@ -322,11 +324,5 @@ fn read_size(a: &Attributes<'_, '_>, size: &mut SizeSpec) {
             let message = "needs a number of bytes, possibly with one of K, M, G, T, P, E";
             a.error(codes::BAD_NUMBER, "memory", message);
         }
-    }
-}
-
-impl Default for ConflictPolicy {
-    fn default() -> Self {
-        Self::Warning
     }
 }

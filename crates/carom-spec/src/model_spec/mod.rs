@@ -148,7 +148,7 @@ pub struct Reference {
 }
 
 /// Kinds of element that sensors and tuples can refer to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ObjectKind {
     /// A body with its inertial frame (`body` in MJCF).
     BodyInertial,
