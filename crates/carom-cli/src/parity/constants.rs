@@ -241,6 +241,35 @@ pub fn geom_orientation(quat: Quat, mesh: Option<Quat>) -> [f64; 9] {
         .0
 }
 
+/// Numbers of dofs without what actuators add to them through their gear; MuJoCo keeps the two apart.
+fn own_dofs(model: &Model, total: &[f64], of_actuators: &[f64]) -> Vec<f64> {
+    let mut own = total.to_vec();
+    let actuators = &model.structure.actuators;
+    for (actuator, added) in of_actuators.iter().enumerate() {
+        let gear = model.actuators.gear[actuator][0];
+        if let Transmission::Joint(_) | Transmission::JointInParent(_) =
+            actuators.transmission[actuator]
+        {
+            for &dof in actuators.moment.columns(actuator) {
+                own[dof] -= added * gear * gear;
+            }
+        }
+    }
+    own
+}
+
+/// As [`own_dofs`], for tendons.
+fn own_tendons(model: &Model, total: &[f64], of_actuators: &[f64]) -> Vec<f64> {
+    let mut own = total.to_vec();
+    for (actuator, added) in of_actuators.iter().enumerate() {
+        let gear = model.actuators.gear[actuator][0];
+        if let Transmission::Tendon(tendon) = model.structure.actuators.transmission[actuator] {
+            own[tendon] -= added * gear * gear;
+        }
+    }
+    own
+}
+
 macro_rules! constants {
     ($( $name:literal $family:ident $get:expr; )*) => {
         &[ $( Constant { name: $name, family: Family::$family, get: $get }, )* ]
@@ -283,8 +312,8 @@ pub const CONSTANTS: &[Constant] = constants! {
     "dof_jntid" Dof |m| ids(m.structure.dofs.joint.iter().copied());
     "dof_parentid" Dof |m| gather(&m.structure.dofs.parent, |&id| optional(id));
     "dof_frictionloss" Dof |m| m.dofs.frictionloss.clone();
-    "dof_armature" Dof |m| m.dofs.armature.clone();
-    "dof_damping" Dof |m| m.dofs.damping.clone();
+    "dof_armature" Dof |m| own_dofs(m, &m.dofs.armature, &m.actuators.armature);
+    "dof_damping" Dof |m| own_dofs(m, &m.dofs.damping, &m.actuators.damping);
     "dof_invweight0" Dof |m| m.dofs.inverse_weight.clone();
     "dof_M0" Dof |m| m.dofs.inertia_reference.clone();
     "dof_solref" Dof |m| flat(&m.dofs.solref);
@@ -349,8 +378,8 @@ pub const CONSTANTS: &[Constant] = constants! {
     "tendon_range" Tendon |m| flat(&m.tendons.range);
     "tendon_margin" Tendon |m| m.tendons.margin.clone();
     "tendon_stiffness" Tendon |m| m.tendons.stiffness.clone();
-    "tendon_damping" Tendon |m| m.tendons.damping.clone();
-    "tendon_armature" Tendon |m| m.tendons.armature.clone();
+    "tendon_damping" Tendon |m| own_tendons(m, &m.tendons.damping, &m.actuators.damping);
+    "tendon_armature" Tendon |m| own_tendons(m, &m.tendons.armature, &m.actuators.armature);
     "tendon_frictionloss" Tendon |m| m.tendons.frictionloss.clone();
     "tendon_lengthspring" Tendon |m| flat(&m.tendons.spring_length);
     "tendon_length0" Tendon |m| m.tendons.length_reference.clone();

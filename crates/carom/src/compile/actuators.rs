@@ -13,7 +13,7 @@ use carom_spec::model_spec::{
 };
 
 use super::Source;
-use super::limits::Limit;
+use super::checks::is_limited;
 use super::lookup::NameTable;
 use super::report::{Report, called, code};
 use crate::model::{JointKind, Model, Structure, Transmission, Wrap};
@@ -58,25 +58,13 @@ pub(super) fn structure(source: Source<'_>, structure: &mut Structure, report: &
         actuators.activation_early.push(actuator.activation_early);
         actuators.group.push(actuator.group);
 
-        let mut check = |limit: Limit| limit.check(auto_limits, &owner, actuator.span, report);
-        let force_limited = check(Limit {
-            range_attribute: "forcerange",
-            switch_attribute: "forcelimited",
-            switch: actuator.force_limited,
-            range: actuator.force_range,
-        });
-        let control_limited = check(Limit {
-            range_attribute: "ctrlrange",
-            switch_attribute: "ctrllimited",
-            switch: actuator.control_limited,
-            range: control,
-        });
-        let activation_limited = check(Limit {
-            range_attribute: "actrange",
-            switch_attribute: "actlimited",
-            switch: actuator.activation_limited,
-            range: activation,
-        });
+        let mut limited = |switch, range, attribute| {
+            let place = (actuator.span, owner.as_str(), attribute);
+            is_limited(switch, range, auto_limits, report, place)
+        };
+        let force_limited = limited(actuator.force_limited, actuator.force_range, "force");
+        let control_limited = limited(actuator.control_limited, control, "ctrl");
+        let activation_limited = limited(actuator.activation_limited, activation, "act");
         if activation_limited && actuator.dynamics == ActuatorDynamics::None {
             let message = format!("{owner} has an actrange but no activation dynamics");
             report.error(code::ACTUATOR, actuator.span, message);
@@ -288,9 +276,10 @@ fn activation_states(actuator: &ActuatorSpec, owner: &str, report: &mut Report) 
 
 /// The dofs on which an actuator may act, increasing.
 fn moment_dofs(structure: &Structure, transmission: Transmission) -> Vec<usize> {
-    let moving = |site: usize| {
-        let body = structure.sites.body[site];
-        structure.bodies.moving_dofs.columns(body)
+    let body_of = |site: usize| structure.sites.body[site];
+    let relative = |first: usize, second: usize| {
+        let bodies = &structure.bodies;
+        bodies.relative_dofs(body_of(first), body_of(second))
     };
     match transmission {
         Transmission::Joint(joint) | Transmission::JointInParent(joint) => {
@@ -306,22 +295,15 @@ fn moment_dofs(structure: &Structure, transmission: Transmission) -> Vec<usize> 
         Transmission::Site {
             site,
             reference: None,
-        } => moving(site).to_vec(),
+        } => structure.bodies.moving_dofs.columns(body_of(site)).to_vec(),
         Transmission::Site {
             site,
             reference: Some(reference),
-        } => merged(moving(site), moving(reference)),
-        Transmission::SliderCrank { crank, slider } => merged(moving(crank), moving(slider)),
+        } => relative(site, reference),
+        Transmission::SliderCrank { crank, slider } => relative(crank, slider),
         // Adhesion pulls on whatever the body touches.
         Transmission::Body(_) => (0..structure.counts.nv).collect(),
     }
-}
-
-fn merged(first: &[usize], second: &[usize]) -> Vec<usize> {
-    let mut dofs = [first, second].concat();
-    dofs.sort_unstable();
-    dofs.dedup();
-    dofs
 }
 
 /// Fills the numbers of actuators and adds their damping and armature to the joints and tendons they act on.
@@ -368,9 +350,7 @@ fn add_armature(model: &mut Model, actuator: usize) {
 }
 
 /// Adds the damping of an actuator, seen through its gear, to that of its joint or tendon.
-///
-/// Whoever replaces the damping of a dof later (from a time constant) has to add it again.
-pub(super) fn add_damping(model: &mut Model, actuator: usize) {
+fn add_damping(model: &mut Model, actuator: usize) {
     let gear = model.actuators.gear[actuator][0];
     let scale = gear * gear;
     let damping = model.actuators.damping[actuator] * scale;

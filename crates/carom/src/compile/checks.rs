@@ -56,3 +56,37 @@ pub(super) fn is_limited(
     }
     limits
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether the range limits, and the messages of the check.
+    fn outcome(limited: Option<bool>, range: [f64; 2], auto_limits: bool) -> (bool, Vec<String>) {
+        let mut report = Report::default();
+        let place = (Span::default(), "actuator 'a'", "ctrl");
+        let limits = is_limited(limited, range, auto_limits, &mut report, place);
+        let messages = report.into_diagnostics().into_iter().map(|d| d.message);
+        (limits, messages.collect())
+    }
+
+    #[test]
+    fn a_missing_switch_follows_the_range() {
+        assert_eq!(outcome(None, [0.0; 2], true), (false, vec![]));
+        assert_eq!(outcome(None, [-1.0, 1.0], true), (true, vec![]));
+        // As in MuJoCo an inverted range without a switch is no limit and no error.
+        assert_eq!(outcome(None, [1.0, -1.0], true), (false, vec![]));
+        assert_eq!(outcome(Some(false), [-1.0, 1.0], false), (false, vec![]));
+    }
+
+    #[test]
+    fn empty_ranges_and_forgotten_switches_are_errors() {
+        let (_, messages) = outcome(Some(true), [0.0; 2], true);
+        assert_eq!(messages, ["ctrlrange of actuator 'a' is empty: 0 to 0"]);
+        let (_, messages) = outcome(None, [-1.0, 1.0], false);
+        assert_eq!(
+            messages,
+            ["actuator 'a' has ctrlrange but does not say whether it limits"]
+        );
+    }
+}

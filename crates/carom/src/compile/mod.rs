@@ -27,7 +27,6 @@ mod joints;
 mod keyframes;
 mod length_range;
 mod limit_forces;
-mod limits;
 mod lookup;
 mod mesh;
 mod options;

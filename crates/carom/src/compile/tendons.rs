@@ -8,7 +8,7 @@ use carom_spec::model_spec::{Reference, TendonPath, TendonSpec, WrapSpec};
 use carom_spec::span::Span;
 
 use super::Source;
-use super::limits::Limit;
+use super::checks::is_limited;
 use super::report::{Report, called, code};
 use crate::model::{GeomKind, JointKind, Model, Structure, Wrap};
 
@@ -28,7 +28,6 @@ pub(super) fn structure(source: Source<'_>, structure: &mut Structure, report: &
                 spatial_path(source, structure, &owner, tendon, wraps, report)
             }
         };
-        check_numbers(tendon, &owner, report);
         let dofs = path_dofs(structure, &path);
         let tendons = &mut structure.tendons;
         tendons.path.extend(path);
@@ -38,12 +37,19 @@ pub(super) fn structure(source: Source<'_>, structure: &mut Structure, report: &
             .spatial
             .push(matches!(tendon.path, TendonPath::Spatial(_)));
         let auto_limits = source.spec.compiler.auto_limits;
-        tendons
-            .limited
-            .push(length_limit(tendon).check(auto_limits, &owner, tendon.span, report));
-        tendons
-            .actuator_force_limited
-            .push(force_limit(tendon).check(auto_limits, &owner, tendon.span, report));
+        let mut limited = |switch, range, attribute| {
+            let place = (tendon.span, owner.as_str(), attribute);
+            is_limited(switch, range, auto_limits, report, place)
+        };
+        let length_limited = limited(tendon.limited, tendon.range, "");
+        let force_limited = limited(
+            tendon.actuator_force_limited,
+            tendon.actuator_force_range,
+            "actuatorfrc",
+        );
+        check_numbers(tendon, &owner, force_limited, report);
+        structure.tendons.limited.push(length_limited);
+        structure.tendons.actuator_force_limited.push(force_limited);
         structure.has_tendon_armature |= tendon.armature != 0.0;
     }
     let counts = &mut structure.counts;
@@ -52,25 +58,7 @@ pub(super) fn structure(source: Source<'_>, structure: &mut Structure, report: &
     counts.ntendon_jacobian = structure.tendons.jacobian.entries();
 }
 
-fn length_limit(tendon: &TendonSpec) -> Limit {
-    Limit {
-        range_attribute: "range",
-        switch_attribute: "limited",
-        switch: tendon.limited,
-        range: tendon.range,
-    }
-}
-
-fn force_limit(tendon: &TendonSpec) -> Limit {
-    Limit {
-        range_attribute: "actuatorfrcrange",
-        switch_attribute: "actuatorfrclimited",
-        switch: tendon.actuator_force_limited,
-        range: tendon.actuator_force_range,
-    }
-}
-
-fn check_numbers(tendon: &TendonSpec, owner: &str, report: &mut Report) {
+fn check_numbers(tendon: &TendonSpec, owner: &str, force_limited: bool, report: &mut Report) {
     let mut refuse = |code, message: String| report.error(code, tendon.span, message);
     if tendon.armature < 0.0 {
         refuse(code::BAD_NUMBER, format!("armature of {owner} is negative"));
@@ -95,7 +83,7 @@ fn check_numbers(tendon: &TendonSpec, owner: &str, report: &mut Report) {
         );
     }
     let [low, high] = tendon.actuator_force_range;
-    if force_limit(tendon).is_on() && (low > 0.0 || high < 0.0) {
+    if force_limited && (low > 0.0 || high < 0.0) {
         refuse(
             code::RANGE,
             format!("actuatorfrcrange {low} {high} of {owner} does not hold zero"),
