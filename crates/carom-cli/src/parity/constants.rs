@@ -318,7 +318,10 @@ pub const CONSTANTS: &[Constant] = constants! {
     "dof_M0" Dof |m| m.dofs.inertia_reference.clone();
     "dof_solref" Dof |m| flat(&m.dofs.solref);
     "dof_solimp" Dof |m| flat(&m.dofs.solimp);
-    "geom_type" Geom |m| gather(&m.structure.geoms.kind, |&kind| geom_code(kind));
+    "geom_type" Geom |m| {
+        let geoms = m.structure.geoms.kind.iter().zip(&m.structure.geoms.signed_distance);
+        geoms.map(|(&kind, &sdf)| if sdf { 8.0 } else { geom_code(kind) }).collect()
+    };
     "geom_contype" Geom |m| gather(&m.structure.geoms.contype, |&bits| f64::from(bits));
     "geom_conaffinity" Geom |m| gather(&m.structure.geoms.conaffinity, |&bits| f64::from(bits));
     "geom_condim" Geom |m| gather(&m.structure.geoms.condim, |&dim| f64::from(dim));

@@ -42,7 +42,7 @@ codes! {
     FLEX = "M203": "flexes are not supported";
     SKIN = "M204": "skins are not supported";
     PLUGIN = "M205": "plugins are not supported";
-    SDF = "M206": "signed distance geoms are not supported";
+    SDF = "M206": "signed distance geoms collide as convex hulls";
     SLEEP = "M207": "sleeping is not supported";
     DISCRETE = "M208": "the discrete integrator is not supported";
     SPRING_YIELD = "M209": "plastic springs are not supported";

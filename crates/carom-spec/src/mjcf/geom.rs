@@ -5,12 +5,13 @@ use super::codes;
 use super::keywords::FluidShape;
 use super::orientation::{AngleNotation, from_z_axis, unit};
 use super::problems::Problems;
+use crate::diagnostic::Diagnostic;
 use crate::model_spec::{GeomKind, GeomSpec, SiteSpec};
 
 /// Reads the attributes of a geom over the values of its class.
 pub(super) fn read(a: &Attributes<'_, '_>, notation: AngleNotation, geom: &mut GeomSpec) {
     a.set("name", &mut geom.name);
-    read_kind(a, &mut geom.kind);
+    read_kind(a, geom);
     a.set("contype", &mut geom.contype);
     a.set("conaffinity", &mut geom.conaffinity);
     read_contact_dimension(a, &mut geom.contact_dimension);
@@ -51,7 +52,7 @@ pub(super) fn read(a: &Attributes<'_, '_>, notation: AngleNotation, geom: &mut G
 /// Reads the attributes of a site over the values of its class.
 pub(super) fn read_site(a: &Attributes<'_, '_>, notation: AngleNotation, site: &mut SiteSpec) {
     a.set("name", &mut site.name);
-    read_kind(a, &mut site.kind);
+    a.set("type", &mut site.kind);
     a.set("group", &mut site.group);
     a.set("pos", &mut site.position);
     a.set_orientation(notation, &mut site.quaternion);
@@ -65,14 +66,18 @@ pub(super) fn read_site(a: &Attributes<'_, '_>, notation: AngleNotation, site: &
     a.set("user", &mut site.user);
 }
 
-fn read_kind(a: &Attributes<'_, '_>, kind: &mut GeomKind) {
+fn read_kind(a: &Attributes<'_, '_>, geom: &mut GeomSpec) {
+    geom.signed_distance = a.element.value("type") == Some("sdf")
+        || (geom.signed_distance && a.element.value("type").is_none());
     if a.element.value("type") == Some("sdf") {
-        // What is left when allowed is the mesh: its mass, and contacts of its convex hull.
-        let message = "signed distance geoms (type sdf) are not supported";
-        a.problems.unsupported(codes::SDF, a.place("type"), message);
-        *kind = GeomKind::Mesh;
+        let message = "type sdf: contacts use the convex hull of the mesh, not its signed distance";
+        let help =
+            "write type=\"mesh\" to say so; split a mesh that is not convex into convex parts";
+        let warning = Diagnostic::warning(codes::SDF, message);
+        a.problems.push(warning.at(a.place("type")).help(help));
+        geom.kind = GeomKind::Mesh;
     } else {
-        a.set("type", kind);
+        a.set("type", &mut geom.kind);
     }
 }
 

@@ -48,6 +48,8 @@ pub struct GeomSpec {
     pub mesh: Option<Reference>,
     /// Factor on the sizes of a primitive fitted to a mesh.
     pub fit_scale: f64,
+    /// Whether the file asks for contacts by the mesh's signed distance (type sdf); carom uses the convex hull.
+    pub signed_distance: bool,
     /// Contact type bits.
     pub contype: i32,
     /// Contact affinity bits.
@@ -105,6 +107,7 @@ impl Default for GeomSpec {
             height_field: None,
             mesh: None,
             fit_scale: 1.0,
+            signed_distance: false,
             contype: 1,
             conaffinity: 1,
             contact_dimension: 3,

@@ -446,6 +446,7 @@ fn push_geom(
     geoms.conaffinity.push(geom.conaffinity.cast_unsigned());
     geoms.condim.push(geom.contact_dimension);
     geoms.priority.push(geom.priority);
+    geoms.signed_distance.push(geom.signed_distance);
     geoms.group.push(geom.group);
     geoms.rgba.push(geom.rgba.map(thousandths));
     structure.counts.ngeom += 1;

@@ -189,6 +189,8 @@ pub struct GeomStructure {
     pub condim: Vec<u8>,
     /// Whose contact parameters win.
     pub priority: Vec<i32>,
+    /// Whether the file asks for contacts by signed distance; the convex hull is used.
+    pub signed_distance: Vec<bool>,
     /// Visualisation group.
     pub group: Vec<i32>,
     /// Colour (red, green, blue, alpha in thousandths keeps the struct comparable).

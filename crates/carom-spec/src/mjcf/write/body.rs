@@ -176,9 +176,13 @@ fn joint_tag(joint: &JointSpec) -> Tag {
 
 fn geom_tag(geom: &GeomSpec) -> Tag {
     let default = GeomSpec::default();
-    let tag = Tag::new("geom")
-        .text("name", &geom.name)
-        .word_unless("type", geom.kind, default.kind)
+    let tag = Tag::new("geom").text("name", &geom.name);
+    let tag = if geom.signed_distance {
+        tag.text("type", "sdf")
+    } else {
+        tag.word_unless("type", geom.kind, default.kind)
+    };
+    let tag = tag
         .numbers_unless("pos", &geom.position, &default.position)
         .numbers_unless("quat", &geom.quaternion, &default.quaternion)
         .numbers(
