@@ -6,6 +6,8 @@ use crate::scalar::Scalar;
 use crate::stages::acceleration::Acceleration;
 use crate::stages::actuation::Actuation;
 use crate::stages::bias::Bias;
+use crate::stages::collision::Collision;
+use crate::stages::constraint::Constraint;
 use crate::stages::inertia::Inertia;
 use crate::stages::kinematics::Kinematics;
 use crate::stages::passive::Passive;
@@ -25,11 +27,13 @@ pub struct Data<T: Scalar = f64> {
     pub tendon: Tendon<T>,
     pub inertia: Inertia<T>,
     pub transmission: TransmissionData<T>,
+    pub collision: Collision<T>,
     pub velocity: Velocity<T>,
     pub passive: Passive<T>,
     pub bias: Bias<T>,
     pub actuation: Actuation<T>,
     pub acceleration: Acceleration<T>,
+    pub constraint: Constraint<T>,
     pub sensing: Sensing<T>,
     pub integration: Integration<T>,
 }
@@ -43,11 +47,13 @@ impl<T: Scalar> Data<T> {
             tendon: Tendon::zeros(n),
             inertia: Inertia::zeros(n),
             transmission: TransmissionData::zeros(n),
+            collision: Collision::default(),
             velocity: Velocity::zeros(n),
             passive: Passive::zeros(n),
             bias: Bias::zeros(n),
             actuation: Actuation::zeros(n),
             acceleration: Acceleration::zeros(n),
+            constraint: Constraint::default(),
             sensing: Sensing::zeros(n),
             integration: Integration::new(model),
         }

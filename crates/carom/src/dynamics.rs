@@ -4,8 +4,8 @@ use crate::data::Data;
 use crate::model::Model;
 use crate::scalar::Scalar;
 use crate::stages::{
-    acceleration, actuation, bias, inertia, kinematics, passive, sensing, tendon, transmission,
-    velocity,
+    acceleration, actuation, bias, constraint, inertia, kinematics, passive, sensing, tendon,
+    transmission, velocity,
 };
 use crate::state::{Input, State};
 
@@ -81,6 +81,24 @@ pub fn forward<T: Scalar>(
         (passive, bias, actuation),
         acceleration,
     );
+    constrain(model, state, input, data);
+}
+
+/// The part of [`forward`] that depends on contacts: constraint rows.
+pub fn constrain<T: Scalar>(
+    model: &Model<T>,
+    state: &State<T>,
+    input: &Input<T>,
+    data: &mut Data<T>,
+) {
+    let sources = constraint::Sources {
+        kinematics: &data.kinematics,
+        tendon: &data.tendon,
+        inertia: &data.inertia,
+        velocity: &data.velocity,
+        collision: &data.collision,
+    };
+    constraint::forward(model, state, input, sources, &mut data.constraint);
 }
 
 /// As [`forward`], then sensors and energies.

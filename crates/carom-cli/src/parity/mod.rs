@@ -6,6 +6,7 @@
 
 mod compare;
 mod constants;
+mod constraints;
 mod reference;
 mod snapshots;
 mod trajectory;
@@ -131,6 +132,9 @@ fn examine(reference: &Reference, until: Until, report: &mut Report) -> Result<(
     for snapshot in 0..reference.snapshots() {
         let out = &mut report.comparisons;
         snapshots::compare_smooth(&model, reference, &rows, snapshot, out)?;
+        if until != Until::Smooth {
+            constraints::compare_constraints(&model, reference, &rows, snapshot, out)?;
+        }
     }
     let constraint_rows = reference.numbers("traj/tight/nefc");
     let free = constraint_rows.iter().all(|&count| count == 0.0);

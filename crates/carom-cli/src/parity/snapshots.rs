@@ -33,21 +33,21 @@ pub fn compare_smooth(
 }
 
 /// Compares named quantities of one snapshot.
-struct Checker<'a> {
-    reference: &'a Reference,
-    rows: &'a RowNames<'a>,
-    snapshot: usize,
-    out: &'a mut Vec<Comparison>,
+pub(super) struct Checker<'a> {
+    pub(super) reference: &'a Reference,
+    pub(super) rows: &'a RowNames<'a>,
+    pub(super) snapshot: usize,
+    pub(super) out: &'a mut Vec<Comparison>,
 }
 
 impl Checker<'_> {
-    fn theirs(&self, name: &str) -> Option<Vec<f64>> {
+    pub(super) fn theirs(&self, name: &str) -> Option<Vec<f64>> {
         self.reference
             .get(&format!("s{}/{name}", self.snapshot))
             .map(<[f64]>::to_vec)
     }
 
-    fn check(
+    pub(super) fn check(
         &mut self,
         stage: &'static str,
         name: &str,
@@ -60,7 +60,7 @@ impl Checker<'_> {
         }
     }
 
-    fn check_against(
+    pub(super) fn check_against(
         &mut self,
         stage: &'static str,
         name: &str,

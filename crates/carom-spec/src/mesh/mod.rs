@@ -130,7 +130,13 @@ pub fn inline_vertices(numbers: &[f64]) -> Result<Vec<[f64; 3]>, MeshError> {
         );
         return Err(MeshError::new(message));
     }
-    Ok(vertices.iter().map(|vertex| vertex.map(single)).collect())
+    let vertices = vertices.iter().map(|vertex| vertex.map(single)).collect();
+    let mesh = RawMesh {
+        vertices,
+        ..RawMesh::default()
+    };
+    check(&mesh)?;
+    Ok(mesh.vertices)
 }
 
 /// Checks what later stages rely on: finite coordinates, indices in range.

@@ -202,6 +202,13 @@ impl Reader<'_> {
                 // The text starts at the top, the data at the lowest y.
                 let rows = elevation.chunks(field.columns.max(1)).rev();
                 field.elevation = rows.flatten().copied().map(single).collect();
+                if field.elevation.iter().any(|height| !height.is_finite()) {
+                    a.error(
+                        codes::NUMBER_SIZE,
+                        "elevation",
+                        "holds a number that is too large",
+                    );
+                }
             } else {
                 let message = format!("needs nrow × ncol = {} values", field.rows * field.columns);
                 a.error(codes::VALUE_COUNT, "elevation", &message);

@@ -129,7 +129,16 @@ impl Pose {
 }
 
 fn norm(vector: &[f64]) -> f64 {
-    vector.iter().map(|entry| entry * entry).sum::<f64>().sqrt()
+    let length = vector.iter().map(|entry| entry * entry).sum::<f64>().sqrt();
+    if length.is_finite() {
+        return length;
+    }
+    // The squares of huge entries overflow.
+    let largest = vector
+        .iter()
+        .fold(0.0, |largest: f64, entry| largest.max(entry.abs()));
+    let scaled = vector.iter().map(|entry| entry / largest);
+    largest * scaled.map(|entry| entry * entry).sum::<f64>().sqrt()
 }
 
 /// The vector with length one; `None` when it is too short.

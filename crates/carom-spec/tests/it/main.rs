@@ -9,6 +9,7 @@ mod mjcf_markdown;
 mod mjcf_models;
 mod mjcf_robustness;
 mod models;
+mod mutations;
 mod robustness;
 mod round_trip;
 mod urdf;

@@ -38,7 +38,7 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// All model files of a folder and the folders in it.
-fn model_files(folder: &Path) -> Vec<PathBuf> {
+pub(crate) fn model_files(folder: &Path) -> Vec<PathBuf> {
     let (folders, mut files): (Vec<PathBuf>, Vec<PathBuf>) =
         entries(folder).into_iter().partition(|path| path.is_dir());
     files.retain(|path| {

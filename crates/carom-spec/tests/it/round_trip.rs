@@ -51,11 +51,23 @@ fn read_text(text: String, path: &Path) -> ModelSpec {
     )
 }
 
-/// Everything in the model but places in files, as text.
-fn describe(spec: &ModelSpec) -> String {
+/// Everything in the model but places in files and what writing may lose, as text.
+fn describe(spec: &ModelSpec, storage: AssetStorage) -> String {
     let mut spec = spec.clone();
     for actuator in &mut spec.actuators {
         actuator.element = ActuatorElement::General;
+    }
+    if storage == AssetStorage::Inline {
+        for mesh in &mut spec.meshes {
+            mesh.source.clear();
+            mesh.normals.clear();
+            mesh.face_normals.clear();
+            mesh.texture_coordinates.clear();
+            mesh.face_texture_coordinates.clear();
+        }
+        for field in &mut spec.height_fields {
+            field.source.clear();
+        }
     }
     for tendon in &mut spec.tendons {
         // How a tendon looks has no meaning without a path in space, but can come from a class.
@@ -80,25 +92,30 @@ fn describe(spec: &ModelSpec) -> String {
     out
 }
 
-fn assert_same(path: &Path, first: &ModelSpec, second: &ModelSpec) {
-    let (first, second) = (describe(first), describe(second));
-    if first != second {
-        let at = first
-            .bytes()
-            .zip(second.bytes())
-            .take_while(|(a, b)| a == b)
-            .count();
-        let around = |text: &str| {
-            let bytes = &text.as_bytes()[at.saturating_sub(200)..(at + 100).min(text.len())];
-            String::from_utf8_lossy(bytes).into_owned()
-        };
-        panic!(
-            "{}:\n  {}\n  {}",
-            path.display(),
-            around(&first),
-            around(&second)
-        );
+#[track_caller]
+fn assert_same(path: &Path, first: &ModelSpec, second: &ModelSpec, storage: AssetStorage) {
+    if let Some(difference) = difference(first, second, storage) {
+        panic!("{}:\n{difference}", path.display());
     }
+}
+
+/// The first place where two models differ.
+pub(crate) fn difference(
+    first: &ModelSpec,
+    second: &ModelSpec,
+    storage: AssetStorage,
+) -> Option<String> {
+    let (first, second) = (describe(first, storage), describe(second, storage));
+    let at = first
+        .bytes()
+        .zip(second.bytes())
+        .take_while(|(a, b)| a == b)
+        .count();
+    let around = |text: &str| {
+        let bytes = &text.as_bytes()[at.saturating_sub(200)..(at + 100).min(text.len())];
+        String::from_utf8_lossy(bytes).into_owned()
+    };
+    (first != second).then(|| format!("  {}\n  {}", around(&first), around(&second)))
 }
 
 fn all_models() -> Vec<PathBuf> {
@@ -114,39 +131,17 @@ fn written_models_read_back_the_same() {
         let spec = read(&path, &DiskSource::default());
         let written = path.with_file_name("written-again.xml");
         let again = read_text(write(&spec), &written);
-        assert_same(&path, &spec, &again);
+        assert_same(&path, &spec, &again, AssetStorage::Files);
     }
 }
 
 #[test]
 fn self_contained_models_need_no_files() {
     for path in all_models() {
-        let mut spec = read(&path, &DiskSource::default());
-        // Images stay references.
-        spec.textures.clear();
-        for material in &mut spec.materials {
-            material.texture = None;
-        }
+        let spec = read(&path, &DiskSource::default());
         let text = write_with(&spec, AssetStorage::Inline);
         let alone = MemorySource::new().with("alone.xml", text);
         let again = read(Path::new("alone.xml"), &alone);
-        for mesh in &mut spec.meshes {
-            mesh.source.clear();
-            mesh.normals.clear();
-            mesh.face_normals.clear();
-            mesh.texture_coordinates.clear();
-            mesh.face_texture_coordinates.clear();
-        }
-        for field in &mut spec.height_fields {
-            field.source.clear();
-        }
-        let mut again = again;
-        for mesh in &mut again.meshes {
-            mesh.normals.clear();
-            mesh.face_normals.clear();
-            mesh.texture_coordinates.clear();
-            mesh.face_texture_coordinates.clear();
-        }
-        assert_same(&path, &spec, &again);
+        assert_same(&path, &spec, &again, AssetStorage::Inline);
     }
 }

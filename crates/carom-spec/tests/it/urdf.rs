@@ -53,7 +53,7 @@ fn a_revolute_joint_has_pose_limits_dynamics_and_effort() {
         (body.name.as_str(), body.parent, body.position),
         ("b", 1, [0.0, 0.0, 1.0])
     );
-    let quaternion = [0.983347, 0.034271, 0.106021, 0.143572];
+    let quaternion = [0.983_347, 0.034_271, 0.106_021, 0.143_572];
     assert!(
         body.quaternion
             .iter()
@@ -78,7 +78,7 @@ fn inertia_turns_with_its_origin() {
     let InertiaSpec::Full(matrix) = inertial.inertia else {
         panic!("not a full matrix")
     };
-    let expected = [0.961823, 1.238177, 1.5, -0.030117, -0.023971, 0.043879];
+    let expected = [0.961_823, 1.238_177, 1.5, -0.030_117, -0.023_971, 0.043_879];
     assert!(
         matrix
             .iter()

@@ -1,9 +1,10 @@
 //! Muscles: force–length–velocity curves and activation dynamics.
 //!
-//! Lengths are in units of the optimal length, velocities in units of the greatest shortening speed. With parameters
-//! (range low, range high, force, scale, l_min, l_max, v_max, passive force, greatest lengthening force), all curves are
-//! piecewise quadratic: the active one rises from l_min to its peak 1 at length 1 and falls to l_max; the velocity
-//! curve is 0 at −1, 1 at rest and saturates when lengthening; the passive one grows beyond length 1.
+//! Lengths are in units of the optimal length, velocities in units of the greatest shortening speed. The parameters are
+//! the range of normalised lengths (2), peak force, force scale, shortest and longest active length, greatest speed,
+//! passive force and greatest lengthening force. All curves are piecewise quadratic: the active one rises from the
+//! shortest length to its peak 1 at length 1 and falls to the longest; the velocity curve is 0 at −1, 1 at rest and
+//! saturates when lengthening; the passive one grows beyond length 1.
 
 use crate::math::MIN_LENGTH;
 use crate::scalar::Scalar;

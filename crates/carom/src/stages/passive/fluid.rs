@@ -6,13 +6,14 @@
 //!
 //!   fᵢ = −½ρ·bⱼbₖ·|vᵢ|vᵢ − 3πβd·vᵢ        nᵢ = −ρ·bᵢ(bⱼ⁴ + bₖ⁴)·|ωᵢ|ωᵢ/64 − πβd³·ωᵢ           (1)
 //!
-//! *Ellipsoid*, for geoms that ask for it, with semi-axes s, added mass m_A and inertia I_A, coefficients c:
+//! *Ellipsoid*, for geoms that ask for it, with semi-axes s, added mass μ and inertia ι, coefficients c:
 //!
-//!   f = ρ(m_A∘v) × ω + c_M·ρV·ω × v + f_K − (3πβD + ρ|v|(c_B·A_p + c_S(A_max − A_p)))·v           (2)
-//!   n = ρ(m_A∘v) × v + ρ(I_A∘ω) × ω − (πβD³ + ρ|(c_A·I_D + c_S(I_max − I_D))∘ω|)·ω                (3)
+//!   f = ρ(μ∘v) × ω + c₁·ρV·ω × v + lift − (3πβD + ρ|v|(c₂·A + c₃(A⁺ − A)))·v                        (2)
+//!   n = ρ(μ∘v) × v + ρ(ι∘ω) × ω − (πβD³ + ρ|(c₄·J + c₃(J⁺ − J))∘ω|)·ω                              (3)
 //!
-//! are added mass, Magnus and Kutta lift, and drag, viscous with the diameter D of the sphere of the same mean size,
-//! quadratic with the area A_p projected along v. The body's inertia box is then switched off.
+//! are added mass, Magnus (c₁) and Kutta lift, and drag: viscous with the diameter D of the sphere of the same mean
+//! size, quadratic, blunt (c₂) and slender (c₃), with the area A projected along v and its maximum A⁺, and angular (c₄)
+//! with the moments J and their maximum J⁺. The body's inertia box is then switched off.
 
 use std::f64::consts::PI;
 

@@ -7,9 +7,9 @@
 //!
 //! With ends p, q and the winding angle ∠(a, b) ∈ (−π, π] swept from a to b about the centre,
 //!
-//!   arc = |∠(p, s) + ∠(s, q) − ∠(p, t_p) − ∠(t_q, q)|·radius                                      (1)
+//!   arc = |∠(p, s) + ∠(s, q) − ∠(p, t) − ∠(u, q)|·radius                                          (1)
 //!
-//! for side point s and tangent points t. The touching point of inside wrapping is where the string makes equal
+//! for side point s and tangent points t, u. The touching point of inside wrapping is where the string makes equal
 //! angles φ with the circle on both sides, the root of
 //!
 //!   f(φ) = asin(A·sin φ) + asin(B·sin φ) − 2φ + γ,   A = radius/|p|,  B = radius/|q|,  γ = ∠ between p and q   (2)

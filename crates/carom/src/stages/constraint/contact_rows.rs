@@ -1,0 +1,152 @@
+//! Rows of contacts: normal, tangents, spin and rolls of the relative motion at the contact point.
+//!
+//! With A the inverse inertia along the normal (of a pyramid: along its first edge) and ρ the ratio of frictional to
+//! normal impedance,
+//!
+//!   elliptic: R(0) = (1 − d)/d·A,  R(1) = R(0)/ρ,  R(j) = R(1)·μ(1)²/μ(j)²               (1)
+//!   pyramidal: R = 2·μ²·(1 − d)/d·A for all edges                                        (2)
+//!   μ = μ(1)/√ρ of the regularised cone                                                  (3)
+
+use super::forward::Context;
+use super::impedance::floor;
+use super::pair::{self, Directions, PairColumns};
+use super::{Block, BlockKind, Constraint, Impedance, Reference, Row};
+use crate::math::Vec3;
+use crate::model::Cone;
+use crate::scalar::Scalar;
+use crate::stages::collision::Contact;
+
+/// Appends all contacts that take part.
+pub(super) fn push<T: Scalar>(context: &Context<T>, out: &mut Constraint<T>) {
+    let geoms = &context.model.structure.geoms;
+    // Contacts of one pair of bodies mostly follow each other: they share their columns.
+    let mut last: Option<([usize; 2], PairColumns)> = None;
+    for (index, contact) in context.sources.collision.contacts.iter().enumerate() {
+        if contact.excluded {
+            continue;
+        }
+        let bodies = contact.geoms.map(|geom| geoms.body[geom]);
+        let columns = match last {
+            Some((pair, columns)) if pair == bodies => columns,
+            _ => pair::push_columns(context.model, bodies, false, out),
+        };
+        last = Some((bodies, columns));
+        if !columns.is_empty() {
+            push_contact(context, (index, contact), (bodies, &columns), out);
+        }
+    }
+}
+
+fn push_contact<T: Scalar>(
+    context: &Context<T>,
+    (index, contact): (usize, &Contact<T>),
+    (bodies, columns): ([usize; 2], &PairColumns),
+    out: &mut Constraint<T>,
+) {
+    let kind = match (contact.dimension, context.model.settings.cone) {
+        (1, _) => BlockKind::FrictionlessContact,
+        (_, Cone::Pyramidal) => BlockKind::PyramidalContact,
+        (_, Cone::Elliptic) => BlockKind::EllipticContact,
+    };
+    let dimension = usize::from(contact.dimension);
+    let block = out.open(kind, index, columns.range(), dimension);
+    let axes: [Vec3<T>; 3] = std::array::from_fn(|k| contact.frame.row(k));
+    let directions = Directions {
+        linear: &axes[..dimension.min(3)],
+        angular: &axes[..dimension.saturating_sub(3)],
+    };
+    let values = &mut out.jacobian[block.values()];
+    for (side, sign) in [-1.0, 1.0].into_iter().enumerate() {
+        let motion = (bodies[side], contact.position, sign);
+        let (model, kinematics) = (context.model, context.sources.kinematics);
+        pair::add_side(
+            model,
+            kinematics,
+            (columns, side),
+            motion,
+            directions,
+            values,
+        );
+    }
+    push_rows(context, contact, bodies, &block, out);
+}
+
+fn push_rows<T: Scalar>(
+    context: &Context<T>,
+    contact: &Contact<T>,
+    bodies: [usize; 2],
+    block: &Block,
+    out: &mut Constraint<T>,
+) {
+    let model = context.model;
+    let reference = Reference::new(model, contact.solref, contact.solimp);
+    let impedance = reference.at(contact.distance - contact.include_margin);
+    let position = [contact.distance, contact.include_margin];
+    let diagonal = normal_diagonal(context, contact, bodies, block, out);
+    let velocity = context.velocity(block, 0, out);
+    let normal = Row::new(position, velocity, diagonal, impedance);
+    if block.kind == BlockKind::FrictionlessContact {
+        out.rows.push(normal);
+        return;
+    }
+    let impratio = floor(model.option.impratio[0]);
+    let mu = contact.friction[0] / impratio.sqrt(); // (3)
+    let pyramidal = block.kind == BlockKind::PyramidalContact;
+    let edge = mu * mu * normal.regularization * 2.0; // (2)
+    let tangent = normal.regularization / impratio;
+    let reference = if pyramidal {
+        reference
+    } else {
+        reference.with_friction_solref(model, contact.solreffriction)
+    };
+    let normal = if pyramidal {
+        normal.with_regularization(edge)
+    } else {
+        normal
+    };
+    out.rows.push(normal.with_friction(mu));
+    let friction_impedance = Impedance {
+        stiffness: T::ZERO,
+        damping: reference.damping(),
+        ..impedance
+    };
+    for row in 1..block.row_count {
+        let friction = contact.friction[row - 1];
+        let regularization = if pyramidal {
+            edge
+        } else if row == 1 {
+            tangent
+        } else {
+            tangent * contact.friction[0] * contact.friction[0] / (friction * friction) // (1)
+        };
+        let velocity = context.velocity(block, row, out);
+        let row = Row::new([T::ZERO; 2], velocity, T::ZERO, friction_impedance)
+            .with_regularization(regularization)
+            .with_friction(friction);
+        out.rows.push(row);
+    }
+}
+
+/// Inverse inertia along the normal, or along the first edge of a pyramid.
+fn normal_diagonal<T: Scalar>(
+    context: &Context<T>,
+    contact: &Contact<T>,
+    bodies: [usize; 2],
+    block: &Block,
+    out: &mut Constraint<T>,
+) -> T {
+    let pyramidal = block.kind == BlockKind::PyramidalContact;
+    let friction = contact.friction[0];
+    if context.model.settings.enable.diagexact {
+        let edge = [(0, T::ONE), (1, friction)];
+        let combination = if pyramidal { &edge[..] } else { &edge[..1] };
+        return context.exact_diagonal(block, combination, out);
+    }
+    let [first, second] = bodies.map(|body| context.model.bodies.inverse_weight[body][0]);
+    let translation = first + second;
+    if pyramidal {
+        translation + friction * friction * translation
+    } else {
+        translation
+    }
+}

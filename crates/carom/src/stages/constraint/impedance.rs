@@ -1,0 +1,175 @@
+//! Impedance d(r) and the spring-damper of the reference acceleration.
+//!
+//! solimp = (d₀, d_w, width, midpoint, power). With x = |r|/width, the curve rises from d₀ at x = 0 to d_w at x = 1 along
+//! y(x): two power functions that meet at the midpoint with equal slope,
+//!
+//!   y = x^p / mid^(p−1) for x ≤ mid,   y = 1 − (1 − x)^p / (1 − mid)^(p−1) beyond            (1)
+//!
+//! solref is (time constant τ, damping ratio ζ), or with negative numbers (−stiffness, −damping):
+//!
+//!   k = 1/(d_w·τ·ζ)²,  b = 2/(d_w·τ)      or      k = stiffness/d_w²,  b = damping/d_w       (2)
+
+use crate::model::Model;
+use crate::scalar::Scalar;
+
+/// The least number that MuJoCo divides by.
+pub(super) const MIN_VALUE: f64 = 1e-15;
+/// Bounds of the impedance.
+const IMPEDANCE_RANGE: [f64; 2] = [0.0001, 0.9999];
+/// What replaces a solref of mixed signs.
+const DEFAULT_SOLREF: [f64; 2] = [0.02, 1.0];
+
+/// Spring-damper and impedance of a row.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Impedance<T: Scalar = f64> {
+    /// k of (2); zero for friction.
+    pub stiffness: T,
+    /// b of (2).
+    pub damping: T,
+    /// d.
+    pub value: T,
+    /// Derivative of d by position.
+    pub slope: T,
+}
+
+/// Parameters of a spring-damper and its impedance, made safe.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Reference<T: Scalar = f64> {
+    solref: [T; 2],
+    solimp: [T; 5],
+}
+
+impl<T: Scalar> Reference<T> {
+    /// Parameters as the model gives them, brought into their ranges.
+    pub fn new(model: &Model<T>, solref: [T; 2], solimp: [T; 5]) -> Self {
+        let solref = if has_mixed_signs(solref) {
+            DEFAULT_SOLREF.map(T::from)
+        } else {
+            solref
+        };
+        Self {
+            solref: limit_time_constant(model, solref),
+            solimp: safe_solimp(solimp),
+        }
+    }
+
+    /// The reference of the friction directions of an elliptic cone: `solreffriction` unless zero or of mixed signs.
+    pub(super) fn with_friction_solref(self, model: &Model<T>, solreffriction: [T; 2]) -> Self {
+        let zero = solreffriction == [T::ZERO; 2];
+        if zero || has_mixed_signs(solreffriction) {
+            return self;
+        }
+        Self {
+            solref: limit_time_constant(model, solreffriction),
+            ..self
+        }
+    }
+
+    /// Impedance at a signed distance from the margin, with the spring and damper. (1), (2)
+    pub fn at(&self, distance: T) -> Impedance<T> {
+        let (value, slope) = impedance_curve(&self.solimp, distance);
+        Impedance {
+            stiffness: self.stiffness(),
+            damping: self.damping(),
+            value,
+            slope,
+        }
+    }
+
+    fn stiffness(&self) -> T {
+        let ([time_constant, ratio], width) = (self.solref, self.solimp[1]);
+        if time_constant > T::ZERO {
+            floor(width * width * time_constant * time_constant * ratio * ratio).recip()
+        } else {
+            -time_constant / floor(width * width)
+        }
+    }
+
+    /// b of (2).
+    pub(super) fn damping(&self) -> T {
+        let ([time_constant, ratio], width) = (self.solref, self.solimp[1]);
+        if ratio > T::ZERO {
+            T::from(2.0) / floor(width * time_constant)
+        } else {
+            -ratio / floor(width)
+        }
+    }
+}
+
+/// The impedance and its derivative at a signed distance from the margin, for a solimp within its ranges. (1)
+pub fn impedance_curve<T: Scalar>(solimp: &[T; 5], distance: T) -> (T, T) {
+    let [start, end, width, midpoint, power] = *solimp;
+    if start == end || width.value() <= MIN_VALUE {
+        return ((start + end) * 0.5, T::ZERO);
+    }
+    let x = distance.abs() / width;
+    if x >= T::ONE {
+        return (end, T::ZERO);
+    }
+    if x <= T::ZERO {
+        return (start, T::ZERO);
+    }
+    let (y, slope) = if !T::HAS_DERIVATIVES && power == T::ONE {
+        (x, T::ONE)
+    } else if x <= midpoint {
+        let scale = raise(midpoint, power - T::ONE).recip();
+        (
+            scale * raise(x, power),
+            power * scale * raise(x, power - T::ONE),
+        )
+    } else {
+        let rest = T::ONE - x;
+        let scale = raise(T::ONE - midpoint, power - T::ONE).recip();
+        let slope = power * scale * raise(rest, power - T::ONE);
+        (T::ONE - scale * raise(rest, power), slope)
+    };
+    let slope = slope.copysign_of(distance);
+    (start + y * (end - start), slope * (end - start) / width)
+}
+
+/// base^exponent, with the usual exponents 1 and 2 multiplied out.
+#[inline]
+fn raise<T: Scalar>(base: T, exponent: T) -> T {
+    if T::HAS_DERIVATIVES {
+        base.powt(exponent)
+    } else if exponent == T::ONE {
+        base
+    } else if exponent.value() == 2.0 {
+        base * base
+    } else {
+        base.powt(exponent)
+    }
+}
+
+/// Standard and direct format must not be mixed.
+fn has_mixed_signs<T: Scalar>([first, second]: [T; 2]) -> bool {
+    (first > T::ZERO) != (second > T::ZERO)
+}
+
+/// A time constant the integrator can resolve: at least two time steps.
+fn limit_time_constant<T: Scalar>(model: &Model<T>, [first, second]: [T; 2]) -> [T; 2] {
+    let safe = !model.settings.disable.refsafe && first > T::ZERO;
+    let first = if safe {
+        first.max(model.option.timestep[0] * 2.0)
+    } else {
+        first
+    };
+    [first, second]
+}
+
+fn safe_solimp<T: Scalar>([start, end, width, midpoint, power]: [T; 5]) -> [T; 5] {
+    let [low, high] = IMPEDANCE_RANGE.map(T::from);
+    [
+        start.clamp(low, high),
+        end.clamp(low, high),
+        width.max(T::ZERO),
+        midpoint.clamp(low, high),
+        power.max(T::ONE),
+    ]
+}
+
+/// At least the least divisor.
+#[inline]
+pub(super) fn floor<T: Scalar>(number: T) -> T {
+    number.max(T::from(MIN_VALUE))
+}
