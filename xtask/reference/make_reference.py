@@ -182,6 +182,12 @@ class Recorder:
         mujoco.mj_getState(self.model, d, vector, STATE)
         return vector
 
+    def fresh(self, state):
+        """New data in this state: reused data would let the sensor of kinetic energy show that of the state before."""
+        d = mujoco.MjData(self.model)
+        mujoco.mj_setState(self.model, d, state, STATE)
+        return d
+
     def shifted(self, d, state):
         """Put the state into d, with its position moved by SHIFT in a random direction."""
         mujoco.mj_setState(self.model, d, state, STATE)
@@ -244,13 +250,10 @@ class Recorder:
         busiest = int(np.argmax(self.arrays["traj/tight/nefc"]))
         chosen = sorted({0, self.steps // 2, busiest})
         self.arrays["meta/snapshot_steps"] = np.array(chosen)
-        d = mujoco.MjData(self.model)
         for number, step in enumerate(chosen):
-            mujoco.mj_setState(self.model, d, states[step], STATE)
-            self.keep(f"s{number}/", self.snapshot(d))
+            self.keep(f"s{number}/", self.snapshot(self.fresh(states[step])))
         for number, step in enumerate(chosen):
-            mujoco.mj_setState(self.model, d, states[step], STATE)
-            self.keep(f"s{number}/fd/", self.transition(d))
+            self.keep(f"s{number}/fd/", self.transition(self.fresh(states[step])))
 
     def snapshot(self, d):
         """Inputs in d, and every result of one forward evaluation there."""
