@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use carom_spec::diagnostic::render_all;
-use carom_spec::mjcf::{Allow, ReadSettings, codes, read};
+use carom_spec::mjcf::{ReadSettings, read};
 use carom_spec::{Diagnostic, DiskSource, SourceMap};
 
 /// Folder of the shared models; `None` when it is absent.
@@ -53,10 +53,7 @@ fn shared_models_are_read_without_errors() {
     let mut failures = String::new();
     for path in files {
         let mut sources = SourceMap::new();
-        // One model has a signed distance geom; everything else is supported.
-        let settings = ReadSettings {
-            allow: Allow::Codes(vec![codes::SDF.to_owned()]),
-        };
+        let settings = ReadSettings::default();
         let (model, diagnostics) = read(&path, &DiskSource::default(), &settings, &mut sources);
         let errors: Vec<_> = diagnostics
             .into_iter()
