@@ -1,0 +1,11 @@
+//! Integration tests of the engine, in one binary.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::print_stdout,
+    reason = "tests fail by panicking and say what they skip"
+)]
+
+mod allocation;
+mod models;
+mod threads;

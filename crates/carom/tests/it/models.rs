@@ -1,0 +1,68 @@
+//! Models to test with: those the repository ships and, where present, the shared ones.
+
+use std::path::{Path, PathBuf};
+
+use carom::Model;
+
+/// The workspace's root.
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Every model file below `models/`, except the parts that others include.
+pub fn shipped() -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for folder in ["models", "models/features"] {
+        for entry in std::fs::read_dir(root().join(folder)).unwrap() {
+            let path = entry.unwrap().path();
+            if path
+                .extension()
+                .is_some_and(|end| end == "xml" || end == "urdf")
+            {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    assert!(found.len() > 15, "the shipped models are missing");
+    found
+}
+
+/// The shared models, or none (and a word about it) when they are not there.
+pub fn shared() -> Vec<PathBuf> {
+    let folder =
+        std::env::var_os("CAROM_SHARED").map_or_else(|| root().join("../shared"), PathBuf::from);
+    let manifest = folder.join("models/manifest.json");
+    let Ok(text) = std::fs::read_to_string(&manifest) else {
+        println!("skipped: no shared models at {}", folder.display());
+        return Vec::new();
+    };
+    // The manifest is a list of objects with "name" and "file" lines; a JSON parser is not needed to read two keys.
+    let value = |line: &str, key: &str| {
+        let rest = line.trim().strip_prefix(&format!("\"{key}\": \""))?;
+        Some(rest[..rest.find('"')?].to_owned())
+    };
+    let mut name = String::new();
+    let mut found = Vec::new();
+    for line in text.lines() {
+        if let Some(text) = value(line, "name") {
+            name = text;
+        } else if let Some(file) = value(line, "file") {
+            found.push(folder.join("models").join(&name).join(file));
+        }
+    }
+    found
+}
+
+/// Loads a model that must be valid.
+pub fn load(path: &Path) -> Model {
+    let read = carom_spec::read_file(path, &[]);
+    let errors: Vec<_> = read
+        .diagnostics
+        .iter()
+        .filter(|problem| problem.is_error())
+        .collect();
+    assert!(errors.is_empty(), "{}: {errors:?}", path.display());
+    let (model, problems) = carom::compile::compile(&read.spec);
+    model.unwrap_or_else(|| panic!("{}: {problems:?}", path.display()))
+}
