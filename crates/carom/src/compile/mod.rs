@@ -38,6 +38,8 @@ mod sensors;
 mod simplify;
 mod sites;
 mod tendons;
+#[cfg(test)]
+mod tests;
 mod tree;
 
 use std::sync::Arc;

@@ -136,8 +136,9 @@ fn spatial_path(
     if wraps.len() < 2 {
         let message = format!("path of {owner} has fewer than two elements");
         report.error(code::TENDON_PATH, tendon.span, message);
+    } else {
+        check_sequence(owner, wraps, report);
     }
-    check_sequence(owner, wraps, report);
     let mut path = Vec::with_capacity(wraps.len());
     for wrap in wraps {
         let user = || owner.to_owned();
