@@ -24,24 +24,38 @@ fn body_frames<T: Scalar>(model: &Model<T>, state: &State<T>, out: &mut Kinemati
     out.body_position[0] = Vec3::ZERO;
     out.body_quat[0] = Quat::identity();
     out.body_rotation[0] = Mat3::identity();
-    let bodies = &model.structure.bodies;
+    let (bodies, kinds) = (&model.structure.bodies, &model.structure.joints.kind);
     for body in 1..model.counts().nbody {
         let joints = bodies.joints[body].clone();
-        let (position, quat) =
-            if joints.len() == 1 && model.structure.joints.kind[joints.start] == JointKind::Free {
-                free_body_frame(model, state, joints.start, out)
-            } else {
-                let mut frame = fixed_frame(model, state, body, out);
+        let single = (joints.len() == 1).then(|| kinds[joints.start]);
+        let (position, quat, rotation) = match single {
+            Some(JointKind::Free) => free_body_frame(model, state, joints.start, out),
+            Some(JointKind::Hinge) => hinged_frame(model, state, (body, joints.start), out),
+            _ => {
+                let (mut position, mut quat) = fixed_frame(model, state, body, out);
                 for joint in joints {
-                    frame = move_by_joint(model, state, joint, frame, out);
+                    (position, quat) = move_by_joint(model, state, joint, (position, quat), out);
                 }
-                frame
-            };
-        let quat = quat.normalized();
+                let quat = renormalized(quat);
+                (position, quat, quat.to_mat3())
+            }
+        };
         out.body_position[body] = position;
         out.body_quat[body] = quat;
-        out.body_rotation[body] = quat.to_mat3();
+        out.body_rotation[body] = rotation;
     }
+}
+
+/// The unit quaternion along one that is nearly so: a product of unit quaternions.
+#[inline]
+fn renormalized<T: Scalar>(quat: Quat<T>) -> Quat<T> {
+    /// Deviation of the square below which one Newton step is exact to rounding.
+    const NEARLY: f64 = 1e-8;
+    let excess = quat.dot(quat) - 1.0;
+    if T::HAS_DERIVATIVES || excess.value().abs() > NEARLY {
+        return quat.normalized();
+    }
+    quat * (T::ONE - excess * 0.5)
 }
 
 /// The three or four coordinates from `address` on.
@@ -57,13 +71,37 @@ fn free_body_frame<T: Scalar>(
     state: &State<T>,
     joint: usize,
     out: &mut Kinematics<T>,
-) -> (Vec3<T>, Quat<T>) {
+) -> (Vec3<T>, Quat<T>, Mat3<T>) {
     let address = model.structure.joints.qpos[joint];
     let position = Vec3(coordinates(&state.qpos, address));
-    let quat = Quat(coordinates(&state.qpos, address + 3));
+    let quat = Quat(coordinates(&state.qpos, address + 3)).normalized();
     out.joint_anchor[joint] = position;
     out.joint_axis[joint] = model.joints.axis[joint];
-    (position, quat.normalized())
+    (position, quat, quat.to_mat3())
+}
+
+/// The frame of a body on a single hinge. As the axis is fixed in the body, it comes from the final rotation. (2)
+#[inline]
+fn hinged_frame<T: Scalar>(
+    model: &Model<T>,
+    state: &State<T>,
+    (body, joint): (usize, usize),
+    out: &mut Kinematics<T>,
+) -> (Vec3<T>, Quat<T>, Mat3<T>) {
+    let (mut position, fixed) = fixed_frame(model, state, body, out);
+    let address = model.structure.joints.qpos[joint];
+    let angle = state.qpos[address] - model.qpos.reference[address];
+    let (anchor_local, axis_local) = (model.joints.position[joint], model.joints.axis[joint]);
+    let quat = renormalized(fixed.mul(Quat::from_axis_angle(axis_local, angle)));
+    let rotation = quat.to_mat3();
+    let mut anchor = position;
+    if !is_zero(anchor_local) {
+        anchor += fixed.rotate(anchor_local);
+        position = anchor - rotation.mul_vec(anchor_local);
+    }
+    out.joint_anchor[joint] = anchor;
+    out.joint_axis[joint] = rotation.mul_vec(axis_local);
+    (position, quat, rotation)
 }
 
 /// The frame of a body before its joints move it: fixed in its parent, or set from outside. (1)
