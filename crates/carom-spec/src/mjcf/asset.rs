@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::Reader;
 use super::attribute::Attributes;
+use super::builtin;
 use super::codes;
 use super::viewer;
 use crate::mesh::{self, MeshFormat, RawMesh};
@@ -109,14 +110,27 @@ impl Reader<'_> {
         mesh
     }
 
+    /// Makes a mesh from its formula; it is kept as if its vertices were written in the file.
     fn read_builtin(&self, a: &Attributes<'_, '_>, mesh: &mut MeshSpec) {
         let kind = a.get::<MeshBuiltinKind>("builtin");
         let parameters = a.require("params");
-        if let (Some(kind), Some(parameters)) = (kind, parameters) {
-            mesh.builtin = Some(MeshBuiltin { kind, parameters });
-            let message = "generated meshes (builtin) are not supported";
-            self.problems
-                .unsupported(codes::MESH_BUILTIN, mesh.span, message);
+        let (Some(kind), Some(parameters)) = (kind, parameters) else {
+            return;
+        };
+        let builtin = MeshBuiltin { kind, parameters };
+        match builtin::make(&builtin) {
+            Some(Ok(raw)) => set_raw(mesh, raw),
+            Some(Err(reason)) => {
+                let message = format!("does not fit the shape: {reason}");
+                a.error(codes::VALUE_RANGE, "params", &message);
+            }
+            None => {
+                mesh.builtin = Some(builtin);
+                let message = "meshes generated in this shape are not supported";
+                let place = a.place("builtin");
+                self.problems
+                    .unsupported(codes::MESH_BUILTIN, place, message);
+            }
         }
     }
 

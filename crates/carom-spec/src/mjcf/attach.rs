@@ -11,14 +11,12 @@ use super::body::{Container, Level};
 use super::codes;
 use super::draft::{BodyDraft, Draft, FrameDraft};
 use super::joint::is_limited;
-use super::keywords::ConflictPolicy;
+use super::merge;
 use super::names::Names;
 use super::orientation::Pose;
 use super::part::{Inserted, Namespace, Part};
 use super::references::{Named, Referring};
-use crate::model_spec::{
-    CompilerSettings, InertiaFromGeom, ModelSpec, ObjectKind, OptionSpec, Reference,
-};
+use crate::model_spec::{CompilerSettings, InertiaFromGeom, ModelSpec, ObjectKind, Reference};
 use crate::span::Span;
 use crate::xml::Element;
 
@@ -235,21 +233,8 @@ impl<'r> Reader<'r> {
 
     /// Reports settings of an attached model that cannot apply next to those of its parent.
     fn merge_settings(&self, span: Span, child: &ModelSpec, parent: &mut ModelSpec) {
-        let options_differ = child.option != parent.option && child.option != OptionSpec::default();
-        if options_differ {
-            let message = "the physics options of the attached model differ from those of this one";
-            match self.conflict {
-                ConflictPolicy::Warning => {
-                    let message = format!("{message}; they are not used");
-                    self.problems.warning(codes::CONFLICT, span, message);
-                }
-                ConflictPolicy::Error => self.problems.error(codes::CONFLICT, span, message),
-                ConflictPolicy::Merge => {
-                    let message = "merging the physics options of models is not supported";
-                    self.problems.unsupported(codes::MERGE, span, message);
-                }
-            }
-        }
+        let (policy, option) = (self.conflict, &mut parent.option);
+        merge::merge(policy, span, &child.option, option, self.problems);
         let mut settled = child.compiler.clone();
         // These are settled element by element.
         settled.auto_limits = parent.compiler.auto_limits;

@@ -36,7 +36,7 @@ codes! {
     TRANSMISSION = "M024": "an actuator has no or a contradictory transmission";
     ELEMENT_DATA = "M025": "the data of an element contradict each other";
     NO_EFFECT = "M101": "something has no effect here";
-    CONFLICT = "M102": "settings of an attached model differ and are not used";
+    CONFLICT = "M102": "options of an attached model differ from those of its parent";
     COMPOSITE = "M201": "composite bodies are not supported";
     FLEXCOMP = "M202": "flexcomp is not supported";
     FLEX = "M203": "flexes are not supported";
@@ -55,9 +55,8 @@ codes! {
     FRAME_SCALE = "M216": "scaled frames are not supported";
     IPC = "M217": "the ipc flag is not supported";
     ACTUATOR_TYPE = "M218": "this actuator dynamics, gain or bias is not supported";
-    MESH_BUILTIN = "M219": "this generated mesh is not supported";
+    MESH_BUILTIN = "M219": "meshes generated in this shape are not supported";
     ATTACH_COMPILER = "M220": "compiler settings of an attached model are not supported";
-    MERGE = "M221": "merging the options of attached models is not supported";
 }
 
 #[cfg(test)]

@@ -168,8 +168,14 @@ fn check_attributes(element: Element<'_>, rule: &Rule, problems: &Problems<'_>) 
             continue;
         }
         let message = format!("<{}> has no attribute '{name}'", element.tag());
-        let mut diagnostic =
-            Diagnostic::error(codes::UNKNOWN_ATTRIBUTE, message).at(attribute.name_span());
+        // MuJoCo does not look at the attributes of these two, and files rely on it.
+        let is_lenient = matches!(rule.tag, "frame" | "replicate");
+        let diagnostic = if is_lenient {
+            Diagnostic::warning(codes::UNKNOWN_ATTRIBUTE, message + "; ignored")
+        } else {
+            Diagnostic::error(codes::UNKNOWN_ATTRIBUTE, message)
+        };
+        let mut diagnostic = diagnostic.at(attribute.name_span());
         if let Some(near) = nearest_name(name, rule.attributes.iter().copied()) {
             diagnostic = diagnostic.help(format!("did you mean '{near}'?"));
         }

@@ -46,7 +46,7 @@ pub struct JointSpec {
     pub spring_damper: [f64; 2],
     /// Whether the joint is limited; `None` infers it from `range`.
     pub limited: Option<bool>,
-    /// Limits (rad or m).
+    /// Limits (rad or m); as written in the file, possibly in degrees, when they do not apply.
     pub range: [f64; 2],
     /// Distance below which the limit becomes active (rad or m).
     pub margin: f64,
