@@ -34,6 +34,8 @@ pub struct RawMesh {
     pub texture_coordinates: Vec<[f64; 2]>,
     /// Texture coordinate indices of each triangle; empty, or as many as faces.
     pub face_texture_coordinates: Vec<[u32; 3]>,
+    /// Objects of the file after the first, whose faces are left out.
+    pub ignored_objects: usize,
 }
 
 /// Mesh file formats.

@@ -1,5 +1,7 @@
 //! Wavefront OBJ: vertices, normals, texture coordinates and faces; everything else is skipped.
 //!
+//! As in MuJoCo only the first object or group has its faces read; the number of others is kept, to be reported.
+//!
 //! Vertices keep their order and number. Faces of more than three corners are cut into triangles as
 //! [`polygon`](super::polygon) says.
 
@@ -46,6 +48,8 @@ impl Reader {
                 }
                 self.mesh.texture_coordinates.push(pair);
             }
+            Some("o" | "g") if !self.faces.is_empty() => self.mesh.ignored_objects += 1,
+            Some("f") if self.mesh.ignored_objects > 0 => {}
             Some("f") => {
                 let mut corners = Vec::new();
                 for word in words.take_while(|word| !word.starts_with('#')) {

@@ -254,3 +254,12 @@ fn format_follows_the_ending() {
         Some(MeshFormat::Obj)
     );
 }
+
+#[test]
+fn only_the_first_object_of_an_obj_file_has_faces() {
+    let text = "o a\nv 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\no b\nv 0 0 1\nf 1 2 4\ng c\nf 2 3 4\n";
+    let mesh = read_mesh(text.as_bytes(), MeshFormat::Obj).unwrap();
+    assert_eq!(mesh.vertices.len(), 4);
+    assert_eq!(mesh.faces, [[0, 1, 2]]);
+    assert_eq!(mesh.ignored_objects, 2);
+}

@@ -7,6 +7,7 @@ use super::attribute::Attributes;
 use super::builtin;
 use super::codes;
 use super::viewer;
+use crate::diagnostic::Diagnostic;
 use crate::mesh::{self, MeshFormat, RawMesh};
 use crate::model_spec::{
     HeightFieldSpec, MeshBuiltin, MeshBuiltinKind, MeshSpec, ModelSpec, TextureSpec,
@@ -176,7 +177,20 @@ impl Reader<'_> {
         };
         let bytes = self.read_asset(a, path)?;
         match mesh::read_mesh(&bytes, format) {
-            Ok(raw) => Some(raw),
+            Ok(raw) => {
+                if raw.ignored_objects > 0 {
+                    let message = format!(
+                        "'{}' holds {} objects; only the first is used, as in MuJoCo",
+                        path.display(),
+                        raw.ignored_objects + 1
+                    );
+                    let help =
+                        "join them to one object, or save each to a file and mesh of its own";
+                    let warning = Diagnostic::warning(codes::NO_EFFECT, message);
+                    self.problems.push(warning.at(a.place("file")).help(help));
+                }
+                Some(raw)
+            }
             Err(error) => {
                 let message = format!("names '{}', which cannot be read: {error}", path.display());
                 a.error(codes::ASSET, "file", &message);
