@@ -12,6 +12,7 @@ use crate::stages::inertia::Inertia;
 use crate::stages::kinematics::Kinematics;
 use crate::stages::passive::Passive;
 use crate::stages::sensing::{Sensed, Sensing};
+use crate::stages::solve::Solve;
 use crate::stages::tendon::Tendon;
 use crate::stages::transmission::TransmissionData;
 use crate::stages::velocity::Velocity;
@@ -34,6 +35,7 @@ pub struct Data<T: Scalar = f64> {
     pub actuation: Actuation<T>,
     pub acceleration: Acceleration<T>,
     pub constraint: Constraint<T>,
+    pub solve: Solve<T>,
     pub sensing: Sensing<T>,
     pub integration: Integration<T>,
 }
@@ -54,6 +56,7 @@ impl<T: Scalar> Data<T> {
             actuation: Actuation::zeros(n),
             acceleration: Acceleration::zeros(n),
             constraint: Constraint::default(),
+            solve: Solve::new(model),
             sensing: Sensing::zeros(n),
             integration: Integration::new(model),
         }
@@ -69,6 +72,7 @@ impl<T: Scalar> Data<T> {
             velocity: &self.velocity,
             actuation: &self.actuation,
             acceleration: &self.acceleration,
+            solve: &self.solve,
         };
         (sensed, &mut self.sensing)
     }

@@ -4,8 +4,8 @@ use crate::data::Data;
 use crate::model::Model;
 use crate::scalar::Scalar;
 use crate::stages::{
-    acceleration, actuation, bias, constraint, inertia, kinematics, passive, sensing, tendon,
-    transmission, velocity,
+    acceleration, actuation, bias, constraint, inertia, kinematics, passive, sensing, solve,
+    tendon, transmission, velocity,
 };
 use crate::state::{Input, State};
 
@@ -84,7 +84,7 @@ pub fn forward<T: Scalar>(
     constrain(model, state, input, data);
 }
 
-/// The part of [`forward`] that depends on contacts: constraint rows.
+/// The part of [`forward`] that depends on contacts: constraint rows and their solution.
 pub fn constrain<T: Scalar>(
     model: &Model<T>,
     state: &State<T>,
@@ -99,6 +99,21 @@ pub fn constrain<T: Scalar>(
         collision: &data.collision,
     };
     constraint::forward(model, state, input, sources, &mut data.constraint);
+    let Data {
+        inertia,
+        acceleration,
+        constraint,
+        solve,
+        ..
+    } = data;
+    solve::forward(
+        model,
+        inertia,
+        acceleration,
+        constraint,
+        &state.warmstart,
+        solve,
+    );
 }
 
 /// As [`forward`], then sensors and energies.

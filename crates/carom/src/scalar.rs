@@ -42,6 +42,11 @@ pub trait Scalar:
 
     /// The number without its derivatives.
     fn value(self) -> f64;
+    /// The numbers themselves where they are plain, so that what works on values can read them in place.
+    fn as_plain(numbers: &[Self]) -> Option<&[f64]> {
+        let _ = numbers;
+        None
+    }
     /// Square root.
     #[must_use]
     fn sqrt(self) -> Self;
@@ -143,6 +148,11 @@ impl Scalar for f64 {
     #[inline]
     fn value(self) -> f64 {
         self
+    }
+
+    #[inline]
+    fn as_plain(numbers: &[Self]) -> Option<&[f64]> {
+        Some(numbers)
     }
 
     #[inline]

@@ -6,6 +6,7 @@
 use carom::math::{Mat3, Vec3};
 use carom::stages::collision::{Collision, Contact};
 use carom::stages::constraint::{Constraint, EdgeRow, Row, edge_rows};
+use carom::stages::solve;
 use carom::{Data, Model, dynamics};
 
 use super::compare::{Comparison, Family, RowNames};
@@ -15,16 +16,21 @@ use super::snapshots::Checker;
 /// Allowed errors of a class of models.
 struct Tolerances {
     rows: f64,
+    force: f64,
+    acceleration: f64,
 }
 
 impl Tolerances {
     fn of(class: Class) -> Self {
-        match class {
-            Class::Exact => Self { rows: 1e-10 },
-            Class::Ccd => Self { rows: 1e-4 },
-            Class::Loose => Self {
-                rows: f64::INFINITY,
-            },
+        let (rows, force, acceleration) = match class {
+            Class::Exact => (1e-10, 1e-8, 1e-9),
+            Class::Ccd => (1e-4, 1e-3, 1e-4),
+            Class::Loose => (f64::INFINITY, f64::INFINITY, 1e-2),
+        };
+        Self {
+            rows,
+            force,
+            acceleration,
         }
     }
 }
@@ -38,6 +44,9 @@ pub fn compare_constraints(
     out: &mut Vec<Comparison>,
 ) -> Result<(), String> {
     let (state, input) = reference.snapshot_state(model, snapshot)?;
+    let mut model = model.clone();
+    solve::tighten(&mut model);
+    let model = &model;
     let mut data = Data::new(model);
     dynamics::forward(model, &state, &input, &mut data);
     let recorded = recorded_contacts(reference, snapshot);
@@ -52,7 +61,39 @@ pub fn compare_constraints(
     let matches = match_contacts(&recorded, &data.collision);
     let edges = ordered_edges(&data.constraint, &matches);
     compare_rows(model, &data.constraint, &edges, &mut check);
+    compare_solution(&data, &edges, &mut check);
     Ok(())
+}
+
+fn compare_solution(data: &Data, edges: &[EdgeRow], check: &mut Checker<'_>) {
+    let tolerances = Tolerances::of(check.reference.class);
+    let forces: Vec<f64> = edges
+        .iter()
+        .map(|edge| match edge.tangent {
+            // The edge of a pyramid only pushes.
+            Some(_) => {
+                let residual = edge.combine(|row| data.solve.residual[row]);
+                data.constraint.rows[edge.row].weight * (-residual).max(0.0)
+            }
+            None => data.solve.force[edge.row],
+        })
+        .collect();
+    let stage = "solve";
+    check.check(stage, "efc_force", Family::Row, tolerances.force, &forces);
+    check.check(
+        stage,
+        "qfrc_constraint",
+        Family::Dof,
+        tolerances.force,
+        &data.solve.force_constraint,
+    );
+    check.check(
+        stage,
+        "qacc",
+        Family::Dof,
+        tolerances.acceleration,
+        &data.solve.qacc,
+    );
 }
 
 /// The contacts of a snapshot.

@@ -9,7 +9,6 @@
 use carom_spec::model_spec::{ActuatorSpec, LengthRangeMode, LengthRangeSettings};
 
 use super::Source;
-use super::limit_forces::LimitForces;
 use super::report::{Report, called, code};
 use crate::data::Data;
 use crate::dynamics;
@@ -112,7 +111,6 @@ struct Simulation {
     state: State,
     input: Input,
     data: Data,
-    limits: LimitForces,
     /// Moment arms of the actuator over all dofs, and the acceleration that they give.
     moment: Vec<f64>,
     acceleration: Vec<f64>,
@@ -142,7 +140,6 @@ impl Simulation {
             state: State::reference(&model),
             input: Input::zeros(&model),
             data: Data::new(&model),
-            limits: LimitForces::default(),
             moment: vec![0.0; nv],
             acceleration: vec![0.0; nv],
             model,
@@ -227,7 +224,6 @@ impl Simulation {
             ..
         } = self;
         dynamics::forward(model, state, input, data);
-        self.limits.apply(model, state, data);
         integrate::advance(model, state, input, data);
         data.transmission.length[actuator]
     }

@@ -26,7 +26,6 @@ mod inertia;
 mod joints;
 mod keyframes;
 mod length_range;
-mod limit_forces;
 mod lookup;
 mod mesh;
 mod options;

@@ -29,18 +29,17 @@ pub(super) fn advance<T: Scalar>(model: &Model<T>, state: &mut State<T>, data: &
         if tree_ldl::factor_in_place(sparsity, matrix, diagonal_inverse).is_err() {
             diagonal_inverse.fill(T::from(f64::NAN));
         }
-        let forces = &data.acceleration;
         for (dof, chosen) in chosen.iter_mut().enumerate() {
-            *chosen = forces.force_smooth[dof] + forces.force_constraint[dof];
+            *chosen = data.acceleration.force_smooth[dof] + data.solve.force_constraint[dof];
         }
         tree_ldl::solve_in_place(sparsity, matrix, diagonal_inverse, chosen);
     }
     let chosen = if damped {
         &data.integration.acceleration
     } else {
-        &data.acceleration.qacc
+        &data.solve.qacc
     };
-    state.warmstart.copy_from_slice(&data.acceleration.qacc);
+    state.warmstart.copy_from_slice(&data.solve.qacc);
     update_state(
         model,
         state,

@@ -48,9 +48,8 @@ impl<T: Scalar> Work<T> {
 
 /// Advances the state.
 pub(super) fn advance<T: Scalar>(model: &Model<T>, state: &mut State<T>, data: &mut Data<T>) {
-    let forces = &data.acceleration;
     for (dof, chosen) in data.integration.acceleration.iter_mut().enumerate() {
-        *chosen = forces.force_smooth[dof] + forces.force_constraint[dof];
+        *chosen = data.acceleration.force_smooth[dof] + data.solve.force_constraint[dof];
     }
     symmetric_part(model, state, data);
     let medium = sum_medium(model, data);
@@ -59,7 +58,7 @@ pub(super) fn advance<T: Scalar>(model: &Model<T>, state: &mut State<T>, data: &
     } else {
         solve_symmetric(model, state, data, medium);
     }
-    state.warmstart.copy_from_slice(&data.acceleration.qacc);
+    state.warmstart.copy_from_slice(&data.solve.qacc);
     update_state(
         model,
         state,
@@ -220,7 +219,7 @@ fn solve_symmetric<T: Scalar>(
         let mut x = std::array::from_fn(|i| data.integration.acceleration[dof + i]);
         if !free_body::solve(&mut block, &mut x) {
             // As if the body were integrated explicitly.
-            x = std::array::from_fn(|i| data.acceleration.qacc[dof + i]);
+            x = std::array::from_fn(|i| data.solve.qacc[dof + i]);
         }
         data.integration.acceleration[dof..dof + 6].copy_from_slice(&x);
     }

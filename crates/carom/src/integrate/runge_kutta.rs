@@ -108,16 +108,12 @@ pub(super) fn advance<T: Scalar>(
     let (h, time) = (model.option.timestep[0], state.time);
     let stages = &mut data.integration.stages;
     stages.begin(state, &data.transmission.length);
-    stages.accumulate(
-        WEIGHT[0],
-        &data.acceleration.qacc,
-        &data.actuation.activation_dot,
-    );
+    stages.accumulate(WEIGHT[0], &data.solve.qacc, &data.actuation.activation_dot);
     for (&fraction, &weight) in STAGE.iter().zip(&WEIGHT[1..]) {
         let reach = h * fraction;
         data.integration.stages.place(
             model,
-            &data.acceleration.qacc,
+            &data.solve.qacc,
             &data.actuation.activation_dot,
             reach,
             state,
@@ -126,13 +122,9 @@ pub(super) fn advance<T: Scalar>(
         dynamics::forward(model, state, input, data);
         let stages = &mut data.integration.stages;
         tangent_rates(model, &state.qvel, reach, &mut stages.tangent_rate);
-        stages.accumulate(
-            weight,
-            &data.acceleration.qacc,
-            &data.actuation.activation_dot,
-        );
+        stages.accumulate(weight, &data.solve.qacc, &data.actuation.activation_dot);
     }
-    state.warmstart.copy_from_slice(&data.acceleration.qacc);
+    state.warmstart.copy_from_slice(&data.solve.qacc);
     state.time = time;
     let stages = &data.integration.stages;
     stages.restore(state);

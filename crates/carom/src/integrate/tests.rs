@@ -191,7 +191,7 @@ fn inverse_dynamics_undoes_forward_dynamics() {
         let mut data = Data::new(&model);
         dynamics::forward(&model, &state, &input, &mut data);
         let mut force = vec![0.0; model.counts().nv];
-        let qacc = data.acceleration.qacc.clone();
+        let qacc = data.solve.qacc.clone();
         inverse::forward(&model, &state, &qacc, &mut data, &mut force);
         let mut expected = input.force.clone();
         crate::stages::acceleration::apply_body_forces(

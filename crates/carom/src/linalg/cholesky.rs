@@ -8,6 +8,7 @@
 
 use super::PivotError;
 use super::panel::subtract_rows;
+use crate::scalar::Scalar;
 use std::array::from_fn;
 
 /// Pivot rows applied together.
@@ -60,14 +61,14 @@ fn factor_rows(
 }
 
 /// x ← A⁻¹·x by the factor L.
-pub fn solve_in_place(factor: &[f64], size: usize, x: &mut [f64]) {
+pub fn solve_in_place<T: Scalar>(factor: &[f64], size: usize, x: &mut [T]) {
     for i in (0..size).rev() {
         let row = &factor[i * size..=i * size + i];
         let (before, after) = x.split_at_mut(i);
         let value = after[0] * row[i];
         after[0] = value;
         for (x, &entry) in before.iter_mut().zip(row) {
-            *x -= entry * value;
+            *x -= value * entry;
         }
     }
     for i in 0..size {
@@ -78,7 +79,7 @@ pub fn solve_in_place(factor: &[f64], size: usize, x: &mut [f64]) {
 }
 
 /// Solves for several right-hand sides that stand one after the other, `size` numbers each.
-pub fn solve_many(factor: &[f64], size: usize, vectors: &mut [f64]) {
+pub fn solve_many<T: Scalar>(factor: &[f64], size: usize, vectors: &mut [T]) {
     if size == 0 {
         return;
     }
@@ -89,15 +90,18 @@ pub fn solve_many(factor: &[f64], size: usize, vectors: &mut [f64]) {
 
 /// The inner product, in four interleaved sums that the compiler can keep in vector registers.
 #[inline]
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    let mut sums = [0.0; 4];
+pub(crate) fn dot<T: Scalar>(a: &[f64], b: &[T]) -> T {
+    let mut sums = [T::ZERO; 4];
     let (a_chunks, a_rest) = a.as_chunks::<4>();
     let (b_chunks, b_rest) = b[..a.len()].as_chunks::<4>();
     for (a, b) in a_chunks.iter().zip(b_chunks) {
         for lane in 0..4 {
-            sums[lane] += a[lane] * b[lane];
+            sums[lane] += b[lane] * a[lane];
         }
     }
-    let rest: f64 = a_rest.iter().zip(b_rest).map(|(a, b)| a * b).sum();
+    let mut rest = T::ZERO;
+    for (&a, &b) in a_rest.iter().zip(b_rest) {
+        rest += b * a;
+    }
     (sums[0] + sums[2]) + (sums[1] + sums[3]) + rest
 }

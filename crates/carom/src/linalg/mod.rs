@@ -2,12 +2,14 @@
 //!
 //! Everything works on slices that the caller owns; nothing allocates after construction.
 
+mod block_sparse;
 pub mod cholesky;
 pub mod lu;
 mod panel;
 pub mod tree_ldl;
 mod tree_sparsity;
 
+pub use block_sparse::{BlockCholesky, BlockPlace};
 pub use lu::{DofPattern, TreeLu};
 pub use tree_sparsity::TreeSparsity;
 

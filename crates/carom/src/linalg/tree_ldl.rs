@@ -12,6 +12,7 @@ use super::panel::{row_offset, shared_parts, subtract_rows, with_panel_length};
 use super::{PivotError, TreeSparsity};
 use crate::scalar::Scalar;
 use std::array::from_fn;
+use std::ops::Range;
 
 /// Factors `matrix` into `factor` and the inverse of D; fails at the first pivot that is not positive.
 pub fn factor<T: Scalar>(
@@ -133,6 +134,39 @@ pub fn solve_lower_transposed<T: Scalar>(sparsity: &TreeSparsity, factor: &[T], 
 pub fn solve_lower<T: Scalar>(sparsity: &TreeSparsity, factor: &[T], x: &mut [T]) {
     for panel in &sparsity.panels {
         with_panel_length!(panel, sparsity.gather::<T>(factor, None, x));
+    }
+}
+
+/// x ← M⁻¹·x for the dofs of whole trees; the others stay.
+pub fn solve_trees<T: Scalar>(
+    sparsity: &TreeSparsity,
+    factor: &[T],
+    diagonal_inverse: &[T],
+    dofs: Range<usize>,
+    x: &mut [T],
+) {
+    let panels = sparsity.panels_of(dofs.clone());
+    for panel in panels.iter().rev() {
+        with_panel_length!(panel, sparsity.scatter::<T>(factor, x));
+    }
+    for (x, &inverse) in x[dofs.clone()].iter_mut().zip(&diagonal_inverse[dofs]) {
+        *x *= inverse;
+    }
+    for panel in panels {
+        with_panel_length!(panel, sparsity.gather::<T>(factor, None, x));
+    }
+}
+
+/// product ← M·x for the dofs of whole trees; the others stay.
+pub fn mul_trees<T: Scalar>(
+    sparsity: &TreeSparsity,
+    matrix: &[T],
+    dofs: Range<usize>,
+    x: &[T],
+    product: &mut [T],
+) {
+    for panel in sparsity.panels_of(dofs) {
+        with_panel_length!(panel, sparsity.mul_panel::<T>(matrix, x, product));
     }
 }
 

@@ -60,6 +60,12 @@ impl TreeSparsity {
         }
     }
 
+    /// The panels of a range of dofs that cuts none.
+    pub(super) fn panels_of(&self, dofs: std::ops::Range<usize>) -> &[Panel] {
+        let place = |dof| self.panels.partition_point(|panel| panel.first < dof);
+        &self.panels[place(dofs.start)..place(dofs.end)]
+    }
+
     /// The number of dofs, nv.
     #[inline]
     pub fn dof_count(&self) -> usize {

@@ -13,6 +13,7 @@ pub mod inertia;
 pub mod kinematics;
 pub mod passive;
 pub mod sensing;
+pub mod solve;
 pub mod tendon;
 pub mod transmission;
 pub mod velocity;

@@ -29,8 +29,6 @@ pub fn forward<T: Scalar>(
     apply_body_forces(model, input, kinematics, force);
     out.smooth.copy_from_slice(force);
     inertia::solve(model, inertia, &mut out.smooth); // (2)
-    out.qacc.copy_from_slice(&out.smooth);
-    out.force_constraint.fill(T::ZERO);
 }
 
 /// Adds the generalised force of the torques and forces applied to bodies.

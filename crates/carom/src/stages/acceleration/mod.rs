@@ -5,7 +5,7 @@
 //!   τ = passive − c + applied + actuation + Σ Jᵀ·(torque, force) at the centres of mass   (1)
 //!   a = M⁻¹·τ                                                                          (2)
 //!
-//! Without constraints the acceleration is the smooth one and the constraint force zero.
+//! Constraints change the acceleration in the [`solve`](super::solve) stage.
 
 mod forward;
 #[cfg(test)]
@@ -24,9 +24,5 @@ arrays! {
         force_smooth: [T; nv],
         /// Acceleration without constraints.
         smooth: [T; nv],
-        /// Acceleration with constraints.
-        qacc: [T; nv],
-        /// Generalised constraint force.
-        force_constraint: [T; nv],
     }
 }

@@ -28,6 +28,6 @@ fn articulated_bodies_accelerate_alike() {
             &mut work,
             &mut qacc,
         );
-        assert_close("acceleration", &qacc, &data.acceleration.qacc, 1e-10);
+        assert_close("acceleration", &qacc, &data.solve.qacc, 1e-10);
     }
 }

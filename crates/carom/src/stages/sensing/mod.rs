@@ -20,6 +20,7 @@ use crate::stages::acceleration::Acceleration;
 use crate::stages::actuation::Actuation;
 use crate::stages::inertia::Inertia;
 use crate::stages::kinematics::Kinematics;
+use crate::stages::solve::Solve;
 use crate::stages::tendon::Tendon;
 use crate::stages::transmission::TransmissionData;
 use crate::stages::velocity::Velocity;
@@ -38,6 +39,7 @@ pub struct Sensed<'a, T: Scalar> {
     pub velocity: &'a Velocity<T>,
     pub actuation: &'a Actuation<T>,
     pub acceleration: &'a Acceleration<T>,
+    pub solve: &'a Solve<T>,
 }
 
 arrays! {

@@ -88,7 +88,7 @@ fn velocities_and_accelerations_are_derivatives_of_positions() {
     let h = 1e-5;
     let moved = |h: f64| {
         let mut moved = state.clone();
-        for (v, a) in moved.qvel.iter_mut().zip(&data.acceleration.qacc) {
+        for (v, a) in moved.qvel.iter_mut().zip(&data.solve.qacc) {
             *v += a * h;
         }
         let mean: Vec<f64> = moved
@@ -194,7 +194,7 @@ fn a_tower_carries_the_weight_above_less_what_a_string_holds() {
     let (weight, tension) = (9.81 * 3.0, 14.0);
     input.ctrl[0] = weight - tension;
     let data = sense(&model, &state, &input);
-    assert!(data.acceleration.qacc[0].abs() < 1e-13);
+    assert!(data.solve.qacc[0].abs() < 1e-13);
     assert!((vector(&model, &data, "top")[2] - (weight - tension)).abs() < 1e-12);
     assert!((vector(&model, &data, "foot")[2] - (5.0 * 9.81 - tension)).abs() < 1e-12);
     // A push on the lower body goes straight into its support.

@@ -62,7 +62,7 @@ pub(super) fn accelerations<T: Scalar>(
         let mut total = acceleration[bodies.parent[body]];
         for dof in bodies.dofs[body].clone() {
             total += stages.velocity.dof_axis_dot[dof] * state.qvel[dof];
-            total += stages.kinematics.dof_axis[dof] * stages.acceleration.qacc[dof];
+            total += stages.kinematics.dof_axis[dof] * stages.solve.qacc[dof];
         }
         acceleration[body] = total;
     }

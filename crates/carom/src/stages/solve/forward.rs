@@ -1,0 +1,278 @@
+use super::law::{Law, MAX_ROWS, Phase};
+use super::problem::{Island, Problem};
+use super::start::Criteria;
+use super::{Iterate, Solve, SolveReport, Work, conjugate_gradient, newton};
+use crate::model::{Model, SolverKind};
+use crate::scalar::Scalar;
+use crate::stages::acceleration::Acceleration;
+use crate::stages::constraint::Constraint;
+use crate::stages::inertia::{self, Inertia};
+
+/// Solves for the constrained acceleration, starting near `warmstart`.
+pub fn forward<T: Scalar>(
+    model: &Model<T>,
+    inertia: &Inertia<T>,
+    acceleration: &Acceleration<T>,
+    constraint: &Constraint<T>,
+    warmstart: &[T],
+    out: &mut Solve<T>,
+) {
+    out.qacc.copy_from_slice(&acceleration.smooth);
+    out.force_constraint.fill(T::ZERO);
+    out.report = SolveReport::default();
+    resize(constraint, out);
+    let together = model.settings.disable.island;
+    let (blocks, columns) = (&constraint.blocks, &constraint.columns);
+    out.islands
+        .find(&model.structure, blocks, columns, together);
+    if constraint.blocks.is_empty() {
+        return;
+    }
+    let Solve {
+        islands,
+        hessian,
+        phase,
+        report,
+        work,
+        ..
+    } = out;
+    work.iterate.resize(constraint.rows.len(), islands.count());
+    hessian.prepare(&model.structure, islands);
+    work.read_rows(constraint);
+    let Work {
+        warmstart: warmstart_room,
+        jacobian,
+        weight,
+        friction,
+        reference,
+        inertia: matrix,
+        inertia_factor,
+        inertia_diagonal_inverse,
+        force_smooth,
+        smooth,
+        iterate,
+    } = work;
+    let warmstart = (!model.settings.disable.warmstart).then(|| plain(warmstart, warmstart_room));
+    let problem = Problem {
+        structure: &model.structure,
+        blocks,
+        columns,
+        jacobian: plain(&constraint.jacobian, jacobian),
+        weight,
+        friction,
+        reference,
+        inertia: plain(&inertia.matrix, matrix),
+        inertia_factor: plain(&inertia.factor, inertia_factor),
+        inertia_diagonal_inverse: plain(&inertia.diagonal_inverse, inertia_diagonal_inverse),
+        force_smooth: plain(&acceleration.force_smooth, force_smooth),
+        smooth: plain(&acceleration.smooth, smooth),
+    };
+    let criteria = criteria(model);
+    for index in 0..islands.count() {
+        let island = Island::new(&problem, islands, index);
+        hessian.analyze(&island);
+        let progress = iterate.start(&island, warmstart, phase);
+        let progress = match model.settings.solver {
+            SolverKind::ConjugateGradient => {
+                conjugate_gradient::minimize(&island, &criteria, iterate, phase, progress)
+            }
+            SolverKind::Newton | SolverKind::ProjectedGaussSeidel => {
+                newton::minimize(&island, &criteria, iterate, phase, hessian, progress)
+            }
+        };
+        progress.add_to(report);
+        if T::HAS_DERIVATIVES && !iterate.factor_is_current[index] {
+            let factored = hessian.factor(&island, &iterate.residual, phase);
+            iterate.factor_is_current[index] = factored.is_ok();
+        }
+    }
+    write_solution(model, out);
+    if T::HAS_DERIVATIVES {
+        correct(model, inertia, acceleration, constraint, out);
+    }
+}
+
+/// Makes sure that the factors of H are those of the solution, as the backward pass needs them; false where H has none.
+///
+/// The last iteration of the solver often leaves them so, and then this costs nothing.
+pub fn factor_at_solution(
+    model: &Model,
+    inertia: &Inertia,
+    acceleration: &Acceleration,
+    constraint: &Constraint,
+    out: &mut Solve,
+) -> bool {
+    let Solve {
+        islands,
+        hessian,
+        phase,
+        work,
+        residual,
+        ..
+    } = out;
+    let problem = Problem {
+        structure: &model.structure,
+        blocks: &constraint.blocks,
+        columns: &constraint.columns,
+        jacobian: &constraint.jacobian,
+        weight: &work.weight,
+        friction: &work.friction,
+        reference: &work.reference,
+        inertia: &inertia.matrix,
+        inertia_factor: &inertia.factor,
+        inertia_diagonal_inverse: &inertia.diagonal_inverse,
+        force_smooth: &acceleration.force_smooth,
+        smooth: &acceleration.smooth,
+    };
+    let mut complete = true;
+    for index in 0..islands.count() {
+        if !work.iterate.factor_is_current[index] {
+            let island = Island::new(&problem, islands, index);
+            let factored = hessian.factor(&island, residual, phase).is_ok();
+            work.iterate.factor_is_current[index] = factored;
+            complete &= factored;
+        }
+    }
+    complete
+}
+
+/// Room for the rows; phases of a block that was there before are kept, which costs nothing when wrong.
+fn resize<T: Scalar>(constraint: &Constraint<T>, out: &mut Solve<T>) {
+    let rows = constraint.rows.len();
+    out.residual.resize(rows, T::ZERO);
+    out.force.resize(rows, T::ZERO);
+    out.phase.resize(constraint.blocks.len(), Phase::OFF);
+}
+
+fn criteria<T: Scalar>(model: &Model<T>) -> Criteria {
+    Criteria {
+        tolerance: model.option.tolerance[0].value(),
+        line_tolerance: model.option.ls_tolerance[0].value(),
+        iterations: model.settings.iterations,
+        line_iterations: model.settings.ls_iterations,
+    }
+}
+
+/// Makes the solvers iterate as far as rounding allows: for gradients, and to compare with other programs.
+pub fn tighten<T: Scalar>(model: &mut Model<T>) {
+    model.option.tolerance[0] = T::ZERO;
+    model.option.ls_tolerance[0] = T::from(1e-12);
+    model.option.ccd_tolerance[0] = T::from(1e-14);
+    let settings = &mut model.settings;
+    settings.solver = SolverKind::Newton;
+    settings.iterations = 200;
+    settings.ls_iterations = 200;
+    settings.noslip_iterations = 0;
+    settings.ccd_iterations = 2000;
+}
+
+/// Plain numbers as they are, or the values of others copied to `room`.
+fn plain<'a, T: Scalar>(numbers: &'a [T], room: &'a mut Vec<f64>) -> &'a [f64] {
+    if let Some(numbers) = T::as_plain(numbers) {
+        return numbers;
+    }
+    room.clear();
+    room.extend(numbers.iter().map(|number| number.value()));
+    room
+}
+
+impl Work {
+    /// Copies what the laws need of each row.
+    fn read_rows<T: Scalar>(&mut self, constraint: &Constraint<T>) {
+        self.weight.clear();
+        self.friction.clear();
+        self.reference.clear();
+        for row in &constraint.rows {
+            self.weight.push(row.weight.value());
+            self.friction.push(row.friction.value());
+            self.reference.push(row.reference_acceleration.value());
+        }
+    }
+}
+
+impl Iterate {
+    fn resize(&mut self, rows: usize, islands: usize) {
+        self.residual.resize(rows, 0.0);
+        self.force.resize(rows, 0.0);
+        self.rate.resize(rows, 0.0);
+        self.factor_is_current.clear();
+        self.factor_is_current.resize(islands, false);
+    }
+}
+
+/// Copies the solution of all islands to the results.
+fn write_solution<T: Scalar>(model: &Model<T>, out: &mut Solve<T>) {
+    let iterate = &out.work.iterate;
+    for island in 0..out.islands.count() {
+        for dof in out.islands.dof_ranges(&model.structure, island).flatten() {
+            out.qacc[dof] = T::from(iterate.acceleration[dof]);
+            out.force_constraint[dof] = T::from(iterate.force_constraint[dof]);
+        }
+    }
+    for (residual, &value) in out.residual.iter_mut().zip(&iterate.residual) {
+        *residual = T::from(value);
+    }
+    for (force, &value) in out.force.iter_mut().zip(&iterate.force) {
+        *force = T::from(value);
+    }
+}
+
+/// One Newton step from the solution of the values, with derivatives: a ← a − H⁻¹·(M·a − τ − Jᵀ·f).
+///
+/// The step itself is as small as the solver's accuracy; its tangent is the exact derivative of the solution, since
+/// that of a itself is zero and H is the derivative of the bracket by a.
+fn correct<T: Scalar>(
+    model: &Model<T>,
+    inertia: &Inertia<T>,
+    acceleration: &Acceleration<T>,
+    constraint: &Constraint<T>,
+    out: &mut Solve<T>,
+) {
+    let mut gradient = vec![T::ZERO; model.counts().nv];
+    inertia::mul(model, inertia, &out.qacc, &mut gradient);
+    respond(constraint, out);
+    for (dof, gradient) in gradient.iter_mut().enumerate() {
+        *gradient -= acceleration.force_smooth[dof] + out.force_constraint[dof];
+    }
+    let mut local = Vec::new();
+    for island in 0..out.islands.count() {
+        local.clear();
+        let dofs = out.islands.dof_ranges(&model.structure, island).flatten();
+        local.extend(dofs.clone().map(|dof| gradient[dof]));
+        out.hessian.solve_in_place(&out.islands, island, &mut local);
+        for (dof, &step) in dofs.zip(&local) {
+            out.qacc[dof] -= step;
+        }
+    }
+    respond(constraint, out);
+}
+
+/// Residuals, forces and generalised forces of the acceleration, phases held.
+fn respond<T: Scalar>(constraint: &Constraint<T>, out: &mut Solve<T>) {
+    out.force_constraint.fill(T::ZERO);
+    let (mut weight, mut friction) = ([T::ZERO; MAX_ROWS], [T::ZERO; MAX_ROWS]);
+    for block in &constraint.blocks {
+        let (columns, count) = (constraint.block_columns(block), block.row_count);
+        let values = constraint.block_jacobian(block);
+        for (index, row) in constraint.block_rows(block).iter().enumerate() {
+            (weight[index], friction[index]) = (row.weight, row.friction);
+            let mut sum = -row.reference_acceleration;
+            for (&dof, &value) in columns.iter().zip(&values[index * columns.len()..]) {
+                sum += value * out.qacc[dof];
+            }
+            out.residual[block.row + index] = sum;
+        }
+        let law = Law {
+            kind: block.kind,
+            weight: &weight[..count],
+            friction: &friction[..count],
+        };
+        let rows = block.rows();
+        law.respond(&out.residual[rows.clone()], &mut out.force[rows.clone()]);
+        for (index, &force) in out.force[rows].iter().enumerate() {
+            for (&dof, &value) in columns.iter().zip(&values[index * columns.len()..]) {
+                out.force_constraint[dof] += value * force;
+            }
+        }
+    }
+}

@@ -1,0 +1,315 @@
+//! H = M + Jᵀ·K·J of each island, and its factor.
+//!
+//! Small islands are dense; larger ones are sparse with a node per kinematic tree. The factor stays for the backward
+//! pass, which solves with H at the solution.
+
+use super::island::Islands;
+use super::law::{Curvature, MAX_ROWS, Phase};
+use super::problem::Island;
+use crate::linalg::{BlockCholesky, PivotError, cholesky};
+use crate::model::Structure;
+use crate::scalar::Scalar;
+use crate::stages::constraint::{Block, BlockKind};
+
+/// Islands of more dofs are sparse.
+const DENSE_LIMIT: usize = 36;
+
+/// Factors of H, one an island.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Hessian {
+    dense: Vec<f64>,
+    factors: Vec<Factor>,
+    sparse: Vec<BlockCholesky>,
+    sparse_count: usize,
+    /// Index of each tree within its island.
+    node: Vec<usize>,
+    edges: Vec<[u32; 2]>,
+    /// The sum of JᵀKJ over blocks with the same columns.
+    sums: Vec<f64>,
+}
+
+/// Where the factor of an island is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Factor {
+    /// Start among the dense entries.
+    Dense(usize),
+    /// Index of the sparse factor.
+    Sparse(usize),
+}
+
+impl Hessian {
+    /// Makes room for the islands.
+    pub(super) fn prepare(&mut self, structure: &Structure, islands: &Islands) {
+        self.factors.clear();
+        self.sparse_count = 0;
+        self.node.resize(structure.tree_dofs.len(), 0);
+        let mut start = 0;
+        for island in 0..islands.count() {
+            let (size, trees) = (islands.size(island), islands.trees(island));
+            if size <= DENSE_LIMIT || trees.len() == 1 {
+                self.factors.push(Factor::Dense(start));
+                start += size * size;
+            } else {
+                for (node, &tree) in trees.iter().enumerate() {
+                    self.node[tree] = node;
+                }
+                self.factors.push(Factor::Sparse(self.sparse_count));
+                self.sparse_count += 1;
+            }
+        }
+        self.dense.resize(start.max(self.dense.len()), 0.0);
+        if self.sparse.len() < self.sparse_count {
+            self.sparse
+                .resize_with(self.sparse_count, BlockCholesky::default);
+        }
+    }
+
+    /// Finds the pattern of an island's matrix.
+    pub(super) fn analyze(&mut self, island: &Island) {
+        let Factor::Sparse(index) = self.factors[island.index] else {
+            return;
+        };
+        let (problem, trees) = (island.problem, &island.problem.structure.dofs.tree);
+        self.edges.clear();
+        let mut last = usize::MAX;
+        for (_, block) in island.blocks() {
+            if block.column == last {
+                continue;
+            }
+            last = block.column;
+            let columns = &problem.columns[block.columns()];
+            for (run, start) in runs(columns, trees) {
+                for (other, _) in runs(&columns[start + run.len()..], trees) {
+                    let nodes = [run[0], other[0]].map(|dof| self.node[trees[dof]]);
+                    self.edges
+                        .push(nodes.map(|node| u32::try_from(node).unwrap_or(u32::MAX)));
+                }
+            }
+        }
+        let sizes = island.dofs().map(|dofs| dofs.len());
+        self.sparse[index].analyze(sizes, &mut self.edges);
+    }
+
+    /// Computes H at the given phases and residuals, and factorises it.
+    pub(super) fn factor(
+        &mut self,
+        island: &Island,
+        residual: &[f64],
+        phase: &[Phase],
+    ) -> Result<(), PivotError> {
+        let Self {
+            dense,
+            factors,
+            sparse,
+            node,
+            sums,
+            ..
+        } = self;
+        let size = island.size();
+        match factors[island.index] {
+            Factor::Dense(start) => {
+                let matrix = &mut dense[start..start + size * size];
+                matrix.fill(0.0);
+                add_dense_inertia(island, matrix);
+                let local = island.islands.local();
+                for_each_group(island, residual, phase, sums, |columns, sums| {
+                    add_dense(matrix, size, local, columns, sums);
+                });
+                cholesky::factor(matrix, size)
+            }
+            Factor::Sparse(index) => {
+                let matrix = &mut sparse[index];
+                matrix.clear();
+                add_sparse_inertia(island, node, matrix);
+                for_each_group(island, residual, phase, sums, |columns, sums| {
+                    add_sparse(island, node, matrix, columns, sums);
+                });
+                matrix.factor()
+            }
+        }
+    }
+
+    /// x ← H⁻¹·x for a vector over the dofs of an island, in their order.
+    pub fn solve_in_place<T: Scalar>(&self, islands: &Islands, island: usize, x: &mut [T]) {
+        let size = islands.size(island);
+        match self.factors[island] {
+            Factor::Dense(start) => {
+                cholesky::solve_in_place(&self.dense[start..start + size * size], size, x);
+            }
+            Factor::Sparse(index) => self.sparse[index].solve_in_place(x),
+        }
+    }
+}
+
+/// Cuts increasing columns where the tree changes; each run comes with its start.
+fn runs<'a>(
+    columns: &'a [usize],
+    trees: &'a [usize],
+) -> impl Iterator<Item = (&'a [usize], usize)> + 'a {
+    let mut start = 0;
+    std::iter::from_fn(move || {
+        let tree = trees[*columns.get(start)?];
+        let rest = &columns[start..];
+        let length = rest.iter().take_while(|&&dof| trees[dof] == tree).count();
+        let run = (&rest[..length], start);
+        start += length;
+        Some(run)
+    })
+}
+
+/// Calls `visit` with the columns and the lower triangle of the sum of JᵀKJ for every group of blocks that share their
+/// columns.
+fn for_each_group(
+    island: &Island,
+    residual: &[f64],
+    phase: &[Phase],
+    sums: &mut Vec<f64>,
+    mut visit: impl FnMut(&[usize], &[f64]),
+) {
+    let mut curvature: Curvature = [[0.0; MAX_ROWS]; MAX_ROWS];
+    let mut group: Option<&Block> = None;
+    for (index, block) in island.blocks() {
+        let law = island.law(block);
+        if !law.curvature(phase[index], &residual[block.rows()], &mut curvature) {
+            continue;
+        }
+        if group.is_none_or(|group| group.column != block.column) {
+            if let Some(group) = group {
+                visit(&island.problem.columns[group.columns()], sums);
+            }
+            sums.clear();
+            sums.resize(block.column_count * block.column_count, 0.0);
+            group = Some(block);
+        }
+        let jacobian = &island.problem.jacobian[block.values()];
+        add_block(block, jacobian, &curvature, sums);
+    }
+    if let Some(group) = group {
+        visit(&island.problem.columns[group.columns()], sums);
+    }
+}
+
+/// Adds JᵀKJ of a block to a lower triangle.
+#[inline]
+fn add_block(block: &Block, jacobian: &[f64], curvature: &Curvature, sums: &mut [f64]) {
+    let columns = block.column_count;
+    match block.row_count {
+        1 => add_products::<1>(jacobian, columns, curvature, sums),
+        3 => add_products::<3>(jacobian, columns, curvature, sums),
+        4 => add_products::<4>(jacobian, columns, curvature, sums),
+        _ => add_products::<6>(jacobian, columns, curvature, sums),
+    }
+}
+
+#[inline]
+fn add_products<const R: usize>(
+    jacobian: &[f64],
+    columns: usize,
+    curvature: &Curvature,
+    sums: &mut [f64],
+) {
+    let rows: [&[f64]; R] = std::array::from_fn(|row| &jacobian[row * columns..][..columns]);
+    for i in 0..columns {
+        let mut factors = [0.0; R];
+        for row in 0..R {
+            for other in 0..R {
+                factors[row] += curvature[row][other] * rows[other][i];
+            }
+        }
+        let target = &mut sums[i * columns..][..=i];
+        let rows = rows.map(|row| &row[..=i]);
+        for j in 0..=i {
+            let mut sum = target[j];
+            for row in 0..R {
+                sum += factors[row] * rows[row][j];
+            }
+            target[j] = sum;
+        }
+    }
+}
+
+fn add_dense_inertia(island: &Island, matrix: &mut [f64]) {
+    let (sparsity, local) = (&island.problem.structure.inertia, island.islands.local());
+    let size = island.size();
+    for dof in island.dofs().flatten() {
+        let range = sparsity.row_range(dof);
+        let row = &mut matrix[local[dof] * size..][..size];
+        let entries = sparsity.columns[range.clone()]
+            .iter()
+            .zip(&island.problem.inertia[range]);
+        for (&column, &entry) in entries {
+            row[local[column]] = entry;
+        }
+    }
+}
+
+fn add_dense(matrix: &mut [f64], size: usize, local: &[usize], columns: &[usize], sums: &[f64]) {
+    for (i, &dof) in columns.iter().enumerate() {
+        let row = &mut matrix[local[dof] * size..][..size];
+        let sums = &sums[i * columns.len()..];
+        for (&column, &sum) in columns[..=i].iter().zip(sums) {
+            row[local[column]] += sum;
+        }
+    }
+}
+
+fn add_sparse_inertia(island: &Island, node: &[usize], matrix: &mut BlockCholesky) {
+    let structure = island.problem.structure;
+    for &tree in island.islands.trees(island.index) {
+        let Some(place) = matrix.place_of(node[tree], node[tree]) else {
+            continue;
+        };
+        let dofs = structure.tree_dofs[tree].clone();
+        for dof in dofs.clone() {
+            let range = structure.inertia.row_range(dof);
+            let entries = structure.inertia.columns[range.clone()]
+                .iter()
+                .zip(&island.problem.inertia[range]);
+            for (&column, &entry) in entries {
+                let row = place.start + (column - dofs.start) * place.stride;
+                matrix.values_mut()[row + dof - dofs.start] = entry;
+            }
+        }
+    }
+}
+
+fn add_sparse(
+    island: &Island,
+    node: &[usize],
+    matrix: &mut BlockCholesky,
+    columns: &[usize],
+    sums: &[f64],
+) {
+    let structure = island.problem.structure;
+    let trees = &structure.dofs.tree;
+    for (run, start) in runs(columns, trees) {
+        let tree = trees[run[0]];
+        let first = structure.tree_dofs[tree].start;
+        for (other, other_start) in runs(&columns[..start + run.len()], trees) {
+            let other_tree = trees[other[0]];
+            let other_first = structure.tree_dofs[other_tree].start;
+            // The row of the earlier column holds the entry of a diagonal block.
+            let Some(place) = matrix.place_of(node[other_tree], node[tree]) else {
+                continue;
+            };
+            let values = matrix.values_mut();
+            let (row_step, column_step) = if place.transposed {
+                (1, place.stride)
+            } else {
+                (place.stride, 1)
+            };
+            for (i, &dof) in run.iter().enumerate() {
+                let sums = &sums[(start + i) * columns.len()..][..=start + i];
+                let column = place.start + (dof - first) * column_step;
+                for (&row, &sum) in other.iter().zip(&sums[other_start..]) {
+                    values[column + (row - other_first) * row_step] += sum;
+                }
+            }
+        }
+    }
+}
+
+/// Whether the curvature of a block changes with the residual, and not only with the phase.
+pub(super) fn is_curved(kind: BlockKind, phase: Phase) -> bool {
+    kind == BlockKind::EllipticContact && phase == Phase::CONE
+}

@@ -1,0 +1,163 @@
+//! Newton's method with exact line search.
+//!
+//! The cost is convex, piecewise quadratic but for elliptic cones: as soon as the phases are right, one full step ends
+//! at the minimum. A tolerance of zero asks for all that rounding allows.
+
+use super::hessian::{Hessian, is_curved};
+use super::law::Phase;
+use super::line_search::{Accuracy, Ray};
+use super::problem::Island;
+use super::start::{Criteria, Progress};
+use super::{Iterate, SolveStatus};
+
+/// A slope that has fallen to this part of its start ends a line search.
+const SLOPE_RATIO: f64 = 1e-3;
+/// Times that the gradient may fail to fall with all phases unchanged, when the tolerance is zero.
+const PATIENCE: usize = 2;
+
+/// Iterates from the start to the minimum of one island.
+pub(super) fn minimize(
+    island: &Island,
+    criteria: &Criteria,
+    iterate: &mut Iterate,
+    phase: &mut [Phase],
+    hessian: &mut Hessian,
+    mut progress: Progress,
+) -> Progress {
+    let mut factored = false;
+    let mut stalls = 0;
+    let tolerance = criteria.tolerance;
+    loop {
+        if !progress.gradient_norm.is_finite() {
+            progress.status = SolveStatus::NotFinite;
+            break;
+        }
+        if progress.gradient_norm == 0.0 || is_converged(island, iterate, &progress, tolerance) {
+            progress.status = SolveStatus::Converged;
+            break;
+        }
+        if progress.iterations == criteria.iterations {
+            progress.status = SolveStatus::IterationLimit;
+            break;
+        }
+        if !factored {
+            if hessian.factor(island, &iterate.residual, phase).is_err() {
+                progress.status = SolveStatus::Singular;
+                break;
+            }
+            factored = true;
+        }
+        newton_direction(island, iterate, hessian);
+        let slope = island.dot(&iterate.gradient, &iterate.direction);
+        // The decrement: what the quadratic model promises.
+        if progress.iterations > 0 && -0.5 * progress.scale * slope < tolerance {
+            progress.status = SolveStatus::Converged;
+            break;
+        }
+        iterate.aim(island);
+        let accuracy = Accuracy {
+            slope: line_tolerance(island, iterate, criteria, &progress)
+                .max(SLOPE_RATIO * slope.abs()),
+            evaluations: criteria.line_iterations,
+        };
+        let ray = Ray {
+            island: *island,
+            smooth: iterate.smooth_derivatives(island),
+            residual: &iterate.residual,
+            rate: &iterate.rate,
+        };
+        let step = ray.search(slope, 1.0, accuracy);
+        if slope >= 0.0 || step.length <= 0.0 {
+            progress.status = SolveStatus::Exhausted;
+            break;
+        }
+        let (cost, changed) = iterate.advance(island, step.length, phase);
+        progress.iterations += 1;
+        progress.cost = cost;
+        factored = !changed && !any_curved(island, phase);
+        let before = progress.gradient_norm;
+        progress.gradient_norm = island.dot(&iterate.gradient, &iterate.gradient).sqrt();
+        // Exact for quadratics: the mean slope times the length.
+        let improvement = -0.5 * (slope + step.slope) * step.length;
+        if improvement > 0.0 && progress.scale * improvement < tolerance {
+            progress.status = SolveStatus::Converged;
+            break;
+        }
+        if tolerance == 0.0 {
+            stalls += usize::from(!changed && progress.gradient_norm > 0.5 * before);
+            if stalls == PATIENCE {
+                progress.status = SolveStatus::Exhausted;
+                break;
+            }
+        }
+    }
+    iterate.factor_is_current[island.index] = factored;
+    progress
+}
+
+/// MuJoCo's criterion on the gradient. Before the first iteration the bound ½·gᵀ·M⁻¹·g of the distance to the least cost
+/// must be small as well.
+fn is_converged(
+    island: &Island,
+    iterate: &mut Iterate,
+    progress: &Progress,
+    tolerance: f64,
+) -> bool {
+    if progress.scale * progress.gradient_norm >= tolerance {
+        return false;
+    }
+    progress.iterations > 0
+        || 0.5 * progress.scale * inverse_inertia_norm(island, iterate) < tolerance
+}
+
+/// gᵀ·M⁻¹·g.
+pub(super) fn inverse_inertia_norm(island: &Island, iterate: &mut Iterate) -> f64 {
+    let Iterate {
+        gradient,
+        preconditioned,
+        ..
+    } = iterate;
+    for dofs in island.dofs() {
+        preconditioned[dofs.clone()].copy_from_slice(&gradient[dofs]);
+    }
+    island.solve_inertia(preconditioned);
+    island.dot(gradient, preconditioned)
+}
+
+/// direction ← −H⁻¹·gradient.
+fn newton_direction(island: &Island, iterate: &mut Iterate, hessian: &Hessian) {
+    let Iterate {
+        gradient,
+        direction,
+        gather,
+        ..
+    } = iterate;
+    gather.clear();
+    for dofs in island.dofs() {
+        gather.extend(gradient[dofs].iter().map(|&number| -number));
+    }
+    hessian.solve_in_place(island.islands, island.index, gather);
+    let mut start = 0;
+    for dofs in island.dofs() {
+        let length = dofs.len();
+        direction[dofs].copy_from_slice(&gather[start..start + length]);
+        start += length;
+    }
+}
+
+/// MuJoCo's criterion on the slope of a line search.
+pub(super) fn line_tolerance(
+    island: &Island,
+    iterate: &Iterate,
+    criteria: &Criteria,
+    progress: &Progress,
+) -> f64 {
+    let norm = island.dot(&iterate.direction, &iterate.direction).sqrt();
+    criteria.tolerance * criteria.line_tolerance * norm / progress.scale
+}
+
+fn any_curved(island: &Island, phase: &[Phase]) -> bool {
+    island
+        .blocks()
+        .any(|(index, block)| is_curved(block.kind, phase[index]))
+}
