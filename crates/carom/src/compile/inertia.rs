@@ -167,7 +167,7 @@ impl BodyInertial {
                 let (quat, moments) = principal_frame(full, Tolerance::BODY);
                 self.inertial_pose.quat = quat;
                 self.inertia = moments;
-                if moments[2] < MIN && settings.bound_inertia <= 0.0 {
+                if !is_usable(moments, settings) {
                     report.error_help(
                         code::MASS,
                         span,
@@ -210,7 +210,7 @@ impl BodyInertial {
                     .map(|geom| (geom.mass, geom.pose, geom.inertia))
                     .collect();
                 let (mass, pose, inertia) = sum_of_parts(&parts);
-                if inertia[2] < MIN && settings.bound_inertia <= 0.0 {
+                if !is_usable(inertia, settings) {
                     report.error_help(
                         code::MASS,
                         body.span,
@@ -260,6 +260,16 @@ impl BodyInertial {
                 );
             }
         }
+    }
+}
+
+/// Whether principal moments (in decreasing order) are positive, or will be when the lower bound is applied: then
+/// they may be zero up to rounding.
+fn is_usable(moments: [f64; 3], settings: &CompilerSettings) -> bool {
+    if settings.bound_inertia > 0.0 {
+        moments[2] >= -MIN * moments[0].max(1.0)
+    } else {
+        moments[2] >= MIN
     }
 }
 
