@@ -129,7 +129,8 @@ pub(super) fn constants(model: &mut Model, kinematics: &Kinematics) {
         let from_body = kinematics.body_rotation[body].mul_vec(cameras.position[id]);
         let world = kinematics.body_position[body] + from_body;
         cameras.position_from_body[id] = world - kinematics.body_position[body];
-        cameras.position_from_com[id] = world - kinematics.subtree_com[body];
+        let followed = model.structure.cameras.target[id].unwrap_or(body);
+        cameras.position_from_com[id] = world - kinematics.subtree_com[followed];
         cameras.rotation_reference[id] = kinematics.body_quat[body].mul(cameras.quat[id]).to_mat3();
     }
 }

@@ -121,8 +121,16 @@ fn ellipsoid_shell(size: [f64; 3], mass: f64) -> [f64; 3] {
         volume(GeomKind::Ellipsoid, outer, false),
     );
     let density = mass / (outer_volume - inner_volume);
-    let within = across_squares(size, inner_volume * density / 5.0);
-    let whole = across_squares(outer, outer_volume * density / 5.0);
+    // Almost everything cancels, so the order of operations shows.
+    let solid = |mass: f64, [a, b, c]: [f64; 3]| {
+        [
+            mass * (b * b + c * c) / 5.0,
+            mass * (a * a + c * c) / 5.0,
+            mass * (a * a + b * b) / 5.0,
+        ]
+    };
+    let within = solid(inner_volume * density, size);
+    let whole = solid(outer_volume * density, outer);
     std::array::from_fn(|axis| whole[axis] - within[axis])
 }
 

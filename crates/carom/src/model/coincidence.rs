@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::Model;
 use crate::math::{Quat, Vec3};
+use crate::scalar::Scalar;
 
 /// Differences of coordinates below this count as none.
 const TOLERANCE: f64 = 1e-6;
@@ -36,6 +37,44 @@ pub struct Coincidences {
     pub geoms: Vec<Coincidence>,
     /// Sites.
     pub sites: Vec<Coincidence>,
+}
+
+/// Orientations in the body frame, coincidences taken into account.
+impl<T: Scalar> Model<T> {
+    /// Orientation of a body's inertial frame.
+    pub fn inertial_quat(&self, body: usize) -> Quat<T> {
+        let own = self.bodies.inertial_quat[body];
+        self.attached_quat(body, self.structure.coincidences.bodies[body], own)
+    }
+
+    /// Orientation of a geom.
+    pub fn geom_quat(&self, geom: usize) -> Quat<T> {
+        let (structure, own) = (&self.structure, self.geoms.quat[geom]);
+        self.attached_quat(
+            structure.geoms.body[geom],
+            structure.coincidences.geoms[geom],
+            own,
+        )
+    }
+
+    /// Orientation of a site.
+    pub fn site_quat(&self, site: usize) -> Quat<T> {
+        let (structure, own) = (&self.structure, self.sites.quat[site]);
+        self.attached_quat(
+            structure.sites.body[site],
+            structure.coincidences.sites[site],
+            own,
+        )
+    }
+
+    fn attached_quat(&self, body: usize, coincidence: Coincidence, own: Quat<T>) -> Quat<T> {
+        match coincidence {
+            _ if T::HAS_DERIVATIVES => own,
+            Coincidence::None => own,
+            Coincidence::Body | Coincidence::BodyAxes => Quat::identity(),
+            Coincidence::Inertia | Coincidence::InertiaAxes => self.inertial_quat(body),
+        }
+    }
 }
 
 impl Model<f64> {

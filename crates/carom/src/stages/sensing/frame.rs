@@ -89,9 +89,9 @@ pub(super) fn quat<T: Scalar>(
     let structure = &model.structure;
     let (body, local) = match object {
         FrameObject::Body(body) => return stages.kinematics.body_quat[body],
-        FrameObject::Inertial(body) => (body, model.bodies.inertial_quat[body]),
-        FrameObject::Geom(geom) => (structure.geoms.body[geom], model.geoms.quat[geom]),
-        FrameObject::Site(site) => (structure.sites.body[site], model.sites.quat[site]),
+        FrameObject::Inertial(body) => (body, model.inertial_quat(body)),
+        FrameObject::Geom(geom) => (structure.geoms.body[geom], model.geom_quat(geom)),
+        FrameObject::Site(site) => (structure.sites.body[site], model.site_quat(site)),
         FrameObject::Camera(camera) => (structure.cameras.body[camera], model.cameras.quat[camera]),
     };
     stages.kinematics.body_quat[body].mul(local)
