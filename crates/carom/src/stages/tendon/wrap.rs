@@ -177,10 +177,11 @@ fn wrap_outside<T: Scalar>(
         };
     };
     // Only the direction of the side point matters; at the centre it has none and the first axis takes its place.
-    let side = if dot(side, side).value().sqrt() < MIN_LENGTH {
-        [T::ONE, T::ZERO]
+    let distance = dot(side, side).sqrt();
+    let side = if distance.value() < MIN_LENGTH {
+        [radius, T::ZERO]
     } else {
-        side
+        side.map(|component| component * distance.recip() * radius)
     };
     if clear && same_winding(ends, side) {
         return None;
@@ -220,12 +221,12 @@ fn tangent_points<T: Scalar>(
     radius: T,
     counterclockwise: bool,
 ) -> [Point<T>; 2] {
+    let along = radius * radius;
     let tangent = |end: Point<T>, square: T, sign: f64| {
-        let across = radius * (square - radius * radius).sqrt() * sign;
-        let along = radius * radius;
+        let (across, root) = (radius * sign, (square - along).sqrt());
         [
-            (end[0] * along - end[1] * across) / square,
-            (end[1] * along + end[0] * across) / square,
+            (end[0] * along - across * end[1] * root) / square,
+            (end[1] * along + across * end[0] * root) / square,
         ]
     };
     let sign = if counterclockwise { 1.0 } else { -1.0 };
