@@ -1,4 +1,5 @@
 use crate::data::Data;
+use crate::dual::Dual;
 use crate::dynamics;
 use crate::integrate::integrate_positions;
 use crate::math::{Quat, Spatial, Vec3};
@@ -202,4 +203,139 @@ fn a_tower_carries_the_weight_above_less_what_a_string_holds() {
     let pushed = sense(&model, &state, &input);
     let difference = vector(&model, &pushed, "foot") - vector(&model, &data, "foot");
     assert!((difference - Vec3([-1.0, 0.0, 2.0])).norm() < 1e-12);
+}
+
+/// Wrapping, muscles, springs, dampers, medium, gravity compensation, servos and sensors in one mechanism.
+const EVERYTHING: &str = r#"<mujoco><option density="1.2" viscosity=".1" wind=".3 .2 .1" timestep=".01"/><worldbody>
+  <site name="anchor" pos="-0.5 0.1 0.3"/> <geom name="ball" type="sphere" size=".15" pos="0 0 1"/>
+  <site name="side" pos="0 0.3 1.2"/>
+  <body name="upper" pos="0 0 1" gravcomp=".5">
+    <joint name="a" axis="0 1 0" stiffness="3 1 2" damping=".2 .1"/>
+    <geom type="capsule" fromto="0 0 0 .5 0 0" size=".05" fluidshape="ellipsoid"/> <site name="first" pos=".3 .05 .1"/>
+    <body name="lower" pos=".5 0 0"> <joint name="b" type="ball" stiffness=".5" damping=".1"/>
+      <geom size=".1" pos=".2 .1 .05"/> <geom name="drum" type="cylinder" size=".1 .3" euler="80 10 0" mass=".1"/>
+      <site name="second" pos=".3 -.05 .1"/> </body> </body>
+  <body name="free" pos="0 1 1"> <freejoint/> <geom size=".1 .2 .3" type="box"/> <site name="third" pos=".3 .1 0.1"/>
+  </body> </worldbody>
+<tendon>
+  <spatial name="muscle"> <site site="anchor"/> <geom geom="ball" sidesite="side"/> <site site="first"/>
+    <geom geom="drum"/> <site site="second"/> </spatial>
+  <spatial name="spring" stiffness="5 2" damping=".4" springlength=".2 .3"> <site site="second"/> <site site="third"/>
+  </spatial> </tendon>
+<actuator>
+  <muscle tendon="muscle" lengthrange=".5 2" force="20" tausmooth=".5"/>
+  <position joint="a" kp="3" kv=".2"/> <position site="second" refsite="third" gear="0 0 0 .1 .2 .3" kp="2"/>
+  <general joint="a" dyntype="filterexact" dynprm=".2" actearly="true"/>
+  <general cranksite="second" slidersite="anchor" cranklength="3"/> </actuator>
+<sensor>
+  <accelerometer site="second"/> <force site="second"/> <torque site="first"/> <gyro site="second"/>
+  <framequat objtype="site" objname="second" reftype="site" refname="third"/> <subtreeangmom body="upper"/>
+  <framelinvel objtype="site" objname="second" reftype="site" refname="third"/> <tendonvel tendon="muscle"/>
+</sensor></mujoco>"#;
+
+#[test]
+fn duals_carry_derivatives_through_all_stages() {
+    let model = model_from_mjcf(EVERYTHING);
+    let n = model.counts();
+    let mut random = Random::new(18);
+    for _ in 0..10 {
+        let mut state = random_state(&model, random.bits());
+        state.act = random.vector(n.na).iter().map(|a| 0.5 + 0.4 * a).collect();
+        let mut input = Input::zeros(&model);
+        input.ctrl = random.vector(n.nu).iter().map(|u| 0.5 + 0.4 * u).collect();
+        let [dq, dv] = [random.vector(n.nv), random.vector(n.nv)];
+        let [da, du] = [random.vector(n.na), random.vector(n.nu)];
+
+        let moved = |h: f64| {
+            let (mut state, mut input) = (state.clone(), input.clone());
+            integrate_positions(&model, &mut state.qpos, &dq, h);
+            let shift = |values: &mut [f64], rates: &[f64]| {
+                values
+                    .iter_mut()
+                    .zip(rates)
+                    .for_each(|(value, rate)| *value += h * rate);
+            };
+            shift(&mut state.qvel, &dv);
+            shift(&mut state.act, &da);
+            shift(&mut input.ctrl, &du);
+            sense(&model, &state, &input)
+        };
+        let dual_model = model.map(Dual::<1>::constant);
+        let constants = |values: &[f64]| values.iter().map(|&x| Dual::constant(x)).collect();
+        let along = |values: &[f64], rates: &[f64]| {
+            let pairs = values.iter().zip(rates);
+            pairs
+                .map(|(&value, &rate)| Dual {
+                    value,
+                    tangent: [rate],
+                })
+                .collect()
+        };
+        let mut dual_state = State::reference(&dual_model);
+        dual_state.qpos = constants(&state.qpos);
+        let dual_direction: Vec<Dual<1>> = constants(&dq);
+        let step = Dual {
+            value: 0.0,
+            tangent: [1.0],
+        };
+        integrate_positions(&dual_model, &mut dual_state.qpos, &dual_direction, step);
+        dual_state.qvel = along(&state.qvel, &dv);
+        dual_state.act = along(&state.act, &da);
+        let mut dual_input = Input::zeros(&dual_model);
+        dual_input.ctrl = along(&input.ctrl, &du);
+        let mut dual = Data::new(&dual_model);
+        dynamics::forward_and_sense(&dual_model, &dual_state, &dual_input, &mut dual);
+
+        let h = 1e-6;
+        let (plus, minus) = (moved(h), moved(-h));
+        let compare = |name: &str, dual: &[Dual<1>], plus: &[f64], minus: &[f64]| {
+            for (index, dual) in dual.iter().enumerate() {
+                let slope = (plus[index] - minus[index]) / (2.0 * h);
+                let error = (dual.tangent[0] - slope).abs();
+                assert!(
+                    error < 1e-6 * slope.abs().max(10.0),
+                    "{name} {index}: {dual:?} {slope}"
+                );
+            }
+        };
+        compare(
+            "length",
+            &dual.tendon.length,
+            &plus.tendon.length,
+            &minus.tendon.length,
+        );
+        compare(
+            "jacobian",
+            &dual.tendon.jacobian,
+            &plus.tendon.jacobian,
+            &minus.tendon.jacobian,
+        );
+        let moments = [&plus, &minus].map(|data| &data.transmission.moment[..]);
+        compare("moment", &dual.transmission.moment, moments[0], moments[1]);
+        compare(
+            "passive",
+            &dual.passive.total,
+            &plus.passive.total,
+            &minus.passive.total,
+        );
+        compare(
+            "actuation",
+            &dual.actuation.force,
+            &plus.actuation.force,
+            &minus.actuation.force,
+        );
+        let rates = [&plus, &minus].map(|data| &data.actuation.activation_dot[..]);
+        compare(
+            "activation",
+            &dual.actuation.activation_dot,
+            rates[0],
+            rates[1],
+        );
+        compare(
+            "sensors",
+            &dual.sensing.values,
+            &plus.sensing.values,
+            &minus.sensing.values,
+        );
+    }
 }
