@@ -126,17 +126,20 @@ fn docs() -> Outcome {
     run_command(command.env("RUSTDOCFLAGS", "-D warnings"))
 }
 
+/// Time that the test of damaged model files takes here (s); without this variable it is shorter.
+const MUTATION_SECONDS: (&str, &str) = ("CAROM_MUTATION_SECONDS", "60");
+
 fn tests() -> Outcome {
-    if has_cargo_subcommand("nextest") {
-        run_command(&mut cargo(&[
+    let mut command = if has_cargo_subcommand("nextest") {
+        cargo(&[
             "nextest",
             "run",
             "--workspace",
             "--locked",
             "--no-fail-fast",
-        ]))
+        ])
     } else {
-        run_command(&mut cargo(&[
+        cargo(&[
             "test",
             "--workspace",
             "--lib",
@@ -144,8 +147,13 @@ fn tests() -> Outcome {
             "--tests",
             "--locked",
             "--no-fail-fast",
-        ]))
+        ])
+    };
+    let (variable, seconds) = MUTATION_SECONDS;
+    if std::env::var_os(variable).is_none() {
+        command.env(variable, seconds);
     }
+    run_command(&mut command)
 }
 
 fn doctests() -> Outcome {

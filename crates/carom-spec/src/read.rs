@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use crate::diagnostic::Diagnostic;
+use crate::mjcf::check::check;
 use crate::mjcf::include::Tree;
 use crate::mjcf::problems::Problems;
 use crate::mjcf::{self, Allow, ReadSettings};
@@ -46,13 +47,14 @@ pub fn read_file(path: &Path, allow: &[String]) -> ReadModel {
 pub fn read(path: &Path, source: &dyn FileSource, settings: &ReadSettings) -> ReadModel {
     let mut sources = SourceMap::new();
     let problems = Problems::new(&settings.allow);
-    let spec = match Tree::load(path, None, source, &mut sources, &problems) {
+    let mut spec = match Tree::load(path, None, source, &mut sources, &problems) {
         Some(tree) if tree.root().tag().eq_ignore_ascii_case("robot") => {
             urdf::read(&tree, source, &problems)
         }
         Some(tree) => mjcf::read_loaded(&tree, path, source, &problems, &mut sources),
         None => ModelSpec::default(),
     };
+    check(&mut spec, &problems);
     let diagnostics = problems.into_list();
     ReadModel {
         spec,

@@ -5,10 +5,11 @@ use super::names::Names;
 use super::problems::Problems;
 use super::references::{Named, Referring};
 use crate::diagnostic::{Diagnostic, nearest_name};
-use crate::model_spec::{ModelSpec, ObjectKind, Reference};
+use crate::model_spec::{InertiaSpec, ModelSpec, ObjectKind, Reference};
+use crate::span::Span;
 
-/// Reports repeated names and references to nothing.
-pub(super) fn check(spec: &mut ModelSpec, problems: &Problems<'_>) {
+/// Reports repeated names, references to nothing and numbers that became too large.
+pub(crate) fn check(spec: &mut ModelSpec, problems: &Problems<'_>) {
     let checker = Checker {
         names: collect_names(spec, problems),
         problems,
@@ -22,6 +23,61 @@ pub(super) fn check(spec: &mut ModelSpec, problems: &Problems<'_>) {
     checker.check_all(&mut spec.actuators);
     checker.check_all(&mut spec.sensors);
     checker.check_all(&mut spec.tuples);
+    check_finite(spec, problems);
+}
+
+/// Numbers in the file are finite, but poses computed from them can overflow.
+fn check_finite(spec: &ModelSpec, problems: &Problems<'_>) {
+    let check = |tag: &str, span: Span, numbers: &[&[f64]]| {
+        if numbers
+            .iter()
+            .any(|list| list.iter().any(|number| !number.is_finite()))
+        {
+            let message = format!(
+                "this <{tag}> is too large for the computer's numbers, with the frames around it"
+            );
+            problems.error(codes::NUMBER_SIZE, span, message);
+        }
+    };
+    for body in &spec.bodies {
+        check("body", body.span, &[&body.position, &body.quaternion]);
+        if let Some(inertial) = &body.inertial {
+            let inertia = match &inertial.inertia {
+                InertiaSpec::Diagonal { diagonal, .. } => &diagonal[..],
+                InertiaSpec::Full(matrix) => &matrix[..],
+            };
+            check("inertial", inertial.span, &[&inertial.position, inertia]);
+        }
+        for joint in &body.joints {
+            check("joint", joint.span, &[&joint.position, &joint.axis]);
+        }
+        for geom in &body.geoms {
+            let ends = geom.fromto.as_ref().map_or(&[][..], |points| &points[..]);
+            check(
+                "geom",
+                geom.span,
+                &[&geom.position, &geom.quaternion, &geom.size, ends],
+            );
+        }
+        for site in &body.sites {
+            let ends = site.fromto.as_ref().map_or(&[][..], |points| &points[..]);
+            check(
+                "site",
+                site.span,
+                &[&site.position, &site.quaternion, &site.size, ends],
+            );
+        }
+        for camera in &body.cameras {
+            check(
+                "camera",
+                camera.span,
+                &[&camera.position, &camera.quaternion],
+            );
+        }
+        for light in &body.lights {
+            check("light", light.span, &[&light.position, &light.direction]);
+        }
+    }
 }
 
 fn collect_names(spec: &ModelSpec, problems: &Problems<'_>) -> Names {

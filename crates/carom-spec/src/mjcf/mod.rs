@@ -24,7 +24,7 @@ mod attach;
 pub(crate) mod attribute;
 mod body;
 mod builtin;
-mod check;
+pub(crate) mod check;
 pub mod codes;
 mod contact;
 mod custom;
@@ -87,10 +87,11 @@ pub fn read(
     sources: &mut SourceMap,
 ) -> (ModelSpec, Vec<Diagnostic>) {
     let problems = Problems::new(&settings.allow);
-    let spec = match Tree::load(path, None, source, sources, &problems) {
+    let mut spec = match Tree::load(path, None, source, sources, &problems) {
         Some(tree) => read_loaded(&tree, path, source, &problems, sources),
         None => ModelSpec::default(),
     };
+    check::check(&mut spec, &problems);
     (spec, problems.into_list())
 }
 
@@ -105,9 +106,7 @@ pub(crate) fn read_loaded(
     let loader = Loader::new(source, problems, std::mem::take(sources));
     let draft = loader.read_tree(tree, path, &[]);
     *sources = loader.into_sources();
-    let mut spec = draft.map_or_else(ModelSpec::default, Draft::finish);
-    check::check(&mut spec, problems);
-    spec
+    draft.map_or_else(ModelSpec::default, Draft::finish)
 }
 
 /// Reads one section of a file.

@@ -129,10 +129,12 @@ fn connect<'d>(root: Element<'d>, problems: &Problems<'_>) -> Vec<Link<'d>> {
             Attributes::new(element, problems).missing("name");
             continue;
         };
-        if index_of.insert(name, links.len()).is_some() {
+        if index_of.contains_key(name) {
             let message = format!("there are two links named '{name}'");
             problems.error(codes::LINK, element.span(), message);
+            continue;
         }
+        index_of.insert(name, links.len());
         links.push(Link {
             element,
             name,

@@ -63,6 +63,38 @@ fn files_that_include_themselves() {
 }
 
 #[test]
+fn models_that_attach_themselves() {
+    let text = r#"<mujoco><asset><model name="m" file="main.xml"/></asset><worldbody>
+        <body name="b"><attach model="m" body="b" prefix="p"/></body></worldbody></mujoco>"#;
+    assert!(!errors(&load(&main_file(text))).is_empty());
+    let cross = |other: &str| {
+        format!(
+            "<mujoco><asset><model name=\"m\" file=\"{other}\"/></asset><worldbody><body name=\"b\">\
+             <attach model=\"m\" body=\"b\" prefix=\"p\"/></body></worldbody></mujoco>"
+        )
+    };
+    assert!(
+        !errors(&load(
+            &main_file(cross("a.xml")).with("a.xml", cross("main.xml"))
+        ))
+        .is_empty()
+    );
+}
+
+#[test]
+fn nested_replicas_are_bounded() {
+    let mut text = "<mujoco><worldbody>".to_owned();
+    text.push_str(&"<replicate count=\"1000\">".repeat(6));
+    text.push_str("<geom size=\"1\"/>");
+    text.push_str(&"</replicate>".repeat(6));
+    text.push_str("</worldbody></mujoco>");
+    assert!(!errors(&load(&main_file(text))).is_empty());
+    let huge = "<mujoco><worldbody><replicate count=\"2000000000\"><geom size=\"1\"/></replicate>\
+                </worldbody></mujoco>";
+    assert!(!errors(&load(&main_file(huge))).is_empty());
+}
+
+#[test]
 fn billion_laughs() {
     let mut text = "<!DOCTYPE mujoco [<!ENTITY a0 \"lol\">".to_owned();
     for level in 1..30 {

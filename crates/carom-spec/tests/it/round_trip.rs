@@ -89,7 +89,8 @@ fn describe(spec: &ModelSpec, storage: AssetStorage) -> String {
     for part in parts {
         out.push_str(part.split_once('}').map_or("", |(_, rest)| rest));
     }
-    out
+    // The sign of a zero has no meaning.
+    out.replace("-0.0,", "0.0,").replace("-0.0]", "0.0]")
 }
 
 #[track_caller]

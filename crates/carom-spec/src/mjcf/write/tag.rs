@@ -69,7 +69,7 @@ impl Tag {
 
     /// A number, unless it is the default.
     pub(super) fn number_unless(self, name: &str, value: f64, default: f64) -> Self {
-        if is_same(value, default) {
+        if value == default {
             self
         } else {
             self.number(name, value)
@@ -102,12 +102,7 @@ impl Tag {
 
     /// All numbers, unless they are the default.
     pub(super) fn numbers_unless(self, name: &str, values: &[f64], default: &[f64]) -> Self {
-        let is_default = values.len() == default.len()
-            && values
-                .iter()
-                .zip(default)
-                .all(|(&value, &default)| is_same(value, default));
-        if is_default {
+        if values == default {
             self
         } else {
             self.numbers(name, values)
@@ -116,11 +111,7 @@ impl Tag {
 
     /// The numbers up to the last that differs from the default; nothing when none does.
     pub(super) fn leading_unless(self, name: &str, values: &[f64], default: &[f64]) -> Self {
-        let differs = |index: &usize| {
-            !default
-                .get(*index)
-                .is_some_and(|&default| is_same(values[*index], default))
-        };
+        let differs = |index: &usize| default.get(*index) != Some(&values[*index]);
         match (0..values.len()).rfind(differs) {
             Some(last) => self.numbers(name, &values[..=last]),
             None => self,
@@ -220,11 +211,6 @@ impl Output {
     pub(super) fn finish(self) -> String {
         self.text
     }
-}
-
-/// True when nothing would be lost: signs of zero count.
-fn is_same(a: f64, b: f64) -> bool {
-    a.to_bits() == b.to_bits()
 }
 
 /// The fewest digits that read back to the same number.
