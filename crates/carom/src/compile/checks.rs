@@ -42,8 +42,16 @@ pub(super) fn is_limited(
             format!("set {attribute}limited, or compiler autolimits=\"true\""),
         );
     }
-    let limits = limited.unwrap_or(range[0] < range[1]);
-    if limits && !(range[0] < range[1]) {
+    let is_ordered = range[0] < range[1];
+    let limits = limited.unwrap_or(is_ordered);
+    if limited.is_none() && given && !is_ordered {
+        report.warning(
+            code::RANGE,
+            span,
+            format!("{attribute}range of {element} is empty, so it does not limit"),
+        );
+    }
+    if limits && !is_ordered {
         report.error_help(
             code::RANGE,
             span,

@@ -220,7 +220,7 @@ fn numbers_are_finite(geom: &GeomSpec, name: &str, report: &mut Report) -> bool 
         ("solref", &geom.solver_reference),
         ("solimp", &geom.solver_impedance),
         ("margin or gap", &[geom.margin, geom.gap]),
-        ("mass", geom.mass.as_ref().map_or(&[], std::slice::from_ref)),
+        ("mass", geom.mass.as_slice()),
         ("density", &[geom.density]),
         ("fluidcoef", &geom.fluid_coefficients),
     ];
@@ -302,7 +302,9 @@ pub(super) fn segment_frame(points: [f64; 6]) -> Option<(Pose, f64)> {
         return None;
     }
     let direction = Vec3(difference.0.map(|x| x / length));
-    let middle = Vec3(std::array::from_fn(|axis| (from[axis] + to[axis]) / 2.0));
+    let middle = Vec3(std::array::from_fn(|axis| {
+        f64::midpoint(from[axis], to[axis])
+    }));
     Some((Pose::new(middle, rotation_from_z(direction)), length / 2.0))
 }
 

@@ -2,9 +2,8 @@
 //!
 //! Muscles need the range of lengths that the mechanism allows. Starting from the reference configuration, the
 //! actuator alone acts, first one way, then the other, with a force that gives a fixed acceleration, while
-//! velocities decay; springs, dampers, gravity, friction and contacts are off, joint and tendon limits and
-//! joint and tendon couplings hold. The lengths seen over the last part of the simulation are the ends of the range:
-//! they must have settled.
+//! velocities decay; springs, dampers, gravity, dry friction and contacts are off, limits and equality constraints
+//! hold. The lengths seen over the last part of the simulation are the ends of the range: they must have settled.
 
 use carom_spec::model_spec::{ActuatorSpec, LengthRangeMode, LengthRangeSettings};
 
@@ -13,14 +12,16 @@ use super::report::{Report, called, code};
 use crate::data::Data;
 use crate::dynamics;
 use crate::integrate;
-use crate::model::{BiasKind, Disable, EqualityKind, GainKind, Integrator, Model, Transmission};
-use crate::stages::{inertia, kinematics, tendon, transmission};
+use crate::model::{BiasKind, Disable, GainKind, Integrator, Model, Transmission};
+use crate::stages::inertia;
 use crate::state::{Input, State};
 
 /// Denominators are kept above this.
 const MIN: f64 = 1e-15;
 /// Time constants of the decay are at least this (s).
 const MIN_TIME: f64 = 0.01;
+/// Simulations longer than this are refused.
+const MAX_STEPS: f64 = 1e7;
 /// Beyond this a coordinate or velocity counts as unstable, as in MuJoCo.
 const UNSTABLE: f64 = 1e10;
 
@@ -36,10 +37,7 @@ pub(super) fn derive(source: Source<'_>, model: &mut Model, report: &mut Report)
             model.actuators.length_range[actuator] = range;
             continue;
         }
-        let simulation = simulation.get_or_insert_with(|| {
-            warn_about_couplings(source, model, report);
-            Simulation::new(settings, model)
-        });
+        let simulation = simulation.get_or_insert_with(|| Simulation::new(settings, model));
         match simulation.range(settings, actuator) {
             Ok(range) => model.actuators.length_range[actuator] = range,
             Err(message) => report.error_help(
@@ -83,25 +81,6 @@ fn limits_of_target(
             structure.tendons.limited[tendon].then_some(model.tendons.range[tendon])
         }
         _ => None,
-    }
-}
-
-/// Closed loops are not held together here yet.
-fn warn_about_couplings(source: Source<'_>, model: &Model, report: &mut Report) {
-    let kinds = &model.structure.equalities.kind;
-    let is_loop = |kind: &EqualityKind| matches!(kind, EqualityKind::Connect | EqualityKind::Weld);
-    for (id, _) in kinds.iter().enumerate().filter(|(_, kind)| is_loop(kind)) {
-        let spec = &source.spec.equalities[id];
-        if spec.active {
-            report.warning(
-                code::LENGTH_RANGE,
-                spec.span,
-                format!(
-                    "{} is ignored while length ranges are computed",
-                    called("equality constraint", &spec.name)
-                ),
-            );
-        }
     }
 }
 
@@ -177,6 +156,10 @@ impl Simulation {
         actuator: usize,
         direction: f64,
     ) -> Result<[f64; 2], String> {
+        let is_affordable = settings.total_time / self.model.option.timestep[0] <= MAX_STEPS;
+        if !is_affordable {
+            return Err(format!("would need more than {MAX_STEPS} steps"));
+        }
         self.state = State::reference(&self.model);
         let mut seen: Option<[f64; 2]> = None;
         while self.state.time < settings.total_time {
@@ -196,26 +179,11 @@ impl Simulation {
     fn step(&mut self, settings: &LengthRangeSettings, actuator: usize, direction: f64) -> f64 {
         let h = self.model.option.timestep[0];
         let decay = (-h / settings.time_constant.max(MIN_TIME)).exp();
-        self.state
-            .qvel
-            .iter_mut()
-            .for_each(|velocity| *velocity *= decay);
-
-        let Self {
-            model, state, data, ..
-        } = self;
-        kinematics::forward(model, state, &mut data.kinematics);
-        tendon::forward(model, state, &data.kinematics, &mut data.tendon);
-        inertia::forward(model, &data.kinematics, &data.tendon, &mut data.inertia);
-        transmission::forward(
-            model,
-            state,
-            &data.kinematics,
-            &data.tendon,
-            &mut data.transmission,
-        );
+        for velocity in &mut self.state.qvel {
+            *velocity *= decay;
+        }
+        dynamics::forward_position(&self.model, &self.state, &mut self.data);
         self.push(settings, actuator, direction);
-
         let Self {
             model,
             state,
@@ -244,10 +212,9 @@ impl Simulation {
         let size = norm(&self.input.force);
         if settings.max_force > 0.0 && size > settings.max_force {
             let scale = settings.max_force / size.max(MIN);
-            self.input
-                .force
-                .iter_mut()
-                .for_each(|force| *force *= scale);
+            for force in &mut self.input.force {
+                *force *= scale;
+            }
         }
     }
 

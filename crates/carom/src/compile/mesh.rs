@@ -20,7 +20,7 @@ use crate::math::{Pose, Quat, Vec3};
 /// Areas and volumes below this count as zero, as in MuJoCo.
 const MIN: f64 = 1e-15;
 /// Triangles at least this large take part in the check of orientation (m²).
-const MIN_ORIENTED_AREA: f64 = 3.162_277_660_168_379_5e-8;
+const MIN_ORIENTED_AREA: f64 = 3.162_277_660_168_379e-8;
 /// Tolerances of the triangle inequality of moments, relative and absolute.
 const TRIANGLE_TOLERANCE: (f64, f64) = (1e-6, 1e-9);
 
@@ -294,20 +294,20 @@ fn hull_of(mesh: &MeshSpec, vertices: &[Vec3], name: &str) -> Result<Vec<Triangl
 fn transform(mesh: &MeshSpec, mut vertices: Vec<Vec3>) -> Vec<Vec3> {
     if mesh.reference_position != [0.0; 3] {
         let origin = Vec3(mesh.reference_position);
-        vertices
-            .iter_mut()
-            .for_each(|vertex| *vertex = *vertex - origin);
+        for vertex in &mut vertices {
+            *vertex -= origin;
+        }
     }
     if mesh.reference_quaternion != [1.0, 0.0, 0.0, 0.0] {
         let rotation = Quat(mesh.reference_quaternion).normalized().to_mat3();
-        vertices
-            .iter_mut()
-            .for_each(|vertex| *vertex = rotation.transpose_mul_vec(*vertex));
+        for vertex in &mut vertices {
+            *vertex = rotation.transpose_mul_vec(*vertex);
+        }
     }
     let scale = Vec3(mesh.scale);
-    vertices
-        .iter_mut()
-        .for_each(|vertex| *vertex = vertex.component_mul(scale));
+    for vertex in &mut vertices {
+        *vertex = vertex.component_mul(scale);
+    }
     vertices
 }
 

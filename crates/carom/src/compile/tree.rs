@@ -234,7 +234,7 @@ fn set_total_mass(total: Option<f64>, model: &mut Model) {
     let scale = (total / sum.max(MIN)).max(MIN);
     for id in 1..model.counts().nbody {
         model.bodies.mass[id] *= scale;
-        model.bodies.inertia[id] = model.bodies.inertia[id] * scale;
+        model.bodies.inertia[id] *= scale;
     }
 }
 
