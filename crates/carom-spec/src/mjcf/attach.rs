@@ -217,7 +217,7 @@ impl<'r> Reader<'r> {
             draft.copy_globals(source, &namespace);
             return;
         };
-        self.merge_settings(element.span(), &child.spec, &mut draft.spec);
+        self.merge_settings(element.span(), &child, draft);
         part.settle(&child.spec.compiler, &draft.spec.compiler);
         let inserted = draft.insert_renamed(part.clone(), into, &namespace);
         draft.copy_assets(&child.spec, &namespace);
@@ -232,9 +232,12 @@ impl<'r> Reader<'r> {
     }
 
     /// Reports settings of an attached model that cannot apply next to those of its parent.
-    fn merge_settings(&self, span: Span, child: &ModelSpec, parent: &mut ModelSpec) {
-        let (policy, option) = (self.conflict, &mut parent.option);
-        merge::merge(policy, span, &child.option, option, self.problems);
+    fn merge_settings(&self, span: Span, child: &Draft, parent: &mut Draft) {
+        let (own, other) = (&child.spec, &mut parent.spec);
+        let options = (&own.option, &child.authored);
+        let parent_options = (&mut other.option, &parent.authored);
+        merge::merge(self.conflict, span, options, parent_options, self.problems);
+        let (child, parent) = (own, other);
         let mut settled = child.compiler.clone();
         // These are settled element by element.
         settled.auto_limits = parent.compiler.auto_limits;

@@ -7,6 +7,7 @@ use std::rc::Rc;
 
 use super::geom::from_end_points;
 use super::key::AttachedKey;
+use super::merge::Authored;
 use super::names::Names;
 use super::orientation::{Pose, rotate};
 use crate::model_spec::{
@@ -66,6 +67,8 @@ pub(super) struct Draft {
     pub(super) spec: ModelSpec,
     pub(super) bodies: Vec<BodyDraft>,
     pub(super) frames: Vec<FrameDraft>,
+    /// Options that the file sets.
+    pub(super) authored: Authored,
     /// Names in use.
     pub(super) names: Names,
     /// Models that can be attached, by name.
@@ -87,6 +90,7 @@ impl Draft {
                 ..BodyDraft::default()
             }],
             frames: Vec::new(),
+            authored: Authored::new(),
             names: Names::default(),
             models: Vec::new(),
             attached_keys: Vec::new(),

@@ -2,7 +2,9 @@
 //!
 //! The policy `conflict` of the compiler section decides: with `warning` the options of the parent
 //! stay, with `error` an option that both models set differently is one, and with `merge` each
-//! option has its own rule. An option counts as set when it differs from the built-in value.
+//! option has its own rule. An option is set when it is written in the file.
+
+use std::collections::BTreeSet;
 
 use super::codes;
 use super::keywords::ConflictPolicy;
@@ -19,21 +21,30 @@ enum Rule {
     Equal,
 }
 
+/// The options that a file sets, by their attributes.
+pub(super) type Authored = BTreeSet<String>;
+
 /// Applies the options of an attached model to its parent.
 pub(super) fn merge(
     policy: ConflictPolicy,
     span: Span,
-    child: &OptionSpec,
-    parent: &mut OptionSpec,
+    (child, child_set): (&OptionSpec, &Authored),
+    (parent, parent_set): (&mut OptionSpec, &Authored),
     problems: &Problems<'_>,
 ) {
     let mut merged = parent.clone();
-    let mut merger = Merger::default();
+    let mut merger = Merger {
+        child_set,
+        parent_set,
+        differences: Vec::new(),
+        set_twice: Vec::new(),
+        conflicts: Vec::new(),
+    };
     merger.numbers(child, &mut merged);
     merger.choices(child, &mut merged);
     merger.flags(&child.flags, &mut merged.flags);
     merged.disabled_actuator_groups |= child.disabled_actuator_groups;
-    if merged == *parent && merger.conflicts.is_empty() {
+    if merger.differences.is_empty() && merged == *parent {
         return;
     }
     let listed = |names: &[&str]| names.join(", ");
@@ -63,8 +74,9 @@ pub(super) fn merge(
     }
 }
 
-#[derive(Default)]
-struct Merger {
+struct Merger<'m> {
+    child_set: &'m Authored,
+    parent_set: &'m Authored,
     /// Options of the child that differ from the parent's.
     differences: Vec<&'static str>,
     /// Those that the parent has set as well.
@@ -73,23 +85,24 @@ struct Merger {
     conflicts: Vec<&'static str>,
 }
 
-impl Merger {
-    /// Merges one option, given its built-in value.
-    fn one<T: PartialEq + PartialOrd + Clone>(
+impl Merger<'_> {
+    fn one<T: PartialOrd + Clone>(
         &mut self,
         name: &'static str,
         rule: Rule,
-        (child, parent, built_in): (&T, &mut T, &T),
+        child: &T,
+        parent: &mut T,
     ) {
-        if child == parent || child == built_in {
+        if child == parent || !self.child_set.contains(name) {
             return;
         }
         self.differences.push(name);
-        if parent != built_in {
+        let is_set_twice = self.parent_set.contains(name);
+        if is_set_twice {
             self.set_twice.push(name);
         }
         let takes_child = match rule {
-            _ if parent == built_in => true,
+            _ if !is_set_twice => true,
             Rule::Minimum => *child < *parent,
             Rule::Maximum => *child > *parent,
             Rule::Equal => {
@@ -103,10 +116,9 @@ impl Merger {
     }
 
     fn numbers(&mut self, child: &OptionSpec, parent: &mut OptionSpec) {
-        let d = &OptionSpec::default();
         macro_rules! merge {
             ($($rule:ident: $($name:literal $field:ident),*;)*) => {
-                $($(self.one($name, Rule::$rule, (&child.$field, &mut parent.$field, &d.$field));)*)*
+                $($(self.one($name, Rule::$rule, &child.$field, &mut parent.$field);)*)*
             };
         }
         merge! {
@@ -123,14 +135,12 @@ impl Merger {
     }
 
     fn choices(&mut self, child: &OptionSpec, parent: &mut OptionSpec) {
-        let d = &OptionSpec::default();
         // Choices have no order, only their numbers do.
         macro_rules! merge {
             ($($name:literal $field:ident),*) => {
                 $(
                     let mut number = parent.$field as u8;
-                    let values = (&(child.$field as u8), &mut number, &(d.$field as u8));
-                    self.one($name, Rule::Equal, values);
+                    self.one($name, Rule::Equal, &(child.$field as u8), &mut number);
                     if number == child.$field as u8 {
                         parent.$field = child.$field;
                     }

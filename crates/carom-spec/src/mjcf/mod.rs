@@ -149,6 +149,10 @@ impl<'r> Reader<'r> {
 
     fn read_all(&mut self, draft: &mut Draft) {
         self.read_settings(&mut draft.spec);
+        for section in self.tree.sections("option") {
+            let names = section.attributes().map(|option| option.name().to_owned());
+            draft.authored.extend(names);
+        }
         self.read_defaults();
         let reader: &Self = self;
         let sections: [(&str, ReadSection<'r>); 8] = [

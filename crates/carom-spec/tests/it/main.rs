@@ -8,6 +8,7 @@
 mod mjcf_markdown;
 mod mjcf_models;
 mod mjcf_robustness;
+mod mjcf_values;
 mod models;
 mod mutations;
 mod robustness;
