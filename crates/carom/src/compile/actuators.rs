@@ -18,6 +18,9 @@ use super::lookup::NameTable;
 use super::report::{Report, called, code};
 use crate::model::{JointKind, Model, Structure, Transmission, Wrap};
 
+/// Activation states that a model may have in all; more would not fit in memory.
+const MOST_STATES: usize = 1 << 24;
+
 /// Fills the structure of actuators.
 pub(super) fn structure(source: Source<'_>, structure: &mut Structure, report: &mut Report) {
     let joints = flat_joints(source);
@@ -54,6 +57,13 @@ pub(super) fn structure(source: Source<'_>, structure: &mut Structure, report: &
         actuators.bias.push(actuator.bias);
         let start = activation_count;
         activation_count += activations;
+        if activation_count > MOST_STATES {
+            let message = format!(
+                "{owner} brings the activation states to {activation_count}, too many to hold"
+            );
+            report.error(code::ACTUATOR, actuator.span, message);
+            activation_count = start;
+        }
         actuators.activations.push(start..activation_count);
         actuators.activation_early.push(actuator.activation_early);
         actuators.group.push(actuator.group);

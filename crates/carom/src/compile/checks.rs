@@ -1,8 +1,10 @@
 //! Checks that several modules share.
 
+use carom_spec::diagnostic::Diagnostic;
 use carom_spec::span::Span;
 
 use super::report::{Report, code};
+use crate::model::Model;
 
 /// Reports numbers that are not finite; true when all are.
 pub(super) fn finite(
@@ -21,6 +23,18 @@ pub(super) fn finite(
         );
     }
     all
+}
+
+/// Reports numbers that are not a number, one for each kind: whatever they came from, no motion follows from them.
+pub(super) fn refuse_nan(model: &Model, report: &mut Report) {
+    let mut last = None;
+    model.for_each(|family, field, element, _, number| {
+        if number.is_nan() && last != Some((family, field)) {
+            last = Some((family, field));
+            let message = format!("{field} of number {element} of the {family} is not a number");
+            report.push(Diagnostic::error(code::BAD_NUMBER, message));
+        }
+    });
 }
 
 /// Decides whether a range limits: as the file says, or by the presence of a range.

@@ -150,4 +150,5 @@ fn fill_numbers(
     actuators::numbers(source, model, report);
     sensors::numbers(source, model, report);
     keyframes::numbers(source, model, report);
+    checks::refuse_nan(model, report);
 }

@@ -411,13 +411,11 @@ impl Resolver<'_, '_> {
     /// The measured frame and the one it is measured in.
     fn frames(&mut self) -> Option<(FrameObject, Option<FrameObject>)> {
         let object = self.frame()?;
-        let reference = match self.sensor.reference {
-            None => None,
-            Some(_) => {
-                let (kind, id) = self.reference_of(&FRAMES, FRAMES_EXPECTED)?;
-                Some(frame_object(kind, id)?)
-            }
-        };
+        let mut reference = None;
+        if self.sensor.reference.is_some() {
+            let (kind, id) = self.reference_of(&FRAMES, FRAMES_EXPECTED)?;
+            reference = frame_object(kind, id);
+        }
         Some((object, reference))
     }
 

@@ -169,7 +169,12 @@ fn spatial_path(
                     );
                 }
                 path.extend(wrapped_geom(
-                    source, structure, owner, geom, side_site, report,
+                    source,
+                    structure,
+                    owner,
+                    geom,
+                    side_site.as_ref(),
+                    report,
                 ));
             }
         }
@@ -182,13 +187,11 @@ fn wrapped_geom(
     structure: &Structure,
     owner: &str,
     geom: &Reference,
-    side_site: &Option<Reference>,
+    side_site: Option<&Reference>,
     report: &mut Report,
 ) -> Option<Wrap> {
     let user = || owner.to_owned();
-    let side = side_site
-        .as_ref()
-        .map(|site| source.lookup.sites.resolve(site, user, report));
+    let side = side_site.map(|site| source.lookup.sites.resolve(site, user, report));
     let id = source.lookup.geoms.resolve(geom, user, report)?;
     // A side site that does not exist was reported; the model is refused.
     let side = side.flatten();
@@ -292,7 +295,7 @@ pub(super) fn numbers(source: Source<'_>, model: &mut Model, _report: &mut Repor
                 coefficients.extend(wraps.iter().map(|wrap| match wrap {
                     WrapSpec::Pulley { divisor, .. } => *divisor,
                     WrapSpec::Site { .. } | WrapSpec::Geom { .. } => 0.0,
-                }))
+                }));
             }
         }
     }

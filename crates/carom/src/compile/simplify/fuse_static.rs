@@ -134,8 +134,8 @@ fn add_inertias(spec: &mut ModelSpec, inertials: &[BodyInertial], hosts: &[Host]
         if host.body == id && gains {
             let (mass, inertial_pose, inertia) = sum_of_parts(&parts[id]);
             let combined = BodyInertial {
-                mass,
                 inertial_pose,
+                mass,
                 inertia,
                 ..inertials[id].clone()
             };

@@ -124,6 +124,10 @@ fn activation_states_are_counted_in_order() {
             "actdim 0 of actuator: an actuator with dynamics needs a state",
         ),
         (
+            "dyntype='user' actdim='2000000000'",
+            "actuator brings the activation states to 2000000000, too many to hold",
+        ),
+        (
             "actrange='0 1'",
             "actuator has an actrange but no activation dynamics",
         ),

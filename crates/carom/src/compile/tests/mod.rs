@@ -41,6 +41,18 @@ fn refusals(content: &str) -> Vec<String> {
     errors.map(|error| error.message).collect()
 }
 
+#[test]
+fn numbers_that_are_none_are_refused() {
+    let mut spec = carom_spec::ModelSpec::default();
+    spec.option.viscosity = f64::NAN;
+    let (model, problems) = super::compile(&spec);
+    assert!(model.is_none());
+    assert_eq!(
+        problems[0].message,
+        "viscosity of number 0 of the option is not a number"
+    );
+}
+
 /// Checks that a description is refused for one reason.
 fn assert_refused(content: &str, reason: &str) {
     assert_eq!(refusals(content), [reason], "{content}");
