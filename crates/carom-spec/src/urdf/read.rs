@@ -81,25 +81,34 @@ fn read_tree(
     spec: &mut ModelSpec,
     problems: &Problems<'_>,
 ) {
-    let mut is_reached = vec![false; links.len()];
+    // In the order of the file, which is the order of the meshes.
+    let mut bodies: Vec<Option<BodySpec>> = links
+        .iter()
+        .map(|link| {
+            let (name, span) = (link.name.to_owned(), link.element.span());
+            let mut body = BodySpec {
+                name,
+                span,
+                ..BodySpec::default()
+            };
+            reader.read(link.element, &mut body, &mut spec.meshes);
+            if let Some(element) = link.joint {
+                joint::read(element, &mut body, problems);
+            }
+            Some(body)
+        })
+        .collect();
     let roots = (0..links.len())
         .rev()
         .filter(|&index| links[index].joint.is_none());
     // Links to read with the index of their parent body; the last one is next.
     let mut pending: Vec<(usize, usize)> = roots.map(|index| (index, 0)).collect();
     while let Some((index, parent)) = pending.pop() {
-        is_reached[index] = true;
         let link = &links[index];
-        let mut body = BodySpec {
-            name: link.name.to_owned(),
-            span: link.element.span(),
-            parent,
-            ..BodySpec::default()
+        let Some(mut body) = bodies[index].take() else {
+            continue;
         };
-        reader.read(link.element, &mut body, &mut spec.meshes);
-        if let Some(element) = link.joint {
-            joint::read(element, &mut body, problems);
-        }
+        body.parent = parent;
         let place = if link.name == WORLD {
             // The link is the world itself, which neither moves nor has inertia.
             spec.bodies[0].geoms.append(&mut body.geoms);
@@ -110,13 +119,9 @@ fn read_tree(
         };
         pending.extend(link.children.iter().rev().map(|&child| (child, place)));
     }
-    for (link, _) in links
-        .iter()
-        .zip(is_reached)
-        .filter(|(_, is_reached)| !is_reached)
-    {
-        let message = format!("link '{}' hangs on itself through its joints", link.name);
-        problems.error(codes::LINK, link.element.span(), message);
+    for body in bodies.into_iter().flatten() {
+        let message = format!("link '{}' hangs on itself through its joints", body.name);
+        problems.error(codes::LINK, body.span, message);
     }
 }
 
