@@ -41,7 +41,8 @@ impl<T: Scalar> Spatial<T> {
     #[inline]
     pub fn dot(self, other: Self) -> T {
         let (a, b) = (&self.0, &other.0);
-        a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3] + a[4] * b[4] + a[5] * b[5]
+        // Two sums side by side fill a vector register.
+        (a[0] * b[0] + a[2] * b[2] + a[4] * b[4]) + (a[1] * b[1] + a[3] * b[3] + a[5] * b[5])
     }
 
     /// ad: the rate of change of a motion vector carried along by the motion `self`.

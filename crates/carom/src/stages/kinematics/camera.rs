@@ -1,7 +1,7 @@
 //! Frames of cameras in all tracking modes.
 
 use super::Kinematics;
-use super::forward::attached_frame;
+use super::forward::BodyFrames;
 use crate::math::{Mat3, Vec3};
 use crate::model::{Coincidence, Model, TrackingMode};
 use crate::scalar::Scalar;
@@ -19,13 +19,14 @@ pub(super) fn frames<T: Scalar>(model: &Model<T>, out: &mut Kinematics<T>) {
 fn frame<T: Scalar>(model: &Model<T>, camera: usize, out: &Kinematics<T>) -> (Vec3<T>, Mat3<T>) {
     let (structure, numbers) = (&model.structure.cameras, &model.cameras);
     let body = structure.body[camera];
-    let (position, rotation) = attached_frame(
-        body,
-        Coincidence::None,
-        numbers.position[camera],
-        numbers.quat[camera],
-        out,
-    );
+    let frames = BodyFrames {
+        position: &out.body_position,
+        quat: &out.body_quat,
+        rotation: &out.body_rotation,
+    };
+    let (mut position, mut rotation) = (Vec3::ZERO, Mat3::ZERO);
+    let local = (&numbers.position[camera], &numbers.quat[camera]);
+    frames.place(body, local, &mut position, &mut rotation);
     let looking_at = |target: Vec3<T>| (position, look_at(position, target));
     match (structure.mode[camera], structure.target[camera]) {
         (TrackingMode::Track, _) => (

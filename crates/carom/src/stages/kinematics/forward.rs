@@ -184,82 +184,98 @@ fn is_zero<T: Scalar>(vector: Vec3<T>) -> bool {
     !T::HAS_DERIVATIVES && vector == Vec3::ZERO
 }
 
-/// The world frame of something fixed to a body. (4)
-///
-/// A frame that coincides with another is copied, except where derivatives have to pass through its numbers.
-#[inline]
-pub(super) fn attached_frame<T: Scalar>(
-    body: usize,
-    coincidence: Coincidence,
-    position: Vec3<T>,
-    quat: Quat<T>,
-    out: &Kinematics<T>,
-) -> (Vec3<T>, Mat3<T>) {
-    let coincidence = if T::HAS_DERIVATIVES {
-        Coincidence::None
-    } else {
-        coincidence
-    };
-    let position = match coincidence {
-        Coincidence::Body => out.body_position[body],
-        Coincidence::Inertia => out.inertial_position[body],
-        _ => out.body_rotation[body].mul_vec(position) + out.body_position[body],
-    };
-    let rotation = match coincidence {
-        Coincidence::Body | Coincidence::BodyAxes => out.body_rotation[body],
-        Coincidence::Inertia | Coincidence::InertiaAxes => out.inertial_rotation[body],
-        Coincidence::None => out.body_quat[body].mul(quat).to_mat3(),
-    };
-    (position, rotation)
+/// Frames of the bodies, to which other frames are fixed.
+pub(super) struct BodyFrames<'a, T> {
+    pub(super) position: &'a [Vec3<T>],
+    pub(super) quat: &'a [Quat<T>],
+    pub(super) rotation: &'a [Mat3<T>],
+}
+
+impl<T: Scalar> BodyFrames<'_, T> {
+    /// Writes the world frame of something fixed to a body. (4)
+    // One copy in memory: the step as a whole is larger than the instruction cache.
+    #[inline(never)]
+    pub(super) fn place(
+        &self,
+        body: usize,
+        (local_position, local_quat): (&Vec3<T>, &Quat<T>),
+        position: &mut Vec3<T>,
+        rotation: &mut Mat3<T>,
+    ) {
+        let origin = self.position[body];
+        *position = if is_zero(*local_position) {
+            origin
+        } else {
+            self.rotation[body].mul_vec(*local_position) + origin
+        };
+        *rotation = if is_identity(*local_quat) {
+            self.rotation[body]
+        } else {
+            self.quat[body].mul(*local_quat).to_mat3()
+        };
+    }
 }
 
 /// Centres of mass and principal axes.
 fn inertial_frames<T: Scalar>(model: &Model<T>, out: &mut Kinematics<T>) {
     out.inertial_position[0] = Vec3::ZERO;
     out.inertial_rotation[0] = Mat3::identity();
-    let bodies = &model.bodies;
-    for body in 1..model.counts().nbody {
-        let (position, rotation) = attached_frame(
-            body,
-            model.structure.coincidences.bodies[body],
-            bodies.inertial_position[body],
-            bodies.inertial_quat[body],
-            out,
-        );
-        out.inertial_position[body] = position;
-        out.inertial_rotation[body] = rotation;
+    let frames = BodyFrames {
+        position: &out.body_position,
+        quat: &out.body_quat,
+        rotation: &out.body_rotation,
+    };
+    let local = model
+        .bodies
+        .inertial_position
+        .iter()
+        .zip(&model.bodies.inertial_quat);
+    let world = out
+        .inertial_position
+        .iter_mut()
+        .zip(&mut out.inertial_rotation);
+    for (body, (local, (position, rotation))) in local.zip(world).enumerate().skip(1) {
+        frames.place(body, local, position, rotation);
     }
 }
 
-/// Frames of the geoms.
+/// Frames of the geoms; a geom that alone makes up its body has the frame of the body's inertia.
 fn geom_frames<T: Scalar>(model: &Model<T>, out: &mut Kinematics<T>) {
-    let geoms = &model.geoms;
-    for (geom, &body) in model.structure.geoms.body.iter().enumerate() {
-        let (position, rotation) = attached_frame(
-            body,
-            model.structure.coincidences.geoms[geom],
-            geoms.position[geom],
-            geoms.quat[geom],
-            out,
-        );
-        out.geom_position[geom] = position;
-        out.geom_rotation[geom] = rotation;
+    let frames = BodyFrames {
+        position: &out.body_position,
+        quat: &out.body_quat,
+        rotation: &out.body_rotation,
+    };
+    let (geoms, bodies) = (&model.geoms, &model.bodies);
+    let local = geoms.position.iter().zip(&geoms.quat);
+    let world = out.geom_position.iter_mut().zip(&mut out.geom_rotation);
+    let parents = &model.structure.geoms.body;
+    for ((&body, local), (position, rotation)) in parents.iter().zip(local).zip(world) {
+        let inertial = !T::HAS_DERIVATIVES
+            && body > 0
+            && *local.0 == bodies.inertial_position[body]
+            && *local.1 == bodies.inertial_quat[body];
+        if inertial {
+            *position = out.inertial_position[body];
+            *rotation = out.inertial_rotation[body];
+        } else {
+            frames.place(body, local, position, rotation);
+        }
     }
 }
 
 /// Frames of the sites.
 fn site_frames<T: Scalar>(model: &Model<T>, out: &mut Kinematics<T>) {
-    let sites = &model.sites;
-    for (site, &body) in model.structure.sites.body.iter().enumerate() {
-        let (position, rotation) = attached_frame(
-            body,
-            model.structure.coincidences.sites[site],
-            sites.position[site],
-            sites.quat[site],
-            out,
-        );
-        out.site_position[site] = position;
-        out.site_rotation[site] = rotation;
+    let frames = BodyFrames {
+        position: &out.body_position,
+        quat: &out.body_quat,
+        rotation: &out.body_rotation,
+    };
+    let local = model.sites.position.iter().zip(&model.sites.quat);
+    let world = out.site_position.iter_mut().zip(&mut out.site_rotation);
+    let parents = &model.structure.sites.body;
+    for ((&body, local), (position, rotation)) in parents.iter().zip(local).zip(world) {
+        frames.place(body, local, position, rotation);
     }
 }
 
