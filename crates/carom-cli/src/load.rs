@@ -55,14 +55,34 @@ pub fn load(path: &Path, allow: &[String]) -> Result<Loaded, Problem> {
         .filter(|diagnostic| !flawed.contains(&line_of(diagnostic, &sources)));
     diagnostics.extend(news);
     match model.filter(|_| flawed.is_empty()) {
-        Some(model) => Ok(Loaded {
-            model,
-            warnings: carom_spec::diagnostic::render_all(&diagnostics, &sources),
-            diagnostics,
-            sources,
-        }),
+        Some(model) => {
+            diagnostics.extend(missing_colliders(&model));
+            Ok(Loaded {
+                model,
+                warnings: carom_spec::diagnostic::render_all(&diagnostics, &sources),
+                diagnostics,
+                sources,
+            })
+        }
         None => Err(failed(&diagnostics, false)),
     }
+}
+
+/// One warning that lists the pairs of shapes whose contacts are not found yet.
+fn missing_colliders(model: &Model) -> Option<Diagnostic> {
+    let pairs = carom::stages::collision::unsupported_pairs(model);
+    if pairs.is_empty() {
+        return None;
+    }
+    let list: Vec<_> = pairs
+        .iter()
+        .map(|[first, second]| format!("{first:?}-{second:?}").to_lowercase())
+        .collect();
+    let message = format!(
+        "contacts of {} are not found yet; such geoms pass through each other",
+        list.join(", ")
+    );
+    Some(Diagnostic::warning("E101", message))
 }
 
 /// File and line of a diagnostic.

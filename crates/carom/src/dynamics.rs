@@ -4,8 +4,8 @@ use crate::data::Data;
 use crate::model::Model;
 use crate::scalar::Scalar;
 use crate::stages::{
-    acceleration, actuation, bias, constraint, inertia, kinematics, passive, sensing, solve,
-    tendon, transmission, velocity,
+    acceleration, actuation, bias, collision, constraint, inertia, kinematics, passive, sensing,
+    solve, tendon, transmission, velocity,
 };
 use crate::state::{Input, State};
 
@@ -14,6 +14,7 @@ pub fn forward_position<T: Scalar>(model: &Model<T>, state: &State<T>, data: &mu
     kinematics::forward(model, state, &mut data.kinematics);
     tendon::forward(model, state, &data.kinematics, &mut data.tendon);
     inertia::forward(model, &data.kinematics, &data.tendon, &mut data.inertia);
+    collision::forward(model, &data.kinematics, &mut data.collision);
     transmission::forward(
         model,
         state,

@@ -7,7 +7,17 @@
 //! Iterative colliders run on values; their result is then re-evaluated over `T` at the features they found (vertex,
 //! edge, face, or the smooth point), so that derivatives are those of the solution, never of the iteration.
 
+mod broad;
+mod coverage;
+mod forward;
 pub mod narrow;
+mod parameters;
+#[cfg(test)]
+mod tests;
+
+pub use broad::{Broad, Candidate};
+pub use coverage::unsupported_pairs;
+pub use forward::{forward, posed_shape};
 
 use crate::math::{Mat3, Vec3};
 use crate::model::GeomKind;
@@ -26,6 +36,14 @@ pub struct PosedShape<'a, T: Scalar = f64> {
     pub size: Vec3<T>,
     /// Vertices and hull of a mesh, or samples of a height field; index into the model's arrays.
     pub data: ShapeData<'a, T>,
+}
+
+impl<T: Scalar> PosedShape<'_, T> {
+    /// The shape's z axis in the world: a plane's normal, the axis of a capsule or cylinder.
+    #[inline]
+    pub fn axis(&self) -> Vec3<T> {
+        self.rotation.column(2)
+    }
 }
 
 /// What a shape consists of beyond its size.
@@ -68,7 +86,7 @@ pub struct ContactPoint<T: Scalar = f64> {
 pub const MAX_POINTS: usize = 50;
 
 /// Points of one pair of geoms; lives on the caller's side so that colliders allocate nothing.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Manifold<T: Scalar = f64> {
     points: [ContactPoint<T>; MAX_POINTS],
     count: usize,
@@ -96,6 +114,14 @@ impl<T: Scalar> Manifold<T> {
         if self.count < MAX_POINTS {
             self.points[self.count] = point;
             self.count += 1;
+        }
+    }
+
+    /// Adds a point that is closer than the margin.
+    #[inline]
+    pub fn push_within(&mut self, point: ContactPoint<T>, margin: T) {
+        if point.distance.value() <= margin.value() {
+            self.push(point);
         }
     }
 
@@ -144,4 +170,8 @@ pub struct Contact<T: Scalar = f64> {
 pub struct Collision<T: Scalar = f64> {
     /// All contacts, in MuJoCo's order.
     pub contacts: Vec<Contact<T>>,
+    /// Work area of the broad phase.
+    pub broad: Broad,
+    /// Work area of the narrow phase.
+    pub manifold: Manifold<T>,
 }

@@ -1,4 +1,47 @@
 //! Colliders, one file per pair of shapes.
 //!
-//! Each is a function of two [`PosedShape`](super::PosedShape)s and the margin that appends to a
-//! [`Manifold`](super::Manifold).
+//! Each is a function of two [`PosedShape`](super::PosedShape)s and the detection margin that appends to a
+//! [`Manifold`](super::Manifold). The first shape's kind comes first in the order plane, height field, sphere,
+//! capsule, ellipsoid, cylinder, box, mesh.
+
+mod capsule_capsule;
+mod plane_box;
+mod plane_capsule;
+mod plane_cylinder;
+mod plane_ellipsoid;
+mod plane_sphere;
+mod sphere_box;
+mod sphere_capsule;
+mod sphere_cylinder;
+mod sphere_sphere;
+
+use super::{Manifold, PosedShape};
+use crate::model::GeomKind;
+use crate::scalar::Scalar;
+
+/// A collider: appends the points of two shapes that are closer than the margin.
+pub type Collider<T> = fn(&PosedShape<'_, T>, &PosedShape<'_, T>, T, &mut Manifold<T>);
+
+/// The collider of a pair of kinds, given in the order above; none when there is none yet.
+pub fn collider<T: Scalar>(first: GeomKind, second: GeomKind) -> Option<Collider<T>> {
+    use GeomKind as K;
+    Some(match (first, second) {
+        (K::Plane, K::Sphere) => plane_sphere::collide,
+        (K::Plane, K::Capsule) => plane_capsule::collide,
+        (K::Plane, K::Ellipsoid) => plane_ellipsoid::collide,
+        (K::Plane, K::Cylinder) => plane_cylinder::collide,
+        (K::Plane, K::Box) => plane_box::collide,
+        (K::Sphere, K::Sphere) => sphere_sphere::collide,
+        (K::Sphere, K::Capsule) => sphere_capsule::collide,
+        (K::Sphere, K::Cylinder) => sphere_cylinder::collide,
+        (K::Sphere, K::Box) => sphere_box::collide,
+        (K::Capsule, K::Capsule) => capsule_capsule::collide,
+        _ => return None,
+    })
+}
+
+/// Whether two kinds can touch at all: planes and height fields do not touch each other.
+pub fn can_touch(first: GeomKind, second: GeomKind) -> bool {
+    let fixed = |kind| matches!(kind, GeomKind::Plane | GeomKind::HeightField);
+    !(fixed(first) && fixed(second))
+}

@@ -1,0 +1,144 @@
+//! The driver: candidates, colliders, contact frames and parameters.
+
+use super::broad::{self, Candidate};
+use super::parameters::{self, Parameters};
+use super::{Collision, Contact, ContactPoint, PosedShape, ShapeData, narrow};
+use crate::math::{Mat3, Vec3};
+use crate::model::{GeomKind, GeomShape, Model};
+use crate::scalar::Scalar;
+use crate::stages::kinematics::Kinematics;
+
+/// Least friction coefficient of a contact.
+const MIN_FRICTION: f64 = 1e-5;
+
+/// Finds all contacts.
+pub fn forward<T: Scalar>(model: &Model<T>, kinematics: &Kinematics<T>, out: &mut Collision<T>) {
+    out.contacts.clear();
+    let disable = &model.settings.disable;
+    if disable.contact || disable.constraint || model.counts().nv == 0 {
+        return;
+    }
+    broad::find(model, kinematics, &mut out.broad);
+    for index in 0..out.broad.candidates.len() {
+        let candidate = out.broad.candidates[index];
+        collide(model, kinematics, candidate, out);
+    }
+}
+
+/// Colliders take the kinds in a fixed order.
+pub(super) fn rank(kind: GeomKind) -> u8 {
+    match kind {
+        GeomKind::Plane => 0,
+        GeomKind::HeightField => 1,
+        GeomKind::Sphere => 2,
+        GeomKind::Capsule => 3,
+        GeomKind::Ellipsoid => 4,
+        GeomKind::Cylinder => 5,
+        GeomKind::Box => 6,
+        GeomKind::Mesh => 7,
+    }
+}
+
+fn collide<T: Scalar>(
+    model: &Model<T>,
+    kinematics: &Kinematics<T>,
+    candidate: Candidate,
+    out: &mut Collision<T>,
+) {
+    let kinds = &model.structure.geoms.kind;
+    let [first, second] = candidate.geoms.map(|geom| geom as usize);
+    let geoms = if rank(kinds[first]) > rank(kinds[second]) {
+        [second, first]
+    } else {
+        [first, second]
+    };
+    let Some(collider) = narrow::collider::<T>(kinds[geoms[0]], kinds[geoms[1]]) else {
+        return;
+    };
+    let pair = (candidate.pair != u32::MAX).then_some(candidate.pair as usize);
+    let parameters = parameters::mix(model, geoms, pair);
+    let [shape1, shape2] = geoms.map(|geom| posed_shape(model, kinematics, geom));
+    out.manifold.clear();
+    collider(
+        &shape1,
+        &shape2,
+        parameters.margin + parameters.gap,
+        &mut out.manifold,
+    );
+    for point in out.manifold.points() {
+        out.contacts.push(contact(geoms, point, &parameters));
+    }
+}
+
+/// A geom in the world.
+pub fn posed_shape<'a, T: Scalar>(
+    model: &'a Model<T>,
+    kinematics: &Kinematics<T>,
+    geom: usize,
+) -> PosedShape<'a, T> {
+    let structure = &*model.structure;
+    let data = match structure.geoms.shape[geom] {
+        GeomShape::Primitive => ShapeData::None,
+        GeomShape::Mesh(mesh) => ShapeData::Mesh {
+            vertices: &model.meshes.vertex[structure.meshes.vertices[mesh].clone()],
+            hull: &structure.meshes.hull_face[structure.meshes.hull_faces[mesh].clone()],
+        },
+        GeomShape::HeightField(field) => ShapeData::HeightField {
+            grid: structure.height_fields.size[field],
+            size: &model.height_fields.size[field],
+            elevation: &model.height_fields.elevation
+                [structure.height_fields.values[field].clone()],
+        },
+    };
+    PosedShape {
+        kind: structure.geoms.kind[geom],
+        position: kinematics.geom_position[geom],
+        rotation: kinematics.geom_rotation[geom],
+        size: model.geoms.size[geom],
+        data,
+    }
+}
+
+fn contact<T: Scalar>(
+    geoms: [usize; 2],
+    point: &ContactPoint<T>,
+    parameters: &Parameters<T>,
+) -> Contact<T> {
+    Contact {
+        geoms,
+        distance: point.distance,
+        position: point.position,
+        frame: frame(point.normal, point.tangent),
+        dimension: parameters.dimension,
+        include_margin: parameters.margin,
+        friction: parameters
+            .friction
+            .map(|friction| friction.max(T::from(MIN_FRICTION))),
+        solref: parameters.solref,
+        solreffriction: parameters.solreffriction,
+        solimp: parameters.solimp,
+        excluded: point.distance.value() >= parameters.margin.value(),
+    }
+}
+
+/// Rows: normal, a tangent near the preferred one or near the y axis (the z axis when the normal is along y), and
+/// their cross product.
+fn frame<T: Scalar>(normal: Vec3<T>, preferred: Vec3<T>) -> Mat3<T> {
+    let project = |tangent: Vec3<T>| (tangent - normal * normal.dot(tangent)).normalized();
+    let fallback = if normal[1].value().abs() < 0.5 {
+        Vec3([T::ZERO, T::ONE, T::ZERO])
+    } else {
+        Vec3([T::ZERO, T::ZERO, T::ONE])
+    };
+    let along = if preferred.norm_squared().value() < 0.25 {
+        fallback
+    } else {
+        preferred
+    };
+    let (tangent, _) = project(along);
+    let other = normal.cross(tangent);
+    Mat3([
+        normal[0], normal[1], normal[2], tangent[0], tangent[1], tangent[2], other[0], other[1],
+        other[2],
+    ])
+}

@@ -1,0 +1,119 @@
+//! Contact parameters of a pair of geoms, mixed as MuJoCo does.
+//!
+//! The geom of higher priority gives condim, friction, solref and solimp. At equal priority, condim and friction are
+//! the larger of both, solref and solimp the mean weighted by `solmix` (direct, non-positive solref: the smaller of
+//! both). Margins and gaps add up. Explicit pairs bring their own, and the contact override of the options replaces
+//! all but condim.
+
+use crate::model::Model;
+use crate::scalar::Scalar;
+
+/// Weights below this count as zero.
+const MIN_WEIGHT: f64 = 1e-15;
+
+/// What a contact needs besides its geometry.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Parameters<T> {
+    pub(super) dimension: u8,
+    pub(super) margin: T,
+    pub(super) gap: T,
+    pub(super) friction: [T; 5],
+    pub(super) solref: [T; 2],
+    pub(super) solreffriction: [T; 2],
+    pub(super) solimp: [T; 5],
+}
+
+/// Parameters of two geoms, or of the explicit pair that names them.
+pub(super) fn mix<T: Scalar>(
+    model: &Model<T>,
+    [first, second]: [usize; 2],
+    pair: Option<usize>,
+) -> Parameters<T> {
+    let mixed = match pair {
+        Some(pair) => of_pair(model, pair),
+        None => of_geoms(model, first, second),
+    };
+    if !model.settings.enable.override_contacts {
+        return mixed;
+    }
+    let option = &model.option;
+    Parameters {
+        margin: option.override_margin[0],
+        friction: option.override_friction[0],
+        solref: option.override_solref[0],
+        solimp: option.override_solimp[0],
+        ..mixed
+    }
+}
+
+fn of_pair<T: Scalar>(model: &Model<T>, pair: usize) -> Parameters<T> {
+    let pairs = &model.pairs;
+    Parameters {
+        dimension: model.structure.pairs.condim[pair],
+        margin: pairs.margin[pair],
+        gap: pairs.gap[pair],
+        friction: pairs.friction[pair],
+        solref: pairs.solref[pair],
+        solreffriction: pairs.solreffriction[pair],
+        solimp: pairs.solimp[pair],
+    }
+}
+
+fn of_geoms<T: Scalar>(model: &Model<T>, first: usize, second: usize) -> Parameters<T> {
+    let (structure, geoms) = (&model.structure.geoms, &model.geoms);
+    let margin = geoms.margin[first] + geoms.margin[second];
+    let gap = geoms.gap[first] + geoms.gap[second];
+    let solreffriction = [T::ZERO; 2];
+    let of_one = |geom: usize| Parameters {
+        dimension: structure.condim[geom],
+        margin,
+        gap,
+        friction: five(geoms.friction[geom].0),
+        solref: geoms.solref[geom],
+        solreffriction,
+        solimp: geoms.solimp[geom],
+    };
+    match structure.priority[first].cmp(&structure.priority[second]) {
+        std::cmp::Ordering::Greater => return of_one(first),
+        std::cmp::Ordering::Less => return of_one(second),
+        std::cmp::Ordering::Equal => {}
+    }
+    let weight = first_weight(geoms.solmix[first], geoms.solmix[second]);
+    let blend = |a: T, b: T| a * weight + b * (T::ONE - weight);
+    let (solref1, solref2) = (geoms.solref[first], geoms.solref[second]);
+    // A solref whose first number is not positive gives stiffness and damping directly.
+    let standard = solref1[0].value() > 0.0 && solref2[0].value() > 0.0;
+    let solref = std::array::from_fn(|i| {
+        if standard {
+            blend(solref1[i], solref2[i])
+        } else {
+            solref1[i].min(solref2[i])
+        }
+    });
+    let (solimp1, solimp2) = (geoms.solimp[first], geoms.solimp[second]);
+    let (friction1, friction2) = (geoms.friction[first], geoms.friction[second]);
+    Parameters {
+        dimension: structure.condim[first].max(structure.condim[second]),
+        margin,
+        gap,
+        friction: five(std::array::from_fn(|i| friction1[i].max(friction2[i]))),
+        solref,
+        solreffriction,
+        solimp: std::array::from_fn(|i| blend(solimp1[i], solimp2[i])),
+    }
+}
+
+/// Weight of the first of two geoms.
+fn first_weight<T: Scalar>(mix1: T, mix2: T) -> T {
+    match (mix1.value() >= MIN_WEIGHT, mix2.value() >= MIN_WEIGHT) {
+        (true, true) => mix1 / (mix1 + mix2),
+        (true, false) => T::ONE,
+        (false, true) => T::ZERO,
+        (false, false) => T::from(0.5),
+    }
+}
+
+/// Slide, spin and roll to two slides, spin and two rolls.
+fn five<T: Scalar>([slide, spin, roll]: [T; 3]) -> [T; 5] {
+    [slide, slide, spin, roll, roll]
+}
