@@ -16,12 +16,17 @@ use super::names::Names;
 use super::orientation::Pose;
 use super::part::{Inserted, Namespace, Part};
 use super::references::{Named, Referring};
-use crate::model_spec::{CompilerSettings, InertiaFromGeom, ModelSpec, ObjectKind, Reference};
+use super::schema::MAX_ELEMENTS;
+use crate::model_spec::{
+    CompilerSettings, InertiaFromGeom, MeshSpec, ModelSpec, ObjectKind, Reference,
+};
 use crate::span::Span;
 use crate::xml::Element;
 
-/// Most elements of one model, and of one list of elements outside the tree.
-const MAX_ELEMENTS: usize = 1_000_000;
+/// Most elements that all copies together may look at or make.
+const MAX_WORK: usize = 100_000_000;
+/// Longest name of a copy, in bytes.
+const MAX_NAME: usize = 1024;
 
 /// What to replicate, and how.
 pub(super) struct Replicate {
@@ -51,6 +56,10 @@ impl<'r> Reader<'r> {
             a.error(codes::VALUE_RANGE, "count", "must be positive");
             return None;
         };
+        if draft.work > MAX_WORK {
+            // Reported before: more would take too long.
+            return None;
+        }
         let original = draft.add_body(container.body, BodyDraft::default());
         let frame = draft.frames.len();
         draft.frames.push(FrameDraft {
@@ -92,14 +101,8 @@ impl<'r> Reader<'r> {
             draft.bodies[replicate.original].joints.clear();
         }
         let part = draft.cut_frame(replicate.frame);
-        let total = part
-            .size()
-            .saturating_mul(replicate.count)
-            .saturating_add(draft.size());
-        if total > MAX_ELEMENTS {
-            let message = format!("replicating makes more than {MAX_ELEMENTS} elements");
-            self.problems
-                .error(codes::TOO_LARGE, replicate.span, message);
+        let longest = replicate.suffix(replicate.count - 1).len();
+        if !self.affords(replicate.span, draft, &part, (replicate.count, longest)) {
             self.remove_original(replicate, &part, draft);
             return;
         }
@@ -138,21 +141,57 @@ impl<'r> Reader<'r> {
         }
     }
 
+    /// False when making copies with an addition to their names would take too much, which is
+    /// reported.
+    fn affords(
+        &self,
+        span: Span,
+        draft: &mut Draft,
+        part: &Part,
+        (copies, addition): (usize, usize),
+    ) -> bool {
+        let added = part.size().saturating_mul(copies);
+        let globals = Globals::count(&draft.spec).saturating_mul(copies);
+        // Finding the source looks at everything, but only briefly.
+        let searched = draft.size / 8;
+        let work = added.saturating_add(globals).saturating_add(searched);
+        draft.work = draft.work.saturating_add(work);
+        let message = if draft.size.saturating_add(added) > MAX_ELEMENTS {
+            format!("copies make more than {MAX_ELEMENTS} elements")
+        } else if draft.work > MAX_WORK {
+            "there are too many copies of large parts".to_owned()
+        } else if part.longest_name() + addition > MAX_NAME {
+            format!("copies get names of more than {MAX_NAME} bytes")
+        } else {
+            return true;
+        };
+        self.problems.error(codes::TOO_LARGE, span, message);
+        false
+    }
+
     /// Removes the original of replicas with all that refers to it.
     #[expect(clippy::unused_self, reason = "reads as the other steps do")]
     fn remove_original(&self, replicate: &Replicate, part: &Part, draft: &mut Draft) {
+        // The original is not far from the end: only its replicas come after it.
         let children = &mut draft.bodies[replicate.into.body].children;
-        children.retain(|child| *child != replicate.original);
-        let before = draft.names.clone();
-        part.remove_names(&mut draft.names);
+        if let Some(place) = children
+            .iter()
+            .rposition(|child| *child == replicate.original)
+        {
+            children.remove(place);
+        }
         let (spec, names) = (&mut draft.spec, &mut draft.names);
-        remove_dangling(&mut spec.pairs, &before, names);
-        remove_dangling(&mut spec.excludes, &before, names);
-        remove_dangling(&mut spec.tendons, &before, names);
-        remove_dangling(&mut spec.equalities, &before, names);
-        remove_dangling(&mut spec.actuators, &before, names);
-        remove_dangling(&mut spec.sensors, &before, names);
-        remove_dangling(&mut spec.tuples, &before, names);
+        macro_rules! remove_dangling {
+            ($($list:ident),*) => {
+                let whole = ($(whole(&mut spec.$list, names),)*);
+                part.remove_names(names);
+                let ($($list,)*) = whole;
+                $(remove_dangling(&mut spec.$list, &$list, names);)*
+            };
+        }
+        remove_dangling!(
+            pairs, excludes, tendons, equalities, actuators, sensors, tuples
+        );
     }
 
     /// Inserts a part of another model, or of this one.
@@ -198,10 +237,7 @@ impl<'r> Reader<'r> {
             }
             return;
         };
-        if part.size().saturating_add(draft.size()) > MAX_ELEMENTS {
-            let message = format!("attaching makes more than {MAX_ELEMENTS} elements");
-            self.problems
-                .error(codes::TOO_LARGE, element.span(), message);
+        if !self.affords(element.span(), draft, &part, (1, prefix.len())) {
             return;
         }
         draft.is_assembled = true;
@@ -217,6 +253,7 @@ impl<'r> Reader<'r> {
             draft.copy_globals(source, &namespace);
             return;
         };
+        draft.work = draft.work.saturating_add(asset_size(&child.spec));
         self.merge_settings(element.span(), &child, draft);
         part.settle(&child.spec.compiler, &draft.spec.compiler);
         let inserted = draft.insert_renamed(part.clone(), into, &namespace);
@@ -271,6 +308,17 @@ struct Globals {
 }
 
 impl Globals {
+    /// Number of such elements.
+    fn count(spec: &ModelSpec) -> usize {
+        spec.pairs.len()
+            + spec.excludes.len()
+            + spec.tendons.len()
+            + spec.equalities.len()
+            + spec.actuators.len()
+            + spec.sensors.len()
+            + spec.tuples.len()
+    }
+
     fn of(spec: &ModelSpec) -> Self {
         let spec = ModelSpec {
             pairs: spec.pairs.clone(),
@@ -332,11 +380,6 @@ impl Part {
 }
 
 impl Draft {
-    /// Number of elements and frames of the tree.
-    fn size(&self) -> usize {
-        self.frames.len() + self.bodies.iter().map(BodyDraft::size).sum::<usize>()
-    }
-
     fn find_body(&self, name: &str) -> Option<usize> {
         self.bodies.iter().position(|body| body.spec.name == name)
     }
@@ -444,6 +487,18 @@ impl Draft {
     }
 }
 
+/// Vertices, faces and elevations of all assets: they are copied with every attachment.
+fn asset_size(spec: &ModelSpec) -> usize {
+    let of_mesh = |mesh: &MeshSpec| mesh.vertices.len() + mesh.faces.len() + mesh.normals.len();
+    let meshes: usize = spec.meshes.iter().map(of_mesh).sum();
+    let fields: usize = spec
+        .height_fields
+        .iter()
+        .map(|field| field.elevation.len())
+        .sum();
+    meshes + fields
+}
+
 fn copy_tendons(
     mut source: Vec<crate::model_spec::TendonSpec>,
     spec: &mut ModelSpec,
@@ -497,15 +552,22 @@ fn is_body(kind: ObjectKind) -> bool {
     )
 }
 
-/// Removes the elements that referred to something that is no longer there.
-fn remove_dangling<T: Referring>(list: &mut Vec<T>, before: &Names, names: &mut Names) {
-    list.retain_mut(|element| {
-        let (mut was_whole, mut is_whole) = (true, true);
-        element.visit(&mut |kind, reference| {
-            was_whole &= before.contains(kind, &reference.name);
-            is_whole &= names.contains(kind, &reference.name);
-        });
-        let keep = is_whole || !was_whole;
+/// For each element, whether everything that it refers to is there.
+fn whole<T: Referring>(list: &mut [T], names: &Names) -> Vec<bool> {
+    let is_whole = |element: &mut T| {
+        let mut is_whole = true;
+        element.visit(&mut |kind, reference| is_whole &= names.contains(kind, &reference.name));
+        is_whole
+    };
+    list.iter_mut().map(is_whole).collect()
+}
+
+/// Removes the elements that were whole and are so no longer.
+fn remove_dangling<T: Referring>(list: &mut Vec<T>, was_whole: &[bool], names: &mut Names) {
+    let is_whole = whole(list, names);
+    let mut flags = was_whole.iter().zip(is_whole);
+    list.retain(|element| {
+        let keep = flags.next().is_none_or(|(was, is)| is || !was);
         if !keep {
             names.remove(T::KIND, element.name());
         }

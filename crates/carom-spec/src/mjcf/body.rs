@@ -80,6 +80,7 @@ impl<'r> Reader<'r> {
         draft: &mut Draft,
     ) -> Option<Level<'r>> {
         let a = self.attributes(element);
+        draft.size += 1;
         let frame = container.frame;
         let class = self
             .named_class(element, "class")

@@ -8,6 +8,9 @@ use crate::diagnostic::{Diagnostic, nearest_name};
 use crate::model_spec::{InertiaSpec, ModelSpec, ObjectKind, Reference};
 use crate::span::Span;
 
+/// Most names that are looked at for the nearest one.
+const MAX_CANDIDATES: usize = 1000;
+
 /// Reports repeated names, references to nothing and numbers that became too large.
 pub(crate) fn check(spec: &mut ModelSpec, problems: &Problems<'_>) {
     let checker = Checker {
@@ -149,13 +152,14 @@ struct Checker<'p> {
 
 impl Checker<'_> {
     fn check(&self, kind: ObjectKind, reference: &Reference) {
-        if self.names.contains(kind, &reference.name) {
+        if self.names.contains(kind, &reference.name) || self.problems.is_full() {
             return;
         }
         let message = format!("{} '{}' does not exist", kind_word(kind), reference.name);
         let mut diagnostic =
             Diagnostic::error(codes::UNKNOWN_REFERENCE, message).at(reference.span);
-        if let Some(near) = nearest_name(&reference.name, self.names.of_kind(kind)) {
+        let candidates = self.names.of_kind(kind).take(MAX_CANDIDATES);
+        if let Some(near) = nearest_name(&reference.name, candidates) {
             diagnostic = diagnostic.help(format!("did you mean '{near}'?"));
         }
         self.problems.push(diagnostic);

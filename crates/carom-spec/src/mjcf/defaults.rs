@@ -16,6 +16,9 @@ use crate::model_spec::{
 };
 use crate::xml::Element;
 
+/// Most default classes of one model: each holds a prototype of every kind of element.
+const MAX_CLASSES: usize = 10_000;
+
 /// Name of the class that all others derive from.
 const MAIN: &str = "main";
 
@@ -119,6 +122,12 @@ impl Reader<'_> {
     }
 
     fn add_class(&mut self, element: Element<'_>, parent: usize) -> usize {
+        if self.classes.list.len() >= MAX_CLASSES {
+            let message = format!("more than {MAX_CLASSES} default classes");
+            self.problems
+                .error(codes::TOO_LARGE, element.span(), message);
+            return parent;
+        }
         let index = self.classes.list.len();
         let prototype = self.classes.list[parent].clone();
         self.classes.list.push(prototype);
@@ -176,7 +185,7 @@ impl Reader<'_> {
     pub(super) fn named_class(&self, element: Element<'_>, attribute: &str) -> Option<usize> {
         let name = element.value(attribute)?;
         let found = self.classes.names.get(name).copied();
-        if found.is_none() {
+        if found.is_none() && !self.problems.is_full() {
             let message = format!("default class '{name}' is not defined");
             let place = self.attributes(element).place(attribute);
             let mut diagnostic = Diagnostic::error(codes::UNKNOWN_CLASS, message).at(place);

@@ -75,6 +75,10 @@ pub(super) struct Draft {
     pub(super) models: Vec<(String, Rc<Draft>)>,
     /// Keyframes of attached models.
     pub(super) attached_keys: Vec<AttachedKey>,
+    /// Number of elements and frames of the tree, those that were replaced included.
+    pub(super) size: usize,
+    /// Effort spent on copies, in elements.
+    pub(super) work: usize,
     /// Whether anything was attached or replicated.
     pub(super) is_assembled: bool,
 }
@@ -94,6 +98,8 @@ impl Draft {
             names: Names::default(),
             models: Vec::new(),
             attached_keys: Vec::new(),
+            size: 1,
+            work: 0,
             is_assembled: false,
         }
     }
@@ -101,6 +107,7 @@ impl Draft {
     /// Adds an empty body as the last child of another one.
     pub(super) fn add_body(&mut self, parent: usize, body: BodyDraft) -> usize {
         let index = self.bodies.len();
+        self.size += 1;
         self.bodies.push(body);
         self.bodies[parent].children.push(index);
         index

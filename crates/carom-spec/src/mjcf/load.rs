@@ -75,7 +75,9 @@ impl<'l> Loader<'l> {
             self.problems.error(codes::ROOT, root.tag_span(), message);
             return None;
         }
-        schema::check(tree, root, self.problems);
+        if !schema::check(tree, root, self.problems) {
+            return None;
+        }
         let mut chain = chain.to_vec();
         chain.push(normalize(path));
         let mut draft = Draft::new();

@@ -49,7 +49,7 @@ pub(super) struct Part {
 impl Draft {
     /// Cuts out the content of the world.
     pub(super) fn cut_world(&self) -> Part {
-        self.cut(WORLD, |_| true, None)
+        self.cut(WORLD, |_| true, None, 0)
     }
 
     /// Cuts out a frame with its content, but not the frames around it.
@@ -64,13 +64,13 @@ impl Draft {
             }
             false
         };
-        self.cut(self.frames[frame].body, is_inside, None)
+        self.cut(self.frames[frame].body, is_inside, None, frame)
     }
 
     /// Cuts out a body with everything below it.
     pub(super) fn cut_body(&self, body: usize) -> Part {
         let parent = self.parent_of(body).unwrap_or(WORLD);
-        self.cut(parent, |_| false, Some(body))
+        self.cut(parent, |_| false, Some(body), 0)
     }
 
     fn parent_of(&self, body: usize) -> Option<usize> {
@@ -80,11 +80,13 @@ impl Draft {
     }
 
     /// Cuts the elements of `carrier` whose frame is chosen, or one of its child bodies alone.
+    /// Frames before `first_frame` do not matter.
     fn cut(
         &self,
         carrier: usize,
         is_chosen: impl Fn(Option<usize>) -> bool,
         only_child: Option<usize>,
+        first_frame: usize,
     ) -> Part {
         let source = &self.bodies[carrier];
         let mut root = BodyDraft::default();
@@ -96,17 +98,13 @@ impl Draft {
         let mut bodies = vec![root];
         let mut sources = Vec::new();
         // Copy the bodies below, parents first.
-        let chosen = |child: &&usize| match only_child {
-            Some(only) => **child == only,
-            None => is_chosen(self.bodies[**child].frame),
+        let mut open: Vec<(usize, usize)> = if let Some(only) = only_child {
+            vec![(only, 0)]
+        } else {
+            let children = source.children.iter().rev();
+            let chosen = children.filter(|child| is_chosen(self.bodies[**child].frame));
+            chosen.map(|child| (*child, 0)).collect()
         };
-        let mut open: Vec<(usize, usize)> = source
-            .children
-            .iter()
-            .filter(chosen)
-            .map(|child| (*child, 0))
-            .rev()
-            .collect();
         while let Some((index, parent)) = open.pop() {
             let mut body = self.bodies[index].clone();
             let copy = bodies.len();
@@ -124,7 +122,7 @@ impl Draft {
             frames: Vec::new(),
             sources,
         };
-        part.take_frames(self, carrier, is_chosen);
+        part.take_frames(self, carrier, is_chosen, first_frame);
         part
     }
 }
@@ -148,6 +146,7 @@ impl Part {
         source: &Draft,
         carrier: usize,
         is_chosen: impl Fn(Option<usize>) -> bool,
+        first_frame: usize,
     ) {
         let bodies: BTreeMap<usize, usize> = self
             .sources
@@ -156,7 +155,7 @@ impl Part {
             .map(|(copy, &body)| (body, copy + 1))
             .collect();
         let mut numbers: BTreeMap<usize, usize> = BTreeMap::new();
-        for (index, frame) in source.frames.iter().enumerate() {
+        for (index, frame) in source.frames.iter().enumerate().skip(first_frame) {
             let body = match bodies.get(&frame.body) {
                 Some(&body) => body,
                 None if frame.body == carrier && is_chosen(Some(index)) => 0,
@@ -201,6 +200,16 @@ impl Part {
     /// Number of elements and frames.
     pub(super) fn size(&self) -> usize {
         self.frames.len() + self.bodies.iter().map(BodyDraft::size).sum::<usize>()
+    }
+
+    /// Length of the longest name in bytes.
+    pub(super) fn longest_name(&self) -> usize {
+        let mut longest = 0;
+        self.for_each_name(|_, name| longest = longest.max(name.len()));
+        self.frames
+            .iter()
+            .map(|frame| frame.name.len())
+            .fold(longest, usize::max)
     }
 
     /// Puts all names into a namespace.
@@ -289,6 +298,7 @@ pub(super) struct Inserted {
 impl Draft {
     /// Inserts a part into a body and a frame of that body.
     pub(super) fn insert(&mut self, mut part: Part, into: usize, frame: Option<usize>) -> Inserted {
+        self.size += part.size();
         let first_body = self.bodies.len();
         let place = |body: usize| {
             if body == 0 {

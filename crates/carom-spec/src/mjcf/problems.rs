@@ -57,6 +57,11 @@ impl<'a> Problems<'a> {
         }
     }
 
+    /// True when further problems are not kept: looking for advice is then a waste.
+    pub(crate) fn is_full(&self) -> bool {
+        self.list.borrow().len() > MAX_PROBLEMS
+    }
+
     pub(crate) fn extend(&self, diagnostics: Vec<Diagnostic>) {
         for diagnostic in diagnostics {
             self.push(diagnostic);

@@ -130,11 +130,23 @@ fn share_body_content(rules: &mut [Rule]) {
     rules[0].children.retain(|&child| child != body);
 }
 
+/// Most elements of one model: of its files, of its tree and of every list outside the tree.
+pub(super) const MAX_ELEMENTS: usize = 500_000;
+
 /// Reports every unknown element and attribute, repeated unique elements and unsupported elements.
-pub(super) fn check(tree: &Tree, root: Element<'_>, problems: &Problems<'_>) {
+///
+/// False when there are too many elements to go on.
+pub(super) fn check(tree: &Tree, root: Element<'_>, problems: &Problems<'_>) -> bool {
     let schema = &*SCHEMA;
     let mut open = vec![(root, 0_usize)];
+    let mut count = 0;
     while let Some((element, index)) = open.pop() {
+        count += 1;
+        if count + open.len() > MAX_ELEMENTS {
+            let message = format!("the model has more than {MAX_ELEMENTS} elements");
+            problems.error(codes::TOO_LARGE, element.span(), message);
+            return false;
+        }
         let rule = &schema.rules[index];
         check_attributes(element, rule, problems);
         let mut seen: Vec<usize> = Vec::new();
@@ -159,6 +171,7 @@ pub(super) fn check(tree: &Tree, root: Element<'_>, problems: &Problems<'_>) {
         // The last one pushed is taken next: keep the order of the file.
         open[first..].reverse();
     }
+    true
 }
 
 fn check_attributes(element: Element<'_>, rule: &Rule, problems: &Problems<'_>) {

@@ -12,6 +12,9 @@ use crate::model_spec::{Flags, ModelSpec, OptionSpec, SizeSpec, VisualSetting};
 use crate::source::{FileSource, SourceMap};
 use crate::xml::Element;
 
+/// Most settings of the viewer: there are fewer known ones.
+const MAX_VISUAL: usize = 1000;
+
 /// Highest number of an actuator group that can be switched off.
 const LAST_ACTUATOR_GROUP: u32 = 30;
 
@@ -214,6 +217,9 @@ impl Reader<'_> {
     fn read_visual(&self, section: Element<'_>, spec: &mut ModelSpec) {
         for child in self.tree.children(section) {
             for attribute in child.attributes() {
+                if spec.visual.len() >= MAX_VISUAL {
+                    return;
+                }
                 // A later setting replaces an earlier one.
                 spec.visual.retain(|known| {
                     known.element != child.tag() || known.attribute != attribute.name()
@@ -237,7 +243,9 @@ pub(crate) fn read_extension(
     problems: &Problems<'_>,
     spec: &mut ModelSpec,
 ) -> (String, bool) {
-    super::schema::check(tree, extension, problems);
+    if !super::schema::check(tree, extension, problems) {
+        return (String::new(), false);
+    }
     let loader = Loader::new(source, problems, SourceMap::new());
     let mut reader = Reader::new(tree, &loader, &[]);
     for section in tree.children(extension) {
