@@ -19,14 +19,10 @@ pub(super) fn frames<T: Scalar>(model: &Model<T>, out: &mut Kinematics<T>) {
 fn frame<T: Scalar>(model: &Model<T>, camera: usize, out: &Kinematics<T>) -> (Vec3<T>, Mat3<T>) {
     let (structure, numbers) = (&model.structure.cameras, &model.cameras);
     let body = structure.body[camera];
-    let frames = BodyFrames {
-        position: &out.body_position,
-        quat: &out.body_quat,
-        rotation: &out.body_rotation,
-    };
     let (mut position, mut rotation) = (Vec3::ZERO, Mat3::ZERO);
     let local = (&numbers.position[camera], &numbers.quat[camera]);
-    frames.place(body, local, &mut position, &mut rotation);
+    let place = (body, Coincidence::None);
+    BodyFrames::of(out).place(place, local, &mut position, &mut rotation);
     let looking_at = |target: Vec3<T>| (position, look_at(position, target));
     match (structure.mode[camera], structure.target[camera]) {
         (TrackingMode::Track, _) => (

@@ -186,32 +186,58 @@ fn is_zero<T: Scalar>(vector: Vec3<T>) -> bool {
 
 /// Frames of the bodies, to which other frames are fixed.
 pub(super) struct BodyFrames<'a, T> {
-    pub(super) position: &'a [Vec3<T>],
-    pub(super) quat: &'a [Quat<T>],
-    pub(super) rotation: &'a [Mat3<T>],
+    position: &'a [Vec3<T>],
+    quat: &'a [Quat<T>],
+    rotation: &'a [Mat3<T>],
+    inertial_position: &'a [Vec3<T>],
+    inertial_rotation: &'a [Mat3<T>],
 }
 
-impl<T: Scalar> BodyFrames<'_, T> {
+/// The frames of the bodies in the results of this stage.
+macro_rules! body_frames {
+    ($out:expr) => {
+        BodyFrames {
+            position: &$out.body_position,
+            quat: &$out.body_quat,
+            rotation: &$out.body_rotation,
+            inertial_position: &$out.inertial_position,
+            inertial_rotation: &$out.inertial_rotation,
+        }
+    };
+}
+
+impl<'a, T: Scalar> BodyFrames<'a, T> {
+    /// The frames in finished results.
+    pub(super) fn of(kinematics: &'a Kinematics<T>) -> Self {
+        body_frames!(kinematics)
+    }
+
     /// Writes the world frame of something fixed to a body. (4)
+    ///
+    /// A frame that coincides with another is copied, except where derivatives have to pass through its numbers.
     // One copy in memory: the step as a whole is larger than the instruction cache.
     #[inline(never)]
     pub(super) fn place(
         &self,
-        body: usize,
+        (body, coincidence): (usize, Coincidence),
         (local_position, local_quat): (&Vec3<T>, &Quat<T>),
         position: &mut Vec3<T>,
         rotation: &mut Mat3<T>,
     ) {
-        let origin = self.position[body];
-        *position = if is_zero(*local_position) {
-            origin
+        let coincidence = if T::HAS_DERIVATIVES {
+            Coincidence::None
         } else {
-            self.rotation[body].mul_vec(*local_position) + origin
+            coincidence
         };
-        *rotation = if is_identity(*local_quat) {
-            self.rotation[body]
-        } else {
-            self.quat[body].mul(*local_quat).to_mat3()
+        *position = match coincidence {
+            Coincidence::Body => self.position[body],
+            Coincidence::Inertia => self.inertial_position[body],
+            _ => self.rotation[body].mul_vec(*local_position) + self.position[body],
+        };
+        *rotation = match coincidence {
+            Coincidence::Body | Coincidence::BodyAxes => self.rotation[body],
+            Coincidence::Inertia | Coincidence::InertiaAxes => self.inertial_rotation[body],
+            Coincidence::None => self.quat[body].mul(*local_quat).to_mat3(),
         };
     }
 }
@@ -224,58 +250,42 @@ fn inertial_frames<T: Scalar>(model: &Model<T>, out: &mut Kinematics<T>) {
         position: &out.body_position,
         quat: &out.body_quat,
         rotation: &out.body_rotation,
+        // An inertial frame does not refer to another.
+        inertial_position: &[],
+        inertial_rotation: &[],
     };
-    let local = model
-        .bodies
-        .inertial_position
-        .iter()
-        .zip(&model.bodies.inertial_quat);
-    let world = out
-        .inertial_position
-        .iter_mut()
-        .zip(&mut out.inertial_rotation);
-    for (body, (local, (position, rotation))) in local.zip(world).enumerate().skip(1) {
-        frames.place(body, local, position, rotation);
+    let numbers = &model.bodies;
+    let local = (numbers.inertial_position.iter()).zip(&numbers.inertial_quat);
+    let world = (out.inertial_position.iter_mut()).zip(&mut out.inertial_rotation);
+    let coincidences = model.structure.coincidences.bodies.iter().enumerate();
+    for (((body, &coincidence), local), (position, rotation)) in
+        coincidences.zip(local).zip(world).skip(1)
+    {
+        frames.place((body, coincidence), local, position, rotation);
     }
 }
 
-/// Frames of the geoms; a geom that alone makes up its body has the frame of the body's inertia.
+/// Frames of the geoms.
 fn geom_frames<T: Scalar>(model: &Model<T>, out: &mut Kinematics<T>) {
-    let frames = BodyFrames {
-        position: &out.body_position,
-        quat: &out.body_quat,
-        rotation: &out.body_rotation,
-    };
-    let (geoms, bodies) = (&model.geoms, &model.bodies);
-    let local = geoms.position.iter().zip(&geoms.quat);
+    let frames = body_frames!(out);
+    let structure = &model.structure;
+    let local = model.geoms.position.iter().zip(&model.geoms.quat);
     let world = out.geom_position.iter_mut().zip(&mut out.geom_rotation);
-    let parents = &model.structure.geoms.body;
-    for ((&body, local), (position, rotation)) in parents.iter().zip(local).zip(world) {
-        let inertial = !T::HAS_DERIVATIVES
-            && body > 0
-            && *local.0 == bodies.inertial_position[body]
-            && *local.1 == bodies.inertial_quat[body];
-        if inertial {
-            *position = out.inertial_position[body];
-            *rotation = out.inertial_rotation[body];
-        } else {
-            frames.place(body, local, position, rotation);
-        }
+    let places = (structure.geoms.body.iter()).zip(&structure.coincidences.geoms);
+    for (((&body, &coincidence), local), (position, rotation)) in places.zip(local).zip(world) {
+        frames.place((body, coincidence), local, position, rotation);
     }
 }
 
 /// Frames of the sites.
 fn site_frames<T: Scalar>(model: &Model<T>, out: &mut Kinematics<T>) {
-    let frames = BodyFrames {
-        position: &out.body_position,
-        quat: &out.body_quat,
-        rotation: &out.body_rotation,
-    };
+    let frames = body_frames!(out);
+    let structure = &model.structure;
     let local = model.sites.position.iter().zip(&model.sites.quat);
     let world = out.site_position.iter_mut().zip(&mut out.site_rotation);
-    let parents = &model.structure.sites.body;
-    for ((&body, local), (position, rotation)) in parents.iter().zip(local).zip(world) {
-        frames.place(body, local, position, rotation);
+    let places = (structure.sites.body.iter()).zip(&structure.coincidences.sites);
+    for (((&body, &coincidence), local), (position, rotation)) in places.zip(local).zip(world) {
+        frames.place((body, coincidence), local, position, rotation);
     }
 }
 
