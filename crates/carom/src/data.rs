@@ -72,6 +72,8 @@ impl<T: Scalar> Data<T> {
             velocity: &self.velocity,
             actuation: &self.actuation,
             acceleration: &self.acceleration,
+            collision: &self.collision,
+            constraint: &self.constraint,
             solve: &self.solve,
         };
         (sensed, &mut self.sensing)

@@ -14,8 +14,9 @@ use super::pair::{self, Directions};
 use super::{Block, BlockKind, Constraint, Reference, Row};
 use crate::jacobian;
 use crate::math::{Quat, Spatial, Vec3};
-use crate::model::EqualityKind;
+use crate::model::{EqualityKind, Model};
 use crate::scalar::Scalar;
+use crate::stages::kinematics::Kinematics;
 
 /// Appends the equality constraints that are active.
 pub(super) fn push<T: Scalar>(context: &Context<T>, active: &[bool], out: &mut Constraint<T>) {
@@ -59,8 +60,11 @@ impl<T: Scalar> Anchor<T> {
 }
 
 /// Both ends of a connect or weld constraint.
-fn anchors<T: Scalar>(context: &Context<T>, equality: usize) -> Option<[Anchor<T>; 2]> {
-    let (model, kinematics) = (context.model, context.sources.kinematics);
+fn anchors<T: Scalar>(
+    model: &Model<T>,
+    kinematics: &Kinematics<T>,
+    equality: usize,
+) -> Option<[Anchor<T>; 2]> {
     let equalities = &model.structure.equalities;
     let objects = [equalities.object1[equality], equalities.object2[equality]?];
     if equalities.between_sites[equality] {
@@ -99,7 +103,8 @@ fn anchors<T: Scalar>(context: &Context<T>, equality: usize) -> Option<[Anchor<T
 
 /// Connect and weld.
 fn push_bodies<T: Scalar>(context: &Context<T>, equality: usize, out: &mut Constraint<T>) {
-    let Some([first, second]) = anchors(context, equality) else {
+    let kinematics = context.sources.kinematics;
+    let Some([first, second]) = anchors(context.model, kinematics, equality) else {
         return;
     };
     let bodies = [first.body, second.body];
@@ -109,24 +114,15 @@ fn push_bodies<T: Scalar>(context: &Context<T>, equality: usize, out: &mut Const
     }
     let weld = context.model.structure.equalities.kind[equality] == EqualityKind::Weld;
     let torque_scale = context.model.equalities.data[equality][10];
-    // Rows of the map from relative angular velocity to the rate of the orientation error. (1)
-    let to_error = |rate: Quat<T>| {
-        let (_, error) = second.quat.conjugate().mul(rate).mul(first.quat).parts();
-        error * (torque_scale * 0.5)
-    };
-    let [x, y, z] =
-        [Vec3::X, Vec3::Y, Vec3::Z].map(|axis: Vec3<T>| to_error(Quat::from_parts(T::ZERO, axis)));
-    let turns = [0, 1, 2].map(|row| Vec3([x[row], y[row], z[row]]));
+    let to_error = |rate: Quat<T>| error_rate([&first, &second], torque_scale, rate);
+    let turns = turn_rows([&first, &second], torque_scale);
     let directions = Directions {
         linear: &[Vec3::X, Vec3::Y, Vec3::Z],
         angular: if weld { &turns } else { &[] },
     };
     let row_count = if weld { 6 } else { 3 };
     let block = out.open(BlockKind::Equality, equality, columns.range(), row_count);
-    let (kinematics, values) = (
-        context.sources.kinematics,
-        &mut out.jacobian[block.values()],
-    );
+    let values = &mut out.jacobian[block.values()];
     for (side, (anchor, sign)) in [(first, 1.0), (second, -1.0)].into_iter().enumerate() {
         let motion = (anchor.body, anchor.point, sign);
         let model = context.model;
@@ -163,6 +159,59 @@ fn push_bodies<T: Scalar>(context: &Context<T>, equality: usize, out: &mut Const
     });
     let lines = lines.iter().chain(&turns).take(row_count);
     push_rows(context, &block, (bodies, violation.sqrt()), lines, out);
+}
+
+/// Rate of the orientation error under a rate of the relative orientation. (1)
+fn error_rate<T: Scalar>(
+    [first, second]: [&Anchor<T>; 2],
+    torque_scale: T,
+    rate: Quat<T>,
+) -> Vec3<T> {
+    let (_, error) = second.quat.conjugate().mul(rate).mul(first.quat).parts();
+    error * (torque_scale * 0.5)
+}
+
+/// Rows of the map from relative angular velocity to the rate of the orientation error. (1)
+fn turn_rows<T: Scalar>(anchors: [&Anchor<T>; 2], torque_scale: T) -> [Vec3<T>; 3] {
+    let column = |axis: Vec3<T>| error_rate(anchors, torque_scale, Quat::from_parts(T::ZERO, axis));
+    let [x, y, z] = [Vec3::X, Vec3::Y, Vec3::Z].map(column);
+    [0, 1, 2].map(|row| Vec3([x[row], y[row], z[row]]))
+}
+
+/// A torque and force on a body at a point.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PointWrench<T: Scalar> {
+    pub(crate) body: usize,
+    pub(crate) point: Vec3<T>,
+    /// Torque, then force.
+    pub(crate) wrench: Spatial<T>,
+}
+
+/// What a connect or weld constraint does to its two bodies, from the forces of its rows.
+pub(crate) fn wrenches<T: Scalar>(
+    model: &Model<T>,
+    kinematics: &Kinematics<T>,
+    equality: usize,
+    forces: &[T],
+) -> Option<[PointWrench<T>; 2]> {
+    let [first, second] = anchors(model, kinematics, equality)?;
+    let (linear, angular) = forces.split_at_checked(3)?;
+    let force = Vec3([linear[0], linear[1], linear[2]]);
+    let torque_scale = model.equalities.data[equality][10];
+    let mut torque = Vec3::ZERO;
+    for (row, &force) in turn_rows([&first, &second], torque_scale)
+        .into_iter()
+        .zip(angular)
+    {
+        torque += row * force;
+    }
+    let wrench = Spatial::new(torque, force);
+    let on = |anchor: Anchor<T>, wrench| PointWrench {
+        body: anchor.body,
+        point: anchor.point,
+        wrench,
+    };
+    Some([on(first, wrench), on(second, -wrench)])
 }
 
 /// A row of a connect or weld: its error, J̇·v, and which inverse weight of the bodies it uses.
@@ -219,7 +268,7 @@ fn reference<T: Scalar>(context: &Context<T>, equality: usize) -> Reference<T> {
 }
 
 /// Value of (2) and its derivative by x.
-fn polynomial<T: Scalar>(data: &[T; 12], y: T, x: Option<T>) -> (T, T) {
+pub(crate) fn polynomial<T: Scalar>(data: &[T; 12], y: T, x: Option<T>) -> (T, T) {
     let Some(x) = x else {
         return (y - data[0], T::ZERO);
     };

@@ -29,6 +29,9 @@ mod tests;
 use std::ops::Range;
 
 pub use edge_rows::{EdgeRow, edge_rows};
+pub(crate) use equality::{
+    PointWrench, polynomial as equality_polynomial, wrenches as equality_wrenches,
+};
 pub use forward::{Sources, forward};
 pub use impedance::{Impedance, Reference, impedance_curve};
 

@@ -3,12 +3,13 @@
 use std::f64::consts::PI;
 
 use super::Sensed;
+use super::constraint_force::ActiveLimit;
 use super::frame::{self, Frame};
-use super::limit::{joint_limit, tendon_limit};
 use crate::math::{MIN_LENGTH, Quat, Spatial, Vec3};
 use crate::model::{FrameObject, GeomKind, Model, SensorKind};
 use crate::scalar::Scalar;
 use crate::stages::actuation::tendon_force;
+use crate::stages::constraint::BlockKind;
 use crate::state::State;
 
 /// Everything a sensor may read.
@@ -44,11 +45,8 @@ impl<T: Scalar> Reader<'_, T> {
     fn scalar(&self, kind: SensorKind) -> Option<T> {
         let (model, state, stages) = (self.model, self.state, self.stages);
         let joints = &model.structure.joints;
-        let joint_limit = |joint: usize| joint_limit(model, state, joint);
-        let tendon_limit = |tendon: usize| {
-            let (length, velocity) = (&stages.tendon.length, &stages.velocity.tendon);
-            tendon_limit(model, tendon, length[tendon], velocity[tendon])
-        };
+        let joint_limit = |joint| ActiveLimit::find(stages, BlockKind::JointLimit, joint);
+        let tendon_limit = |tendon| ActiveLimit::find(stages, BlockKind::TendonLimit, tendon);
         Some(match kind {
             SensorKind::JointPosition { joint } => state.qpos[joints.qpos[joint]],
             SensorKind::JointVelocity { joint } => state.qvel[joints.dof[joint]],
@@ -65,8 +63,8 @@ impl<T: Scalar> Reader<'_, T> {
             SensorKind::JointLimitVelocity { joint } => joint_limit(joint).velocity,
             SensorKind::TendonLimitPosition { tendon } => tendon_limit(tendon).distance,
             SensorKind::TendonLimitVelocity { tendon } => tendon_limit(tendon).velocity,
-            // Forces of limits come with the constraints.
-            SensorKind::JointLimitForce { .. } | SensorKind::TendonLimitForce { .. } => T::ZERO,
+            SensorKind::JointLimitForce { joint } => joint_limit(joint).force,
+            SensorKind::TendonLimitForce { tendon } => tendon_limit(tendon).force,
             SensorKind::InsideSite {
                 object,
                 site,

@@ -3,10 +3,10 @@
 //! Reads everything; writes [`Sensing`]. Quantities that only sensors read (velocities and momenta of subtrees, body
 //! accelerations, forces between bodies) are computed when one of the model's sensors needs them.
 
+mod constraint_force;
 mod energy;
 mod forward;
 mod frame;
-mod limit;
 mod measure;
 mod tree_pass;
 
@@ -18,6 +18,8 @@ use crate::math::{Spatial, Vec3};
 use crate::scalar::Scalar;
 use crate::stages::acceleration::Acceleration;
 use crate::stages::actuation::Actuation;
+use crate::stages::collision::Collision;
+use crate::stages::constraint::Constraint;
 use crate::stages::inertia::Inertia;
 use crate::stages::kinematics::Kinematics;
 use crate::stages::solve::Solve;
@@ -39,6 +41,8 @@ pub struct Sensed<'a, T: Scalar> {
     pub velocity: &'a Velocity<T>,
     pub actuation: &'a Actuation<T>,
     pub acceleration: &'a Acceleration<T>,
+    pub collision: &'a Collision<T>,
+    pub constraint: &'a Constraint<T>,
     pub solve: &'a Solve<T>,
 }
 

@@ -82,7 +82,9 @@ fn what_stands_still_feels_gravity_and_what_falls_does_not() {
 
 #[test]
 fn velocities_and_accelerations_are_derivatives_of_positions() {
-    let model = model_from_mjcf(ROBOT);
+    let mut model = model_from_mjcf(ROBOT);
+    // Limits make accelerations jump.
+    model.settings.disable.limit = true;
     let state = random_state(&model, 15);
     let input = Input::zeros(&model);
     let data = sense(&model, &state, &input);
@@ -338,4 +340,60 @@ fn duals_carry_derivatives_through_all_stages() {
             &minus.sensing.values,
         );
     }
+}
+
+const HELD: &str = r#"<mujoco><option tolerance="0" iterations="200" ls_tolerance="1e-12"/><worldbody> <site name="hook"/>
+  <body name="arm" pos="0 0 1"> <joint name="hinge" axis="1 1 0" range="-30 30"/> <geom size=".1" pos=".2 .1 0"/>
+    <site name="hand" pos=".3 .1 .2" euler="10 20 30"/> </body>
+  <body name="box" pos="1 0 1"> <freejoint/> <geom size=".1 .2 .3" type="box"/> <site name="box" pos=".1 .2 .3"/> </body>
+  <body name="load" pos="2 0 1"> <freejoint/> <geom size=".3 .2 .1" type="box"/> <site name="load"/> </body>
+</worldbody>
+<equality> <weld site1="box" site2="hand" torquescale="2.5"/> <connect body1="load" body2="box" anchor=".1 .2 .3"/>
+  <tendon tendon1="first" tendon2="second" polycoef=".1 .5 .2 0 0"/> </equality>
+<tendon>
+  <spatial name="first" limited="true" range=".1 .5" frictionloss=".5"> <site site="hook"/> <site site="load"/> </spatial>
+  <spatial name="second" limited="true" range="2 5" stiffness="2" damping="3"> <site site="hand"/>
+    <site site="load"/> <pulley divisor="2"/> <site site="hook"/> <site site="box"/> </spatial> </tendon>
+<sensor>
+  <force name="box_force" site="box"/> <torque name="box_torque" site="box"/>
+  <force name="load_force" site="load"/> <torque name="load_torque" site="load"/>
+  <force name="hand_force" site="hand"/> <jointlimitfrc name="limit_force" joint="hinge"/>
+  <jointlimitpos name="limit" joint="hinge"/> <tendonlimitfrc name="string_force" tendon="first"/>
+</sensor></mujoco>"#;
+
+#[test]
+fn nothing_passes_through_a_free_joint_whatever_holds_the_body() {
+    let model = model_from_mjcf(HELD);
+    let mut strongest = 0.0_f64;
+    for seed in 20..30 {
+        let data = sense(&model, &random_state(&model, seed), &Input::zeros(&model));
+        strongest = strongest.max(
+            data.solve
+                .force
+                .iter()
+                .fold(0.0, |most, f| most.max(f.abs())),
+        );
+        for name in ["box_force", "box_torque", "load_force", "load_torque"] {
+            let reading = vector(&model, &data, name);
+            assert!(reading.norm() < 1e-11 * strongest, "{name}: {reading:?}");
+        }
+        // The hinge does transmit forces.
+        assert!(vector(&model, &data, "hand_force").norm() > 1.0);
+    }
+    assert!(strongest > 100.0, "the constraints are at work");
+}
+
+#[test]
+fn a_limit_reports_its_force_only_when_it_acts() {
+    let model = model_from_mjcf(HELD);
+    let mut state = State::reference(&model);
+    let reading = |state: &State, name: &str| {
+        values(&model, &sense(&model, state, &Input::zeros(&model)), name)[0]
+    };
+    assert_eq!(reading(&state, "limit_force"), 0.0);
+    assert_eq!(reading(&state, "limit"), 0.0);
+    state.qpos[0] = 0.6;
+    assert!((reading(&state, "limit") - (30.0_f64.to_radians() - 0.6)).abs() < 1e-15);
+    assert!(reading(&state, "limit_force") > 1.0);
+    assert!(reading(&state, "string_force") > 1.0);
 }

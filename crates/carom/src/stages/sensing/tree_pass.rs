@@ -1,10 +1,11 @@
 //! Passes over the tree that only sensors need.
 
-use super::{Sensed, Sensing};
+use super::{Sensed, Sensing, constraint_force};
 use crate::math::{MIN_LENGTH, Spatial, Vec3};
 use crate::model::{Model, Transmission, Wrap};
 use crate::scalar::Scalar;
 use crate::stages::bias::path_acceleration;
+use crate::stages::constraint::PointWrench;
 use crate::stages::passive::{tendon_damper, tendon_spring};
 use crate::stages::tendon::PULLEY;
 use crate::state::{Input, State};
@@ -92,7 +93,7 @@ pub(super) fn interaction_forces<T: Scalar>(
     }
 }
 
-/// Applied forces and those of spatial tendons, about the centre of mass of each body's tree.
+/// Applied forces, those of contacts, connections and spatial tendons, about the centre of mass of each body's tree.
 fn external_forces<T: Scalar>(
     model: &Model<T>,
     input: &Input<T>,
@@ -106,6 +107,7 @@ fn external_forces<T: Scalar>(
         let offset = center - kinematics.inertial_position[body];
         out.external_force[body] = input.body_force[body].shift_force(offset);
     }
+    constraint_force::push_bodies(model, stages, &mut out.external_force);
     for tendon in 0..stages.tendon.length.len() {
         if model.structure.tendons.spatial[tendon] {
             let force = tension(model, stages, tendon, &out.body_acceleration);
@@ -114,7 +116,7 @@ fn external_forces<T: Scalar>(
     }
 }
 
-/// The force along a tendon: actuators, spring, damper and inertia.
+/// The force along a tendon: actuators, constraints, spring, damper and inertia.
 fn tension<T: Scalar>(
     model: &Model<T>,
     stages: &Sensed<'_, T>,
@@ -122,7 +124,7 @@ fn tension<T: Scalar>(
     accelerations: &[Spatial<T>],
 ) -> T {
     let disable = &model.settings.disable;
-    let mut force = T::ZERO;
+    let mut force = constraint_force::tension(model, stages, tendon);
     let transmissions = &model.structure.actuators.transmission;
     for (actuator, transmission) in transmissions.iter().enumerate() {
         if *transmission == Transmission::Tendon(tendon) {
@@ -143,6 +145,20 @@ fn tension<T: Scalar>(
         force -= armature * acceleration;
     }
     force
+}
+
+/// Adds a torque and force at a point to what acts on a body; the world feels nothing.
+pub(super) fn push_body<T: Scalar>(
+    model: &Model<T>,
+    stages: &Sensed<'_, T>,
+    on: PointWrench<T>,
+    external_force: &mut [Spatial<T>],
+) {
+    if on.body != 0 {
+        let root = model.structure.bodies.root[on.body];
+        let offset = stages.kinematics.subtree_com[root] - on.point;
+        external_force[on.body] += on.wrench.shift_force(offset);
+    }
 }
 
 /// Pulls the bodies along a tendon's path apart with a force that pulleys divide.
@@ -171,12 +187,12 @@ fn pull_path<T: Scalar>(
         }
         let (direction, _) = (path.path_point[end] - path.path_point[end - 1]).normalized();
         for (point, force) in [(end, direction * divided), (end - 1, direction * -divided)] {
-            let body = path.path_body[point];
-            let center = stages.kinematics.subtree_com[structure.bodies.root[body]];
-            let arm = path.path_point[point] - center;
-            if body != 0 {
-                external_force[body] += Spatial::new(arm.cross(force), force);
-            }
+            let pull = PointWrench {
+                body: path.path_body[point],
+                point: path.path_point[point],
+                wrench: Spatial::new(Vec3::ZERO, force),
+            };
+            push_body(model, stages, pull, external_force);
         }
     }
 }

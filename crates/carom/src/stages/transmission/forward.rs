@@ -209,6 +209,6 @@ impl<T: Scalar> Levers<'_, T> {
     /// Orientation of a site in the world.
     fn site_quat(&self, site: usize) -> Quat<T> {
         let body = self.model.structure.sites.body[site];
-        self.kinematics.body_quat[body].mul(self.model.sites.quat[site])
+        self.kinematics.body_quat[body].mul(self.model.site_quat(site))
     }
 }
