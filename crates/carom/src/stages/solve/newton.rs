@@ -12,8 +12,10 @@ use super::{Iterate, SolveStatus};
 
 /// A slope that has fallen to this part of its start ends a line search.
 const SLOPE_RATIO: f64 = 1e-3;
-/// Times that the gradient may fail to fall with all phases unchanged, when the tolerance is zero.
+/// When the tolerance is zero: times that a gradient may fail to fall…
 const PATIENCE: usize = 2;
+/// …once it is this part of the forces that it is the difference of.
+const NOISE: f64 = 1e-9;
 
 /// Iterates from the start to the minimum of one island.
 pub(super) fn minimize(
@@ -84,7 +86,8 @@ pub(super) fn minimize(
             break;
         }
         if tolerance == 0.0 {
-            stalls += usize::from(!changed && progress.gradient_norm > 0.5 * before);
+            let small = progress.gradient_norm < NOISE * force_norm(island, iterate);
+            stalls += usize::from(small && progress.gradient_norm > 0.5 * before);
             if stalls == PATIENCE {
                 progress.status = SolveStatus::Exhausted;
                 break;
@@ -154,6 +157,13 @@ pub(super) fn line_tolerance(
 ) -> f64 {
     let norm = island.dot(&iterate.direction, &iterate.direction).sqrt();
     criteria.tolerance * criteria.line_tolerance * norm / progress.scale
+}
+
+/// |τ| + |Jᵀ·f|.
+fn force_norm(island: &Island, iterate: &Iterate) -> f64 {
+    let smooth = island.problem.force_smooth;
+    let constraint = &iterate.force_constraint;
+    island.dot(smooth, smooth).sqrt() + island.dot(constraint, constraint).sqrt()
 }
 
 fn any_curved(island: &Island, phase: &[Phase]) -> bool {
