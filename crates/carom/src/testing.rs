@@ -1,5 +1,6 @@
 //! What the unit tests of several modules share.
 
+mod constrained;
 mod mechanism;
 
 use std::path::Path;
@@ -10,6 +11,7 @@ use carom_spec::source::{MemorySource, SourceMap};
 use crate::compile::compile;
 use crate::model::Model;
 
+pub(crate) use constrained::{Constrained, random_constrained};
 pub(crate) use mechanism::{assert_close, random_input, random_model, random_state};
 
 /// The model of an MJCF text.

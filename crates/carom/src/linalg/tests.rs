@@ -1,6 +1,6 @@
 //! The factorisations over random trees against dense arithmetic.
 
-use super::{DofPattern, PivotError, TreeLu, TreeSparsity, cholesky, tree_ldl};
+use super::{BlockCholesky, DofPattern, PivotError, TreeLu, TreeSparsity, cholesky, tree_ldl};
 use crate::dual::Dual;
 use crate::scalar::Scalar;
 use crate::testing::Random;
@@ -267,4 +267,87 @@ fn cholesky_solves_random_systems() {
             assert_close(&[factor[dof * size + dof].powi(2) * pivot], &[1.0]);
         }
     }
+}
+
+#[test]
+fn sparse_blocks_factor_like_a_dense_matrix() {
+    let mut random = Random(21);
+    let mut blocks = BlockCholesky::default();
+    for round in 0..40 {
+        let count = 1 + usize::try_from(random.bits() % 12).unwrap();
+        let sizes: Vec<usize> = (0..count)
+            .map(|_| [1, 2, 3, 6, 6, 7, 10][usize::try_from(random.bits() % 7).unwrap()])
+            .collect();
+        let offsets: Vec<usize> = (0..count).map(|node| sizes[..node].iter().sum()).collect();
+        let size: usize = sizes.iter().sum();
+        let mut edges: Vec<[u32; 2]> = Vec::new();
+        for node in 1..count {
+            for other in 0..node {
+                if random.bits().is_multiple_of(4) {
+                    edges.push([node, other].map(|node| u32::try_from(node).unwrap()));
+                }
+            }
+        }
+        blocks.analyze(sizes.iter().copied(), &mut edges);
+        blocks.clear();
+        let mut dense = vec![0.0; size * size];
+        let pairs = (0..count).map(|node| [node, node]);
+        let coupled = edges.iter().map(|edge| edge.map(|node| node as usize));
+        for [row, column] in pairs.chain(coupled).collect::<Vec<_>>() {
+            let place = blocks.place_of(row, column).unwrap();
+            for i in 0..sizes[row] {
+                for j in 0..sizes[column] {
+                    if row == column && j < i {
+                        continue;
+                    }
+                    let diagonal = if row == column && i == j { 40.0 } else { 0.0 };
+                    let entry = random.next() + diagonal;
+                    let (a, b) = (offsets[row] + i, offsets[column] + j);
+                    dense[a * size + b] = entry;
+                    dense[b * size + a] = entry;
+                    let (i, j) = if place.transposed { (j, i) } else { (i, j) };
+                    blocks.values_mut()[place.start + i * place.stride + j] = entry;
+                }
+            }
+        }
+        blocks.factor().unwrap();
+        let expected = random.vector(size);
+        let mut x = dense_mul(&dense, &expected);
+        blocks.solve_in_place(&mut x);
+        assert_close(&x, &expected);
+        assert!(blocks.entry_count() >= size, "round {round}");
+    }
+}
+
+#[test]
+fn sparse_blocks_report_the_row_of_a_bad_pivot() {
+    let mut blocks = BlockCholesky::default();
+    blocks.analyze([2, 2].into_iter(), &mut vec![[0, 1]]);
+    blocks.clear();
+    for (node, diagonal) in [(0, [1.0, 2.0]), (1, [3.0, -1.0])] {
+        let place = blocks.place_of(node, node).unwrap();
+        for (i, entry) in diagonal.into_iter().enumerate() {
+            blocks.values_mut()[place.start + i * place.stride + i] = entry;
+        }
+    }
+    assert_eq!(blocks.factor(), Err(PivotError { index: 3 }));
+}
+
+#[test]
+fn trees_multiply_and_solve_apart() {
+    let mut random = Random(5);
+    // Two trees of three and four dofs.
+    let parents = [None, Some(0), Some(0), None, Some(3), Some(4), Some(3)];
+    let sparsity = TreeSparsity::new(parents);
+    let entries = random_matrix(&mut random, &sparsity);
+    let (factor, diagonal_inverse) = factored(&sparsity, &entries);
+    let x = random.vector(7);
+    let mut whole = vec![0.0; 7];
+    tree_ldl::mul_vec(&sparsity, &entries, &x, &mut whole);
+    let mut part = vec![0.0; 7];
+    tree_ldl::mul_trees(&sparsity, &entries, 3..7, &x, &mut part);
+    assert_close(&part[3..], &whole[3..]);
+    assert_eq!(part[..3], [0.0; 3]);
+    tree_ldl::solve_trees(&sparsity, &factor, &diagonal_inverse, 3..7, &mut part);
+    assert_close(&part[3..], &x[3..]);
 }

@@ -144,7 +144,7 @@ impl<T: Scalar> Context<'_, T> {
 }
 
 impl<T: Scalar> Row<T> {
-    /// A row with R, D and a_ref from its diagonal, impedance and motion.
+    /// A row with R, D and â from its diagonal, impedance and motion.
     pub(super) fn new(
         [position, margin]: [T; 2],
         velocity: T,

@@ -1,13 +1,13 @@
 //! Impedance d(r) and the spring-damper of the reference acceleration.
 //!
-//! solimp = (d₀, d_w, width, midpoint, power). With x = |r|/width, the curve rises from d₀ at x = 0 to d_w at x = 1 along
+//! solimp = (d₀, d₁, width, midpoint, power). With x = |r|/width, the curve rises from d₀ at x = 0 to d₁ at x = 1 along
 //! y(x): two power functions that meet at the midpoint with equal slope,
 //!
 //!   y = x^p / mid^(p−1) for x ≤ mid,   y = 1 − (1 − x)^p / (1 − mid)^(p−1) beyond            (1)
 //!
 //! solref is (time constant τ, damping ratio ζ), or with negative numbers (−stiffness, −damping):
 //!
-//!   k = 1/(d_w·τ·ζ)²,  b = 2/(d_w·τ)      or      k = stiffness/d_w²,  b = damping/d_w       (2)
+//!   k = 1/(d₁·τ·ζ)²,  b = 2/(d₁·τ)      or      k = stiffness/d₁²,  b = damping/d₁       (2)
 
 use crate::model::Model;
 use crate::scalar::Scalar;

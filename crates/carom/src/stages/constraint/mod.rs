@@ -5,10 +5,10 @@
 //! a row (distance, violation), margin m, Jacobian J and diagonal A ≈ J·M⁻¹·Jᵀ:
 //!
 //!   d = impedance(|r − m|),  R = (1 − d)/d·A,  D = 1/R                                  (1)
-//!   a_ref = −b·J·v − k·d·(r − m) − J̇·v                                                 (2)
+//!   â = −b·J·v − k·d·(r − m) − J̇·v                                                 (2)
 //!
 //! with stiffness k and damping b from the time constant and damping ratio; J̇·v enters for connect and weld only. The
-//! solver then minimises over accelerations a a sum of convex functions of J·a − a_ref, weighted by D; see
+//! solver then minimises over accelerations a a sum of convex functions of J·a − â, weighted by D; see
 //! [`solve`](super::solve).
 //!
 //! A contact has one row per direction of its frame (normal, two tangents, spin, two rolls) whatever its cone. The edges

@@ -228,19 +228,19 @@ fn correct<T: Scalar>(
     constraint: &Constraint<T>,
     out: &mut Solve<T>,
 ) {
-    let mut gradient = vec![T::ZERO; model.counts().nv];
-    inertia::mul(model, inertia, &out.qacc, &mut gradient);
     respond(constraint, out);
+    let [gradient, local] = &mut out.correction;
+    gradient.resize(model.counts().nv, T::ZERO);
+    inertia::mul(model, inertia, &out.qacc, gradient);
     for (dof, gradient) in gradient.iter_mut().enumerate() {
         *gradient -= acceleration.force_smooth[dof] + out.force_constraint[dof];
     }
-    let mut local = Vec::new();
     for island in 0..out.islands.count() {
         local.clear();
         let dofs = out.islands.dof_ranges(&model.structure, island).flatten();
         local.extend(dofs.clone().map(|dof| gradient[dof]));
-        out.hessian.solve_in_place(&out.islands, island, &mut local);
-        for (dof, &step) in dofs.zip(&local) {
+        out.hessian.solve_in_place(&out.islands, island, local);
+        for (dof, &step) in dofs.zip(local.iter()) {
             out.qacc[dof] -= step;
         }
     }

@@ -24,7 +24,7 @@ pub struct Hessian {
     /// Index of each tree within its island.
     node: Vec<usize>,
     edges: Vec<[u32; 2]>,
-    /// The sum of JᵀKJ over blocks with the same columns.
+    /// The sum of Jᵀ·K·J over blocks with the same columns.
     sums: Vec<f64>,
 }
 
@@ -157,7 +157,7 @@ fn runs<'a>(
     })
 }
 
-/// Calls `visit` with the columns and the lower triangle of the sum of JᵀKJ for every group of blocks that share their
+/// Calls `visit` with the columns and the lower triangle of the sum of Jᵀ·K·J for every group of blocks that share their
 /// columns.
 fn for_each_group(
     island: &Island,
@@ -189,7 +189,7 @@ fn for_each_group(
     }
 }
 
-/// Adds JᵀKJ of a block to a lower triangle.
+/// Adds Jᵀ·K·J of a block to a lower triangle.
 #[inline]
 fn add_block(block: &Block, jacobian: &[f64], curvature: &Curvature, sums: &mut [f64]) {
     let columns = block.column_count;

@@ -1,4 +1,4 @@
-//! The convex law of each kind of block: cost s(y), force f = −∇s and curvature K = ∇²s at the residual y = J·a − a_ref.
+//! The convex law of each kind of block: cost s(y), force f = −∇s and curvature K = ∇²s at the residual y = J·a − â.
 //!
 //! With D the weights, η the friction loss, μ(j) the coefficients:
 //!

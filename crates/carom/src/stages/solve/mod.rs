@@ -3,7 +3,7 @@
 //! Reads [`Constraint`](super::constraint::Constraint), the inertia and the smooth acceleration; writes [`Solve`]. With
 //! a₀ = M⁻¹·τ the smooth acceleration and s the convex laws of the blocks ([`law`]) [Todorov 2014]:
 //!
-//!   a = argmin ½·(a − a₀)ᵀ·M·(a − a₀) + s(y),   y = J·a − a_ref                          (1)
+//!   a = argmin ½·(a − a₀)ᵀ·M·(a − a₀) + s(y),   y = J·a − â                          (1)
 //!   M·a − τ − Jᵀ·f = 0,   f = −∇s(y)                                                   (2)
 //!
 //! The minimum is unique. Newton's method uses H = M + Jᵀ·K·J with K = ∇²s(y); conjugate gradients are preconditioned
@@ -85,6 +85,8 @@ pub struct Solve<T: Scalar = f64> {
     /// Factors of H; those of the solution after [`factor_at_solution`].
     pub hessian: Hessian,
     work: Work,
+    /// Gradient and step of the correction that carries derivatives.
+    correction: [Vec<T>; 2],
 }
 
 impl<T: Scalar> Solve<T> {
@@ -101,6 +103,7 @@ impl<T: Scalar> Solve<T> {
             islands: Islands::default(),
             hessian: Hessian::default(),
             work: Work::new(nv),
+            correction: [Vec::new(), Vec::new()],
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::linalg::tree_ldl;
 use crate::model::Structure;
 use crate::stages::constraint::Block;
 
-/// minimise ½·(a − a₀)ᵀ·M·(a − a₀) + Σ s(J·a − a_ref) over a.
+/// minimise ½·(a − a₀)ᵀ·M·(a − a₀) + Σ s(J·a − â) over a.
 #[derive(Clone, Copy)]
 pub(super) struct Problem<'a> {
     pub(super) structure: &'a Structure,
@@ -126,7 +126,7 @@ impl<'a> Island<'a> {
         }
     }
 
-    /// residual ← J·x − a_ref.
+    /// residual ← J·x − â.
     pub(super) fn residual(&self, x: &[f64], gather: &mut Vec<f64>, residual: &mut [f64]) {
         self.mul_jacobian(x, gather, residual);
         for (_, block) in self.blocks() {
