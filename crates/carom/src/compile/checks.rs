@@ -96,8 +96,13 @@ mod tests {
     fn a_missing_switch_follows_the_range() {
         assert_eq!(outcome(None, [0.0; 2], true), (false, vec![]));
         assert_eq!(outcome(None, [-1.0, 1.0], true), (true, vec![]));
-        // As in MuJoCo an inverted range without a switch is no limit and no error.
-        assert_eq!(outcome(None, [1.0, -1.0], true), (false, vec![]));
+        // As in MuJoCo an inverted range without a switch is no limit and no error, but it is worth a word.
+        let (limits, messages) = outcome(None, [1.0, -1.0], true);
+        assert!(!limits);
+        assert_eq!(
+            messages,
+            ["ctrlrange of actuator 'a' is empty, so it does not limit"]
+        );
         assert_eq!(outcome(Some(false), [-1.0, 1.0], false), (false, vec![]));
     }
 
