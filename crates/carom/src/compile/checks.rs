@@ -1,9 +1,10 @@
 //! Checks that several modules share.
 
-use carom_spec::diagnostic::Diagnostic;
+use carom_spec::Diagnostic;
+use carom_spec::model_spec::ModelSpec;
 use carom_spec::span::Span;
 
-use super::report::{Report, code};
+use super::report::{Report, called, code};
 use crate::model::Model;
 
 /// Reports numbers that are not finite; true when all are.
@@ -25,16 +26,56 @@ pub(super) fn finite(
     all
 }
 
-/// Reports numbers that are not a number, one for each kind: whatever they came from, no motion follows from them.
-pub(super) fn refuse_nan(model: &Model, report: &mut Report) {
-    let mut last = None;
+/// Reports computed numbers that are not finite, one a field; true when there are none.
+///
+/// Every number of the file is finite by now, but products of very large or very small ones need not be. Ranges may be
+/// infinite.
+pub(super) fn results_are_finite(spec: &ModelSpec, model: &Model, report: &mut Report) -> bool {
+    let mut bad: Vec<(&str, &str, usize)> = Vec::new();
     model.for_each(|family, field, element, _, number| {
-        if number.is_nan() && last != Some((family, field)) {
-            last = Some((family, field));
-            let message = format!("{field} of number {element} of the {family} is not a number");
-            report.push(Diagnostic::error(code::BAD_NUMBER, message));
+        let is_new = bad
+            .last()
+            .is_none_or(|last| (last.0, last.1) != (family, field));
+        let may_be_infinite = field.ends_with("range");
+        let is_bad = if may_be_infinite { number.is_nan() } else { !number.is_finite() };
+        if is_bad && is_new {
+            bad.push((family, field, element));
         }
     });
+    for &(family, field, element) in &bad {
+        let (name, span) = element_of(spec, family, element);
+        let message = format!("{} of {name} is not finite", field.replace('_', " "));
+        let diagnostic = Diagnostic::error(code::BAD_NUMBER, message)
+            .help("some numbers are too large or too small to compute with");
+        report.push(match span {
+            Some(span) => diagnostic.at(span),
+            None => diagnostic,
+        });
+    }
+    bad.is_empty()
+}
+
+/// How an element of a family of numbers is called, and where it is.
+fn element_of(spec: &ModelSpec, family: &str, element: usize) -> (String, Option<Span>) {
+    macro_rules! find {
+        ($kind:literal, $elements:expr) => {
+            ($elements.nth(element)).map(|found| (called($kind, &found.name), Some(found.span)))
+        };
+    }
+    let mut bodies = spec.bodies.iter();
+    let found = match family {
+        "bodies" => find!("body", bodies),
+        "joints" => find!("joint", bodies.flat_map(|body| &body.joints)),
+        "geoms" => find!("geom", bodies.flat_map(|body| &body.geoms)),
+        "sites" => find!("site", bodies.flat_map(|body| &body.sites)),
+        "cameras" => find!("camera", bodies.flat_map(|body| &body.cameras)),
+        "equalities" => find!("equality constraint", spec.equalities.iter()),
+        "tendons" => find!("tendon", spec.tendons.iter()),
+        "actuators" => find!("actuator", spec.actuators.iter()),
+        "sensors" => find!("sensor", spec.sensors.iter()),
+        _ => None,
+    };
+    found.unwrap_or_else(|| (family.replace('_', " "), None))
 }
 
 /// Decides whether a range limits: as the file says, or by the presence of a range.

@@ -92,11 +92,15 @@ fn run_passes(spec: &ModelSpec, report: &mut Report) -> Option<Model> {
     let settings = options::settings(source.spec);
     let mut model = Model::zeros(Arc::new(structure), settings);
     fill_numbers(source, &inertials, &mut model, report);
-    if report.has_errors() {
+    // Checked before dynamics, where one bad number would spread to all.
+    if report.has_errors() || !checks::results_are_finite(source.spec, &model, report) {
         return None;
     }
     model.find_coincidences();
     constants::derive(source, &mut model, report);
+    if !report.has_errors() {
+        checks::results_are_finite(source.spec, &model, report);
+    }
     Some(model)
 }
 
@@ -150,5 +154,4 @@ fn fill_numbers(
     actuators::numbers(source, model, report);
     sensors::numbers(source, model, report);
     keyframes::numbers(source, model, report);
-    checks::refuse_nan(model, report);
 }

@@ -4,6 +4,7 @@ mod actuators;
 mod cameras;
 mod contacts;
 mod equalities;
+mod hostile;
 mod keyframes;
 mod sensors;
 mod simplify;
