@@ -37,7 +37,11 @@ pub(super) fn results_are_finite(spec: &ModelSpec, model: &Model, report: &mut R
             .last()
             .is_none_or(|last| (last.0, last.1) != (family, field));
         let may_be_infinite = field.ends_with("range");
-        let is_bad = if may_be_infinite { number.is_nan() } else { !number.is_finite() };
+        let is_bad = if may_be_infinite {
+            number.is_nan()
+        } else {
+            !number.is_finite()
+        };
         if is_bad && is_new {
             bad.push((family, field, element));
         }

@@ -35,6 +35,8 @@ pub(super) struct BodyInertial {
     pub(super) alignment: Option<Pose>,
     /// Geoms; none where they are unusable.
     pub(super) geoms: Vec<Option<CompiledGeom>>,
+    /// Whether nothing was reported about the inertia.
+    pub(super) is_sound: bool,
 }
 
 /// All bodies.
@@ -95,9 +97,10 @@ pub(super) fn body_inertial(
         inertia: [0.0; 3],
         alignment: None,
         geoms,
+        is_sound: true,
     };
     if id > 0 {
-        inertial.find_inertia(body, settings, report);
+        inertial.is_sound = inertial.find_inertia(body, settings, report);
     }
     inertial
 }
@@ -116,9 +119,15 @@ impl BodyInertial {
         }
     }
 
-    fn find_inertia(&mut self, body: &BodySpec, settings: &CompilerSettings, report: &mut Report) {
+    /// Takes or computes the inertia; false after an error, in it or in a geom.
+    fn find_inertia(
+        &mut self,
+        body: &BodySpec,
+        settings: &CompilerSettings,
+        report: &mut Report,
+    ) -> bool {
         if !self.read_explicit(body, settings, report) {
-            return;
+            return false;
         }
         let from_geoms = match settings.inertia_from_geom {
             InertiaFromGeom::Never => false,
@@ -128,9 +137,9 @@ impl BodyInertial {
         // An unusable geom was reported already; a guess without it would only add noise.
         let is_complete = self.geoms.iter().all(Option::is_some);
         if from_geoms && !(is_complete && self.sum_geoms(body, settings, report)) {
-            return;
+            return false;
         }
-        self.bound(body, settings, report);
+        self.bound(body, settings, report)
     }
 
     /// Takes the inertia of the file; false after an error.
@@ -228,8 +237,8 @@ impl BodyInertial {
         }
     }
 
-    /// Applies the lower bounds of the compiler settings and checks the result.
-    fn bound(&mut self, body: &BodySpec, settings: &CompilerSettings, report: &mut Report) {
+    /// Applies the lower bounds of the compiler settings and checks the result; false after an error.
+    fn bound(&mut self, body: &BodySpec, settings: &CompilerSettings, report: &mut Report) -> bool {
         let name = called("body", &body.name);
         let span = body
             .inertial
@@ -245,10 +254,11 @@ impl BodyInertial {
                 span,
                 format!("mass or inertia of {name} is negative"),
             );
-            return;
+            return false;
         }
         let [a, b, c] = self.inertia;
-        if a + b < c || a + c < b || b + c < a {
+        let is_possible = a + b >= c && a + c >= b && b + c >= a;
+        if !is_possible {
             if settings.balance_inertia {
                 self.inertia = [(a + b + c) / 3.0; 3];
             } else {
@@ -258,8 +268,10 @@ impl BodyInertial {
                     format!("inertia {a} {b} {c} of {name} is impossible: one moment exceeds the sum of the others"),
                     "correct it, or set compiler balanceinertia=\"true\"",
                 );
+                return false;
             }
         }
+        true
     }
 }
 
@@ -354,9 +366,8 @@ fn check_moving(spec: &ModelSpec, bodies: &[BodyInertial], report: &mut Report) 
         }
     }
     for (id, body) in spec.bodies.iter().enumerate().skip(1) {
-        // Only complain where nothing was reported about the geoms yet.
-        let is_complete = bodies[id].geoms.iter().all(Option::is_some);
-        if !body.joints.is_empty() && !carries[id] && is_complete {
+        let is_news = bodies[id].is_sound && bodies[id].geoms.iter().all(Option::is_some);
+        if !body.joints.is_empty() && !carries[id] && is_news {
             report.error_help(
                 code::MASS,
                 body.span,

@@ -203,17 +203,15 @@ fn check_joint(joint: &JointSpec, report: &mut Report) {
             "give the direction of the joint, e.g. axis=\"0 0 1\"",
         );
     }
-    let numbers: [(&str, &[f64]); 14] = [
+    let numbers: [(&str, &[f64]); 12] = [
         ("pos", &joint.position),
         ("ref", &[joint.reference_value]),
         ("stiffness", &joint.stiffness),
         ("springref", &[joint.spring_reference]),
         ("springdamper", &joint.spring_damper),
-        ("range", &joint.range),
         ("margin", &[joint.margin]),
         ("solreflimit", &joint.limit_solver_reference),
         ("solimplimit", &joint.limit_solver_impedance),
-        ("actuatorfrcrange", &joint.actuator_force_range),
         ("armature", &[joint.armature]),
         ("damping", &joint.damping),
         ("frictionloss", &[joint.friction_loss]),

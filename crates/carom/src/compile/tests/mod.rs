@@ -1,10 +1,15 @@
 //! Whole models through reader and compiler. The expected numbers are MuJoCo 4.0.0's.
+#![allow(clippy::unreadable_literal, reason = "numbers as MuJoCo prints them")]
 
 mod actuators;
 mod cameras;
+mod constants;
 mod contacts;
 mod equalities;
+mod geoms;
 mod hostile;
+mod inertia;
+mod joints;
 mod keyframes;
 mod sensors;
 mod simplify;
