@@ -53,10 +53,7 @@ fn numbers_that_are_none_are_refused() {
     spec.option.viscosity = f64::NAN;
     let (model, problems) = super::compile(&spec);
     assert!(model.is_none());
-    assert_eq!(
-        problems[0].message,
-        "viscosity of number 0 of the option is not a number"
-    );
+    assert_eq!(problems[0].message, "viscosity of option is not finite");
 }
 
 /// Checks that a description is refused for one reason.
