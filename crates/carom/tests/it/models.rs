@@ -10,7 +10,7 @@ fn root() -> PathBuf {
 }
 
 /// Every model file below `models/`, except the parts that others include.
-pub fn shipped() -> Vec<PathBuf> {
+pub(crate) fn shipped() -> Vec<PathBuf> {
     let mut found = Vec::new();
     for folder in ["models", "models/features"] {
         for entry in std::fs::read_dir(root().join(folder)).unwrap() {
@@ -29,7 +29,7 @@ pub fn shipped() -> Vec<PathBuf> {
 }
 
 /// The shared models, or none (and a word about it) when they are not there.
-pub fn shared() -> Vec<PathBuf> {
+pub(crate) fn shared() -> Vec<PathBuf> {
     let folder =
         std::env::var_os("CAROM_SHARED").map_or_else(|| root().join("../shared"), PathBuf::from);
     let manifest = folder.join("models/manifest.json");
@@ -55,7 +55,7 @@ pub fn shared() -> Vec<PathBuf> {
 }
 
 /// Loads a model that must be valid.
-pub fn load(path: &Path) -> Model {
+pub(crate) fn load(path: &Path) -> Model {
     let read = carom_spec::read_file(path, &[]);
     let errors: Vec<_> = read
         .diagnostics
