@@ -14,7 +14,7 @@ use crate::load;
 #[command(
     after_help = "Examples:\n  carom bench models/humanoid.xml\n  carom bench models/humanoid.xml --disable contact --json"
 )]
-pub struct Args {
+pub(crate) struct Args {
     /// Model file; without it, requests are read from standard input as JSON lines.
     model: Option<PathBuf>,
     /// Steps of one batch.
@@ -32,7 +32,7 @@ pub struct Args {
 }
 
 /// Runs the command.
-pub fn run(args: &Args) -> ExitCode {
+pub(crate) fn run(args: &Args) -> ExitCode {
     let outcome = match &args.model {
         Some(model) => measure(args, model),
         None => serve(),
@@ -74,13 +74,11 @@ fn serve() -> Result<(), String> {
     let mut cases: Vec<(String, Case)> = Vec::new();
     for line in std::io::stdin().lock().lines() {
         let line = line.map_err(|cause| format!("error: cannot read requests: {cause}"))?;
-        let index = match cases.iter().position(|(request, _)| *request == line) {
-            Some(index) => index,
-            None => {
-                cases.push((line.clone(), parse_request(&line)?));
-                cases.len() - 1
-            }
-        };
+        let known = cases.iter().position(|(request, _)| *request == line);
+        let index = known.unwrap_or(cases.len());
+        if known.is_none() {
+            cases.push((line.clone(), parse_request(&line)?));
+        }
         let microseconds = cases[index].1.cpu_microseconds_per_step();
         crate::print(&json!({ "microseconds": microseconds }).to_string());
     }

@@ -12,7 +12,7 @@ use crate::load;
 /// Prints what a model holds, and every problem with it.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Examples:\n  carom check arm.xml\n  carom check robot.urdf --json")]
-pub struct Args {
+pub(crate) struct Args {
     /// Model file (MJCF or URDF).
     model: PathBuf,
     /// Go on although these unsupported features are in the file (diagnostic codes, or `all`).
@@ -24,7 +24,7 @@ pub struct Args {
 }
 
 /// Runs the command.
-pub fn run(args: &Args) -> ExitCode {
+pub(crate) fn run(args: &Args) -> ExitCode {
     match load::load(&args.model, &args.allow) {
         Ok(loaded) => {
             let facts = facts(&loaded.model);

@@ -7,7 +7,7 @@ use carom_spec::{Diagnostic, SourceMap};
 
 /// Why there is no model.
 #[derive(Debug)]
-pub struct Problem {
+pub(crate) struct Problem {
     /// All diagnostics as text with source lines.
     pub rendered: String,
     /// The same as JSON.
@@ -17,7 +17,7 @@ pub struct Problem {
 }
 
 /// A model together with what the reader and compiler had to say.
-pub struct Loaded {
+pub(crate) struct Loaded {
     /// The compiled model.
     pub model: Model,
     /// Warnings as text with source lines; empty when there are none.
@@ -29,7 +29,7 @@ pub struct Loaded {
 }
 
 /// Reads and compiles a model file (MJCF or URDF).
-pub fn load(path: &Path, allow: &[String]) -> Result<Loaded, Problem> {
+pub(crate) fn load(path: &Path, allow: &[String]) -> Result<Loaded, Problem> {
     let read = carom_spec::read_file(path, allow);
     let mut diagnostics = read.diagnostics;
     let sources = read.sources;
@@ -92,6 +92,6 @@ fn line_of(diagnostic: &Diagnostic, sources: &SourceMap) -> Option<(carom_spec::
 }
 
 /// As [`load`], without the warnings.
-pub fn model(path: &Path, allow: &[String]) -> Result<Model, Problem> {
+pub(crate) fn model(path: &Path, allow: &[String]) -> Result<Model, Problem> {
     load(path, allow).map(|loaded| loaded.model)
 }

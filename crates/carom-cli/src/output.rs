@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 /// Writes a file through a temporary neighbour that is renamed at the end, so that a crash or a full disk never
 /// leaves half a file under the final name.
-pub fn write_whole<E: std::fmt::Display>(
+pub(crate) fn write_whole<E: std::fmt::Display>(
     path: &Path,
     write: impl FnOnce(&mut BufWriter<std::fs::File>) -> Result<(), E>,
 ) -> Result<(), String> {

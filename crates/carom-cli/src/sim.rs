@@ -17,7 +17,7 @@ use crate::{load, output};
 #[command(
     after_help = "Examples:\n  carom sim models/humanoid.xml --seconds 5\n  carom sim arm.xml --keyframe home --controls ctrl.csv --out run.npz"
 )]
-pub struct Args {
+pub(crate) struct Args {
     /// Model file (MJCF or URDF).
     model: PathBuf,
     /// Simulated time (s).
@@ -44,7 +44,7 @@ pub struct Args {
 }
 
 /// Runs the command.
-pub fn run(args: &Args) -> ExitCode {
+pub(crate) fn run(args: &Args) -> ExitCode {
     let loaded = match load::load(&args.model, &args.allow) {
         Ok(loaded) => loaded,
         Err(problem) => {
@@ -426,13 +426,7 @@ impl Recording {
             } else {
                 vec![self.rows, *width]
             };
-            arrays.push((
-                name,
-                Array {
-                    shape,
-                    values: Values::Numbers(values.clone()),
-                },
-            ));
+            arrays.push((name, Array::numbers(&shape, values.clone())));
         }
         let strings = |list: &[String]| Array {
             shape: vec![list.len()],

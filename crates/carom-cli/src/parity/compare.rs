@@ -5,7 +5,7 @@ use carom::model::Names;
 /// What the rows of an array belong to, for naming them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "families of model elements")]
-pub enum Family {
+pub(crate) enum Family {
     Model,
     Qpos,
     Body,
@@ -25,12 +25,11 @@ pub enum Family {
     Sensor,
     SensorValue,
     Keyframe,
-    Contact,
     Row,
 }
 
 /// Names of rows: of elements where they have one, `dof 3 (knee)` for what belongs to an element.
-pub struct RowNames<'a> {
+pub(crate) struct RowNames<'a> {
     /// Names of the model.
     pub names: &'a Names,
     /// Joint of each dof.
@@ -43,7 +42,7 @@ pub struct RowNames<'a> {
 
 impl<'a> RowNames<'a> {
     /// Names of the rows of a model's arrays.
-    pub fn new(model: &'a carom::Model) -> Self {
+    pub(crate) fn new(model: &'a carom::Model) -> Self {
         let structure = &*model.structure;
         let mut qpos_joint = Vec::with_capacity(structure.counts.nq);
         for (joint, &start) in structure.joints.qpos.iter().enumerate() {
@@ -77,7 +76,7 @@ impl<'a> RowNames<'a> {
     }
 
     /// The name of a row.
-    pub fn row(&self, family: Family, row: usize) -> String {
+    pub(crate) fn row(&self, family: Family, row: usize) -> String {
         let n = self.names;
         let (kind, list, index) = match family {
             Family::Body => ("body", &n.bodies, row),
@@ -110,7 +109,6 @@ impl<'a> RowNames<'a> {
             Family::Exclude => return format!("exclude {row}"),
             Family::Wrap => return format!("wrap {row}"),
             Family::Activation => return format!("activation {row}"),
-            Family::Contact => return format!("contact {row}"),
             Family::Row => return format!("constraint row {row}"),
         };
         match list.get(index) {
@@ -130,7 +128,7 @@ impl<'a> RowNames<'a> {
 
 /// Where two arrays differ most.
 #[derive(Clone, Debug)]
-pub struct Worst {
+pub(crate) struct Worst {
     /// Name of the element.
     pub element: String,
     /// Component within the element.
@@ -143,7 +141,7 @@ pub struct Worst {
 
 /// Result of comparing one quantity.
 #[derive(Clone, Debug)]
-pub struct Comparison {
+pub(crate) struct Comparison {
     /// Stage the quantity belongs to.
     pub stage: &'static str,
     /// MuJoCo's name of the quantity, prefixed by the snapshot.
@@ -160,14 +158,14 @@ pub struct Comparison {
 
 impl Comparison {
     /// Whether the error is within the tolerance.
-    pub fn passed(&self) -> bool {
+    pub(crate) fn passed(&self) -> bool {
         self.error <= self.tolerance
     }
 }
 
 /// What is compared, and how strictly.
 #[derive(Clone, Debug)]
-pub struct Quantity {
+pub(crate) struct Quantity {
     /// Stage the quantity belongs to.
     pub stage: &'static str,
     /// Its name.
@@ -179,7 +177,7 @@ pub struct Quantity {
 }
 
 /// Compares two arrays of `rows` rows.
-pub fn compare(
+pub(crate) fn compare(
     quantity: Quantity,
     rows: &RowNames<'_>,
     ours: &[f64],

@@ -10,7 +10,7 @@ use carom::model::{
 use super::compare::Family;
 
 /// How one entry of `model/*` is obtained from a carom model.
-pub struct Constant {
+pub(crate) struct Constant {
     /// MuJoCo's name.
     pub name: &'static str,
     /// What its rows are.
@@ -20,7 +20,7 @@ pub struct Constant {
 }
 
 /// All components of all elements.
-pub fn flat<C: Components<f64>>(elements: &[C]) -> Vec<f64> {
+pub(crate) fn flat<C: Components<f64>>(elements: &[C]) -> Vec<f64> {
     elements
         .iter()
         .flat_map(|element| element.as_slice().iter().copied())
@@ -207,7 +207,7 @@ fn gather<A, B>(items: &[A], f: impl Fn(&A) -> B) -> Vec<B> {
 }
 
 /// Inertia tensors in the body frame: independent of the order and sign of principal axes.
-pub fn body_inertia_tensors(model: &Model) -> Vec<f64> {
+pub(crate) fn body_inertia_tensors(model: &Model) -> Vec<f64> {
     let bodies = model.bodies.inertial_quat.iter().zip(&model.bodies.inertia);
     bodies
         .flat_map(|(quat, inertia)| inertia_tensor(&quat.to_mat3(), inertia))
@@ -215,7 +215,7 @@ pub fn body_inertia_tensors(model: &Model) -> Vec<f64> {
 }
 
 /// R·diag(I)·Rᵀ.
-pub fn inertia_tensor(rotation: &Mat3, inertia: &Vec3) -> [f64; 9] {
+pub(crate) fn inertia_tensor(rotation: &Mat3, inertia: &Vec3) -> [f64; 9] {
     rotation
         .mul(&Mat3::from_diagonal(*inertia))
         .mul(&rotation.transpose())
@@ -224,7 +224,7 @@ pub fn inertia_tensor(rotation: &Mat3, inertia: &Vec3) -> [f64; 9] {
 
 /// Orientation of each geom, for meshes without the rotation into the mesh's principal axes (these are only
 /// defined up to sign and order).
-pub fn geom_orientations(model: &Model) -> Vec<f64> {
+pub(crate) fn geom_orientations(model: &Model) -> Vec<f64> {
     let geoms = model.geoms.quat.iter().zip(&model.structure.geoms.shape);
     geoms
         .flat_map(|(quat, shape)| match *shape {
@@ -235,7 +235,7 @@ pub fn geom_orientations(model: &Model) -> Vec<f64> {
 }
 
 /// Rotation matrix of a geom with the mesh's own rotation undone.
-pub fn geom_orientation(quat: Quat, mesh: Option<Quat>) -> [f64; 9] {
+pub(crate) fn geom_orientation(quat: Quat, mesh: Option<Quat>) -> [f64; 9] {
     mesh.map_or(quat, |mesh| quat.mul(mesh.conjugate()))
         .to_mat3()
         .0
@@ -278,7 +278,7 @@ macro_rules! constants {
 
 /// The table. Quantities that need more than a number-by-number comparison (inertia tensors, mesh frames) are
 /// handled by the caller.
-pub const CONSTANTS: &[Constant] = constants! {
+pub(crate) const CONSTANTS: &[Constant] = constants! {
     "qpos0" Qpos |m| m.qpos.reference.clone();
     "qpos_spring" Qpos |m| m.qpos.spring.clone();
     "body_parentid" Body |m| ids(m.structure.bodies.parent.iter().copied());

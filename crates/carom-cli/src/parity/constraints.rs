@@ -13,6 +13,9 @@ use super::compare::{Comparison, Family, RowNames};
 use super::reference::{Class, Reference};
 use super::snapshots::Checker;
 
+/// One number of a row.
+type RowField = fn(&Row) -> f64;
+
 /// Allowed errors of a class of models.
 struct Tolerances {
     rows: f64,
@@ -36,7 +39,7 @@ impl Tolerances {
 }
 
 /// Compares the rows of one snapshot.
-pub fn compare_constraints(
+pub(crate) fn compare_constraints(
     model: &Model,
     reference: &Reference,
     rows: &RowNames<'_>,
@@ -184,7 +187,7 @@ fn compare_rows(
     let stage = "constraint";
     check.check(stage, "efc_J", Family::Row, tolerance, &jacobian);
     let numbers: Vec<Row> = edges.iter().map(|edge| edge.numbers(constraint)).collect();
-    let fields: [(&str, fn(&Row) -> f64); 7] = [
+    let fields: [(&str, RowField); 7] = [
         ("efc_pos", |row| row.position),
         ("efc_margin", |row| row.margin),
         ("efc_vel", |row| row.velocity),

@@ -27,7 +27,7 @@ use trajectory::Steps;
 #[command(
     after_help = "Examples:\n  carom parity tests/reference\n  carom parity refs --until smooth --model panda --json"
 )]
-pub struct Args {
+pub(crate) struct Args {
     /// Folder with manifest.json, or with a folder per model that holds a ref.npz.
     directory: PathBuf,
     /// How far down the pipeline to compare.
@@ -78,7 +78,7 @@ impl Report {
 }
 
 /// Runs the command.
-pub fn run(args: &Args) -> ExitCode {
+pub(crate) fn run(args: &Args) -> ExitCode {
     let entries = match reference::discover(&args.directory) {
         Ok(entries) => entries,
         Err(message) => {

@@ -10,7 +10,7 @@ use crate::npz::{self, Array, Npz};
 
 /// How closely contacts of a model can be expected to agree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Class {
+pub(crate) enum Class {
     /// No contact, or closed-form colliders only.
     Exact,
     /// Smooth convex shapes found by an iterative method.
@@ -20,9 +20,7 @@ pub enum Class {
 }
 
 /// One model with its reference results.
-pub struct Reference {
-    /// Folder name.
-    pub name: String,
+pub(crate) struct Reference {
     /// Model file.
     pub model_path: PathBuf,
     /// Expected agreement.
@@ -32,7 +30,7 @@ pub struct Reference {
 
 impl Reference {
     /// Reads `folder/ref.npz`.
-    pub fn read(folder: &Path, entry: &Entry) -> Result<Self, String> {
+    pub(crate) fn read(folder: &Path, entry: &Entry) -> Result<Self, String> {
         let arrays = npz::read(&folder.join("ref.npz")).map_err(|cause| cause.to_string())?;
         let file = match &entry.file {
             Some(file) => file.clone(),
@@ -48,7 +46,6 @@ impl Reference {
         };
         let class = entry.class.unwrap_or_else(|| infer_class(&arrays));
         Ok(Self {
-            name: entry.name.clone(),
             model_path: folder.join(file),
             class,
             arrays,
@@ -56,17 +53,17 @@ impl Reference {
     }
 
     /// The numbers of an entry; none when it is absent.
-    pub fn get(&self, key: &str) -> Option<&[f64]> {
+    pub(crate) fn get(&self, key: &str) -> Option<&[f64]> {
         self.arrays.get(key).map(Array::as_numbers)
     }
 
     /// The numbers of an entry, empty when it is absent.
-    pub fn numbers(&self, key: &str) -> &[f64] {
+    pub(crate) fn numbers(&self, key: &str) -> &[f64] {
         self.get(key).unwrap_or(&[])
     }
 
     /// Row `row` of a two-dimensional entry.
-    pub fn row(&self, key: &str, row: usize) -> &[f64] {
+    pub(crate) fn row(&self, key: &str, row: usize) -> &[f64] {
         let Some(array) = self.arrays.get(key) else {
             return &[];
         };
@@ -78,12 +75,16 @@ impl Reference {
     }
 
     /// How many snapshots there are.
-    pub fn snapshots(&self) -> usize {
+    pub(crate) fn snapshots(&self) -> usize {
         self.numbers("meta/snapshot_steps").len()
     }
 
     /// State and input of a snapshot.
-    pub fn snapshot_state(&self, model: &Model, snapshot: usize) -> Result<(State, Input), String> {
+    pub(crate) fn snapshot_state(
+        &self,
+        model: &Model,
+        snapshot: usize,
+    ) -> Result<(State, Input), String> {
         let mut state = State::reference(model);
         let mut input = Input::zeros(model);
         let get = |name: &str| self.numbers(&format!("s{snapshot}/in/{name}"));
@@ -142,7 +143,7 @@ fn infer_class(arrays: &Npz) -> Class {
 }
 
 /// One line of a manifest, or a folder found without one.
-pub struct Entry {
+pub(crate) struct Entry {
     /// Folder name.
     pub name: String,
     file: Option<String>,
@@ -151,7 +152,7 @@ pub struct Entry {
 
 /// The models of a folder: those of `manifest.json` if there is one, otherwise every subfolder with a `ref.npz`, or
 /// the folder itself.
-pub fn discover(folder: &Path) -> Result<Vec<(PathBuf, Entry)>, String> {
+pub(crate) fn discover(folder: &Path) -> Result<Vec<(PathBuf, Entry)>, String> {
     let manifest = folder.join("manifest.json");
     if manifest.is_file() {
         return read_manifest(folder, &manifest);

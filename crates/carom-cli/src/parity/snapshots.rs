@@ -9,7 +9,7 @@ use super::constants::{flat, inertia_tensor};
 use super::reference::{Class, Reference};
 
 /// Compares all smooth stages at one snapshot.
-pub fn compare_smooth(
+pub(crate) fn compare_smooth(
     model: &Model,
     reference: &Reference,
     rows: &RowNames<'_>,
@@ -194,7 +194,9 @@ fn check_quats(check: &mut Checker<'_>, ours: &[Quat]) {
     for (quat, row) in ours.iter().zip(theirs.as_chunks_mut::<4>().0) {
         let dot: f64 = quat.0.iter().zip(row.iter()).map(|(a, b)| a * b).sum();
         if dot < 0.0 {
-            row.iter_mut().for_each(|number| *number = -*number);
+            for number in row.iter_mut() {
+                *number = -*number;
+            }
         }
     }
     check.check_against(

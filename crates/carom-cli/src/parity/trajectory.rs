@@ -9,7 +9,7 @@ use super::reference::{Class, Reference};
 
 /// Which steps of the trajectory are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Steps {
+pub(crate) enum Steps {
     /// Only those without any constraint row in the reference.
     Unconstrained,
     /// All.
@@ -34,7 +34,7 @@ fn tight(model: &Model) -> Model {
 }
 
 /// Compares one step from every recorded state; reports the worst step of each quantity.
-pub fn compare_steps(
+pub(crate) fn compare_steps(
     model: &Model,
     reference: &Reference,
     rows: &RowNames<'_>,
@@ -89,7 +89,7 @@ fn is_unconstrained(rows: &[f64], step: usize) -> bool {
 }
 
 /// Compares the open rollout from the first state; only meaningful when all its steps can be simulated.
-pub fn compare_rollout(
+pub(crate) fn compare_rollout(
     model: &Model,
     reference: &Reference,
     rows: &RowNames<'_>,
@@ -141,7 +141,7 @@ fn set_recorded_state(
     state: &mut State,
     input: &mut Input,
 ) -> Result<(), String> {
-    let mut copy = |target: &mut [f64], key: &str| {
+    let copy = |target: &mut [f64], key: &str| {
         let source = reference.row(key, step);
         if source.len() != target.len() {
             return Err(format!(

@@ -280,7 +280,7 @@ fn height_fields_and_planes_have_bounds() {
         &model.geoms.bounding_box[0],
         &[0.0, 0.0, 0.2, 3.0, 4.0, 0.3],
     );
-    assert_close(&model.geoms.bounding_radius, &[5.0249378105604448, 0.0]);
+    assert_close(&model.geoms.bounding_radius, &[5.024_937_810_560_445, 0.0]);
     // The file starts with the row of the highest y.
     assert_eq!(model.height_fields.elevation, [0.5, 1.0, 0.0, 0.25]);
 }
