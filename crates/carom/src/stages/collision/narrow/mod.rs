@@ -1,7 +1,7 @@
 //! Colliders, one file per pair of shapes.
 //!
-//! Each is a function of two [`PosedShape`](super::PosedShape)s and the detection margin that appends to a
-//! [`Manifold`](super::Manifold). The first shape's kind comes first in the order plane, height field, sphere,
+//! Each is a function of two [`PosedShape`]s and the detection margin that appends to a
+//! [`Manifold`]. The first shape's kind comes first in the order plane, height field, sphere,
 //! capsule, ellipsoid, cylinder, box, mesh.
 
 mod capsule_capsule;
