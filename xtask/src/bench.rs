@@ -11,7 +11,7 @@ use clap::ValueEnum;
 use serde_json::{Value, json};
 
 use crate::Outcome;
-use crate::command::{cargo, command, root, run};
+use crate::command::{cargo, command, output, root, run};
 use crate::python;
 
 /// The engine to compare with.
@@ -27,8 +27,10 @@ const STEPS: usize = 1000;
 const MEAN_BAR: f64 = 1.3;
 /// Ratio that every model must reach.
 const SINGLE_BAR: f64 = 1.0;
+/// Ratio that two threads should reach; shown, not enforced, since it needs two free cores.
+const THREAD_BAR: f64 = 1.8;
 
-/// Compares the smooth dynamics with the peer's; fails when a bar is missed.
+/// Compares steps without contacts with the peer's; fails when a bar is missed.
 pub(crate) fn bench(peer: Peer, rounds: usize, models: &[PathBuf]) -> Outcome {
     let Peer::Mujoco = peer;
     run(&mut cargo(&[
@@ -38,7 +40,7 @@ pub(crate) fn bench(peer: Peer, rounds: usize, models: &[PathBuf]) -> Outcome {
         "carom-cli",
     ]))?;
     let carom_program = target_folder().join("release").join("carom");
-    let mut carom = Server::start(command(carom_program).arg("bench"))?;
+    let mut carom = Server::start(command(&carom_program).arg("bench"))?;
     let mut peer =
         Server::start(command(python::interpreter()?).arg("xtask/bench/mujoco_peer.py"))?;
     let models = if models.is_empty() {
@@ -52,7 +54,7 @@ pub(crate) fn bench(peer: Peer, rounds: usize, models: &[PathBuf]) -> Outcome {
     );
     let mut ratios = Vec::new();
     for model in &models {
-        let request = json!({ "model": model, "steps": STEPS, "disable": ["constraint"] });
+        let request = json!({ "model": model, "steps": STEPS, "disable": ["contact"] });
         let (mut ours, mut theirs) = (Vec::new(), Vec::new());
         for round in 0..=rounds {
             let (a, b) = (carom.time(&request)?, peer.time(&request)?);
@@ -78,10 +80,36 @@ pub(crate) fn bench(peer: Peer, rounds: usize, models: &[PathBuf]) -> Outcome {
     let mean = (ratios.iter().map(|ratio| ratio.ln()).sum::<f64>() / ratios.len() as f64).exp();
     let least = ratios.iter().copied().fold(f64::INFINITY, f64::min);
     println!("geometric mean {mean:.2}× (bar {MEAN_BAR}×), least {least:.2}× (bar {SINGLE_BAR}×)");
+    let scaling = thread_scaling(&carom_program)?;
+    println!(
+        "two threads do {scaling:.2}× the work of one on a batch of humanoids (bar {THREAD_BAR}× on two free cores)"
+    );
     if mean < MEAN_BAR || least < SINGLE_BAR {
         return Err("carom is slower than its bar".to_owned());
     }
     Ok(())
+}
+
+/// How many times the work of one thread two threads do.
+fn thread_scaling(carom: &Path) -> Result<f64, String> {
+    let time = |threads: &str| -> Result<f64, String> {
+        let arguments = [
+            "bench",
+            "models/humanoid.xml",
+            "--steps",
+            "300",
+            "--batches",
+            "5",
+            "--json",
+            "--threads",
+        ];
+        let answer = output(command(carom).args(arguments).arg(threads))?;
+        let answer: Value = serde_json::from_str(&answer).map_err(|error| error.to_string())?;
+        answer["minimum_us"]
+            .as_f64()
+            .ok_or_else(|| format!("unexpected answer {answer}"))
+    };
+    Ok(time("1")? / time("2")?)
 }
 
 /// Shipped models, and a few real robots where the shared models are present.

@@ -4,6 +4,7 @@ use std::io::BufRead;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use carom::rollout::{Controls, rollout_batch};
 use carom::{Data, Input, Model, State, integrate};
 use serde_json::json;
 
@@ -26,6 +27,9 @@ pub(crate) struct Args {
     /// Switch off features: contact, constraint, sensor.
     #[arg(long, value_delimiter = ',')]
     disable: Vec<String>,
+    /// Measure a batch of trajectories spread over this many threads, in wall time, instead of single steps.
+    #[arg(long)]
+    threads: Option<usize>,
     /// Print JSON.
     #[arg(long)]
     json: bool,
@@ -51,9 +55,22 @@ fn measure(args: &Args, path: &Path) -> Result<(), String> {
         return Err("error: --steps and --batches must be at least 1".to_owned());
     }
     let mut case = Case::new(path, args.steps, &args.disable)?;
-    let mut times: Vec<f64> = (0..args.batches)
-        .map(|_| case.cpu_microseconds_per_step())
-        .collect();
+    let mut times: Vec<f64> = match args.threads {
+        None => (0..args.batches)
+            .map(|_| case.cpu_microseconds_per_step())
+            .collect(),
+        Some(threads) => {
+            let pool = rayon::ThreadPoolBuilder::new()
+                .num_threads(threads)
+                .build()
+                .map_err(|cause| format!("error: cannot start {threads} threads: {cause}"))?;
+            pool.install(|| {
+                (0..args.batches)
+                    .map(|_| case.wall_microseconds_per_step())
+                    .collect()
+            })
+        }
+    };
     times.sort_by(f64::total_cmp);
     let (least, median) = (times[0], times[times.len() / 2]);
     if args.json {
@@ -160,6 +177,20 @@ impl Case {
             integrate::step(&self.model, &mut self.state, &self.input, &mut self.data);
         }
         begin.elapsed().as_secs_f64() / self.steps as f64 * 1e6
+    }
+}
+
+/// Trajectories of a timed batch over threads.
+const TRAJECTORIES: usize = 32;
+
+impl Case {
+    /// Wall time per step of a batch of trajectories over the threads of the current pool.
+    fn wall_microseconds_per_step(&self) -> f64 {
+        let starts = vec![self.start.clone(); TRAJECTORIES];
+        let controls = vec![Controls::PerStep(self.controls.clone()); TRAJECTORIES];
+        let begin = std::time::Instant::now();
+        rollout_batch(&self.model, &starts, &controls, self.steps);
+        begin.elapsed().as_secs_f64() / (self.steps * TRAJECTORIES) as f64 * 1e6
     }
 }
 
