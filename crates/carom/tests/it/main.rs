@@ -7,5 +7,6 @@
 )]
 
 mod allocation;
+mod compile;
 mod models;
 mod threads;
