@@ -137,6 +137,19 @@ pub fn solve_lower<T: Scalar>(sparsity: &TreeSparsity, factor: &[T], x: &mut [T]
     }
 }
 
+/// As [`factor_in_place`] for the dofs of whole trees; the others stay.
+pub fn factor_trees<T: Scalar>(
+    sparsity: &TreeSparsity,
+    dofs: Range<usize>,
+    matrix: &mut [T],
+    diagonal_inverse: &mut [T],
+) -> Result<(), PivotError> {
+    for panel in sparsity.panels_of(dofs).iter().rev() {
+        with_panel_length!(panel, sparsity.eliminate::<T>(matrix, diagonal_inverse))?;
+    }
+    Ok(())
+}
+
 /// x ← M⁻¹·x for the dofs of whole trees; the others stay.
 pub fn solve_trees<T: Scalar>(
     sparsity: &TreeSparsity,

@@ -1,3 +1,4 @@
+use super::hessian::Rows;
 use super::law::{Law, MAX_ROWS, Phase};
 use super::problem::{Island, Problem};
 use super::start::Criteria;
@@ -37,7 +38,7 @@ pub fn forward<T: Scalar>(
         ..
     } = out;
     work.iterate.resize(constraint.rows.len(), islands.count());
-    hessian.prepare(&model.structure, islands);
+    hessian.prepare(&model.structure, Rows { blocks, columns }, islands);
     work.read_rows(constraint);
     let Work {
         warmstart: warmstart_room,
@@ -239,7 +240,8 @@ fn correct<T: Scalar>(
         local.clear();
         let dofs = out.islands.dof_ranges(&model.structure, island).flatten();
         local.extend(dofs.clone().map(|dof| gradient[dof]));
-        out.hessian.solve_in_place(&out.islands, island, local);
+        out.hessian
+            .solve_in_place(&model.structure, &out.islands, island, local);
         for (dof, &step) in dofs.zip(local.iter()) {
             out.qacc[dof] -= step;
         }

@@ -1,12 +1,15 @@
 //! H = M + Jᵀ·K·J of each island, and its factor.
 //!
-//! Small islands are dense; larger ones are sparse with a node per kinematic tree. The factor stays for the backward
-//! pass, which solves with H at the solution.
+//! Constraints that act along one way to the root, such as contacts with the ground and limits, leave H the sparsity of
+//! M: a single tree with only such blocks is factorised like M, without fill. Other small islands are dense, larger ones
+//! sparse with a node per kinematic tree. The factor stays for the backward pass, which solves with H at the solution.
+
+use std::ops::Range;
 
 use super::island::Islands;
 use super::law::{Curvature, MAX_ROWS, Phase};
 use super::problem::Island;
-use crate::linalg::{BlockCholesky, PivotError, cholesky};
+use crate::linalg::{BlockCholesky, PivotError, TreeSparsity, cholesky, tree_ldl};
 use crate::model::Structure;
 use crate::scalar::Scalar;
 use crate::stages::constraint::{Block, BlockKind};
@@ -18,6 +21,9 @@ const DENSE_LIMIT: usize = 36;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Hessian {
     dense: Vec<f64>,
+    /// Entries and inverse diagonal in the layout of M, for islands that have its sparsity.
+    tree: Vec<f64>,
+    tree_diagonal_inverse: Vec<f64>,
     factors: Vec<Factor>,
     sparse: Vec<BlockCholesky>,
     sparse_count: usize,
@@ -31,6 +37,8 @@ pub struct Hessian {
 /// Where the factor of an island is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Factor {
+    /// In the layout of M.
+    Tree,
     /// Start among the dense entries.
     Dense(usize),
     /// Index of the sparse factor.
@@ -38,15 +46,20 @@ enum Factor {
 }
 
 impl Hessian {
-    /// Makes room for the islands.
-    pub(super) fn prepare(&mut self, structure: &Structure, islands: &Islands) {
+    /// Chooses a layout for each island and makes room.
+    pub(super) fn prepare(&mut self, structure: &Structure, problem: Rows<'_>, islands: &Islands) {
+        self.tree.resize(structure.inertia.entry_count(), 0.0);
+        self.tree_diagonal_inverse.resize(structure.counts.nv, 0.0);
         self.factors.clear();
         self.sparse_count = 0;
         self.node.resize(structure.tree_dofs.len(), 0);
         let mut start = 0;
         for island in 0..islands.count() {
             let (size, trees) = (islands.size(island), islands.trees(island));
-            if size <= DENSE_LIMIT || trees.len() == 1 {
+            if trees.len() == 1 && size > 1 && problem.are_chains(structure, islands.blocks(island))
+            {
+                self.factors.push(Factor::Tree);
+            } else if size <= DENSE_LIMIT || trees.len() == 1 {
                 self.factors.push(Factor::Dense(start));
                 start += size * size;
             } else {
@@ -99,6 +112,8 @@ impl Hessian {
     ) -> Result<(), PivotError> {
         let Self {
             dense,
+            tree,
+            tree_diagonal_inverse,
             factors,
             sparse,
             node,
@@ -106,7 +121,17 @@ impl Hessian {
             ..
         } = self;
         let size = island.size();
+        let sparsity = &island.problem.structure.inertia;
         match factors[island.index] {
+            Factor::Tree => {
+                let dofs = island.dofs().next().unwrap_or_default();
+                let entries = sparsity.row_start[dofs.start]..sparsity.row_start[dofs.end];
+                tree[entries.clone()].copy_from_slice(&island.problem.inertia[entries]);
+                for_each_group(island, residual, phase, sums, |columns, sums| {
+                    add_tree(sparsity, tree, columns, sums);
+                });
+                tree_ldl::factor_trees(sparsity, dofs, tree, tree_diagonal_inverse)
+            }
             Factor::Dense(start) => {
                 let matrix = &mut dense[start..start + size * size];
                 matrix.fill(0.0);
@@ -129,14 +154,118 @@ impl Hessian {
         }
     }
 
+    /// direction ← −H⁻¹·gradient over the dofs of an island. `gather` holds its dofs meanwhile.
+    pub(super) fn descend(
+        &self,
+        island: &Island,
+        gradient: &[f64],
+        gather: &mut Vec<f64>,
+        direction: &mut [f64],
+    ) {
+        if self.factors[island.index] == Factor::Tree {
+            let sparsity = &island.problem.structure.inertia;
+            for dofs in island.dofs() {
+                for dof in dofs.clone() {
+                    direction[dof] = -gradient[dof];
+                }
+                let inverse = &self.tree_diagonal_inverse;
+                tree_ldl::solve_trees(sparsity, &self.tree, inverse, dofs, direction);
+            }
+            return;
+        }
+        gather.clear();
+        for dofs in island.dofs() {
+            gather.extend(gradient[dofs].iter().map(|&number| -number));
+        }
+        let structure = island.problem.structure;
+        self.solve_in_place(structure, island.islands, island.index, gather);
+        let mut start = 0;
+        for dofs in island.dofs() {
+            let length = dofs.len();
+            direction[dofs].copy_from_slice(&gather[start..start + length]);
+            start += length;
+        }
+    }
+
     /// x ← H⁻¹·x for a vector over the dofs of an island, in their order.
-    pub fn solve_in_place<T: Scalar>(&self, islands: &Islands, island: usize, x: &mut [T]) {
+    pub fn solve_in_place<T: Scalar>(
+        &self,
+        structure: &Structure,
+        islands: &Islands,
+        island: usize,
+        x: &mut [T],
+    ) {
         let size = islands.size(island);
         match self.factors[island] {
+            Factor::Tree => {
+                for dofs in islands.dof_ranges(structure, island) {
+                    self.solve_tree(structure, dofs, x);
+                }
+            }
             Factor::Dense(start) => {
                 cholesky::solve_in_place(&self.dense[start..start + size * size], size, x);
             }
             Factor::Sparse(index) => self.sparse[index].solve_in_place(x),
+        }
+    }
+}
+
+impl Hessian {
+    /// x ← L⁻¹·D⁻¹·L⁻ᵀ·x over the dofs of one tree, row by row.
+    fn solve_tree<T: Scalar>(&self, structure: &Structure, dofs: Range<usize>, x: &mut [T]) {
+        let (sparsity, first) = (&structure.inertia, dofs.start);
+        let row = |dof: usize| {
+            let entries = &self.tree[sparsity.row_range(dof)];
+            sparsity.ancestors(dof).iter().zip(entries)
+        };
+        for dof in dofs.clone().rev() {
+            let value = x[dof - first];
+            for (&ancestor, &entry) in row(dof) {
+                x[ancestor - first] -= value * entry;
+            }
+        }
+        for dof in dofs {
+            let mut value = x[dof - first] * self.tree_diagonal_inverse[dof];
+            for (&ancestor, &entry) in row(dof) {
+                value -= x[ancestor - first] * entry;
+            }
+            x[dof - first] = value;
+        }
+    }
+}
+
+/// The blocks and their columns.
+#[derive(Clone, Copy)]
+pub(super) struct Rows<'a> {
+    pub(super) blocks: &'a [Block],
+    pub(super) columns: &'a [usize],
+}
+
+impl Rows<'_> {
+    /// Whether the columns of each of these blocks are an unbroken stretch of the way to the root.
+    fn are_chains(&self, structure: &Structure, blocks: &[usize]) -> bool {
+        let mut last = usize::MAX;
+        blocks.iter().all(|&block| {
+            let block = &self.blocks[block];
+            if block.column == last {
+                return true;
+            }
+            last = block.column;
+            let columns = &self.columns[block.columns()];
+            columns
+                .windows(2)
+                .all(|pair| structure.dofs.parent[pair[1]] == Some(pair[0]))
+        })
+    }
+}
+
+/// Adds a lower triangle over an unbroken chain of dofs to the layout of M, where it stands in contiguous parts of rows.
+fn add_tree(sparsity: &TreeSparsity, matrix: &mut [f64], columns: &[usize], sums: &[f64]) {
+    let skipped = sparsity.ancestor_count(columns[0]);
+    for (i, &dof) in columns.iter().enumerate() {
+        let row = &mut matrix[sparsity.row_start[dof] + skipped..][..=i];
+        for (entry, &sum) in row.iter_mut().zip(&sums[i * columns.len()..]) {
+            *entry += sum;
         }
     }
 }

@@ -135,17 +135,7 @@ fn newton_direction(island: &Island, iterate: &mut Iterate, hessian: &Hessian) {
         gather,
         ..
     } = iterate;
-    gather.clear();
-    for dofs in island.dofs() {
-        gather.extend(gradient[dofs].iter().map(|&number| -number));
-    }
-    hessian.solve_in_place(island.islands, island.index, gather);
-    let mut start = 0;
-    for dofs in island.dofs() {
-        let length = dofs.len();
-        direction[dofs].copy_from_slice(&gather[start..start + length]);
-        start += length;
-    }
+    hessian.descend(island, gradient, gather, direction);
 }
 
 /// MuJoCo's criterion on the slope of a line search.

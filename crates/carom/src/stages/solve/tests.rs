@@ -289,6 +289,13 @@ fn duals_carry_the_derivative_of_the_solution() {
 fn the_factor_is_that_of_the_solution() {
     for seed in 0..20 {
         let mut scene = random_constrained(seed, 8, CONES[usize::from(seed % 2 == 0)]);
+        if seed % 3 == 0 {
+            // Contacts with the ground alone leave the sparsity of the inertia.
+            scene.input.equality_active.fill(false);
+            for contact in &mut scene.contacts {
+                contact.geoms[0] = 0;
+            }
+        }
         // A loose tolerance ends before the factor is current.
         scene.model.option.tolerance[0] = 1e-4;
         let mut data = scene.solve();
@@ -316,9 +323,12 @@ fn the_factor_is_that_of_the_solution() {
             let product = hessian_product(&scene, inertia, constraint, solve, &x);
             let mut local: Vec<f64> = dofs.iter().map(|&dof| product[dof]).collect();
             let expected: Vec<f64> = dofs.iter().map(|&dof| x[dof]).collect();
-            solve
-                .hessian
-                .solve_in_place(&solve.islands, island, &mut local);
+            solve.hessian.solve_in_place(
+                &scene.model.structure,
+                &solve.islands,
+                island,
+                &mut local,
+            );
             assert_close("solution", &local, &expected, 1e-8);
         }
     }
