@@ -5,6 +5,9 @@ use std::path::Path;
 use carom::Model;
 use carom_spec::{Diagnostic, SourceMap};
 
+/// Code of warnings about what a model asks for and the engine does not do yet.
+const NOT_YET: &str = "E101";
+
 /// Why there is no model.
 #[derive(Debug)]
 pub(crate) struct Problem {
@@ -56,7 +59,8 @@ pub(crate) fn load(path: &Path, allow: &[String]) -> Result<Loaded, Problem> {
     diagnostics.extend(news);
     match model.filter(|_| flawed.is_empty()) {
         Some(model) => {
-            diagnostics.extend(missing_colliders(&model));
+            let gaps = carom::coverage::gaps(&model).into_iter();
+            diagnostics.extend(gaps.map(|sentence| Diagnostic::warning(NOT_YET, sentence)));
             Ok(Loaded {
                 model,
                 warnings: carom_spec::diagnostic::render_all(&diagnostics, &sources),
@@ -66,23 +70,6 @@ pub(crate) fn load(path: &Path, allow: &[String]) -> Result<Loaded, Problem> {
         }
         None => Err(failed(&diagnostics, false)),
     }
-}
-
-/// One warning that lists the pairs of shapes whose contacts are not found yet.
-fn missing_colliders(model: &Model) -> Option<Diagnostic> {
-    let pairs = carom::stages::collision::unsupported_pairs(model);
-    if pairs.is_empty() {
-        return None;
-    }
-    let list: Vec<_> = pairs
-        .iter()
-        .map(|[first, second]| format!("{first:?}-{second:?}").to_lowercase())
-        .collect();
-    let message = format!(
-        "contacts of {} are not found yet; such geoms pass through each other",
-        list.join(", ")
-    );
-    Some(Diagnostic::warning("E101", message))
 }
 
 /// File and line of a diagnostic.

@@ -1,0 +1,107 @@
+//! What a model asks for and the engine does not do yet, in sentences: said when a model is loaded, so that no number
+//! is wrong in silence.
+
+use crate::model::{Model, SensorKind, Transmission};
+use crate::stages::collision;
+
+/// One sentence for each thing of this model that has no effect yet; empty for a model that is simulated in full.
+pub fn gaps(model: &Model) -> Vec<String> {
+    [
+        colliders(model),
+        sensors(model),
+        adhesion(model),
+        noslip(model),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+fn colliders(model: &Model) -> Option<String> {
+    let pairs = collision::unsupported_pairs(model);
+    let name = |pair: &[crate::model::GeomKind; 2]| format!("{:?}-{:?}", pair[0], pair[1]);
+    let list: Vec<_> = pairs.iter().map(name).collect();
+    (!list.is_empty()).then(|| {
+        format!(
+            "contacts of {} are not found yet; such geoms pass through each other",
+            list.join(", ").to_lowercase()
+        )
+    })
+}
+
+fn sensors(model: &Model) -> Option<String> {
+    let structure = &*model.structure;
+    let silent = |kind: &SensorKind| {
+        use SensorKind as S;
+        matches!(
+            kind,
+            S::Touch { .. }
+                | S::Rangefinder { .. }
+                | S::Contact { .. }
+                | S::GeomDistance { .. }
+                | S::GeomNormal { .. }
+                | S::GeomFromTo { .. }
+                | S::InsideSite { enclosed: true, .. }
+                | S::User { .. }
+        )
+    };
+    let list: Vec<_> = structure
+        .sensors
+        .kind
+        .iter()
+        .enumerate()
+        .filter(|(_, kind)| silent(kind))
+        .map(
+            |(sensor, _)| match structure.names.sensors[sensor].as_str() {
+                "" => sensor.to_string(),
+                name => format!("'{name}'"),
+            },
+        )
+        .collect();
+    (!list.is_empty()).then(|| {
+        format!(
+            "sensors {} are not evaluated yet and read zero",
+            list.join(", ")
+        )
+    })
+}
+
+fn adhesion(model: &Model) -> Option<String> {
+    let transmissions = &model.structure.actuators.transmission;
+    let count = transmissions
+        .iter()
+        .filter(|kind| matches!(kind, Transmission::Body(_)))
+        .count();
+    (count > 0).then(|| format!("{count} adhesion actuators have no effect yet"))
+}
+
+fn noslip(model: &Model) -> Option<String> {
+    let iterations = model.settings.noslip_iterations;
+    (iterations > 0).then(|| "the noslip solver does not run yet; contacts may creep".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::gaps;
+    use crate::testing::model_from_mjcf;
+
+    #[test]
+    fn what_has_no_effect_is_said() {
+        let model = model_from_mjcf(
+            r#"<mujoco><option noslip_iterations="3"/><worldbody>
+              <body name="a"><freejoint/><geom type="box" size=".1 .1 .1"/><site name="s"/></body>
+              <body name="b"><freejoint/><geom type="box" size=".1 .1 .1"/></body></worldbody>
+              <actuator><adhesion body="a" ctrlrange="0 1"/></actuator>
+              <sensor><touch name="finger" site="s"/><clock/></sensor></mujoco>"#,
+        );
+        let said = gaps(&model).join("\n");
+        for part in ["box-box", "sensors 'finger' are", "1 adhesion", "noslip"] {
+            assert!(said.contains(part), "'{part}' is missing in:\n{said}");
+        }
+        let model = model_from_mjcf(
+            r#"<mujoco><worldbody><geom type="plane" size="1 1 1"/>
+              <body><freejoint/><geom type="box" size=".1 .1 .1"/></body></worldbody></mujoco>"#,
+        );
+        assert_eq!(gaps(&model), Vec::<String>::new());
+    }
+}
