@@ -131,6 +131,8 @@ pub(super) fn structure(source: Source<'_>, structure: &mut Structure) {
         meshes.vertices.push(first_vertex..counts.nmesh_vertex);
         meshes.faces.push(first_face..meshes.face.len());
         meshes.hull_faces.push(first_hull..meshes.hull_face.len());
+        let topology = mesh.as_ref().map(|mesh| mesh.topology.clone());
+        meshes.hull_topology.push(topology.unwrap_or_default());
     }
     counts.nheight_field = assets.height_fields.len();
     for field in &assets.height_fields {

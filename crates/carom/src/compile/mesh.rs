@@ -13,9 +13,11 @@ use carom_spec::model_spec::{MeshInertia, MeshSpec};
 
 use super::checks::finite;
 use super::hull::{FlatPoints, convex_hull};
+use super::hull_topology::hull_topology;
 use super::principal_frame::{Tolerance, principal_frame};
 use super::report::{Report, called, code};
 use crate::math::{Pose, Quat, Vec3};
+use crate::model::HullTopology;
 
 /// Areas and volumes below this count as zero, as in MuJoCo.
 const MIN: f64 = 1e-15;
@@ -35,6 +37,8 @@ pub(super) struct CompiledMesh {
     pub(super) faces: Vec<Triangle>,
     /// Triangles of the convex hull; empty when nothing needs it.
     pub(super) hull: Vec<Triangle>,
+    /// Vertices, edges and polygons of the hull.
+    pub(super) topology: HullTopology,
     pose: Pose,
     volume: f64,
     inertia_box: [f64; 3],
@@ -234,6 +238,7 @@ fn process(
             .chain(&mut hull)
             .for_each(|face| face.swap(1, 2));
     }
+    let topology = hull_topology(&raw, &hull);
     let vertices = transform(mesh, raw);
     let solid = if mesh.inertia == MeshInertia::Convex {
         &hull
@@ -266,6 +271,7 @@ fn process(
         vertices,
         faces,
         hull,
+        topology,
         pose,
         volume,
         inertia_box,

@@ -22,6 +22,7 @@ mod equalities;
 mod geoms;
 mod height_field;
 mod hull;
+mod hull_topology;
 mod inertia;
 mod joints;
 mod keyframes;

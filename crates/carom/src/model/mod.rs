@@ -11,6 +11,7 @@
 //! Ids are plain indices in MuJoCo's order (depth-first order of the file), so arrays compare one to one.
 
 mod coincidence;
+mod hull_topology;
 mod numbers;
 mod settings;
 mod structure;
@@ -19,6 +20,7 @@ mod tables;
 use std::sync::Arc;
 
 pub use coincidence::{Coincidence, Coincidences};
+pub use hull_topology::{HullTopology, Lists};
 pub use numbers::{
     ActuatorNumbers, BodyNumbers, CameraNumbers, DofNumbers, EqualityNumbers, GeomNumbers,
     HeightFieldNumbers, JointNumbers, KeyframeNumbers, MeshNumbers, OptionNumbers, PairNumbers,

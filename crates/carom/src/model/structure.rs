@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::hull_topology::HullTopology;
 use super::tables::{RelativeDofs, SensorNeeds};
 use crate::linalg::{DofPattern, TreeSparsity};
 
@@ -236,6 +237,8 @@ pub struct MeshStructure {
     pub hull_faces: Vec<Range<usize>>,
     /// Triangles of the hulls; indices are local to the mesh.
     pub hull_face: Vec<[u32; 3]>,
+    /// Vertices, edges and polygons of each hull; empty when no geom needs it.
+    pub hull_topology: Vec<HullTopology>,
 }
 
 /// Height fields.

@@ -82,6 +82,7 @@ pub fn posed_shape<'a, T: Scalar>(
         GeomShape::Mesh(mesh) => ShapeData::Mesh {
             vertices: &model.meshes.vertex[structure.meshes.vertices[mesh].clone()],
             hull: &structure.meshes.hull_face[structure.meshes.hull_faces[mesh].clone()],
+            topology: &structure.meshes.hull_topology[mesh],
         },
         GeomShape::HeightField(field) => ShapeData::HeightField {
             grid: structure.height_fields.size[field],

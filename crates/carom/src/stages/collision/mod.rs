@@ -20,7 +20,7 @@ pub use coverage::unsupported_pairs;
 pub use forward::{forward, posed_shape};
 
 use crate::math::{Mat3, Vec3};
-use crate::model::GeomKind;
+use crate::model::{GeomKind, HullTopology};
 use crate::scalar::Scalar;
 
 /// A geom posed in the world: all that a collider needs.
@@ -57,6 +57,8 @@ pub enum ShapeData<'a, T: Scalar = f64> {
         vertices: &'a [Vec3<T>],
         /// Triangles of the hull, indices into `vertices`.
         hull: &'a [[u32; 3]],
+        /// Vertices, edges and polygons of the hull.
+        topology: &'a HullTopology,
     },
     /// A height field.
     HeightField {
