@@ -38,6 +38,10 @@ pub(crate) struct RowNames<'a> {
     pub qpos_joint: Vec<usize>,
     /// Sensor of each output value.
     pub value_sensor: Vec<usize>,
+    /// Body of each geom.
+    pub geom_body: &'a [usize],
+    /// Kind of each geom.
+    pub geom_kind: &'a [carom::model::GeomKind],
 }
 
 impl<'a> RowNames<'a> {
@@ -72,6 +76,8 @@ impl<'a> RowNames<'a> {
             dof_joint: &structure.dofs.joint,
             qpos_joint,
             value_sensor,
+            geom_body: &structure.geoms.body,
+            geom_kind: &structure.geoms.kind,
         }
     }
 
@@ -154,12 +160,14 @@ pub(crate) struct Comparison {
     pub worst: Option<Worst>,
     /// What else to say, e.g. that the shapes differ.
     pub note: Option<String>,
+    /// Whether agreement is demanded; otherwise the comparison is for information.
+    pub judged: bool,
 }
 
 impl Comparison {
-    /// Whether the error is within the tolerance.
+    /// Whether the error is within the tolerance, as far as that is demanded.
     pub(crate) fn passed(&self) -> bool {
-        self.error <= self.tolerance
+        !self.judged || self.error <= self.tolerance
     }
 }
 
@@ -176,18 +184,38 @@ pub(crate) struct Quantity {
     pub tolerance: f64,
 }
 
-/// Compares two arrays of `rows` rows.
+/// Says what a row is.
+pub(crate) type Label<'a> = &'a dyn Fn(usize) -> String;
+
+/// Compares two arrays over the elements of a family.
 pub(crate) fn compare(
     quantity: Quantity,
     rows: &RowNames<'_>,
     ours: &[f64],
     theirs: &[f64],
 ) -> Comparison {
+    let family = quantity.family;
+    let count = row_count(family, ours.len(), rows);
+    compare_rows(
+        quantity,
+        (count, &|row| rows.row(family, row)),
+        ours,
+        theirs,
+    )
+}
+
+/// Compares two arrays of `count` rows with a label each.
+pub(crate) fn compare_rows(
+    quantity: Quantity,
+    (count, label): (usize, Label<'_>),
+    ours: &[f64],
+    theirs: &[f64],
+) -> Comparison {
     let Quantity {
         stage,
         name,
-        family,
         tolerance,
+        ..
     } = quantity;
     let mut comparison = Comparison {
         stage,
@@ -196,6 +224,7 @@ pub(crate) fn compare(
         tolerance,
         worst: None,
         note: None,
+        judged: true,
     };
     if ours.len() != theirs.len() {
         comparison.error = f64::INFINITY;
@@ -225,9 +254,9 @@ pub(crate) fn compare(
         }
     }
     if let Some(index) = worst {
-        let width = row_width(family, ours.len(), rows);
+        let width = (ours.len() / count.max(1)).max(1);
         comparison.worst = Some(Worst {
-            element: rows.row(family, index / width),
+            element: label(index / width),
             component: index % width,
             ours: ours[index],
             theirs: theirs[index],
@@ -236,10 +265,10 @@ pub(crate) fn compare(
     comparison
 }
 
-/// Numbers per row of an array with the given total length.
-fn row_width(family: Family, length: usize, rows: &RowNames<'_>) -> usize {
+/// Number of rows of an array with the given total length.
+fn row_count(family: Family, length: usize, rows: &RowNames<'_>) -> usize {
     let n = rows.names;
-    let count = match family {
+    match family {
         Family::Body => n.bodies.len(),
         Family::Joint => n.joints.len(),
         Family::Dof => rows.dof_joint.len(),
@@ -256,6 +285,5 @@ fn row_width(family: Family, length: usize, rows: &RowNames<'_>) -> usize {
         Family::Keyframe => n.keyframes.len(),
         Family::Model => 1,
         _ => length,
-    };
-    (length / count.max(1)).max(1)
+    }
 }

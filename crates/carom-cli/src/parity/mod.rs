@@ -1,13 +1,16 @@
 //! `carom parity`: carom beside MuJoCo, stage by stage.
 //!
 //! A folder of models with reference files (made by `cargo xtask reference`) is compared in pipeline order, so that
-//! the first stage that fails is the cause. Tolerances are those of the reference format; nothing is skipped in
-//! silence.
+//! the first stage that fails is the cause. Tolerances are those of the reference format, by the class of the model:
+//! `exact` (no contact, or closed-form colliders), `ccd` (smooth convex shapes, found by iteration) and `loose` (meshes
+//! and height fields, where the choice of contact points is part of the algorithm). Nothing is skipped in silence.
 
 mod compare;
 mod constants;
 mod constraints;
+mod contacts;
 mod reference;
+mod sensors;
 mod snapshots;
 mod trajectory;
 
@@ -15,6 +18,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use carom::Model;
+use carom::stages::solve;
 use serde_json::json;
 
 use crate::load;
@@ -58,6 +62,7 @@ enum Until {
 /// What was found for one model.
 struct Report {
     name: String,
+    class: Option<Class>,
     comparisons: Vec<Comparison>,
     /// Steps of the trajectory that were compared, of how many.
     steps: (usize, usize),
@@ -95,6 +100,7 @@ pub(crate) fn run(args: &Args) -> ExitCode {
     for (folder, entry) in entries.iter().filter(|(_, entry)| wanted(&entry.name)) {
         let mut report = Report {
             name: entry.name.clone(),
+            class: None,
             comparisons: Vec::new(),
             steps: (0, 0),
             failure: None,
@@ -115,7 +121,21 @@ pub(crate) fn run(args: &Args) -> ExitCode {
     if args.json {
         crate::print(&to_json(&reports));
     } else {
-        crate::print(&format!("{passed} of {} models agree", reports.len()));
+        let of_class = |class: Class| {
+            let of_class = |report: &&Report| report.class == Some(class);
+            let all = reports.iter().filter(of_class);
+            let (passed, count) = all.fold((0, 0), |(passed, count), report| {
+                (passed + usize::from(report.passed()), count + 1)
+            });
+            (count > 0).then(|| format!("{} {passed} of {count}", class.name()))
+        };
+        let classes = [Class::Exact, Class::Ccd, Class::Loose].map(of_class);
+        let classes: Vec<_> = classes.into_iter().flatten().collect();
+        let count = reports.len();
+        crate::print(&format!(
+            "{passed} of {count} models agree ({})",
+            classes.join(", ")
+        ));
     }
     if passed == reports.len() {
         ExitCode::SUCCESS
@@ -127,13 +147,16 @@ pub(crate) fn run(args: &Args) -> ExitCode {
 /// Compares one model as far as asked.
 fn examine(reference: &Reference, until: Until, report: &mut Report) -> Result<(), String> {
     let model = load::model(&reference.model_path, &[]).map_err(|problem| problem.rendered)?;
+    report.class = Some(reference.class);
     let rows = RowNames::new(&model);
+    let mut tight = model.clone();
+    solve::tighten(&mut tight);
     compare_constants(&model, reference, &rows, &mut report.comparisons);
     for snapshot in 0..reference.snapshots() {
         let out = &mut report.comparisons;
         snapshots::compare_smooth(&model, reference, &rows, snapshot, out)?;
         if until != Until::Smooth {
-            constraints::compare_constraints(&model, reference, &rows, snapshot, out)?;
+            constraints::compare_constraints(&tight, reference, &rows, snapshot, out)?;
         }
     }
     let constraint_rows = reference.numbers("traj/tight/nefc");
@@ -144,10 +167,10 @@ fn examine(reference: &Reference, until: Until, report: &mut Report) -> Result<(
         Steps::All
     };
     let compared =
-        trajectory::compare_steps(&model, reference, &rows, steps, &mut report.comparisons)?;
+        trajectory::compare_steps(&tight, reference, &rows, steps, &mut report.comparisons)?;
     report.steps = (compared, constraint_rows.len());
     if free || until == Until::Trajectory {
-        trajectory::compare_rollout(&model, reference, &rows, &mut report.comparisons)?;
+        trajectory::compare_rollout(&tight, reference, &rows, &mut report.comparisons)?;
     }
     Ok(())
 }
@@ -247,12 +270,14 @@ fn print_report(report: &Report, verbose: bool) {
         }
     };
     let (compared, steps) = report.steps;
+    let class = report.class.map_or("", Class::name);
     crate::print(&format!(
-        "{:<28} {verdict} ({compared} of {steps} steps)",
+        "{:<28} {class:<5} {verdict} ({compared} of {steps} steps)",
         report.name
     ));
     for comparison in &report.comparisons {
-        if verbose || !comparison.passed() {
+        let informs = !comparison.judged && comparison.error > comparison.tolerance;
+        if verbose || !comparison.passed() || (informs && !report.passed()) {
             crate::print(&format!("    {}", describe(comparison)));
         }
     }
@@ -270,14 +295,21 @@ fn describe(comparison: &Comparison) -> String {
     } = comparison;
     let place = worst.as_ref().map_or(String::new(), |worst| {
         format!(
-            "  {}[{}]: carom {:.17e}, MuJoCo {:.17e}",
+            "  {}[{}]: carom {:?}, MuJoCo {:?}",
             worst.element, worst.component, worst.ours, worst.theirs
         )
     });
     let note = note
         .as_deref()
         .map_or(String::new(), |note| format!("  {note}"));
-    format!("{stage:<13} {quantity:<28} {error:9.2e} (allowed {tolerance:.0e}){place}{note}")
+    let judged = if comparison.judged {
+        ""
+    } else {
+        "  (for information)"
+    };
+    format!(
+        "{stage:<13} {quantity:<34} {error:9.2e} (allowed {tolerance:.0e}){place}{note}{judged}"
+    )
 }
 
 fn to_json(reports: &[Report]) -> String {
@@ -294,6 +326,7 @@ fn to_json(reports: &[Report]) -> String {
                         "error": if comparison.error.is_finite() { json!(comparison.error) } else { json!("inf") },
                         "tolerance": comparison.tolerance,
                         "passed": comparison.passed(),
+                        "judged": comparison.judged,
                         "element": comparison.worst.as_ref().map(|worst| &worst.element),
                         "carom": comparison.worst.as_ref().map(|worst| worst.ours),
                         "mujoco": comparison.worst.as_ref().map(|worst| worst.theirs),
@@ -303,6 +336,7 @@ fn to_json(reports: &[Report]) -> String {
                 .collect();
             json!({
                 "model": report.name,
+                "class": report.class.map(Class::name),
                 "passed": report.passed(),
                 "failure": report.failure,
                 "first_failing_stage": report.failures().next().map(|comparison| comparison.stage),

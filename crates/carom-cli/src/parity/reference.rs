@@ -19,6 +19,17 @@ pub(crate) enum Class {
     Loose,
 }
 
+impl Class {
+    /// As manifests write it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Exact => "exact",
+            Self::Ccd => "ccd",
+            Self::Loose => "loose",
+        }
+    }
+}
+
 /// One model with its reference results.
 pub(crate) struct Reference {
     /// Model file.

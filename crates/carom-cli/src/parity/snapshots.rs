@@ -1,12 +1,13 @@
 //! Stage by stage at each snapshot, in pipeline order.
 
 use carom::math::{Mat3, Quat};
-use carom::model::{GeomShape, SensorKind, SparsePattern};
-use carom::{Data, Input, Model, State, dynamics};
+use carom::model::{GeomShape, SparsePattern};
+use carom::{Data, Model, dynamics};
 
-use super::compare::{Comparison, Family, Quantity, RowNames, compare};
+use super::compare::{Comparison, Family, Label, Quantity, RowNames, compare, compare_rows};
 use super::constants::{flat, inertia_tensor};
 use super::reference::{Class, Reference};
+use super::sensors;
 
 /// Compares all smooth stages at one snapshot.
 pub(crate) fn compare_smooth(
@@ -28,7 +29,11 @@ pub(crate) fn compare_smooth(
     positions(model, &data, &mut check);
     velocities(&data, &mut check);
     forces(&data, &mut check);
-    sensors(model, (&state, &input), &data, &mut check);
+    sensors::compare_smooth(model, &data, &mut check);
+    if model.settings.enable.energy {
+        let energy = &data.sensing.energy[0];
+        check.check("sensing", "energy", Family::Model, FORCES, energy);
+    }
     Ok(())
 }
 
@@ -76,6 +81,23 @@ impl Checker<'_> {
             tolerance,
         };
         self.out.push(compare(quantity, self.rows, ours, theirs));
+    }
+
+    /// Compares arrays whose rows are not elements of the model; a label says what a row is.
+    pub(super) fn check_labelled(
+        &mut self,
+        (stage, name): (&'static str, &str),
+        tolerance: f64,
+        rows: (usize, Label<'_>),
+        [ours, theirs]: [&[f64]; 2],
+    ) {
+        let quantity = Quantity {
+            stage,
+            name: format!("s{}/{name}", self.snapshot),
+            family: Family::Row,
+            tolerance,
+        };
+        self.out.push(compare_rows(quantity, rows, ours, theirs));
     }
 }
 
@@ -364,73 +386,6 @@ fn forces(data: &Data, check: &mut Checker<'_>) {
         FORCES,
         &acceleration.smooth,
     );
-}
-
-/// Sensors that need neither contacts nor, where constraints act, accelerations.
-fn sensors(model: &Model, _: (&State, &Input), data: &Data, check: &mut Checker<'_>) {
-    let constrained = check
-        .theirs("nefc")
-        .and_then(|count| count.first().copied())
-        .unwrap_or(0.0)
-        > 0.0;
-    let Some(mut theirs) = check.theirs("sensordata") else {
-        return;
-    };
-    let mut ours = data.sensing.values.clone();
-    let sensors = &model.structure.sensors;
-    for (sensor, &kind) in sensors.kind.iter().enumerate() {
-        if needs_contacts(kind) || (constrained && needs_acceleration(kind)) {
-            let values =
-                sensors.address[sensor]..sensors.address[sensor] + sensors.dimension[sensor];
-            ours.get_mut(values.clone()).unwrap_or_default().fill(0.0);
-            theirs.get_mut(values).unwrap_or_default().fill(0.0);
-        }
-    }
-    let tolerance = 1e-10;
-    check.check_against(
-        "sensing",
-        "sensordata",
-        Family::SensorValue,
-        tolerance,
-        &ours,
-        &theirs,
-    );
-    if model.settings.enable.energy {
-        check.check(
-            "sensing",
-            "energy",
-            Family::Model,
-            FORCES,
-            &data.sensing.energy[0],
-        );
-    }
-}
-
-fn needs_contacts(kind: SensorKind) -> bool {
-    use SensorKind as S;
-    matches!(
-        kind,
-        S::Touch { .. }
-            | S::Contact { .. }
-            | S::Rangefinder { .. }
-            | S::GeomDistance { .. }
-            | S::GeomNormal { .. }
-            | S::GeomFromTo { .. }
-    )
-}
-
-fn needs_acceleration(kind: SensorKind) -> bool {
-    use SensorKind as S;
-    matches!(
-        kind,
-        S::Accelerometer { .. }
-            | S::Force { .. }
-            | S::Torque { .. }
-            | S::FrameLinearAcceleration { .. }
-            | S::FrameAngularAcceleration { .. }
-            | S::JointLimitForce { .. }
-            | S::TendonLimitForce { .. }
-    )
 }
 
 fn dense(pattern: &SparsePattern, values: &[f64], columns: usize) -> Vec<f64> {

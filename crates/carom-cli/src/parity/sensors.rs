@@ -1,0 +1,102 @@
+//! Sensor values at each snapshot.
+
+use carom::model::SensorKind;
+use carom::{Data, Model};
+
+use super::compare::{Comparison, Family};
+use super::reference::Class;
+use super::snapshots::Checker;
+
+/// What a sensor reads, as far as agreement goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Source {
+    /// Positions, velocities and smooth forces.
+    Smooth,
+    /// Accelerations and forces, which constraints change.
+    Constrained,
+    /// Distances between geoms, and rays.
+    Geometry,
+    /// Contacts: which points a collider chooses decides.
+    Contacts,
+}
+
+fn source_of(kind: SensorKind) -> Source {
+    use SensorKind as S;
+    match kind {
+        S::Touch { .. } | S::Contact { .. } => Source::Contacts,
+        S::Rangefinder { .. }
+        | S::GeomDistance { .. }
+        | S::GeomNormal { .. }
+        | S::GeomFromTo { .. } => Source::Geometry,
+        S::Accelerometer { .. }
+        | S::Force { .. }
+        | S::Torque { .. }
+        | S::FrameLinearAcceleration { .. }
+        | S::FrameAngularAcceleration { .. }
+        | S::JointLimitForce { .. }
+        | S::TendonLimitForce { .. } => Source::Constrained,
+        _ => Source::Smooth,
+    }
+}
+
+/// Compares sensors that need neither contacts nor, where constraints act, accelerations.
+pub(super) fn compare_smooth(model: &Model, data: &Data, check: &mut Checker<'_>) {
+    let constrained = check
+        .theirs("nefc")
+        .and_then(|count| count.first().copied())
+        .unwrap_or(0.0)
+        > 0.0;
+    let wanted = |source: Source| match source {
+        Source::Smooth => true,
+        Source::Constrained => !constrained,
+        Source::Geometry | Source::Contacts => false,
+    };
+    compare(model, data, check, ("sensordata", 1e-10), wanted);
+}
+
+/// Compares all sensors, those of contacts for information only: their tolerance is not defined.
+pub(super) fn compare_all(model: &Model, data: &Data, check: &mut Checker<'_>) {
+    let tolerance = match check.reference.class {
+        Class::Exact => 1e-10,
+        Class::Ccd => 1e-4,
+        Class::Loose => 1e-2,
+    };
+    let of_contacts = |source: Source| source == Source::Contacts;
+    let name = "sensordata with constraints";
+    compare(model, data, check, (name, tolerance), |source| {
+        !of_contacts(source)
+    });
+    let name = "sensordata of contacts";
+    if let Some(comparison) = compare(model, data, check, (name, tolerance), of_contacts) {
+        comparison.judged = false;
+    }
+}
+
+/// Compares the wanted sensors; none when there are none.
+fn compare<'a>(
+    model: &Model,
+    data: &Data,
+    check: &'a mut Checker<'_>,
+    (name, tolerance): (&str, f64),
+    wanted: impl Fn(Source) -> bool,
+) -> Option<&'a mut Comparison> {
+    let mut theirs = check.theirs("sensordata")?;
+    let mut ours = data.sensing.values.clone();
+    let sensors = &model.structure.sensors;
+    let mut any = false;
+    for (sensor, &kind) in sensors.kind.iter().enumerate() {
+        if wanted(source_of(kind)) {
+            any = true;
+            continue;
+        }
+        let values = sensors.address[sensor]..sensors.address[sensor] + sensors.dimension[sensor];
+        ours.get_mut(values.clone()).unwrap_or_default().fill(0.0);
+        theirs.get_mut(values).unwrap_or_default().fill(0.0);
+    }
+    if !any {
+        return None;
+    }
+    let family = Family::SensorValue;
+    check.check_against("sensing", name, family, tolerance, &ours, &theirs);
+    check.out.last_mut()
+}
