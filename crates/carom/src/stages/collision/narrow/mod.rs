@@ -9,6 +9,7 @@ mod plane_box;
 mod plane_capsule;
 mod plane_cylinder;
 mod plane_ellipsoid;
+mod plane_mesh;
 mod plane_sphere;
 mod sphere_box;
 mod sphere_capsule;
@@ -31,6 +32,7 @@ pub fn collider<T: Scalar>(first: GeomKind, second: GeomKind) -> Option<Collider
         (K::Plane, K::Ellipsoid) => plane_ellipsoid::collide,
         (K::Plane, K::Cylinder) => plane_cylinder::collide,
         (K::Plane, K::Box) => plane_box::collide,
+        (K::Plane, K::Mesh) => plane_mesh::collide,
         (K::Sphere, K::Sphere) => sphere_sphere::collide,
         (K::Sphere, K::Capsule) => sphere_capsule::collide,
         (K::Sphere, K::Cylinder) => sphere_cylinder::collide,
