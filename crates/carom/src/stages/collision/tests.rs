@@ -1,5 +1,7 @@
 //! Distances, normals and filters.
 
+mod boxes;
+
 use super::{Manifold, PosedShape, ShapeData, narrow};
 use crate::dual::Dual;
 use crate::math::{Quat, Vec3};
@@ -52,6 +54,11 @@ fn moved(first: &PosedShape<'_>, second: &PosedShape<'_>) -> Manifold<Dual<3>> {
     out
 }
 
+/// Points of these pairs are cut off by sides of a box: they slide as the shapes move.
+fn is_clipped(first: GeomKind, second: GeomKind) -> bool {
+    second == GeomKind::Box && matches!(first, GeomKind::Capsule | GeomKind::Box)
+}
+
 /// Moving the second shape changes the distance at the rate of the normal: the witness points are stationary.
 #[test]
 fn the_gradient_of_the_distance_is_the_normal() {
@@ -59,7 +66,7 @@ fn the_gradient_of_the_distance_is_the_normal() {
     let mut pairs = 0;
     for (index, &first) in KINDS.iter().enumerate() {
         for &second in &KINDS[index..] {
-            if narrow::collider::<f64>(first, second).is_none() {
+            if is_clipped(first, second) || narrow::collider::<f64>(first, second).is_none() {
                 continue;
             }
             pairs += 1;

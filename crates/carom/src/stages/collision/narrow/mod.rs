@@ -4,6 +4,8 @@
 //! [`Manifold`]. The first shape's kind comes first in the order plane, height field, sphere,
 //! capsule, ellipsoid, cylinder, box, mesh.
 
+mod box_box;
+mod capsule_box;
 mod capsule_capsule;
 mod plane_box;
 mod plane_capsule;
@@ -38,6 +40,8 @@ pub fn collider<T: Scalar>(first: GeomKind, second: GeomKind) -> Option<Collider
         (K::Sphere, K::Cylinder) => sphere_cylinder::collide,
         (K::Sphere, K::Box) => sphere_box::collide,
         (K::Capsule, K::Capsule) => capsule_capsule::collide,
+        (K::Capsule, K::Box) => capsule_box::collide,
+        (K::Box, K::Box) => box_box::collide,
         _ => return None,
     })
 }

@@ -11,10 +11,18 @@ pub(super) fn collide<T: Scalar>(
     margin: T,
     out: &mut Manifold<T>,
 ) {
-    let radius = sphere.size[0];
     let center = cuboid
         .rotation
         .transpose_mul_vec(sphere.position - cuboid.position);
+    out.push_within(contact(center, sphere.size[0], cuboid), margin);
+}
+
+/// The point of a box and a sphere whose centre is given in the frame of the box.
+pub(super) fn contact<T: Scalar>(
+    center: Vec3<T>,
+    radius: T,
+    cuboid: &PosedShape<'_, T>,
+) -> ContactPoint<T> {
     let nearest = Vec3(std::array::from_fn(|axis| {
         center[axis].clamp(-cuboid.size[axis], cuboid.size[axis])
     }));
@@ -30,13 +38,12 @@ pub(super) fn collide<T: Scalar>(
         let deepest = center + direction * radius;
         (gap - radius, (nearest + deepest) * 0.5, direction)
     };
-    let point = ContactPoint {
+    ContactPoint {
         distance,
         position: cuboid.position + cuboid.rotation.mul_vec(position),
         normal: cuboid.rotation.mul_vec(normal),
         tangent: Vec3::ZERO,
-    };
-    out.push_within(point, margin);
+    }
 }
 
 /// Inward normal and depth of the face nearest to a point inside.
