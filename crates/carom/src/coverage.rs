@@ -29,28 +29,28 @@ fn colliders(model: &Model) -> Option<String> {
     })
 }
 
+/// Whether a kind of sensor is evaluated; others read zero.
+pub fn is_evaluated(kind: SensorKind) -> bool {
+    use SensorKind as S;
+    !matches!(
+        kind,
+        S::Rangefinder { .. }
+            | S::GeomDistance { .. }
+            | S::GeomNormal { .. }
+            | S::GeomFromTo { .. }
+            | S::InsideSite { enclosed: true, .. }
+            | S::User { .. }
+    )
+}
+
 fn sensors(model: &Model) -> Option<String> {
     let structure = &*model.structure;
-    let silent = |kind: &SensorKind| {
-        use SensorKind as S;
-        matches!(
-            kind,
-            S::Touch { .. }
-                | S::Rangefinder { .. }
-                | S::Contact { .. }
-                | S::GeomDistance { .. }
-                | S::GeomNormal { .. }
-                | S::GeomFromTo { .. }
-                | S::InsideSite { enclosed: true, .. }
-                | S::User { .. }
-        )
-    };
     let list: Vec<_> = structure
         .sensors
         .kind
         .iter()
         .enumerate()
-        .filter(|(_, kind)| silent(kind))
+        .filter(|&(_, &kind)| !is_evaluated(kind))
         .map(
             |(sensor, _)| match structure.names.sensors[sensor].as_str() {
                 "" => sensor.to_string(),
@@ -92,7 +92,7 @@ mod tests {
               <body name="a"><freejoint/><geom type="box" size=".1 .1 .1"/><site name="s"/></body>
               <body name="b"><freejoint/><geom type="box" size=".1 .1 .1"/></body></worldbody>
               <actuator><adhesion body="a" ctrlrange="0 1"/></actuator>
-              <sensor><touch name="finger" site="s"/><clock/></sensor></mujoco>"#,
+              <sensor><user name="finger" dim="1"/><touch site="s"/><clock/></sensor></mujoco>"#,
         );
         let said = gaps(&model).join("\n");
         for part in ["box-box", "sensors 'finger' are", "1 adhesion", "noslip"] {

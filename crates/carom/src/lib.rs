@@ -5,6 +5,7 @@
 pub mod aba;
 mod arrays;
 pub mod compile;
+pub mod contact_force;
 pub mod coverage;
 pub mod data;
 pub mod dual;

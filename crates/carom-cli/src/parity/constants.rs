@@ -180,7 +180,7 @@ fn sensor_codes(kind: SensorKind) -> Option<[f64; 5]> {
         S::GeomDistance { first, second } => (39, geoms_codes(first), Some(geoms_codes(second))),
         S::GeomNormal { first, second } => (40, geoms_codes(first), Some(geoms_codes(second))),
         S::GeomFromTo { first, second } => (41, geoms_codes(first), Some(geoms_codes(second))),
-        S::Contact { .. } | S::PotentialEnergy | S::KineticEnergy | S::Clock | S::User { .. } => {
+        S::Contact(_) | S::PotentialEnergy | S::KineticEnergy | S::Clock | S::User { .. } => {
             return None;
         }
     };

@@ -1,5 +1,6 @@
 //! Sensor values at each snapshot.
 
+use carom::coverage::is_evaluated;
 use carom::model::SensorKind;
 use carom::{Data, Model};
 
@@ -23,7 +24,7 @@ enum Source {
 fn source_of(kind: SensorKind) -> Source {
     use SensorKind as S;
     match kind {
-        S::Touch { .. } | S::Contact { .. } => Source::Contacts,
+        S::Touch { .. } | S::Contact(_) => Source::Contacts,
         S::Rangefinder { .. }
         | S::GeomDistance { .. }
         | S::GeomNormal { .. }
@@ -54,7 +55,8 @@ pub(super) fn compare_smooth(model: &Model, data: &Data, check: &mut Checker<'_>
     compare(model, data, check, ("sensordata", 1e-10), wanted);
 }
 
-/// Compares all sensors, those of contacts for information only: their tolerance is not defined.
+/// Compares all sensors. Those of contacts have the tolerance of forces; where a collider chooses the points they are
+/// compared for information only.
 pub(super) fn compare_all(model: &Model, data: &Data, check: &mut Checker<'_>) {
     let tolerance = match check.reference.class {
         Class::Exact => 1e-10,
@@ -66,13 +68,15 @@ pub(super) fn compare_all(model: &Model, data: &Data, check: &mut Checker<'_>) {
     compare(model, data, check, (name, tolerance), |source| {
         !of_contacts(source)
     });
+    let exact = check.reference.class == Class::Exact;
+    let of_forces = if exact { 1e-8 } else { tolerance };
     let name = "sensordata of contacts";
-    if let Some(comparison) = compare(model, data, check, (name, tolerance), of_contacts) {
-        comparison.judged = false;
+    if let Some(comparison) = compare(model, data, check, (name, of_forces), of_contacts) {
+        comparison.judged = exact;
     }
 }
 
-/// Compares the wanted sensors; none when there are none.
+/// Compares the wanted sensors that are evaluated; none when there are none.
 fn compare<'a>(
     model: &Model,
     data: &Data,
@@ -85,7 +89,7 @@ fn compare<'a>(
     let sensors = &model.structure.sensors;
     let mut any = false;
     for (sensor, &kind) in sensors.kind.iter().enumerate() {
-        if wanted(source_of(kind)) {
+        if is_evaluated(kind) && wanted(source_of(kind)) {
             any = true;
             continue;
         }

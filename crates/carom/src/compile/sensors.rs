@@ -9,7 +9,8 @@ use super::Source;
 use super::actuators::refuse_history;
 use super::report::{Report, called, code};
 use crate::model::{
-    ContactMatch, FrameObject, GeomKind, JointKind, Model, SensorGeoms, SensorKind, Structure,
+    ContactMatch, ContactSensor, FrameObject, GeomKind, JointKind, Model, SensorGeoms, SensorKind,
+    Structure,
 };
 
 /// Sensor outputs that a model may have in all; more would not fit in memory.
@@ -133,10 +134,7 @@ fn dimension(kind: SensorKind, structure: &Structure) -> usize {
             };
             rays.saturating_mul(sum_of(output, RAY_FIELD_SIZES))
         }
-        SensorKind::Contact { data, slots, .. } => {
-            let fields = std::array::from_fn(|bit| data >> bit & 1 == 1);
-            (slots as usize).saturating_mul(sum_of(fields, CONTACT_FIELD_SIZES))
-        }
+        SensorKind::Contact(contact) => contact.size(),
         SensorKind::User { dimension } => dimension as usize,
         _ => 1,
     }
@@ -144,8 +142,6 @@ fn dimension(kind: SensorKind, structure: &Structure) -> usize {
 
 /// Values per ray: distance, direction, origin, point, normal, depth.
 const RAY_FIELD_SIZES: [usize; 6] = [1, 3, 3, 3, 3, 1];
-/// Values per contact: found, force, torque, distance, position, normal, tangent, linear and angular velocity.
-const CONTACT_FIELD_SIZES: [usize; 9] = [1, 3, 3, 1, 3, 3, 3, 3, 3];
 
 fn sum_of<const N: usize>(chosen: [bool; N], sizes: [usize; N]) -> usize {
     let sizes = chosen.into_iter().zip(sizes);
@@ -165,8 +161,8 @@ fn ray_fields(fields: RayFields) -> [bool; 6] {
     ]
 }
 
-fn contact_bits(fields: ContactFields) -> u16 {
-    let chosen = [
+fn contact_fields(fields: ContactFields) -> [bool; ContactSensor::FIELDS] {
+    [
         fields.found,
         fields.force,
         fields.torque,
@@ -176,9 +172,7 @@ fn contact_bits(fields: ContactFields) -> u16 {
         fields.tangent,
         fields.linear_velocity,
         fields.angular_velocity,
-    ];
-    let bits = chosen.into_iter().enumerate();
-    bits.fold(0, |bits, (bit, chosen)| bits | u16::from(chosen) << bit)
+    ]
 }
 
 /// Resolves the objects of one sensor.
@@ -488,8 +482,8 @@ impl Resolver<'_, '_> {
             None => ContactMatch::Any,
             Some(_) => contact_match(self.reference_of(&sides[..4], "a body or geom")?),
         };
-        let data = contact_bits(contact.fields);
-        if data == 0 {
+        let fields = contact_fields(contact.fields);
+        if fields == [false; ContactSensor::FIELDS] {
             return self.refuse("reports no field");
         }
         if contact.count == 0 {
@@ -499,19 +493,13 @@ impl Resolver<'_, '_> {
         if contact.reduction == ContactReduction::NetForce && has_velocity {
             return self.refuse("cannot report velocities of a net force");
         }
-        let reduce = match contact.reduction {
-            ContactReduction::None => 0,
-            ContactReduction::MinimalDistance => 1,
-            ContactReduction::MaximalForce => 2,
-            ContactReduction::NetForce => 3,
-        };
-        Some(SensorKind::Contact {
+        Some(SensorKind::Contact(ContactSensor {
             first,
             second,
-            data,
-            reduce,
+            fields,
+            reduction: contact.reduction,
             slots: contact.count,
-        })
+        }))
     }
 
     fn user(&mut self, data: SensorDataKind, dimension: u32) -> Option<SensorKind> {

@@ -11,6 +11,7 @@
 //! Ids are plain indices in MuJoCo's order (depth-first order of the file), so arrays compare one to one.
 
 mod coincidence;
+mod contact_sensor;
 mod hull_topology;
 mod numbers;
 mod settings;
@@ -20,6 +21,7 @@ mod tables;
 use std::sync::Arc;
 
 pub use coincidence::{Coincidence, Coincidences};
+pub use contact_sensor::ContactSensor;
 pub use hull_topology::{HullTopology, Lists};
 pub use numbers::{
     ActuatorNumbers, BodyNumbers, CameraNumbers, DofNumbers, EqualityNumbers, GeomNumbers,
@@ -29,10 +31,10 @@ pub use numbers::{
 pub use settings::{Cone, Disable, Enable, Integrator, JacobianKind, Settings, SolverKind};
 pub use structure::{
     ActuatorDynamics, ActuatorStructure, BiasKind, BodyStructure, CameraStructure, ContactFilter,
-    ContactMatch, Counts, DofStructure, EqualityKind, EqualityStructure, FrameObject, GainKind,
-    GeomKind, GeomShape, GeomStructure, HeightFieldStructure, JointKind, JointStructure,
-    MeshStructure, Names, PairStructure, SensorGeoms, SensorKind, SensorStructure, SiteStructure,
-    SparsePattern, Structure, TendonStructure, TrackingMode, Transmission, Wrap,
+    ContactMatch, ContactReduction, Counts, DofStructure, EqualityKind, EqualityStructure,
+    FrameObject, GainKind, GeomKind, GeomShape, GeomStructure, HeightFieldStructure, JointKind,
+    JointStructure, MeshStructure, Names, PairStructure, SensorGeoms, SensorKind, SensorStructure,
+    SiteStructure, SparsePattern, Structure, TendonStructure, TrackingMode, Transmission, Wrap,
 };
 
 pub use tables::{RelativeDofs, SensorNeeds};

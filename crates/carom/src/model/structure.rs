@@ -2,12 +2,13 @@
 
 use std::ops::Range;
 
+use super::contact_sensor::ContactSensor;
 use super::hull_topology::HullTopology;
 use super::tables::{RelativeDofs, SensorNeeds};
 use crate::linalg::{DofPattern, TreeSparsity};
 
 pub use carom_spec::model_spec::{
-    ActuatorDynamics, BiasKind, GainKind, GeomKind, JointKind, TrackingMode,
+    ActuatorDynamics, BiasKind, ContactReduction, GainKind, GeomKind, JointKind, TrackingMode,
 };
 
 /// Lengths of all arrays.
@@ -603,13 +604,7 @@ pub enum SensorKind {
         first: SensorGeoms,
         second: SensorGeoms,
     },
-    Contact {
-        first: ContactMatch,
-        second: ContactMatch,
-        data: u16,
-        reduce: u8,
-        slots: u32,
-    },
+    Contact(ContactSensor),
     PotentialEnergy,
     KineticEnergy,
     Clock,

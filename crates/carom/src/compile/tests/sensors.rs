@@ -1,5 +1,7 @@
 use super::{assert_refused, model, refusals};
-use crate::model::{ContactMatch, FrameObject, SensorGeoms, SensorKind};
+use crate::model::{
+    ContactMatch, ContactReduction, ContactSensor, FrameObject, SensorGeoms, SensorKind,
+};
 
 fn with(sensors: &str) -> String {
     format!(
@@ -83,27 +85,35 @@ fn contact_sensors_report_what_they_are_asked_for() {
         <contact site="s" body2="b" data="found linvel angvel"/>"#,
     ));
     let sensors = &model.structure.sensors;
-    let contact = |first, second, data, reduce, slots| SensorKind::Contact {
-        first,
-        second,
-        data,
-        reduce,
-        slots,
+    let contact = |first, second, fields: &[usize], reduction, slots| {
+        SensorKind::Contact(ContactSensor {
+            first,
+            second,
+            fields: std::array::from_fn(|field| fields.contains(&field)),
+            reduction,
+            slots,
+        })
     };
     let expected = [
-        contact(ContactMatch::Any, ContactMatch::Any, 1, 0, 1),
+        contact(
+            ContactMatch::Any,
+            ContactMatch::Any,
+            &[0],
+            ContactReduction::None,
+            1,
+        ),
         contact(
             ContactMatch::Subtree(1),
             ContactMatch::Geom(2),
-            0b1010,
-            2,
+            &[1, 3],
+            ContactReduction::MaximalForce,
             3,
         ),
         contact(
             ContactMatch::Site(0),
             ContactMatch::Body(2),
-            0b1_1000_0001,
-            0,
+            &[0, 7, 8],
+            ContactReduction::None,
             1,
         ),
     ];

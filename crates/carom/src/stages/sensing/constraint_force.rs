@@ -2,7 +2,8 @@
 
 use super::Sensed;
 use super::tree_pass::push_body;
-use crate::math::{Spatial, Vec3};
+use crate::contact_force::ContactForce;
+use crate::math::Spatial;
 use crate::model::{EqualityKind, Model};
 use crate::scalar::Scalar;
 use crate::stages::constraint::{
@@ -75,15 +76,7 @@ fn contact_wrenches<T: Scalar>(
     forces: &[T],
 ) -> [PointWrench<T>; 2] {
     let contact = &stages.collision.contacts[block.object];
-    let [mut force, mut torque] = [Vec3::ZERO; 2];
-    for (row, &value) in forces.iter().enumerate() {
-        let direction = contact.frame.row(row % 3) * value;
-        if row < 3 {
-            force += direction;
-        } else {
-            torque += direction;
-        }
-    }
+    let ContactForce { force, torque } = ContactForce::from_rows(forces).to_world(&contact.frame);
     let [first, second] = contact.geoms.map(|geom| model.structure.geoms.body[geom]);
     let wrench = Spatial::new(torque, force);
     [(first, -wrench), (second, wrench)].map(|(body, wrench)| PointWrench {

@@ -64,10 +64,7 @@ fn clip<T: Scalar>(model: &Model<T>, sensor: usize, kind: SensorKind, values: &m
         return;
     };
     // These two understand the cutoff as a range of detection.
-    let detects = matches!(
-        kind,
-        SensorKind::Contact { .. } | SensorKind::GeomFromTo { .. }
-    );
+    let detects = matches!(kind, SensorKind::Contact(_) | SensorKind::GeomFromTo { .. });
     if cutoff.value() <= 0.0 || detects {
         return;
     }

@@ -35,8 +35,10 @@ impl<T: Scalar> Reader<'_, T> {
             values.copy_from_slice(&quat.0);
         } else if let SensorKind::CameraProjection { site, camera } = kind {
             values.copy_from_slice(&self.project(site, camera));
+        } else if let SensorKind::Contact(sensor) = kind {
+            self.contacts(&sensor, values);
         } else {
-            // Sensors of contacts, distances and enclosure are evaluated with the contacts, user sensors by the user.
+            // Distances and enclosure are not evaluated yet, user sensors by the user.
             values.fill(T::ZERO);
         }
     }
@@ -48,6 +50,7 @@ impl<T: Scalar> Reader<'_, T> {
         let joint_limit = |joint| ActiveLimit::find(stages, BlockKind::JointLimit, joint);
         let tendon_limit = |tendon| ActiveLimit::find(stages, BlockKind::TendonLimit, tendon);
         Some(match kind {
+            SensorKind::Touch { site } => self.touch(site),
             SensorKind::JointPosition { joint } => state.qpos[joints.qpos[joint]],
             SensorKind::JointVelocity { joint } => state.qvel[joints.dof[joint]],
             SensorKind::TendonPosition { tendon } => stages.tendon.length[tendon],
@@ -214,7 +217,6 @@ impl<T: Scalar> Reader<'_, T> {
     /// Whether the origin of an object's frame is inside a site.
     fn is_inside(&self, object: FrameObject, site: usize) -> bool {
         let model = self.model;
-        let kinematics = self.stages.kinematics;
         let mut point = self.frame(object).position;
         if let FrameObject::Inertial(body) = object {
             let masses = &model.bodies;
@@ -223,9 +225,15 @@ impl<T: Scalar> Reader<'_, T> {
                 && masses.mass[body].value() < MIN_LENGTH
                 && masses.subtree_mass[body].value() >= MIN_LENGTH
             {
-                point = kinematics.subtree_com[body];
+                point = self.stages.kinematics.subtree_com[body];
             }
         }
+        self.site_contains(site, point)
+    }
+
+    /// Whether a point of the world is inside the volume of a site.
+    pub(super) fn site_contains(&self, site: usize, point: Vec3<T>) -> bool {
+        let (model, kinematics) = (self.model, self.stages.kinematics);
         let offset = point - kinematics.site_position[site];
         let local = kinematics.site_rotation[site].transpose_mul_vec(offset);
         let size = model.sites.size[site].0.map(T::value);
@@ -284,7 +292,7 @@ fn single_precision_ratio(a: f64, b: f64, c: f64) -> f64 {
 }
 
 /// Whether a point, in the frame of a shape, is inside it.
-fn is_inside(kind: GeomKind, size: [f64; 3], [x, y, z]: [f64; 3]) -> bool {
+pub(super) fn is_inside(kind: GeomKind, size: [f64; 3], [x, y, z]: [f64; 3]) -> bool {
     let across = x * x + y * y;
     match kind {
         GeomKind::Sphere => across + z * z < size[0] * size[0],

@@ -4,10 +4,12 @@
 //! accelerations, forces between bodies) are computed when one of the model's sensors needs them.
 
 mod constraint_force;
+mod contact;
 mod energy;
 mod forward;
 mod frame;
 mod measure;
+mod touch;
 mod tree_pass;
 
 pub use energy::{kinetic_energy, potential_energy};

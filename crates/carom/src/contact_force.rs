@@ -1,0 +1,71 @@
+//! Forces of contacts, one at a time: in the axes of the contact or of the world.
+
+use crate::data::Data;
+use crate::math::{Mat3, Vec3};
+use crate::scalar::Scalar;
+use crate::stages::constraint::Constraint;
+use crate::stages::solve::Solve;
+
+/// Force and torque that the first geom of a contact exerts on the second, at the contact point.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ContactForce<T: Scalar = f64> {
+    /// Force (N). In the contact's frame: along the normal and the two tangents.
+    pub force: Vec3<T>,
+    /// Torque (N·m). In the contact's frame: spin about the normal, then the two rolls.
+    pub torque: Vec3<T>,
+}
+
+impl<T: Scalar> ContactForce<T> {
+    /// No force, as of contacts that are not part of the constraints.
+    pub const ZERO: Self = Self {
+        force: Vec3::ZERO,
+        torque: Vec3::ZERO,
+    };
+
+    /// From rows in the order normal, tangents, spin, rolls; missing ones are zero.
+    pub(crate) fn from_rows(rows: &[T]) -> Self {
+        let row = |index: usize| rows.get(index).copied().unwrap_or_default();
+        Self {
+            force: Vec3(std::array::from_fn(row)),
+            torque: Vec3(std::array::from_fn(|axis| row(3 + axis))),
+        }
+    }
+
+    /// The same in world axes, given the contact's frame (rows: normal, two tangents).
+    #[must_use]
+    pub fn to_world(&self, frame: &Mat3<T>) -> Self {
+        Self {
+            force: frame.transpose_mul_vec(self.force),
+            torque: frame.transpose_mul_vec(self.torque),
+        }
+    }
+}
+
+impl<T: Scalar> Data<T> {
+    /// Force and torque of a contact in the contact's frame; zero for a contact that is not part of the constraints.
+    pub fn contact_force(&self, contact: usize) -> ContactForce<T> {
+        contact_force(&self.constraint, &self.solve, contact)
+    }
+
+    /// Force and torque of a contact in world axes, on the body of its second geom; the first feels the opposite.
+    pub fn contact_force_world(&self, contact: usize) -> ContactForce<T> {
+        match self.collision.contacts.get(contact) {
+            Some(place) => self.contact_force(contact).to_world(&place.frame),
+            None => ContactForce::ZERO,
+        }
+    }
+}
+
+/// Force and torque of a contact in its frame, from the rows of its block.
+pub(crate) fn contact_force<T: Scalar>(
+    constraint: &Constraint<T>,
+    solve: &Solve<T>,
+    contact: usize,
+) -> ContactForce<T> {
+    // Blocks come in the order of the contacts.
+    let blocks = constraint.contact_blocks();
+    match blocks.binary_search_by_key(&contact, |block| block.object) {
+        Ok(found) => ContactForce::from_rows(&solve.force[blocks[found].rows()]),
+        Err(_) => ContactForce::ZERO,
+    }
+}
