@@ -6,6 +6,7 @@ pub mod aba;
 mod arrays;
 pub mod compile;
 pub mod contact_force;
+pub mod contact_units;
 pub mod coverage;
 pub mod data;
 pub mod dual;

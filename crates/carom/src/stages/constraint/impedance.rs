@@ -42,15 +42,29 @@ pub struct Reference<T: Scalar = f64> {
 impl<T: Scalar> Reference<T> {
     /// Parameters as the model gives them, brought into their ranges.
     pub fn new(model: &Model<T>, solref: [T; 2], solimp: [T; 5]) -> Self {
+        let unlimited = Self::unlimited(solref, solimp);
+        Self {
+            solref: limit_time_constant(model, unlimited.solref),
+            ..unlimited
+        }
+    }
+
+    /// As [`Self::new`], for a time step that is short enough for any time constant.
+    pub fn unlimited(solref: [T; 2], solimp: [T; 5]) -> Self {
         let solref = if has_mixed_signs(solref) {
             DEFAULT_SOLREF.map(T::from)
         } else {
             solref
         };
         Self {
-            solref: limit_time_constant(model, solref),
+            solref,
             solimp: safe_solimp(solimp),
         }
+    }
+
+    /// `solimp` within its ranges.
+    pub fn solimp(&self) -> [T; 5] {
+        self.solimp
     }
 
     /// The reference of the friction directions of an elliptic cone: `solreffriction` unless zero or of mixed signs.
@@ -76,7 +90,8 @@ impl<T: Scalar> Reference<T> {
         }
     }
 
-    fn stiffness(&self) -> T {
+    /// k of (2).
+    pub fn stiffness(&self) -> T {
         let ([time_constant, ratio], width) = (self.solref, self.solimp[1]);
         if time_constant > T::ZERO {
             floor(width * width * time_constant * time_constant * ratio * ratio).recip()
@@ -86,7 +101,7 @@ impl<T: Scalar> Reference<T> {
     }
 
     /// b of (2).
-    pub(super) fn damping(&self) -> T {
+    pub fn damping(&self) -> T {
         let ([time_constant, ratio], width) = (self.solref, self.solimp[1]);
         if ratio > T::ZERO {
             T::from(2.0) / floor(width * time_constant)
