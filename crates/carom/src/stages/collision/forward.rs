@@ -18,6 +18,7 @@ pub fn forward<T: Scalar>(model: &Model<T>, kinematics: &Kinematics<T>, out: &mu
     if disable.contact || disable.constraint || model.counts().nv == 0 {
         return;
     }
+    out.manifold.convex.single_point = disable.multiccd;
     broad::find(model, kinematics, &mut out.broad);
     for index in 0..out.broad.candidates.len() {
         let candidate = out.broad.candidates[index];

@@ -9,6 +9,7 @@
 
 mod broad;
 mod coverage;
+mod distance;
 mod forward;
 pub mod narrow;
 mod parameters;
@@ -17,7 +18,9 @@ mod tests;
 
 pub use broad::{Broad, Candidate};
 pub use coverage::unsupported_pairs;
+pub use distance::{GeomDistance, distance, shape_distance};
 pub use forward::{forward, posed_shape};
+pub use narrow::convex::Workspace;
 
 use crate::math::{Mat3, Vec3};
 use crate::model::{GeomKind, HullTopology};
@@ -92,6 +95,8 @@ pub const MAX_POINTS: usize = 50;
 pub struct Manifold<T: Scalar = f64> {
     points: [ContactPoint<T>; MAX_POINTS],
     count: usize,
+    /// Work area of the convex collider.
+    pub convex: Workspace<T>,
 }
 
 impl<T: Scalar> Default for Manifold<T> {
@@ -99,6 +104,7 @@ impl<T: Scalar> Default for Manifold<T> {
         Self {
             points: [ContactPoint::default(); MAX_POINTS],
             count: 0,
+            convex: Workspace::default(),
         }
     }
 }

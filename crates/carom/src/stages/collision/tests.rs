@@ -48,6 +48,8 @@ fn moved(first: &PosedShape<'_>, second: &PosedShape<'_>) -> Manifold<Dual<3>> {
         second.position[axis] = Dual::variable(second.position[axis].value, axis);
     }
     let mut out = Manifold::default();
+    // Points of nearly parallel faces are on the faces, not where the shapes are nearest.
+    out.convex.single_point = true;
     if let Some(collide) = narrow::collider::<Dual<3>>(first.kind, second.kind) {
         collide(&first, &second, Dual::constant(10.0), &mut out);
     }
@@ -88,7 +90,7 @@ fn the_gradient_of_the_distance_is_the_normal() {
             }
         }
     }
-    assert_eq!(pairs, 10);
+    assert_eq!(pairs, 18);
 }
 
 /// The distance of two capsules is the least over a fine grid of points on their axes.

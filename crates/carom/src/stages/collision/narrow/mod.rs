@@ -7,6 +7,7 @@
 mod box_box;
 mod capsule_box;
 mod capsule_capsule;
+pub(super) mod convex;
 mod plane_box;
 mod plane_capsule;
 mod plane_cylinder;
@@ -42,6 +43,11 @@ pub fn collider<T: Scalar>(first: GeomKind, second: GeomKind) -> Option<Collider
         (K::Capsule, K::Capsule) => capsule_capsule::collide,
         (K::Capsule, K::Box) => capsule_box::collide,
         (K::Box, K::Box) => box_box::collide,
+        (K::Sphere, K::Ellipsoid | K::Mesh)
+        | (K::Capsule, K::Ellipsoid | K::Cylinder | K::Mesh)
+        | (K::Ellipsoid, K::Ellipsoid | K::Cylinder | K::Box | K::Mesh)
+        | (K::Cylinder, K::Cylinder | K::Box | K::Mesh)
+        | (K::Box | K::Mesh, K::Mesh) => convex::collide,
         _ => return None,
     })
 }

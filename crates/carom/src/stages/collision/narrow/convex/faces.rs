@@ -1,0 +1,228 @@
+//! Faces and edges of cores around the feature that touches.
+//!
+//! MuJoCo's rules: a corner belongs to all faces and edges around it, two corners to the faces and the edge they
+//! share, three to one face. The side of a cylinder and the axis of a capsule count as edges, a cap as a regular
+//! polygon of sixteen corners.
+
+use super::core_shape::{CoreKind, CoreShape, box_corner, rim_offset};
+use super::feature::Feature;
+use crate::math::Vec3;
+use crate::model::HullTopology;
+use crate::scalar::Scalar;
+
+/// Cosine and sine of the angle (0.0889 rad) within which faces and edges count as parallel.
+pub(super) const PARALLEL: (f64, f64) = (0.996_050_996_844_831_3, 0.088_782_947_036_116_58);
+/// Corners of a cap.
+const CAP_CORNERS: u32 = 16;
+/// Corners of the faces +x, −x, +y, −y, +z, −z of a box, clockwise from outside.
+const BOX_FACES: [[u32; 4]; 6] = [
+    [7, 3, 1, 5],
+    [2, 6, 4, 0],
+    [2, 3, 7, 6],
+    [4, 5, 1, 0],
+    [6, 7, 5, 4],
+    [3, 2, 0, 1],
+];
+
+/// A face or edge: its number or far end, and its unit normal or direction.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Candidate<T: Scalar> {
+    /// Number of a face.
+    pub(super) face: u32,
+    /// Outward normal of a face, direction of an edge.
+    pub(super) direction: Vec3<T>,
+    /// Ends of an edge (m).
+    pub(super) ends: [Vec3<T>; 2],
+}
+
+impl<T: Scalar> Candidate<T> {
+    fn face(face: u32, direction: Vec3<T>) -> Self {
+        Self {
+            face,
+            direction,
+            ends: [Vec3::ZERO; 2],
+        }
+    }
+
+    fn edge(start: Vec3<T>, end: Vec3<T>) -> Self {
+        Self {
+            face: 0,
+            direction: (end - start).normalized().0,
+            ends: [start, end],
+        }
+    }
+}
+
+/// How many dimensions the found vertices span, plus one.
+pub(super) fn rank<T: Scalar>(shape: &CoreShape<'_, T>, feature: Feature) -> usize {
+    match feature {
+        Feature::Corners(_, count) if !matches!(shape.kind, CoreKind::Segment) => count,
+        Feature::Side => 2,
+        _ => 1,
+    }
+}
+
+/// Whether a shape has faces that more points can be found on.
+pub(super) fn has_faces<T: Scalar>(shape: &CoreShape<'_, T>) -> bool {
+    matches!(
+        shape.kind,
+        CoreKind::Box | CoreKind::Cylinder | CoreKind::Mesh(..)
+    )
+}
+
+/// Collects the faces at a feature. `outward` is the contact normal as seen from the shape.
+pub(super) fn faces<T: Scalar>(
+    shape: &CoreShape<'_, T>,
+    feature: Feature,
+    outward: Vec3,
+    out: &mut Vec<Candidate<T>>,
+) {
+    out.clear();
+    let rotation = shape.posed.rotation;
+    match (shape.kind, feature) {
+        (CoreKind::Box, Feature::Corners(corners, count)) => {
+            let mut found = box_faces(&corners[..count]);
+            if found.0 == 0 {
+                found = facing_box_face(shape.plain.to_local(outward));
+            }
+            for &face in &found.1[..found.0] {
+                out.push(Candidate::face(face, rotation.mul_vec(box_normal(face))));
+            }
+        }
+        (CoreKind::Mesh(vertices, topology), Feature::Corners(corners, count)) => {
+            let around = |corner: u32| topology.polygons_around.get(corner as usize);
+            let rest = &corners[1..count];
+            let shared = around(corners[0])
+                .iter()
+                .filter(|face| rest.iter().all(|&corner| around(corner).contains(face)));
+            let most = [usize::MAX, 2, 1][count - 1];
+            for &face in shared.take(most) {
+                let normal = polygon_normal(vertices, topology, face);
+                out.push(Candidate::face(face, rotation.mul_vec(normal)));
+            }
+        }
+        (CoreKind::Cylinder, Feature::Rim(cap) | Feature::Cap(cap)) => {
+            let axis = rotation.column(2);
+            out.push(Candidate::face(cap, if cap == 0 { axis } else { -axis }));
+        }
+        _ => {}
+    }
+}
+
+/// Collects the edges at a feature.
+pub(super) fn edges<T: Scalar>(
+    shape: &CoreShape<'_, T>,
+    feature: Feature,
+    outward: Vec3<T>,
+    out: &mut Vec<Candidate<T>>,
+) {
+    out.clear();
+    let world = |corner: u32| shape.posed.to_world(shape.corner(corner));
+    match (shape.kind, feature) {
+        (CoreKind::Segment, _) => {
+            let surface = outward * shape.radius;
+            out.push(Candidate::edge(world(1) + surface, world(0) + surface));
+        }
+        (CoreKind::Cylinder, Feature::Rim(_) | Feature::Side) => {
+            let size = shape.posed.size;
+            let rim = rim_offset(shape.posed.to_local(outward), size[0]);
+            let from = if let Feature::Rim(1) = feature {
+                -size[1]
+            } else {
+                size[1]
+            };
+            let at = |height: T| shape.posed.to_world(rim + Vec3([T::ZERO, T::ZERO, height]));
+            out.push(Candidate::edge(at(from), at(-from)));
+        }
+        (CoreKind::Box | CoreKind::Mesh(..), Feature::Corners(corners, 2)) => {
+            out.push(Candidate::edge(world(corners[0]), world(corners[1])));
+        }
+        (CoreKind::Box, Feature::Corners(corners, 1)) => {
+            let start = world(corners[0]);
+            out.extend((0..3).map(|axis| Candidate::edge(start, world(corners[0] ^ 1 << axis))));
+        }
+        (CoreKind::Mesh(_, topology), Feature::Corners(corners, 1)) => {
+            let start = world(corners[0]);
+            for &polygon in topology.polygons_around.get(corners[0] as usize) {
+                let outline = topology.polygons.get(polygon as usize);
+                if let Some(place) = outline.iter().position(|&vertex| vertex == corners[0]) {
+                    let before = outline[(place + outline.len() - 1) % outline.len()];
+                    out.push(Candidate::edge(start, world(before)));
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Writes the corners of a face, clockwise from outside.
+pub(super) fn outline<T: Scalar>(shape: &CoreShape<'_, T>, face: u32, out: &mut Vec<Vec3<T>>) {
+    out.clear();
+    let posed = &shape.posed;
+    match shape.kind {
+        CoreKind::Box => {
+            let corners = BOX_FACES[face as usize % 6];
+            out.extend(corners.map(|corner| posed.to_world(box_corner(corner, posed.size))));
+        }
+        CoreKind::Mesh(_, topology) => {
+            let outline = topology.polygons.get(face as usize).iter().rev();
+            out.extend(outline.map(|&vertex| posed.to_world(shape.corner(vertex))));
+        }
+        CoreKind::Cylinder => {
+            let (radius, half) = (posed.size[0], posed.size[1]);
+            let side = if face == 0 { 1.0 } else { -1.0 };
+            out.extend((0..CAP_CORNERS).map(|corner| {
+                let angle = f64::from(corner) * (std::f64::consts::TAU / f64::from(CAP_CORNERS));
+                let (sin, cos) = angle.sin_cos();
+                posed.to_world(Vec3([radius * cos, -radius * (side * sin), half * side]))
+            }));
+        }
+        _ => {}
+    }
+}
+
+/// Faces that hold all given corners of a box.
+fn box_faces(corners: &[u32]) -> (usize, [u32; 3]) {
+    let (mut count, mut faces) = (0, [0; 3]);
+    for axis in 0..3 {
+        let ups = corners.iter().filter(|&corner| corner >> axis & 1 == 1);
+        let ups = ups.count();
+        if ups == 0 || ups == corners.len() {
+            faces[count] = 2 * axis + u32::from(ups == 0);
+            count += 1;
+        }
+    }
+    (count, faces)
+}
+
+/// The face of a box that looks almost along a direction of its frame.
+fn facing_box_face(local: Vec3) -> (usize, [u32; 3]) {
+    let face = (0..6).find(|&face| local.dot(box_normal(face)) > PARALLEL.0);
+    face.map_or((0, [0; 3]), |face| (1, [face, 0, 0]))
+}
+
+fn box_normal<T: Scalar>(face: u32) -> Vec3<T> {
+    let mut normal = Vec3::ZERO;
+    normal[face as usize / 2] = T::from(if face.is_multiple_of(2) { 1.0 } else { -1.0 });
+    normal
+}
+
+/// Unit normal of a polygon from its whole outline (Newell's sum of cross products).
+fn polygon_normal<T: Scalar>(
+    vertices: &[Vec3<T>],
+    topology: &HullTopology,
+    polygon: u32,
+) -> Vec3<T> {
+    let outline = topology.polygons.get(polygon as usize);
+    let at = |vertex: u32| vertices[topology.vertices[vertex as usize] as usize];
+    let Some(&first) = outline.first() else {
+        return Vec3::X;
+    };
+    // Relative to the first corner no digits are lost for a small face far from the centre.
+    let origin = at(first);
+    let mut sum = Vec3::ZERO;
+    for pair in outline[1..].windows(2) {
+        sum += (at(pair[0]) - origin).cross(at(pair[1]) - origin);
+    }
+    sum.normalized().0
+}

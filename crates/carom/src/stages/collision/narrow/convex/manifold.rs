@@ -1,0 +1,162 @@
+//! More than one point where faces, or a face and an edge, are nearly parallel.
+//!
+//! The faces around the touching features are compared; the pair that faces each other best is clipped against each
+//! other. Without such a pair, an edge of one shape that is nearly parallel to a face of the other is clipped. All
+//! points share one normal, that of the second shape's face, or of the face against an edge.
+
+use super::clip::Buffers;
+use super::core_shape::{CoreKind, CoreShape};
+use super::faces::{self, Candidate, PARALLEL};
+use super::{Found, Manifold};
+use crate::math::Vec3;
+use crate::scalar::Scalar;
+use crate::stages::collision::ContactPoint;
+
+/// What is clipped against what.
+struct Clip<T: Scalar> {
+    /// Outward normal of the face that clips.
+    face_normal: Vec3<T>,
+    /// Direction along which distances are measured.
+    direction: Vec3<T>,
+    /// Contact normal.
+    normal: Vec3<T>,
+    /// Whether an edge is clipped.
+    is_edge: bool,
+}
+
+/// Adds the points of parallel features; false when there are none and the single point is all.
+pub(super) fn add<T: Scalar>(
+    shapes: [&CoreShape<'_, T>; 2],
+    found: &Found<'_, '_, T>,
+    margin: T,
+    out: &mut Manifold<T>,
+) -> bool {
+    let [has_faces1, has_faces2] = shapes.map(|shape| faces::has_faces(shape));
+    let [is_edge1, is_edge2] = shapes.map(|shape| matches!(shape.kind, CoreKind::Segment));
+    if !(has_faces1 && (has_faces2 || is_edge2) || is_edge1 && has_faces2) {
+        return false;
+    }
+    let work = &mut out.convex;
+    let Some(clip) = prepare(shapes, found, &mut work.faces, &mut work.clip) else {
+        return false;
+    };
+    work.clip.clip(clip.face_normal, margin);
+    let (points, count) = work.clip.reduced(clip.is_edge);
+    let Some(&on_face) = work.clip.frame.first() else {
+        return false;
+    };
+    for &point in &points[..count] {
+        let height = (point - on_face).dot(clip.face_normal);
+        let projected = point - clip.face_normal * height;
+        let distance = (projected - point).dot(clip.direction);
+        out.push(ContactPoint {
+            distance,
+            position: projected - clip.direction * (distance * 0.5),
+            normal: clip.normal,
+            tangent: Vec3::ZERO,
+        });
+    }
+    count > 0
+}
+
+/// Finds the two features and writes them to the buffers.
+fn prepare<T: Scalar>(
+    shapes: [&CoreShape<'_, T>; 2],
+    found: &Found<'_, '_, T>,
+    candidates: &mut [Vec<Candidate<T>>; 2],
+    buffers: &mut Buffers<T>,
+) -> Option<Clip<T>> {
+    let features = found.features.features();
+    let normal = found.touch.normal;
+    let outward = [normal, -normal];
+    for side in 0..2 {
+        let facing = outward[side].value();
+        faces::faces(shapes[side], features[side], facing, &mut candidates[side]);
+    }
+    if let Some([i, j]) = facing_faces(candidates, normal.value()) {
+        let (first, second) = (candidates[0][i], candidates[1][j]);
+        faces::outline(shapes[0], first.face, &mut buffers.frame);
+        faces::outline(shapes[1], second.face, &mut buffers.polygon);
+        return Some(Clip {
+            face_normal: first.direction,
+            direction: second.direction,
+            normal: -second.direction,
+            is_edge: false,
+        });
+    }
+    let [rank1, rank2] = [0, 1].map(|side| faces::rank(shapes[side], features[side]));
+    let [count1, count2] = [0, 1].map(|side: usize| candidates[side].len());
+    let edge_side = if rank1 < 3 && count2 > 0 && (rank1 <= rank2 || count1 == 0) {
+        0
+    } else if rank2 < 3 {
+        1
+    } else {
+        return None;
+    };
+    let face_side = 1 - edge_side;
+    faces::edges(
+        shapes[edge_side],
+        features[edge_side],
+        outward[edge_side],
+        &mut candidates[edge_side],
+    );
+    let (edge, face) = edge_along_face(
+        &candidates[edge_side],
+        &candidates[face_side],
+        outward[face_side].value(),
+    )?;
+    faces::outline(shapes[face_side], face.face, &mut buffers.frame);
+    buffers.polygon.clear();
+    buffers.polygon.extend(edge.ends);
+    Some(Clip {
+        face_normal: face.direction,
+        direction: -face.direction,
+        normal: if face_side == 0 {
+            face.direction
+        } else {
+            -face.direction
+        },
+        is_edge: true,
+    })
+}
+
+/// The two faces whose normals are most opposite, among those that look along the contact normal.
+fn facing_faces<T: Scalar>(
+    candidates: &[Vec<Candidate<T>>; 2],
+    normal: Vec3,
+) -> Option<[usize; 2]> {
+    let (cosine, sine) = PARALLEL;
+    let (mut best, mut found) = (-cosine, None);
+    for (i, first) in candidates[0].iter().enumerate() {
+        let first = first.direction.value();
+        if first.dot(normal) <= sine {
+            continue;
+        }
+        for (j, second) in candidates[1].iter().enumerate() {
+            let second = second.direction.value();
+            if second.dot(normal) >= -sine {
+                continue;
+            }
+            let cosine = first.dot(second);
+            if cosine < best {
+                best = cosine;
+                found = Some([i, j]);
+            }
+        }
+    }
+    found
+}
+
+/// The first face that looks along the contact and the first edge that is parallel to it.
+fn edge_along_face<T: Scalar>(
+    edges: &[Candidate<T>],
+    faces: &[Candidate<T>],
+    outward: Vec3,
+) -> Option<(Candidate<T>, Candidate<T>)> {
+    let facing = |face: &&Candidate<T>| face.direction.value().dot(outward) > f64::EPSILON;
+    faces.iter().filter(facing).find_map(|face| {
+        let normal = face.direction.value();
+        let parallel = |edge: &&Candidate<T>| edge.direction.value().dot(normal).abs() < PARALLEL.1;
+        edges.iter().find(parallel).map(|edge| (*edge, *face))
+    })
+}
