@@ -9,12 +9,37 @@ use crate::stages::{
 };
 use crate::state::{Input, State};
 
+/// Told by the list below when a stage has ended, to time it for instance. `()` is the observer that does nothing and
+/// costs nothing.
+pub trait Observer {
+    /// A stage has ended.
+    fn ended(&mut self, stage: &'static str);
+}
+
+impl Observer for () {
+    #[inline]
+    fn ended(&mut self, _: &'static str) {}
+}
+
 /// Everything that depends on the configuration alone.
 pub fn forward_position<T: Scalar>(model: &Model<T>, state: &State<T>, data: &mut Data<T>) {
+    observe_position(model, state, data, &mut ());
+}
+
+fn observe_position<T: Scalar>(
+    model: &Model<T>,
+    state: &State<T>,
+    data: &mut Data<T>,
+    observer: &mut impl Observer,
+) {
     kinematics::forward(model, state, &mut data.kinematics);
+    observer.ended("kinematics");
     tendon::forward(model, state, &data.kinematics, &mut data.tendon);
+    observer.ended("tendon");
     inertia::forward(model, &data.kinematics, &data.tendon, &mut data.inertia);
+    observer.ended("inertia");
     collision::forward(model, &data.kinematics, &mut data.collision);
+    observer.ended("collision");
     transmission::forward(
         model,
         state,
@@ -22,10 +47,20 @@ pub fn forward_position<T: Scalar>(model: &Model<T>, state: &State<T>, data: &mu
         &data.tendon,
         &mut data.transmission,
     );
+    observer.ended("transmission");
 }
 
 /// Everything that depends on configuration and velocity.
 pub fn forward_velocity<T: Scalar>(model: &Model<T>, state: &State<T>, data: &mut Data<T>) {
+    observe_velocity(model, state, data, &mut ());
+}
+
+fn observe_velocity<T: Scalar>(
+    model: &Model<T>,
+    state: &State<T>,
+    data: &mut Data<T>,
+    observer: &mut impl Observer,
+) {
     let Data {
         kinematics,
         tendon,
@@ -36,8 +71,11 @@ pub fn forward_velocity<T: Scalar>(model: &Model<T>, state: &State<T>, data: &mu
         ..
     } = data;
     velocity::forward(model, state, kinematics, tendon, transmission, velocity);
+    observer.ended("velocity");
     passive::forward(model, state, kinematics, tendon, velocity, passive);
+    observer.ended("passive");
     bias::forward(model, state, kinematics, tendon, velocity, bias);
+    observer.ended("bias");
 }
 
 /// From state and input to acceleration.
@@ -47,8 +85,18 @@ pub fn forward<T: Scalar>(
     input: &Input<T>,
     data: &mut Data<T>,
 ) {
-    forward_position(model, state, data);
-    forward_velocity(model, state, data);
+    observe_forward(model, state, input, data, &mut ());
+}
+
+fn observe_forward<T: Scalar>(
+    model: &Model<T>,
+    state: &State<T>,
+    input: &Input<T>,
+    data: &mut Data<T>,
+    observer: &mut impl Observer,
+) {
+    observe_position(model, state, data, observer);
+    observe_velocity(model, state, data, observer);
     let Data {
         transmission,
         velocity,
@@ -65,6 +113,7 @@ pub fn forward<T: Scalar>(
         passive,
         actuation,
     );
+    observer.ended("actuation");
     let Data {
         kinematics,
         inertia,
@@ -82,7 +131,8 @@ pub fn forward<T: Scalar>(
         (passive, bias, actuation),
         acceleration,
     );
-    constrain(model, state, input, data);
+    observer.ended("acceleration");
+    observe_constraints(model, state, input, data, observer);
 }
 
 /// The part of [`forward`] that depends on contacts: constraint rows and their solution.
@@ -92,6 +142,16 @@ pub fn constrain<T: Scalar>(
     input: &Input<T>,
     data: &mut Data<T>,
 ) {
+    observe_constraints(model, state, input, data, &mut ());
+}
+
+fn observe_constraints<T: Scalar>(
+    model: &Model<T>,
+    state: &State<T>,
+    input: &Input<T>,
+    data: &mut Data<T>,
+    observer: &mut impl Observer,
+) {
     let sources = constraint::Sources {
         kinematics: &data.kinematics,
         tendon: &data.tendon,
@@ -100,6 +160,7 @@ pub fn constrain<T: Scalar>(
         collision: &data.collision,
     };
     constraint::forward(model, state, input, sources, &mut data.constraint);
+    observer.ended("constraint");
     let Data {
         inertia,
         acceleration,
@@ -115,6 +176,7 @@ pub fn constrain<T: Scalar>(
         &state.warmstart,
         solve,
     );
+    observer.ended("solve");
 }
 
 /// As [`forward`], then sensors and energies.
@@ -124,7 +186,19 @@ pub fn forward_and_sense<T: Scalar>(
     input: &Input<T>,
     data: &mut Data<T>,
 ) {
-    forward(model, state, input, data);
+    observe_and_sense(model, state, input, data, &mut ());
+}
+
+/// As [`forward_and_sense`], telling an observer when each stage has ended.
+pub fn observe_and_sense<T: Scalar>(
+    model: &Model<T>,
+    state: &State<T>,
+    input: &Input<T>,
+    data: &mut Data<T>,
+    observer: &mut impl Observer,
+) {
+    observe_forward(model, state, input, data, observer);
     let (stages, sensing) = data.split_sensing();
     sensing::forward(model, state, input, &stages, sensing);
+    observer.ended("sensing");
 }

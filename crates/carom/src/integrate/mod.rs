@@ -68,8 +68,21 @@ pub fn step<T: Scalar>(
     input: &Input<T>,
     data: &mut Data<T>,
 ) {
-    dynamics::forward_and_sense(model, state, input, data);
+    observe_step(model, state, input, data, &mut ());
+}
+
+/// As [`step`], telling an observer when each stage has ended. What RK4 evaluates beyond the first stage of its tableau
+/// counts as `integrate`.
+pub fn observe_step<T: Scalar>(
+    model: &Model<T>,
+    state: &mut State<T>,
+    input: &Input<T>,
+    data: &mut Data<T>,
+    observer: &mut impl dynamics::Observer,
+) {
+    dynamics::observe_and_sense(model, state, input, data, observer);
     advance(model, state, input, data);
+    observer.ended("integrate");
 }
 
 /// Advances a state for which `data` holds the results of [`dynamics::forward`].
