@@ -3,7 +3,8 @@
 use crate::data::Data;
 use crate::math::{Mat3, Vec3};
 use crate::scalar::Scalar;
-use crate::stages::constraint::Constraint;
+use crate::stages::collision::Collision;
+use crate::stages::constraint::{Block, Constraint};
 use crate::stages::solve::Solve;
 
 /// Force and torque that the first geom of a contact exerts on the second, at the contact point.
@@ -22,15 +23,6 @@ impl<T: Scalar> ContactForce<T> {
         torque: Vec3::ZERO,
     };
 
-    /// From rows in the order normal, tangents, spin, rolls; missing ones are zero.
-    pub(crate) fn from_rows(rows: &[T]) -> Self {
-        let row = |index: usize| rows.get(index).copied().unwrap_or_default();
-        Self {
-            force: Vec3(std::array::from_fn(row)),
-            torque: Vec3(std::array::from_fn(|axis| row(3 + axis))),
-        }
-    }
-
     /// The same in world axes, given the contact's frame (rows: normal, two tangents).
     #[must_use]
     pub fn to_world(&self, frame: &Mat3<T>) -> Self {
@@ -44,7 +36,7 @@ impl<T: Scalar> ContactForce<T> {
 impl<T: Scalar> Data<T> {
     /// Force and torque of a contact in the contact's frame; zero for a contact that is not part of the constraints.
     pub fn contact_force(&self, contact: usize) -> ContactForce<T> {
-        contact_force(&self.constraint, &self.solve, contact)
+        contact_force(&self.collision, &self.constraint, &self.solve, contact)
     }
 
     /// Force and torque of a contact in world axes, on the body of its second geom; the first feels the opposite.
@@ -58,6 +50,7 @@ impl<T: Scalar> Data<T> {
 
 /// Force and torque of a contact in its frame, from the rows of its block.
 pub(crate) fn contact_force<T: Scalar>(
+    collision: &Collision<T>,
     constraint: &Constraint<T>,
     solve: &Solve<T>,
     contact: usize,
@@ -65,7 +58,22 @@ pub(crate) fn contact_force<T: Scalar>(
     // Blocks come in the order of the contacts.
     let blocks = constraint.contact_blocks();
     match blocks.binary_search_by_key(&contact, |block| block.object) {
-        Ok(found) => ContactForce::from_rows(&solve.force[blocks[found].rows()]),
+        Ok(found) => block_force(collision, solve, &blocks[found]),
         Err(_) => ContactForce::ZERO,
+    }
+}
+
+/// Force and torque of the contact of a block: what its rows push, less what adhesion pulls.
+pub(crate) fn block_force<T: Scalar>(
+    collision: &Collision<T>,
+    solve: &Solve<T>,
+    block: &Block,
+) -> ContactForce<T> {
+    let rows = &solve.force[block.rows()];
+    let row = |index: usize| rows.get(index).copied().unwrap_or_default();
+    let adhesion = collision.contacts[block.object].adhesion;
+    ContactForce {
+        force: Vec3([row(0) - adhesion, row(1), row(2)]),
+        torque: Vec3([row(3), row(4), row(5)]),
     }
 }

@@ -1,20 +1,15 @@
 //! What a model asks for and the engine does not do yet, in sentences: said when a model is loaded, so that no number
 //! is wrong in silence.
 
-use crate::model::{Model, SensorKind, Transmission};
+use crate::model::{Model, SensorKind};
 use crate::stages::collision;
 
 /// One sentence for each thing of this model that has no effect yet; empty for a model that is simulated in full.
 pub fn gaps(model: &Model) -> Vec<String> {
-    [
-        colliders(model),
-        sensors(model),
-        adhesion(model),
-        noslip(model),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
+    [colliders(model), sensors(model), noslip(model)]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 fn colliders(model: &Model) -> Option<String> {
@@ -66,15 +61,6 @@ fn sensors(model: &Model) -> Option<String> {
     })
 }
 
-fn adhesion(model: &Model) -> Option<String> {
-    let transmissions = &model.structure.actuators.transmission;
-    let count = transmissions
-        .iter()
-        .filter(|kind| matches!(kind, Transmission::Body(_)))
-        .count();
-    (count > 0).then(|| format!("{count} adhesion actuators have no effect yet"))
-}
-
 fn noslip(model: &Model) -> Option<String> {
     let iterations = model.settings.noslip_iterations;
     (iterations > 0).then(|| "the noslip solver does not run yet; contacts may creep".to_owned())
@@ -91,11 +77,10 @@ mod tests {
             r#"<mujoco><option noslip_iterations="3"/><worldbody>
               <body name="a"><freejoint/><geom type="box" size=".1 .1 .1"/><site name="s"/></body>
               <body name="b"><freejoint/><geom type="box" size=".1 .1 .1"/></body></worldbody>
-              <actuator><adhesion body="a" ctrlrange="0 1"/></actuator>
               <sensor><user name="finger" dim="1"/><touch site="s"/><clock/></sensor></mujoco>"#,
         );
         let said = gaps(&model).join("\n");
-        for part in ["box-box", "sensors 'finger' are", "1 adhesion", "noslip"] {
+        for part in ["sensors 'finger' are", "noslip"] {
             assert!(said.contains(part), "'{part}' is missing in:\n{said}");
         }
         let model = model_from_mjcf(

@@ -45,6 +45,7 @@ fn observe_position<T: Scalar>(
         state,
         &data.kinematics,
         &data.tendon,
+        &data.collision,
         &mut data.transmission,
     );
     observer.ended("transmission");
@@ -65,6 +66,7 @@ fn observe_velocity<T: Scalar>(
         kinematics,
         tendon,
         transmission,
+        collision,
         velocity,
         passive,
         bias,
@@ -72,7 +74,9 @@ fn observe_velocity<T: Scalar>(
     } = data;
     velocity::forward(model, state, kinematics, tendon, transmission, velocity);
     observer.ended("velocity");
-    passive::forward(model, state, kinematics, tendon, velocity, passive);
+    passive::forward(
+        model, state, kinematics, tendon, velocity, collision, passive,
+    );
     observer.ended("passive");
     bias::forward(model, state, kinematics, tendon, velocity, bias);
     observer.ended("bias");

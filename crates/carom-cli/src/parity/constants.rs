@@ -340,6 +340,8 @@ pub(crate) const CONSTANTS: &[Constant] = constants! {
     "geom_friction" Geom |m| flat(&m.geoms.friction);
     "geom_margin" Geom |m| m.geoms.margin.clone();
     "geom_gap" Geom |m| m.geoms.gap.clone();
+    "geom_surfacevel" Geom |m| flat(&m.geoms.surface_velocity);
+    "geom_adhesion" Geom |m| m.geoms.adhesion.clone();
     "geom_fluid" Geom |m| flat(&m.geoms.fluid);
     "site_type" Site |m| gather(&m.structure.sites.kind, |&kind| geom_code(kind));
     "site_bodyid" Site |m| ids(m.structure.sites.body.iter().copied());
@@ -361,6 +363,7 @@ pub(crate) const CONSTANTS: &[Constant] = constants! {
     "pair_solimp" Pair |m| flat(&m.pairs.solimp);
     "pair_margin" Pair |m| m.pairs.margin.clone();
     "pair_gap" Pair |m| m.pairs.gap.clone();
+    "pair_adhesion" Pair |m| m.pairs.adhesion.clone();
     "pair_friction" Pair |m| flat(&m.pairs.friction);
     "exclude_signature" Exclude |m| gather(&m.structure.filter.exclude_signature, |&s| s as f64);
     "eq_type" Equality |m| gather(&m.structure.equalities.kind, |&kind| code(match kind {

@@ -84,6 +84,8 @@ pub(super) fn recorded(reference: &Reference, snapshot: usize) -> Result<Vec<Con
             solref: fixed(row("solref", 2, index)),
             solreffriction: fixed(row("solreffriction", 2, index)),
             solimp: fixed(row("solimp", 5, index)),
+            adhesion: 0.0,
+            surface_velocity: [0.0; 3],
             excluded: array("exclude", index) != 0.0,
         })
         .collect())

@@ -108,7 +108,6 @@ impl<'r> Reader<'r> {
                 let mut value = class.geom.clone();
                 value.span = span;
                 geom::read(&a, self.notation, &mut value);
-                geom::refuse_unsupported(&mut value, self.problems);
                 add(value, frame, &mut body.geoms, &mut draft.names);
             }
             "site" => {

@@ -48,8 +48,6 @@ codes! {
     SPRING_YIELD = "M209": "plastic springs are not supported";
     SPECULATIVE = "M210": "speculative contacts are not supported";
     HISTORY = "M211": "delays and history buffers are not supported";
-    SURFACE_VELOCITY = "M212": "surface velocities are not supported";
-    GEOM_ADHESION = "M213": "adhesive contacts are not supported";
     ACTUATOR = "M214": "this kind of actuator is not supported";
     TACTILE = "M215": "tactile sensors are not supported";
     FRAME_SCALE = "M216": "scaled frames are not supported";

@@ -2,7 +2,6 @@
 
 use super::Reader;
 use super::attribute::Attributes;
-use super::codes;
 use super::geom::read_contact_dimension;
 use crate::model_spec::{ExcludeSpec, ModelSpec, PairSpec, Reference};
 use crate::xml::Element;
@@ -33,11 +32,6 @@ impl Reader<'_> {
                     read_pair(&a, &mut pair);
                     for name in ["geom1", "geom2"] {
                         a.require::<Reference>(name);
-                    }
-                    if std::mem::take(&mut pair.adhesion) != 0.0 {
-                        let message = "adhesive contacts (adhesion) are not supported";
-                        self.problems
-                            .unsupported(codes::GEOM_ADHESION, pair.span, message);
                     }
                     spec.pairs.push(pair);
                 }

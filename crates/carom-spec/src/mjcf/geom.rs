@@ -4,7 +4,6 @@ use super::attribute::Attributes;
 use super::codes;
 use super::keywords::FluidShape;
 use super::orientation::{AngleNotation, from_z_axis, unit};
-use super::problems::Problems;
 use crate::diagnostic::Diagnostic;
 use crate::model_spec::{GeomKind, GeomSpec, SiteSpec};
 
@@ -90,20 +89,6 @@ pub(super) fn read_contact_dimension(a: &Attributes<'_, '_>, dimension: &mut u8)
         Some(4) => *dimension = 4,
         Some(6) => *dimension = 6,
         Some(_) => a.error(codes::VALUE_RANGE, "condim", "must be 1, 3, 4 or 6"),
-    }
-}
-
-/// Reports what is not supported in a geom, and leaves it out.
-pub(super) fn refuse_unsupported(geom: &mut GeomSpec, problems: &Problems<'_>) {
-    if geom.surface_velocity != [0.0; 6] {
-        let message = "surface velocities (surfacevel) are not supported";
-        problems.unsupported(codes::SURFACE_VELOCITY, geom.span, message);
-        geom.surface_velocity = [0.0; 6];
-    }
-    if geom.adhesion != 0.0 {
-        let message = "adhesive contacts (adhesion) are not supported";
-        problems.unsupported(codes::GEOM_ADHESION, geom.span, message);
-        geom.adhesion = 0.0;
     }
 }
 

@@ -36,7 +36,10 @@ pub(super) fn derive(source: Source<'_>, model: &mut Model, report: &mut Report)
     sum_subtree_masses(model);
     let state = State::reference(model);
     let mut data = Data::new(model);
+    // Constants know of no contacts, not even those that an adhesive body would pull on.
+    let switched_off = std::mem::replace(&mut model.settings.disable.contact, true);
     dynamics::forward_position(model, &state, &mut data);
+    model.settings.disable.contact = switched_off;
     if !is_regular(source, model, &data, report) {
         return;
     }

@@ -45,10 +45,6 @@ fn check(pair: &PairSpec, report: &mut Report) {
         );
         report.error(code::CONTACT, pair.span, message);
     }
-    if pair.adhesion != 0.0 {
-        let message = format!("adhesion of {owner} is not supported");
-        report.error(code::UNSUPPORTED, pair.span, message);
-    }
 }
 
 /// Signature, geoms and place in the file of all pairs that can be resolved, in the order of their ids.
@@ -138,6 +134,7 @@ pub(super) fn numbers(source: Source<'_>, model: &mut Model, report: &mut Report
         numbers.solimp[id] = pair.solver_impedance;
         numbers.margin[id] = pair.margin;
         numbers.gap[id] = pair.gap;
+        numbers.adhesion[id] = pair.adhesion;
         numbers.friction[id] = pair.friction;
     }
 }

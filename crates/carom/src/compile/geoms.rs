@@ -33,6 +33,8 @@ pub(super) struct CompiledGeom {
     bounding_box: [f64; 6],
     /// Bounding radius (m).
     bounding_radius: f64,
+    /// Frame of the mesh's inertia in the frame that the file gives to the geom.
+    mesh_frame: Pose,
 }
 
 impl CompiledGeom {
@@ -57,6 +59,7 @@ impl CompiledGeom {
             inertia: [0.0; 3],
             bounding_box: [0.0; 6],
             bounding_radius: 0.0,
+            mesh_frame: Pose::identity(),
         };
         let mesh = match &geom.mesh {
             Some(reference) => Some(assets.mesh(assets.mesh_id(reference)?)?),
@@ -114,7 +117,18 @@ impl CompiledGeom {
         let mesh_pose = mesh.pose();
         let center = Pose::new(mesh_pose.transform_point(center), mesh_pose.quat);
         self.pose = self.pose.mul(center);
+        self.mesh_frame = center;
         Some(())
+    }
+
+    /// The field of surface velocities in the geom's final frame.
+    fn surface_velocity(&self, geom: &GeomSpec) -> [f64; 6] {
+        let [vx, vy, vz, wx, wy, wz] = geom.surface_velocity;
+        let (linear, angular) = (Vec3([vx, vy, vz]), Vec3([wx, wy, wz]));
+        let Pose { position, quat } = self.mesh_frame;
+        let Vec3([vx, vy, vz]) = quat.rotate_inverse(linear + angular.cross(position));
+        let Vec3([wx, wy, wz]) = quat.rotate_inverse(angular);
+        [vx, vy, vz, wx, wy, wz]
     }
 
     fn find_bounds(&mut self, geom: &GeomSpec, assets: &Assets) -> Option<()> {
@@ -206,7 +220,7 @@ impl CompiledGeom {
 }
 
 fn numbers_are_finite(geom: &GeomSpec, name: &str, report: &mut Report) -> bool {
-    let numbers: [(&str, &[f64]); 13] = [
+    let numbers: [(&str, &[f64]); 15] = [
         ("pos", &geom.position),
         ("orientation", &geom.quaternion),
         (
@@ -220,6 +234,8 @@ fn numbers_are_finite(geom: &GeomSpec, name: &str, report: &mut Report) -> bool 
         ("solref", &geom.solver_reference),
         ("solimp", &geom.solver_impedance),
         ("margin or gap", &[geom.margin, geom.gap]),
+        ("surfacevel", &geom.surface_velocity),
+        ("adhesion", &[geom.adhesion]),
         ("mass", geom.mass.as_slice()),
         ("density", &[geom.density]),
         ("fluidcoef", &geom.fluid_coefficients),
@@ -412,6 +428,8 @@ pub(super) fn structure(source: Source<'_>, structure: &mut Structure, report: &
         for geom in &body_spec.geoms {
             check_geom(source, geom, body, structure, report);
             push_geom(source, geom, body, structure, report);
+            structure.has_surface_velocity |= geom.surface_velocity != [0.0; 6];
+            structure.has_adhesion |= geom.adhesion != 0.0;
         }
         structure.bodies.geoms.push(first..structure.counts.ngeom);
     }
@@ -508,13 +526,6 @@ fn check_geom(
             "planes must be static; use a flat box instead",
         );
     }
-    if geom.surface_velocity != [0.0; 6] || geom.adhesion != 0.0 {
-        report.error(
-            code::UNSUPPORTED,
-            geom.span,
-            format!("surface velocity and adhesion are not supported, found in {name}"),
-        );
-    }
 }
 
 /// Fills the numbers of geoms.
@@ -535,6 +546,8 @@ pub(super) fn numbers(source: Source<'_>, inertials: &Inertials, model: &mut Mod
         numbers.solimp[id] = spec.solver_impedance;
         numbers.margin[id] = spec.margin;
         numbers.gap[id] = spec.gap;
+        numbers.surface_velocity[id] = geom.surface_velocity(spec);
+        numbers.adhesion[id] = spec.adhesion;
         numbers.bounding_radius[id] = geom.bounding_radius;
         numbers.bounding_box[id] = geom.bounding_box;
         numbers.fluid[id] = geom.fluid(spec);

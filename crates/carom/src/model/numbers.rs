@@ -140,6 +140,11 @@ arrays! {
         margin: [T; ngeom],
         /// Additional detection distance without force (m).
         gap: [T; ngeom],
+        /// Velocity of the surface as contacts see it, in the geom frame: constant part (m/s), then angular velocity of
+        /// the part that turns about the centre (rad/s).
+        surface_velocity: [[T; 6]; ngeom],
+        /// Force with which a contact can pull (N).
+        adhesion: [T; ngeom],
         /// Radius of the bounding sphere around the geom centre (m); 0 for planes.
         bounding_radius: [T; ngeom],
         /// Bounding box in the geom frame: centre, then half sizes (m).
@@ -221,6 +226,8 @@ arrays! {
         margin: [T; npair],
         /// Additional detection distance without force (m).
         gap: [T; npair],
+        /// Force with which the contact can pull (N).
+        adhesion: [T; npair],
         /// Friction: two slide, spin, two roll.
         friction: [[T; 5]; npair],
     }

@@ -674,6 +674,10 @@ pub struct Names {
 
 /// Everything discrete about a model.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "independent facts about the model"
+)]
 pub struct Structure {
     /// Lengths of all arrays.
     pub counts: Counts,
@@ -719,6 +723,10 @@ pub struct Structure {
     pub has_gravcomp: bool,
     /// Whether the medium acts on any body.
     pub has_fluid: bool,
+    /// Whether the surface of any geom moves.
+    pub has_surface_velocity: bool,
+    /// Whether any contact can pull.
+    pub has_adhesion: bool,
     /// Whether any tendon has armature.
     pub has_tendon_armature: bool,
 }

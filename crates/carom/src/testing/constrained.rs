@@ -176,6 +176,8 @@ fn random_contact(random: &mut Random, nbody: usize) -> Contact {
             _ => [random.between(0.01, 0.1), 1.0],
         },
         solimp: random_solimp(random),
+        adhesion: 0.0,
+        surface_velocity: [0.0; 3],
         excluded: random.below(8) == 0,
     }
 }

@@ -2,7 +2,7 @@
 
 use super::broad::{self, Candidate};
 use super::parameters::{self, Parameters};
-use super::{Collision, Contact, ContactPoint, PosedShape, ShapeData, narrow};
+use super::{Collision, Contact, ContactPoint, PosedShape, ShapeData, narrow, surface_velocity};
 use crate::math::{Mat3, Vec3};
 use crate::model::{GeomKind, GeomShape, Model};
 use crate::scalar::Scalar;
@@ -23,6 +23,9 @@ pub fn forward<T: Scalar>(model: &Model<T>, kinematics: &Kinematics<T>, out: &mu
     for index in 0..out.broad.candidates.len() {
         let candidate = out.broad.candidates[index];
         collide(model, kinematics, candidate, out);
+    }
+    if model.structure.has_surface_velocity {
+        surface_velocity::set(model, kinematics, &mut out.contacts);
     }
 }
 
@@ -106,12 +109,19 @@ fn contact<T: Scalar>(
     point: &ContactPoint<T>,
     parameters: &Parameters<T>,
 ) -> Contact<T> {
+    let in_gap = point.distance.value() >= parameters.margin.value();
+    let sticks = parameters.adhesion.value() != 0.0;
     Contact {
         geoms,
         distance: point.distance,
         position: point.position,
         frame: frame(point.normal, point.tangent),
-        dimension: parameters.dimension,
+        // Across a gap adhesion attracts, without friction.
+        dimension: if in_gap && sticks {
+            1
+        } else {
+            parameters.dimension
+        },
         include_margin: parameters.margin,
         friction: parameters
             .friction
@@ -119,7 +129,9 @@ fn contact<T: Scalar>(
         solref: parameters.solref,
         solreffriction: parameters.solreffriction,
         solimp: parameters.solimp,
-        excluded: point.distance.value() >= parameters.margin.value(),
+        adhesion: parameters.adhesion,
+        surface_velocity: [T::ZERO; 3],
+        excluded: in_gap && !sticks,
     }
 }
 

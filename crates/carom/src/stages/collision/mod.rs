@@ -13,6 +13,7 @@ mod distance;
 mod forward;
 pub mod narrow;
 mod parameters;
+mod surface_velocity;
 #[cfg(test)]
 mod tests;
 
@@ -169,6 +170,11 @@ pub struct Contact<T: Scalar = f64> {
     pub solreffriction: [T; 2],
     /// Impedance.
     pub solimp: [T; 5],
+    /// Force with which the contact can pull (N).
+    pub adhesion: T,
+    /// Velocity of the second geom's surface relative to the first's, beyond that of the bodies: along the two tangents
+    /// (m/s) and about the normal (rad/s).
+    pub surface_velocity: [T; 3],
     /// Whether the contact is left out of the constraints (in the gap, or without dofs).
     pub excluded: bool,
 }

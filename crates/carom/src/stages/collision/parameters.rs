@@ -1,9 +1,9 @@
 //! Contact parameters of a pair of geoms, mixed as MuJoCo does.
 //!
-//! The geom of higher priority gives condim, friction, solref and solimp. At equal priority, condim and friction are
-//! the larger of both, solref and solimp the mean weighted by `solmix` (direct, non-positive solref: the smaller of
-//! both). Margins and gaps add up. Explicit pairs bring their own, and the contact override of the options replaces
-//! all but condim.
+//! The geom of higher priority gives condim, friction, solref, solimp and adhesion. At equal priority, condim and
+//! friction are the larger of both, solref and solimp the mean weighted by `solmix` (direct, non-positive solref: the
+//! smaller of both), adhesion the sum. Margins and gaps add up always. Explicit pairs bring their own, and the contact
+//! override of the options replaces margin, friction, solref and solimp.
 
 use crate::model::Model;
 use crate::scalar::Scalar;
@@ -21,6 +21,7 @@ pub(super) struct Parameters<T> {
     pub(super) solref: [T; 2],
     pub(super) solreffriction: [T; 2],
     pub(super) solimp: [T; 5],
+    pub(super) adhesion: T,
 }
 
 /// Parameters of two geoms, or of the explicit pair that names them.
@@ -56,6 +57,7 @@ fn of_pair<T: Scalar>(model: &Model<T>, pair: usize) -> Parameters<T> {
         solref: pairs.solref[pair],
         solreffriction: pairs.solreffriction[pair],
         solimp: pairs.solimp[pair],
+        adhesion: pairs.adhesion[pair],
     }
 }
 
@@ -72,6 +74,7 @@ fn of_geoms<T: Scalar>(model: &Model<T>, first: usize, second: usize) -> Paramet
         solref: geoms.solref[geom],
         solreffriction,
         solimp: geoms.solimp[geom],
+        adhesion: geoms.adhesion[geom],
     };
     match structure.priority[first].cmp(&structure.priority[second]) {
         std::cmp::Ordering::Greater => return of_one(first),
@@ -100,6 +103,7 @@ fn of_geoms<T: Scalar>(model: &Model<T>, first: usize, second: usize) -> Paramet
         solref,
         solreffriction,
         solimp: std::array::from_fn(|i| blend(solimp1[i], solimp2[i])),
+        adhesion: geoms.adhesion[first] + geoms.adhesion[second],
     }
 }
 

@@ -6,6 +6,9 @@
 //!   elliptic: R(0) = (1 − d)/d·A,  R(1) = R(0)/ρ,  R(j) = R(1)·μ(1)²/μ(j)²               (1)
 //!   pyramidal: R = 2·μ²·(1 − d)/d·A for all edges                                        (2)
 //!   μ = μ(1)/√ρ of the regularised cone                                                  (3)
+//!
+//! An adhesive contact that may pull with δ also has a passive attraction δ; its normal's reference acceleration rises by
+//! R·δ, shared by the edges of a pyramid. (4) Moving surfaces add to the velocity along tangents and spin. (5)
 
 use super::forward::Context;
 use super::impedance::floor;
@@ -86,7 +89,7 @@ fn push_rows<T: Scalar>(
     let velocity = context.velocity(block, 0, out);
     let normal = Row::new(position, velocity, diagonal, impedance);
     if block.kind == BlockKind::FrictionlessContact {
-        out.rows.push(normal);
+        out.rows.push(normal.with_adhesion(contact.adhesion));
         return;
     }
     let impratio = floor(model.option.impratio[0]);
@@ -100,9 +103,12 @@ fn push_rows<T: Scalar>(
         reference.with_friction_solref(model, contact.solreffriction)
     };
     let normal = if pyramidal {
-        normal.with_regularization(edge)
-    } else {
+        let edges = 2.0 * (f64::from(contact.dimension) - 1.0);
         normal
+            .with_regularization(edge)
+            .with_adhesion(contact.adhesion / edges)
+    } else {
+        normal.with_adhesion(contact.adhesion)
     };
     out.rows.push(normal.with_friction(mu));
     let friction_impedance = Impedance {
@@ -119,7 +125,9 @@ fn push_rows<T: Scalar>(
         } else {
             tangent * contact.friction[0] * contact.friction[0] / (friction * friction) // (1)
         };
-        let velocity = context.velocity(block, row, out);
+        let surface = contact.surface_velocity.get(row - 1);
+        let surface = surface.copied().unwrap_or_default();
+        let velocity = context.velocity(block, row, out) + surface; // (5)
         let row = Row::new([T::ZERO; 2], velocity, T::ZERO, friction_impedance)
             .with_regularization(regularization)
             .with_friction(friction);

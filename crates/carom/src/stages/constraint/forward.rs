@@ -177,6 +177,16 @@ impl<T: Scalar> Row<T> {
         }
     }
 
+    /// Raises â for a contact that may pull with δ: by R·δ.
+    #[must_use]
+    pub(super) fn with_adhesion(self, adhesion: T) -> Self {
+        let rise = self.regularization * adhesion;
+        Self {
+            reference_acceleration: self.reference_acceleration + rise,
+            ..self
+        }
+    }
+
     /// Sets the friction loss or coefficient.
     #[must_use]
     pub(super) fn with_friction(self, friction: T) -> Self {

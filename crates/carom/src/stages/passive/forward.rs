@@ -1,7 +1,8 @@
-use super::{Passive, fluid};
+use super::{Passive, adhesion, fluid};
 use crate::math::{Quat, Spatial, Vec3};
 use crate::model::{JointKind, Model, Structure};
 use crate::scalar::Scalar;
+use crate::stages::collision::Collision;
 use crate::stages::kinematics::Kinematics;
 use crate::stages::tendon::Tendon;
 use crate::stages::velocity::Velocity;
@@ -14,6 +15,7 @@ pub fn forward<T: Scalar>(
     kinematics: &Kinematics<T>,
     tendon: &Tendon<T>,
     velocity: &Velocity<T>,
+    collision: &Collision<T>,
     out: &mut Passive<T>,
 ) {
     let disable = &model.settings.disable;
@@ -23,6 +25,7 @@ pub fn forward<T: Scalar>(
     if disable.spring && disable.damper {
         out.gravcomp.fill(T::ZERO);
         out.fluid.fill(T::ZERO);
+        out.adhesion.fill(T::ZERO);
         out.total.fill(T::ZERO);
         return;
     }
@@ -38,6 +41,9 @@ pub fn forward<T: Scalar>(
     }
     if fluid::forward(model, kinematics, velocity, out) {
         add(&mut out.total, &out.fluid);
+    }
+    if adhesion::forward(model, kinematics, collision, out) {
+        add(&mut out.total, &out.adhesion);
     }
     if gravity_compensation(model, kinematics, out) {
         let structure = &model.structure;

@@ -1,6 +1,6 @@
-//! Passive forces: springs, dampers, gravity compensation and the surrounding medium.
+//! Passive forces: springs, dampers, gravity compensation, the surrounding medium and adhesion.
 //!
-//! Reads state, position and velocity stages; writes [`Passive`]. With displacement x from rest and rate v, stiffness
+//! Reads state, position and velocity stages and the contacts; writes [`Passive`]. With displacement x from rest and rate v, stiffness
 //! k + k₁x + k₂x² and damping d + d₁|v| + d₂v²,
 //!
 //!   spring = −x·(k + k₁x + k₂x²)        damper = −v·(d + d₁|v| + d₂v²)
@@ -8,6 +8,7 @@
 //! For ball and free joints x is the length of the displacement or rotation vector, and the force is along it. A
 //! tendon is at rest in a range of lengths; x is the distance to it.
 
+mod adhesion;
 mod fluid;
 pub(crate) mod fluid_derivative;
 mod forward;
@@ -29,6 +30,8 @@ arrays! {
         gravcomp: [T; nv],
         /// Drag, lift, added mass and viscosity of the medium.
         fluid: [T; nv],
+        /// Attraction of adhesive contacts.
+        adhesion: [T; nv],
         /// Sum of what acts as a passive force.
         total: [T; nv],
         /// Work area: forces on the bodies about their tree's centre of mass.

@@ -128,3 +128,45 @@ fn full_compensation_cancels_gravity() {
         "the last joint is held by its actuator"
     );
 }
+
+/// A ball that sticks with 5 N: pressed in, lifted off within the gap, and beyond it.
+fn sticky(height: f64) -> crate::data::Data {
+    let model = model_from_mjcf(&format!(
+        r#"<mujoco><option tolerance="0" iterations="200"/><worldbody><geom type="plane" size="1 1 1" adhesion="3"/>
+          <body pos="0 0 {height}"><freejoint/><geom size=".1" mass="2" adhesion="2" gap=".02"/></body></worldbody>
+        </mujoco>"#
+    ));
+    let mut data = crate::data::Data::new(&model);
+    let (state, input) = (
+        crate::state::State::reference(&model),
+        crate::state::Input::zeros(&model),
+    );
+    crate::dynamics::forward(&model, &state, &input, &mut data);
+    data
+}
+
+#[test]
+fn adhesion_attracts_across_the_gap_and_leaves_compression_alone() {
+    let above = sticky(0.11);
+    assert!((above.passive.adhesion[2] + 5.0).abs() < 1e-14);
+    assert!((above.contact_force(0).force[0] + 5.0).abs() < 1e-12);
+    assert!((above.solve.qacc[2] + 9.81 + 2.5).abs() < 1e-12);
+    let beyond = sticky(0.13);
+    assert_eq!(beyond.passive.adhesion[2], 0.0);
+    // What the geoms exert on each other is the same as without adhesion.
+    let pressed = sticky(0.099);
+    let model = model_from_mjcf(
+        r#"<mujoco><option tolerance="0" iterations="200"/><worldbody><geom type="plane" size="1 1 1"/>
+          <body pos="0 0 .099"><freejoint/><geom size=".1" mass="2"/></body></worldbody></mujoco>"#,
+    );
+    let mut plain = crate::data::Data::new(&model);
+    let (state, input) = (
+        crate::state::State::reference(&model),
+        crate::state::Input::zeros(&model),
+    );
+    crate::dynamics::forward(&model, &state, &input, &mut plain);
+    let difference = pressed.solve.qacc[2] - plain.solve.qacc[2];
+    assert!(difference.abs() < 1e-10, "{difference}");
+    let forces = [&pressed, &plain].map(|data| data.contact_force(0).force[0]);
+    assert!((forces[0] - forces[1]).abs() < 1e-10 && forces[0] > 1.0);
+}

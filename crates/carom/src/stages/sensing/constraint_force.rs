@@ -2,7 +2,7 @@
 
 use super::Sensed;
 use super::tree_pass::push_body;
-use crate::contact_force::ContactForce;
+use crate::contact_force::{ContactForce, block_force};
 use crate::math::Spatial;
 use crate::model::{EqualityKind, Model};
 use crate::scalar::Scalar;
@@ -59,7 +59,7 @@ pub(super) fn push_bodies<T: Scalar>(
             }
             BlockKind::FrictionlessContact
             | BlockKind::PyramidalContact
-            | BlockKind::EllipticContact => Some(contact_wrenches(model, stages, block, forces)),
+            | BlockKind::EllipticContact => Some(contact_wrenches(model, stages, block)),
             _ => None,
         };
         for side in sides.into_iter().flatten() {
@@ -73,10 +73,10 @@ fn contact_wrenches<T: Scalar>(
     model: &Model<T>,
     stages: &Sensed<'_, T>,
     block: &Block,
-    forces: &[T],
 ) -> [PointWrench<T>; 2] {
     let contact = &stages.collision.contacts[block.object];
-    let ContactForce { force, torque } = ContactForce::from_rows(forces).to_world(&contact.frame);
+    let ContactForce { force, torque } =
+        block_force(stages.collision, stages.solve, block).to_world(&contact.frame);
     let [first, second] = contact.geoms.map(|geom| model.structure.geoms.body[geom]);
     let wrench = Spatial::new(torque, force);
     [(first, -wrench), (second, wrench)].map(|(body, wrench)| PointWrench {

@@ -109,7 +109,8 @@ impl<T: Scalar> Reader<'_, T> {
     }
 
     fn contact_force(&self, contact: usize) -> ContactForce<T> {
-        contact_force(self.stages.constraint, self.stages.solve, contact)
+        let stages = self.stages;
+        contact_force(stages.collision, stages.constraint, stages.solve, contact)
     }
 
     /// Writes the chosen fields of one contact.

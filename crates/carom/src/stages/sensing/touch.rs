@@ -18,7 +18,7 @@ impl<T: Scalar> Reader<'_, T> {
         for block in self.stages.constraint.contact_blocks() {
             let contact = &self.stages.collision.contacts[block.object];
             let [first, second] = contact.geoms.map(|geom| structure.geoms.body[geom]);
-            let force = self.stages.solve.force[block.row];
+            let force = self.stages.solve.force[block.row] - contact.adhesion;
             if body != first && body != second || force.value() <= 0.0 {
                 continue;
             }

@@ -221,6 +221,8 @@ fn lift(contact: &Contact) -> Contact<Dual<1>> {
         solref: contact.solref.map(Into::into),
         solreffriction: contact.solreffriction.map(Into::into),
         solimp: contact.solimp.map(Into::into),
+        adhesion: contact.adhesion.into(),
+        surface_velocity: contact.surface_velocity.map(Into::into),
         excluded: contact.excluded,
     }
 }

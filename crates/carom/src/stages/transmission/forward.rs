@@ -1,7 +1,9 @@
 use super::TransmissionData;
+use crate::jacobian;
 use crate::math::{Quat, Spatial, Vec3};
 use crate::model::{JointKind, Model, Transmission};
 use crate::scalar::Scalar;
+use crate::stages::collision::Collision;
 use crate::stages::kinematics::Kinematics;
 use crate::stages::tendon::Tendon;
 use crate::state::State;
@@ -12,6 +14,7 @@ pub fn forward<T: Scalar>(
     state: &State<T>,
     kinematics: &Kinematics<T>,
     tendon: &Tendon<T>,
+    collision: &Collision<T>,
     out: &mut TransmissionData<T>,
 ) {
     let structure = &model.structure;
@@ -57,12 +60,40 @@ pub fn forward<T: Scalar>(
                 moment[row].fill(T::ZERO);
                 levers.slider_crank(crank, slider, moment)
             }
-            // Adhesion acts through contacts, and pulls along their normals: no contacts, no moment.
-            Transmission::Body(_) => {
-                moment[row].fill(T::ZERO);
+            Transmission::Body(body) => {
+                adhesion_moment(model, kinematics, collision, body, &mut moment[row]);
                 T::ZERO
             }
         };
+    }
+}
+
+/// Pulls on all contacts of a body, those in the gap included, along their normals and with equal shares.
+fn adhesion_moment<T: Scalar>(
+    model: &Model<T>,
+    kinematics: &Kinematics<T>,
+    collision: &Collision<T>,
+    body: usize,
+    moment: &mut [T],
+) {
+    moment.fill(T::ZERO);
+    let mut count = 0_u32;
+    for contact in &collision.contacts {
+        let [first, second] = contact.geoms.map(|geom| model.structure.geoms.body[geom]);
+        let moves = |body: usize| !jacobian::moving_dofs(model, body).is_empty();
+        if body != first && body != second || !(moves(first) || moves(second)) {
+            continue;
+        }
+        count += 1;
+        let normal = contact.frame.row(0);
+        for (body, force) in [(first, normal), (second, -normal)] {
+            let wrench = (Vec3::ZERO, force);
+            let point = contact.position;
+            jacobian::apply_force(model, kinematics, body, point, wrench, moment);
+        }
+    }
+    for moment in moment {
+        *moment /= T::from(f64::from(count.max(1)));
     }
 }
 

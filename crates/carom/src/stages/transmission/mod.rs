@@ -1,7 +1,7 @@
 //! Actuator lengths and moment arms.
 //!
-//! Reads `state.qpos`, [`Kinematics`](super::kinematics::Kinematics) and [`Tendon`](super::tendon::Tendon);
-//! writes [`TransmissionData`].
+//! Reads `state.qpos`, [`Kinematics`](super::kinematics::Kinematics), [`Tendon`](super::tendon::Tendon) and, for the
+//! adhesion of a body, [`Collision`](super::collision::Collision); writes [`TransmissionData`].
 
 mod forward;
 

@@ -139,3 +139,30 @@ fn a_wrench_between_two_bodies_leaves_their_common_motion_alone() {
     assert!(value[..6].iter().all(|&entry| entry == 0.0), "{value:?}");
     assert!(value[6..].iter().any(|&entry| entry.abs() > 1e-3));
 }
+
+#[test]
+fn adhesion_pulls_the_contacts_of_a_body_with_equal_shares() {
+    let model = model_from_mjcf(
+        r#"<mujoco><worldbody><geom type="plane" size="1 1 1"/>
+          <body name="foot" pos="0 0 .1"><freejoint/><geom size=".1" pos="-.2 0 0"/>
+            <geom size=".1" pos=".2 0 .01" gap=".02"/><geom size=".1" pos="0 0 .1"/></body></worldbody>
+          <actuator><adhesion body="foot" ctrlrange="0 1"/><adhesion body="world" ctrlrange="0 1"/></actuator></mujoco>"#,
+    );
+    let mut state = State::reference(&model);
+    state.qpos[2] -= 1e-3;
+    let data = at(&model, &state);
+    assert_eq!(data.collision.contacts.len(), 2);
+    for actuator in 0..2 {
+        let moment = moment(&model, &data, actuator);
+        let expected = [0.0, 0.0, -1.0, 0.0, 0.0, 0.0];
+        let error = moment.iter().zip(expected).map(|(a, b)| (a - b).abs());
+        assert!(error.fold(0.0, f64::max) < 1e-15, "{moment:?}");
+    }
+    state.qpos[2] += 1.0;
+    assert!(
+        moment(&model, &at(&model, &state), 0)
+            .iter()
+            .all(|&arm| arm == 0.0)
+    );
+    assert_eq!(model.actuators.acceleration_reference, [0.0, 0.0]);
+}

@@ -1,0 +1,40 @@
+//! The pull of adhesive contacts.
+//!
+//! A contact that may pull with up to δ has its friction cone moved down the normal by δ. Split exactly into a constant
+//! attraction δ along the normal, which is passive, and a contact that only pushes but whose reference acceleration
+//! rises by R·δ: what it pushes less δ is the force between the geoms.
+
+use super::Passive;
+use crate::jacobian;
+use crate::math::Vec3;
+use crate::model::Model;
+use crate::scalar::Scalar;
+use crate::stages::collision::Collision;
+use crate::stages::kinematics::Kinematics;
+
+/// Sums the attraction of all contacts; false when there can be none.
+pub(super) fn forward<T: Scalar>(
+    model: &Model<T>,
+    kinematics: &Kinematics<T>,
+    collision: &Collision<T>,
+    out: &mut Passive<T>,
+) -> bool {
+    out.adhesion.fill(T::ZERO);
+    if !model.structure.has_adhesion {
+        return false;
+    }
+    let bodies = &model.structure.geoms.body;
+    for contact in &collision.contacts {
+        if !T::HAS_DERIVATIVES && contact.adhesion == T::ZERO {
+            continue;
+        }
+        let pull = contact.frame.row(0) * contact.adhesion;
+        let [first, second] = contact.geoms.map(|geom| bodies[geom]);
+        for (body, force) in [(first, pull), (second, -pull)] {
+            let wrench = (Vec3::ZERO, force);
+            let point = contact.position;
+            jacobian::apply_force(model, kinematics, body, point, wrench, &mut out.adhesion);
+        }
+    }
+    true
+}
