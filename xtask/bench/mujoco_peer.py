@@ -1,7 +1,8 @@
 """Times MuJoCo's step through mujoco.rollout, one JSON line per request on standard input.
 
-A request is {"model": path, "steps": n, "disable": ["contact", ...]}; the answer has the CPU time per step of one
-batch in microseconds. The process stays alive between requests, so that both engines can be measured in turns.
+A request is {"model": path, "steps": n} and optionally "disable": ["contact", ...], "timestep": seconds,
+"qpos" and "qvel": {index: number, ...} of the start, "settle": steps before it. The answer has the CPU time per step
+of one batch in microseconds and the number of contacts at its end. The process stays alive between requests, so that both engines can be measured in turns.
 """
 
 import json
@@ -23,20 +24,32 @@ FULL_PHYSICS = mujoco.mjtState.mjSTATE_FULLPHYSICS
 class Case:
     """A model with its start state and controls."""
 
-    def __init__(self, path, steps, disable):
-        self.model = mujoco.MjModel.from_xml_path(path)
-        for name in disable:
+    def __init__(self, request):
+        steps = request["steps"]
+        self.model = mujoco.MjModel.from_xml_path(request["model"])
+        for name in request.get("disable", []):
             self.model.opt.disableflags |= int(FLAGS[name])
+        self.model.opt.timestep = request.get("timestep", self.model.opt.timestep)
         self.data = mujoco.MjData(self.model)
         if self.model.nkey:
             mujoco.mj_resetDataKeyframe(self.model, self.data, 0)
+        for name in ["qpos", "qvel"]:
+            for index, number in request.get(name, {}).items():
+                getattr(self.data, name)[int(index)] = number
+        settle = request.get("settle", 0)
+        if settle:
+            self.data.ctrl[:] = controls(self.model, 1)[0]
+            mujoco.mj_step(self.model, self.data, settle)
         self.state = np.empty(mujoco.mj_stateSize(self.model, FULL_PHYSICS))
         mujoco.mj_getState(self.model, self.data, self.state, FULL_PHYSICS)
+        self.warmstart = self.data.qacc_warmstart.copy()
         self.control = controls(self.model, steps)
 
     def cpu_microseconds_per_step(self):
         begin = time.process_time()
-        mujoco.rollout.rollout(self.model, self.data, self.state[None], self.control[None])
+        mujoco.rollout.rollout(
+            self.model, self.data, self.state[None], self.control[None], initial_warmstart=self.warmstart[None]
+        )
         return (time.process_time() - begin) / self.control.shape[0] * 1e6
 
 
@@ -58,8 +71,12 @@ def main():
         request = json.loads(line)
         key = line
         if key not in cases:
-            cases[key] = Case(request["model"], request["steps"], request["disable"])
-        print(json.dumps({"microseconds": cases[key].cpu_microseconds_per_step()}), flush=True)
+            cases[key] = Case(request)
+        answer = {
+            "microseconds": cases[key].cpu_microseconds_per_step(),
+            "contacts": cases[key].data.ncon,
+        }
+        print(json.dumps(answer), flush=True)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,10 @@
 //! Both engines run as servers that time one batch per request, and are asked in turns, so that whatever else the
 //! machine does falls on both. Times are CPU times of one thread; minimum and median over all batches are reported.
 
+mod contacts;
+mod growth;
+mod plot;
+
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -21,17 +25,25 @@ pub(crate) enum Peer {
     Mujoco,
 }
 
+/// What to measure.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Set {
+    /// Steps with contacts switched off.
+    #[default]
+    Smooth,
+    /// Steps of scenes that live of their contacts.
+    Contacts,
+    /// Steps of 10 to 1000 free boxes.
+    Growth,
+}
+
 /// Steps of one timed batch.
 const STEPS: usize = 1000;
-/// Ratio that the geometric mean must reach.
-const MEAN_BAR: f64 = 1.3;
-/// Ratio that every model must reach.
-const SINGLE_BAR: f64 = 1.0;
 /// Ratio that two threads should reach; shown, not enforced, since it needs two free cores.
 const THREAD_BAR: f64 = 1.8;
 
-/// Compares steps without contacts with the peer's; fails when a bar is missed.
-pub(crate) fn bench(peer: Peer, rounds: usize, models: &[PathBuf]) -> Outcome {
+/// Measures a set beside the peer; fails when a bar is missed.
+pub(crate) fn bench(peer: Peer, set: Set, rounds: usize, models: &[PathBuf]) -> Outcome {
     let Peer::Mujoco = peer;
     run(&mut cargo(&[
         "build",
@@ -40,54 +52,38 @@ pub(crate) fn bench(peer: Peer, rounds: usize, models: &[PathBuf]) -> Outcome {
         "carom-cli",
     ]))?;
     let carom_program = target_folder().join("release").join("carom");
-    let mut carom = Server::start(command(&carom_program).arg("bench"))?;
-    let mut peer =
-        Server::start(command(python::interpreter()?).arg("xtask/bench/mujoco_peer.py"))?;
+    let mut engines = Engines {
+        carom: Server::start(command(&carom_program).arg("bench"))?,
+        peer: Server::start(command(python::interpreter()?).arg("xtask/bench/mujoco_peer.py"))?,
+    };
+    match set {
+        Set::Smooth => {
+            smooth(&mut engines, rounds, models)?;
+            let scaling = thread_scaling(&carom_program)?;
+            println!(
+                "two threads do {scaling:.2}× the work of one on a batch of humanoids (bar {THREAD_BAR}× on two free cores)"
+            );
+            Ok(())
+        }
+        Set::Contacts => contacts::bench(&mut engines, rounds, models),
+        Set::Growth => growth::bench(&mut engines, rounds),
+    }
+}
+
+/// Steps without contacts.
+fn smooth(engines: &mut Engines, rounds: usize, models: &[PathBuf]) -> Outcome {
     let models = if models.is_empty() {
         default_models()
     } else {
         models.to_vec()
     };
-    println!(
-        "{:<34} {:>21} {:>21} {:>8}",
-        "model", "carom µs min/median", "peer µs min/median", "ratio"
-    );
-    let mut ratios = Vec::new();
+    let mut ratios = Ratios::new();
     for model in &models {
         let request = json!({ "model": model, "steps": STEPS, "disable": ["contact"] });
-        let (mut ours, mut theirs) = (Vec::new(), Vec::new());
-        for round in 0..=rounds {
-            let (a, b) = (carom.time(&request)?, peer.time(&request)?);
-            // The first round warms caches and allocations up.
-            if round > 0 {
-                ours.push(a);
-                theirs.push(b);
-            }
-        }
-        let (ours, theirs) = (Summary::of(ours), Summary::of(theirs));
-        let ratio = theirs.median / ours.median;
-        ratios.push(ratio);
-        println!(
-            "{:<34} {:>10.3} {:>10.3} {:>10.3} {:>10.3} {:>8.2}",
-            label(model),
-            ours.minimum,
-            ours.median,
-            theirs.minimum,
-            theirs.median,
-            ratio
-        );
+        let comparison = engines.compare(&request, rounds)?;
+        ratios.add(&label(model), &comparison);
     }
-    let mean = (ratios.iter().map(|ratio| ratio.ln()).sum::<f64>() / ratios.len() as f64).exp();
-    let least = ratios.iter().copied().fold(f64::INFINITY, f64::min);
-    println!("geometric mean {mean:.2}× (bar {MEAN_BAR}×), least {least:.2}× (bar {SINGLE_BAR}×)");
-    let scaling = thread_scaling(&carom_program)?;
-    println!(
-        "two threads do {scaling:.2}× the work of one on a batch of humanoids (bar {THREAD_BAR}× on two free cores)"
-    );
-    if mean < MEAN_BAR || least < SINGLE_BAR {
-        return Err("carom is slower than its bar".to_owned());
-    }
-    Ok(())
+    ratios.judge(1.3, 1.0)
 }
 
 /// How many times the work of one thread two threads do.
@@ -127,8 +123,7 @@ fn default_models() -> Vec<PathBuf> {
         .iter()
         .map(|name| root().join("models").join(format!("{name}.xml")))
         .collect();
-    let shared =
-        std::env::var_os("CAROM_SHARED").map_or_else(|| root().join("../shared"), PathBuf::from);
+    let shared = shared();
     let real = [
         "menagerie_panda/scene.xml",
         "menagerie_go1/scene.xml",
@@ -142,6 +137,11 @@ fn default_models() -> Vec<PathBuf> {
         .filter(|path| path.is_file());
     models.extend(real);
     models
+}
+
+/// The folder of shared models.
+fn shared() -> PathBuf {
+    std::env::var_os("CAROM_SHARED").map_or_else(|| root().join("../shared"), PathBuf::from)
 }
 
 fn label(model: &Path) -> String {
@@ -174,6 +174,99 @@ impl Summary {
     }
 }
 
+/// Both engines on one request.
+struct Comparison {
+    ours: Summary,
+    theirs: Summary,
+    /// Contacts after the last step: carom's, the peer's.
+    contacts: [u64; 2],
+}
+
+impl Comparison {
+    fn ratio(&self) -> f64 {
+        self.theirs.median / self.ours.median
+    }
+}
+
+/// The two engines, asked in turns.
+struct Engines {
+    carom: Server,
+    peer: Server,
+}
+
+impl Engines {
+    fn compare(&mut self, request: &Value, rounds: usize) -> Result<Comparison, String> {
+        let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+        let mut contacts = [0; 2];
+        for round in 0..=rounds {
+            let (a, b) = (self.carom.time(request)?, self.peer.time(request)?);
+            contacts = [a.contacts, b.contacts];
+            // The first round warms caches and allocations up.
+            if round > 0 {
+                ours.push(a.microseconds);
+                theirs.push(b.microseconds);
+            }
+        }
+        Ok(Comparison {
+            ours: Summary::of(ours),
+            theirs: Summary::of(theirs),
+            contacts,
+        })
+    }
+}
+
+/// The table of ratios as it grows.
+struct Ratios(Vec<f64>);
+
+impl Ratios {
+    fn new() -> Self {
+        println!(
+            "{:<34} {:>21} {:>21} {:>8} {:>11}",
+            "model", "carom µs min/median", "peer µs min/median", "ratio", "contacts"
+        );
+        Self(Vec::new())
+    }
+
+    fn add(&mut self, name: &str, comparison: &Comparison) {
+        let Comparison {
+            ours,
+            theirs,
+            contacts,
+        } = comparison;
+        let ratio = comparison.ratio();
+        println!(
+            "{name:<34} {:>10.3} {:>10.3} {:>10.3} {:>10.3} {ratio:>8.2} {:>5} {:>5}",
+            ours.minimum, ours.median, theirs.minimum, theirs.median, contacts[0], contacts[1]
+        );
+        self.0.push(ratio);
+    }
+
+    /// Prints geometric mean and least ratio; fails below either bar.
+    fn judge(&self, mean_bar: f64, single_bar: f64) -> Outcome {
+        if self.0.is_empty() {
+            return Err("no model to compare".to_owned());
+        }
+        let logarithms: f64 = self.0.iter().map(|ratio| ratio.ln()).sum();
+        let mean = (logarithms / self.0.len() as f64).exp();
+        let least = self.0.iter().copied().fold(f64::INFINITY, f64::min);
+        println!(
+            "geometric mean {mean:.2}× (bar {mean_bar}×), least {least:.2}× (bar {single_bar}×)"
+        );
+        if mean < mean_bar || least < single_bar {
+            return Err("carom is slower than its bar".to_owned());
+        }
+        Ok(())
+    }
+}
+
+/// What an engine says about one batch.
+struct Answer {
+    /// CPU time per step.
+    microseconds: f64,
+    /// Contacts after the last step.
+    contacts: u64,
+}
+
 /// A process that answers one line per request.
 struct Server {
     child: Child,
@@ -200,17 +293,23 @@ impl Server {
         })
     }
 
-    /// CPU microseconds per step of one batch.
-    fn time(&mut self, request: &Value) -> Result<f64, String> {
+    /// Times one batch.
+    fn time(&mut self, request: &Value) -> Result<Answer, String> {
         let fail = |error: std::io::Error| format!("the engine stopped answering: {error}");
         writeln!(self.requests, "{request}").map_err(fail)?;
         let mut line = String::new();
         self.answers.read_line(&mut line).map_err(fail)?;
         let answer: Value = serde_json::from_str(&line)
             .map_err(|_| format!("the engine could not run {request}"))?;
-        answer["microseconds"]
-            .as_f64()
-            .ok_or_else(|| format!("unexpected answer {answer}"))
+        let microseconds = answer["microseconds"].as_f64();
+        let contacts = answer["contacts"].as_u64();
+        match (microseconds, contacts) {
+            (Some(microseconds), Some(contacts)) => Ok(Answer {
+                microseconds,
+                contacts,
+            }),
+            _ => Err(format!("unexpected answer {answer}")),
+        }
     }
 }
 

@@ -51,6 +51,9 @@ enum Command {
         /// The engine to compare with
         #[arg(long, value_enum, default_value = "mujoco")]
         peer: bench::Peer,
+        /// What to measure
+        #[arg(long, value_enum, default_value = "smooth")]
+        set: bench::Set,
         /// Timed batches per model
         #[arg(long, default_value_t = 15)]
         rounds: usize,
@@ -73,9 +76,10 @@ fn main() -> ExitCode {
         } => reference::run(&directory, &names, check),
         Command::Bench {
             peer,
+            set,
             rounds,
             models,
-        } => bench::bench(peer, rounds.max(1), &models),
+        } => bench::bench(peer, set, rounds.max(1), &models),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

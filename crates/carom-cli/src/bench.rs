@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use carom::rollout::{Controls, rollout_batch};
 use carom::{Data, Input, Model, State, integrate};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::load;
 
@@ -86,7 +86,7 @@ fn measure(args: &Args, path: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Answers requests `{"model": path, "steps": n, "disable": [...]}` until standard input ends.
+/// Answers requests until standard input ends: JSON lines as [`Case::from_request`] reads them.
 fn serve() -> Result<(), String> {
     let mut cases: Vec<(String, Case)> = Vec::new();
     for line in std::io::stdin().lock().lines() {
@@ -94,38 +94,32 @@ fn serve() -> Result<(), String> {
         let known = cases.iter().position(|(request, _)| *request == line);
         let index = known.unwrap_or(cases.len());
         if known.is_none() {
-            cases.push((line.clone(), parse_request(&line)?));
+            let request: Value = serde_json::from_str(&line)
+                .map_err(|cause| format!("error: bad request: {cause}"))?;
+            cases.push((line, Case::from_request(&request)?));
         }
-        let microseconds = cases[index].1.cpu_microseconds_per_step();
-        crate::print(&json!({ "microseconds": microseconds }).to_string());
+        let case = &mut cases[index].1;
+        let microseconds = case.cpu_microseconds_per_step();
+        let contacts = case.data.collision.contacts.len();
+        let answer = json!({ "microseconds": microseconds, "contacts": contacts });
+        crate::print(&answer.to_string());
     }
     Ok(())
 }
 
-fn parse_request(line: &str) -> Result<Case, String> {
-    let request: serde_json::Value =
-        serde_json::from_str(line).map_err(|cause| format!("error: bad request: {cause}"))?;
-    let path = request["model"]
-        .as_str()
-        .ok_or("error: the request names no model")?;
-    let steps = request["steps"]
-        .as_u64()
-        .and_then(|steps| usize::try_from(steps).ok());
-    let disable: Vec<String> = request["disable"]
-        .as_array()
-        .map(|list| {
-            list.iter()
-                .filter_map(|name| name.as_str().map(str::to_owned))
-                .collect()
-        })
-        .unwrap_or_default();
-    Case::new(
-        Path::new(path),
-        steps
-            .filter(|&steps| steps > 0)
-            .ok_or("error: the request has no steps")?,
-        &disable,
-    )
+/// Sets the numbers that a request names by their index.
+fn overwrite(numbers: &mut [f64], named: &Value) -> Result<(), String> {
+    for (index, number) in named.as_object().into_iter().flatten() {
+        let place = index
+            .parse::<usize>()
+            .ok()
+            .and_then(|index| numbers.get_mut(index));
+        match (place, number.as_f64()) {
+            (Some(place), Some(number)) => *place = number,
+            _ => return Err(format!("error: cannot set number {index} to {number}")),
+        }
+    }
+    Ok(())
 }
 
 /// A model with its start state and controls.
@@ -164,6 +158,44 @@ impl Case {
             steps,
             model,
         })
+    }
+
+    /// A request `{"model": path, "steps": n}`, optionally with `"disable": [...]`, `"timestep": seconds`, `"qpos"` and
+    /// `"qvel": {index: number}` of the start, and `"settle": steps` before it.
+    fn from_request(request: &Value) -> Result<Self, String> {
+        let count = |name: &str| {
+            let number = request[name].as_u64()?;
+            usize::try_from(number).ok()
+        };
+        let path = request["model"]
+            .as_str()
+            .ok_or("error: the request names no model")?;
+        let steps = count("steps")
+            .filter(|&steps| steps > 0)
+            .ok_or("error: the request has no steps")?;
+        let disable: Vec<String> = request["disable"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(|name| name.as_str().map(str::to_owned))
+            .collect();
+        let mut case = Self::new(Path::new(path), steps, &disable)?;
+        if let Some(timestep) = request["timestep"].as_f64() {
+            case.model.option.timestep[0] = timestep;
+        }
+        overwrite(&mut case.start.qpos, &request["qpos"])?;
+        overwrite(&mut case.start.qvel, &request["qvel"])?;
+        case.settle(count("settle").unwrap_or(0));
+        Ok(case)
+    }
+
+    /// Moves the start by some steps under the first controls.
+    fn settle(&mut self, steps: usize) {
+        let width = self.input.ctrl.len();
+        self.input.ctrl.copy_from_slice(&self.controls[..width]);
+        for _ in 0..steps {
+            integrate::step(&self.model, &mut self.start, &self.input, &mut self.data);
+        }
     }
 
     fn cpu_microseconds_per_step(&mut self) -> f64 {
