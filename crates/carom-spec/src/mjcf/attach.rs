@@ -258,6 +258,10 @@ impl<'r> Reader<'r> {
         part.settle(&child.spec.compiler, &draft.spec.compiler);
         let inserted = draft.insert_renamed(part.clone(), into, &namespace);
         draft.copy_assets(&child.spec, &namespace);
+        for law in &child.spec.contact_laws {
+            let message = "the contact law of an attached model is not taken over; give it here";
+            self.problems.warning(codes::CONFLICT, law.span, message);
+        }
         let mut globals = Globals::of(&child.spec);
         globals.settle(&child.spec.compiler, &draft.spec.compiler);
         if !draft.copy_globals(globals, &namespace) {

@@ -27,6 +27,7 @@ mod builtin;
 pub(crate) mod check;
 pub mod codes;
 mod contact;
+pub mod contact_law;
 mod custom;
 mod defaults;
 mod draft;

@@ -16,6 +16,7 @@ mod actuator;
 mod asset;
 mod body;
 mod contact;
+mod contact_law;
 mod custom;
 mod equality;
 mod geom;
@@ -36,6 +37,9 @@ pub use asset::{
 };
 pub use body::{BodySpec, InertiaSpec, InertialSpec, SleepPolicy};
 pub use contact::{ExcludeSpec, PairSpec};
+pub use contact_law::{
+    ComplementaritySpec, ContactLaw, ContactLawSpec, ContactPoints, HuntCrossleySpec,
+};
 pub use custom::{KeyframeSpec, NumericSpec, TextSpec, TupleElement, TupleSpec};
 pub use equality::{EqualityKind, EqualityObjects, EqualitySpec};
 pub use geom::{GeomKind, GeomSpec, SiteSpec};
@@ -88,6 +92,8 @@ pub struct ModelSpec {
     pub pairs: Vec<PairSpec>,
     /// Body pairs whose contacts are excluded.
     pub excludes: Vec<ExcludeSpec>,
+    /// Contact laws other than MuJoCo's, in the order of the file.
+    pub contact_laws: Vec<ContactLawSpec>,
     /// Equality constraints.
     pub equalities: Vec<EqualitySpec>,
     /// Tendons.
@@ -126,6 +132,7 @@ impl Default for ModelSpec {
             materials: Vec::new(),
             pairs: Vec::new(),
             excludes: Vec::new(),
+            contact_laws: Vec::new(),
             equalities: Vec::new(),
             tendons: Vec::new(),
             actuators: Vec::new(),

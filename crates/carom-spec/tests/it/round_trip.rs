@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use carom_spec::diagnostic::render_all;
 use carom_spec::mjcf::{Allow, AssetStorage, ReadSettings, codes, write, write_with};
-use carom_spec::model_spec::{ActuatorElement, TendonPath, TendonSpec};
+use carom_spec::model_spec::{ActuatorElement, ContactLaw, ContactPoints, TendonPath, TendonSpec};
 use carom_spec::source::ReadError;
 use carom_spec::{Diagnostic, DiskSource, FileSource, MemorySource, ModelSpec};
 
@@ -145,4 +145,47 @@ fn self_contained_models_need_no_files() {
         let again = read(Path::new("alone.xml"), &alone);
         assert_same(&path, &spec, &again, AssetStorage::Inline);
     }
+}
+
+#[test]
+fn contact_laws_read_back_the_same() {
+    let text = r#"<mujoco><worldbody>
+          <geom name="table" type="plane" size="1 1 1"/>
+          <body><freejoint/><geom name="slab" type="box" size="0.1 0.1 0.02"/></body>
+          <body><freejoint/><geom name="a ball" size="0.1"/></body>
+        </worldbody>
+        <custom>
+          <text name="carom/contact" data="law=complementarity; restitution=0.5; restitution_speed=0.01;
+            baumgarte=0.1 0.9; mixing=1e-5; tolerance=1e-12; iterations=50"/>
+          <text name="carom/contact/slab" data="law=hunt_crossley; stiffness=2e4; exponent=1.25; dissipation=0.3;
+            transition_speed=0.02; static_ratio=1.1; viscous=0.1; viscous_force=3; geom1=slab; geom2=table;
+            grid=0.02; faces=-z +x"/>
+          <text name="carom/contact/ball" data="law=soft; geom1=a ball; points=0 0 -0.1 0.1 0 0"/>
+          <text name="note" data="carom/contact is not meant here"/>
+        </custom></mujoco>"#;
+    let path = Path::new("laws.xml");
+    let spec = read_text(text.to_owned(), path);
+    let [whole, slab, ball] = &spec.contact_laws[..] else {
+        panic!("{:?}", spec.contact_laws);
+    };
+    assert_eq!(spec.texts.len(), 1);
+    assert!(matches!(whole.law, ContactLaw::Complementarity(law) if law.iterations == 50));
+    assert!(matches!(slab.law, ContactLaw::HuntCrossley(law) if law.exponent == 1.25));
+    assert_eq!(
+        slab.points,
+        ContactPoints::Grid {
+            spacing: 0.02,
+            faces: [false, true, false, false, true, false]
+        }
+    );
+    assert_eq!(
+        ball.geom1.as_ref().map(|geom| geom.name.as_str()),
+        Some("a ball")
+    );
+    assert_eq!(
+        ball.points,
+        ContactPoints::List(vec![[0.0, 0.0, -0.1], [0.1, 0.0, 0.0]])
+    );
+    let again = read_text(write(&spec), path);
+    assert_same(path, &spec, &again, AssetStorage::Files);
 }

@@ -14,6 +14,7 @@ mod settings;
 mod tag;
 
 use crate::model_spec::ModelSpec;
+pub(super) use tag::numbers_text;
 use tag::{Output, Tag};
 
 /// Where mesh vertices and height field elevations go.

@@ -1,5 +1,6 @@
 //! Compiler, option, size, statistic, visual, keyframes and custom data.
 
+use super::super::contact_law;
 use super::tag::{Output, Tag};
 use crate::model_spec::{
     CompilerSettings, Flags, LengthRangeSettings, ModelSpec, OptionSpec, SizeSpec,
@@ -283,6 +284,10 @@ pub(super) fn write_custom(out: &mut Output, spec: &ModelSpec) {
             &tag.integer_unless("size", size, -1)
                 .numbers("data", &numeric.data),
         );
+    }
+    for law in &spec.contact_laws {
+        let (name, data) = contact_law::write(law);
+        out.empty(&Tag::new("text").text("name", &name).text("data", &data));
     }
     for text in &spec.texts {
         out.empty(

@@ -219,7 +219,7 @@ pub(super) fn number_text(value: f64) -> String {
     text.strip_suffix(".0").map(str::to_owned).unwrap_or(text)
 }
 
-pub(super) fn numbers_text(values: &[f64]) -> String {
+pub(in super::super) fn numbers_text(values: &[f64]) -> String {
     let texts: Vec<String> = values.iter().map(|&value| number_text(value)).collect();
     texts.join(" ")
 }
