@@ -7,6 +7,7 @@ use crate::stages::acceleration::Acceleration;
 use crate::stages::actuation::Actuation;
 use crate::stages::bias::Bias;
 use crate::stages::collision::Collision;
+use crate::stages::compliance::Compliance;
 use crate::stages::constraint::Constraint;
 use crate::stages::inertia::Inertia;
 use crate::stages::kinematics::Kinematics;
@@ -32,6 +33,7 @@ pub struct Data<T: Scalar = f64> {
     pub velocity: Velocity<T>,
     pub passive: Passive<T>,
     pub bias: Bias<T>,
+    pub compliance: Compliance<T>,
     pub actuation: Actuation<T>,
     pub acceleration: Acceleration<T>,
     pub constraint: Constraint<T>,
@@ -53,6 +55,7 @@ impl<T: Scalar> Data<T> {
             velocity: Velocity::zeros(n),
             passive: Passive::zeros(n),
             bias: Bias::zeros(n),
+            compliance: Compliance::default(),
             actuation: Actuation::zeros(n),
             acceleration: Acceleration::zeros(n),
             constraint: Constraint::default(),

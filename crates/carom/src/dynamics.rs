@@ -4,8 +4,8 @@ use crate::data::Data;
 use crate::model::Model;
 use crate::scalar::Scalar;
 use crate::stages::{
-    acceleration, actuation, bias, collision, constraint, inertia, kinematics, passive, sensing,
-    solve, tendon, transmission, velocity,
+    acceleration, actuation, bias, collision, compliance, constraint, inertia, kinematics, passive,
+    sensing, solve, tendon, transmission, velocity,
 };
 use crate::state::{Input, State};
 
@@ -70,6 +70,7 @@ fn observe_velocity<T: Scalar>(
         velocity,
         passive,
         bias,
+        compliance,
         ..
     } = data;
     velocity::forward(model, state, kinematics, tendon, transmission, velocity);
@@ -80,6 +81,8 @@ fn observe_velocity<T: Scalar>(
     observer.ended("passive");
     bias::forward(model, state, kinematics, tendon, velocity, bias);
     observer.ended("bias");
+    compliance::forward(model, kinematics, collision, velocity, compliance);
+    observer.ended("compliance");
 }
 
 /// From state and input to acceleration.
@@ -123,6 +126,7 @@ fn observe_forward<T: Scalar>(
         inertia,
         passive,
         bias,
+        compliance,
         actuation,
         acceleration,
         ..
@@ -132,7 +136,7 @@ fn observe_forward<T: Scalar>(
         input,
         kinematics,
         inertia,
-        (passive, bias, actuation),
+        (passive, bias, compliance, actuation),
         acceleration,
     );
     observer.ended("acceleration");

@@ -38,4 +38,7 @@ pub fn forward<T: Scalar>(
     for (dof, force) in force.iter_mut().enumerate() {
         *force += data.bias.force[dof] - data.passive.total[dof];
     }
+    for (force, &contacts) in force.iter_mut().zip(&data.compliance.force) {
+        *force -= contacts;
+    }
 }

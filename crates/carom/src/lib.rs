@@ -14,6 +14,7 @@ pub mod dynamics;
 pub mod integrate;
 pub mod inverse;
 pub mod jacobian;
+pub mod laws;
 pub mod linalg;
 pub mod math;
 pub mod model;

@@ -86,6 +86,7 @@ pub(super) fn recorded(reference: &Reference, snapshot: usize) -> Result<Vec<Con
             solimp: fixed(row("solimp", 5, index)),
             adhesion: 0.0,
             surface_velocity: [0.0; 3],
+            law: None,
             excluded: array("exclude", index) != 0.0,
         })
         .collect())

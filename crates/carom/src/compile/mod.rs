@@ -26,6 +26,7 @@ mod hull_topology;
 mod inertia;
 mod joints;
 mod keyframes;
+mod laws;
 mod length_range;
 mod lookup;
 mod mesh;
@@ -123,6 +124,7 @@ fn build_structure(source: Source<'_>, report: &mut Report) -> Structure {
     cameras::structure(source, &mut structure, report);
     tendons::structure(source, &mut structure, report);
     contact_filter::structure(source, &mut structure, report);
+    laws::structure(source, &mut structure, report);
     equalities::structure(source, &mut structure, report);
     actuators::structure(source, &mut structure, report);
     sensors::structure(source, &mut structure, report);
@@ -151,6 +153,7 @@ fn fill_numbers(
     tree::align_attached(inertials, model);
     tendons::numbers(source, model, report);
     contact_filter::numbers(source, model, report);
+    laws::numbers(source, model, report);
     equalities::numbers(source, model, report);
     actuators::numbers(source, model, report);
     sensors::numbers(source, model, report);

@@ -39,6 +39,9 @@ pub(super) mod code {
     /// Contact parameters.
     pub(crate) const CONTACT: &str = "C032";
 
+    /// A contact law, or what it is combined with.
+    pub(crate) const LAW: &str = "C033";
+
     /// A mesh cannot be used.
     pub(crate) const MESH: &str = "C040";
     /// A height field cannot be used.

@@ -6,11 +6,13 @@ mod block_sparse;
 pub mod cholesky;
 pub mod lu;
 mod panel;
+mod symmetric_eigen;
 pub mod tree_ldl;
 mod tree_sparsity;
 
 pub use block_sparse::{BlockCholesky, BlockPlace};
 pub use lu::{DofPattern, TreeLu};
+pub use symmetric_eigen::symmetric_eigen;
 pub use tree_sparsity::TreeSparsity;
 
 use std::error::Error;

@@ -13,6 +13,7 @@
 mod coincidence;
 mod contact_sensor;
 mod hull_topology;
+mod laws;
 mod numbers;
 mod settings;
 mod structure;
@@ -23,10 +24,12 @@ use std::sync::Arc;
 pub use coincidence::{Coincidence, Coincidences};
 pub use contact_sensor::ContactSensor;
 pub use hull_topology::{HullTopology, Lists};
+pub use laws::{LawKind, LawStructure};
 pub use numbers::{
-    ActuatorNumbers, BodyNumbers, CameraNumbers, DofNumbers, EqualityNumbers, GeomNumbers,
-    HeightFieldNumbers, JointNumbers, KeyframeNumbers, MeshNumbers, OptionNumbers, PairNumbers,
-    QposNumbers, SensorNumbers, SiteNumbers, TendonNumbers, WrapNumbers,
+    ActuatorNumbers, BodyNumbers, CameraNumbers, ContactPointNumbers, DofNumbers, EqualityNumbers,
+    GeomNumbers, HeightFieldNumbers, JointNumbers, KeyframeNumbers, LawNumbers, MeshNumbers,
+    OptionNumbers, PairNumbers, QposNumbers, SensorNumbers, SiteNumbers, TendonNumbers,
+    WrapNumbers,
 };
 pub use settings::{Cone, Disable, Enable, Integrator, JacobianKind, Settings, SolverKind};
 pub use structure::{
@@ -70,6 +73,10 @@ pub struct Model<T: Scalar = f64> {
     pub height_fields: HeightFieldNumbers<T>,
     /// Explicit contact pairs.
     pub pairs: PairNumbers<T>,
+    /// Contact laws.
+    pub laws: LawNumbers<T>,
+    /// Contact points that laws give to geoms.
+    pub contact_points: ContactPointNumbers<T>,
     /// Equality constraints.
     pub equalities: EqualityNumbers<T>,
     /// Tendons.
@@ -98,6 +105,8 @@ macro_rules! for_families {
         $action!(meshes);
         $action!(height_fields);
         $action!(pairs);
+        $action!(laws);
+        $action!(contact_points);
         $action!(equalities);
         $action!(tendons);
         $action!(wraps);
@@ -123,6 +132,8 @@ impl<T: Scalar> Model<T> {
             meshes: MeshNumbers::zeros(n),
             height_fields: HeightFieldNumbers::zeros(n),
             pairs: PairNumbers::zeros(n),
+            laws: LawNumbers::zeros(n),
+            contact_points: ContactPointNumbers::zeros(n),
             equalities: EqualityNumbers::zeros(n),
             tendons: TendonNumbers::zeros(n),
             wraps: WrapNumbers::zeros(n),
@@ -150,6 +161,8 @@ impl<T: Scalar> Model<T> {
             meshes: self.meshes.map(&mut convert),
             height_fields: self.height_fields.map(&mut convert),
             pairs: self.pairs.map(&mut convert),
+            laws: self.laws.map(&mut convert),
+            contact_points: self.contact_points.map(&mut convert),
             equalities: self.equalities.map(&mut convert),
             tendons: self.tendons.map(&mut convert),
             wraps: self.wraps.map(&mut convert),

@@ -234,6 +234,44 @@ arrays! {
 }
 
 arrays! {
+    /// Numbers of the contact laws; each kind of law reads its own.
+    pub struct LawNumbers {
+        /// Complementarity: coefficient of restitution.
+        restitution: [T; nlaw],
+        /// Complementarity: approach speed below which contacts do not bounce (m/s).
+        restitution_speed: [T; nlaw],
+        /// Complementarity: share of a penetration corrected, and share of a gap that may close, in one step.
+        baumgarte: [[T; 2]; nlaw],
+        /// Complementarity: velocity by which a unit impulse gives way (1/kg).
+        mixing: [T; nlaw],
+        /// Complementarity: violation that ends the iterations (m/s).
+        tolerance: [T; nlaw],
+        /// Hunt–Crossley: stiffness (N/mⁿ).
+        stiffness: [T; nlaw],
+        /// Hunt–Crossley: exponent n.
+        exponent: [T; nlaw],
+        /// Hunt–Crossley: dissipation (s/m).
+        dissipation: [T; nlaw],
+        /// Brown–McPhee: speed at which friction has nearly reached its full size (m/s).
+        transition_speed: [T; nlaw],
+        /// Brown–McPhee: ratio of the greatest static to the sliding friction.
+        static_ratio: [T; nlaw],
+        /// Brown–McPhee: viscous friction (N·s/m).
+        viscous: [T; nlaw],
+        /// Brown–McPhee: normal force above which viscous friction acts in full (N).
+        viscous_force: [T; nlaw],
+    }
+}
+
+arrays! {
+    /// Points at which geoms touch where a law gives them some.
+    pub struct ContactPointNumbers {
+        /// Position in the frame of the geom (m).
+        position: [Vec3<T>; ncontact_point],
+    }
+}
+
+arrays! {
     /// Numbers of the equality constraints.
     pub struct EqualityNumbers {
         /// Reference dynamics.

@@ -35,6 +35,9 @@ pub struct Counts {
     pub nheight_field: usize,
     pub nheight_field_value: usize,
     pub npair: usize,
+    /// Contact laws other than the default.
+    pub nlaw: usize,
+    pub ncontact_point: usize,
     pub nequality: usize,
     pub ntendon: usize,
     pub nwrap: usize,
@@ -707,6 +710,8 @@ pub struct Structure {
     pub pairs: PairStructure,
     /// Contact filter.
     pub filter: ContactFilter,
+    /// Contact laws other than the default.
+    pub laws: super::LawStructure,
     /// Equality constraints.
     pub equalities: EqualityStructure,
     /// Tendons.

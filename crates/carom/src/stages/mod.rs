@@ -8,6 +8,7 @@ pub mod acceleration;
 pub mod actuation;
 pub mod bias;
 pub mod collision;
+pub mod compliance;
 pub mod constraint;
 pub mod inertia;
 pub mod kinematics;

@@ -178,6 +178,7 @@ fn random_contact(random: &mut Random, nbody: usize) -> Contact {
         solimp: random_solimp(random),
         adhesion: 0.0,
         surface_velocity: [0.0; 3],
+        law: None,
         excluded: random.below(8) == 0,
     }
 }

@@ -67,6 +67,11 @@ impl References {
             self.add_geom(&pair.geom1);
             self.add_geom(&pair.geom2);
         }
+        for law in &spec.contact_laws {
+            for geom in law.geom1.iter().chain(&law.geom2) {
+                self.add_geom(geom);
+            }
+        }
         for exclude in &spec.excludes {
             self.add_body(&exclude.body1);
             self.add_body(&exclude.body2);

@@ -11,6 +11,7 @@ mod hostile;
 mod inertia;
 mod joints;
 mod keyframes;
+mod laws;
 mod sensors;
 mod simplify;
 mod tendons;

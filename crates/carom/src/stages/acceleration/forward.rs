@@ -5,10 +5,19 @@ use crate::model::Model;
 use crate::scalar::Scalar;
 use crate::stages::actuation::Actuation;
 use crate::stages::bias::Bias;
+use crate::stages::compliance::Compliance;
 use crate::stages::inertia::{self, Inertia};
 use crate::stages::kinematics::Kinematics;
 use crate::stages::passive::Passive;
 use crate::state::Input;
+
+/// Results of the stages that give forces.
+type Forces<'a, T> = (
+    &'a Passive<T>,
+    &'a Bias<T>,
+    &'a Compliance<T>,
+    &'a Actuation<T>,
+);
 
 /// Sums the smooth forces and solves for the acceleration.
 pub fn forward<T: Scalar>(
@@ -16,7 +25,7 @@ pub fn forward<T: Scalar>(
     input: &Input<T>,
     kinematics: &Kinematics<T>,
     inertia: &Inertia<T>,
-    (passive, bias, actuation): (&Passive<T>, &Bias<T>, &Actuation<T>),
+    (passive, bias, compliance, actuation): Forces<'_, T>,
     out: &mut Acceleration<T>,
 ) {
     let nv = model.counts().nv;
@@ -27,6 +36,11 @@ pub fn forward<T: Scalar>(
         force[dof] = passive[dof] - bias[dof] + applied[dof] + actuation[dof]; // (1)
     }
     apply_body_forces(model, input, kinematics, force);
+    if model.structure.laws.has_hunt_crossley {
+        for (force, &contacts) in force.iter_mut().zip(&compliance.force) {
+            *force += contacts;
+        }
+    }
     out.smooth.copy_from_slice(force);
     inertia::solve(model, inertia, &mut out.smooth); // (2)
 }

@@ -2,7 +2,9 @@
 
 use super::broad::{self, Candidate};
 use super::parameters::{self, Parameters};
-use super::{Collision, Contact, ContactPoint, PosedShape, ShapeData, narrow, surface_velocity};
+use super::{
+    Collision, Contact, ContactPoint, PosedShape, ShapeData, narrow, points, surface_velocity,
+};
 use crate::math::{Mat3, Vec3};
 use crate::model::{GeomKind, GeomShape, Model};
 use crate::scalar::Scalar;
@@ -56,11 +58,17 @@ fn collide<T: Scalar>(
     } else {
         [first, second]
     };
+    let pair = (candidate.pair != u32::MAX).then_some(candidate.pair as usize);
+    let parameters = parameters::mix(model, geoms, pair);
+    if let Some((owner, points)) = points::of_law(model, parameters.law) {
+        let other = if owner == first { second } else { first };
+        let points = (owner, points);
+        points::collide(model, kinematics, points, other, &parameters, out);
+        return;
+    }
     let Some(collider) = narrow::collider::<T>(kinds[geoms[0]], kinds[geoms[1]]) else {
         return;
     };
-    let pair = (candidate.pair != u32::MAX).then_some(candidate.pair as usize);
-    let parameters = parameters::mix(model, geoms, pair);
     let [shape1, shape2] = geoms.map(|geom| posed_shape(model, kinematics, geom));
     out.manifold.clear();
     collider(
@@ -104,7 +112,8 @@ pub fn posed_shape<'a, T: Scalar>(
     }
 }
 
-fn contact<T: Scalar>(
+/// A contact of two geoms at a point.
+pub(super) fn contact<T: Scalar>(
     geoms: [usize; 2],
     point: &ContactPoint<T>,
     parameters: &Parameters<T>,
@@ -131,6 +140,7 @@ fn contact<T: Scalar>(
         solimp: parameters.solimp,
         adhesion: parameters.adhesion,
         surface_velocity: [T::ZERO; 3],
+        law: parameters.law,
         excluded: in_gap && !sticks,
     }
 }

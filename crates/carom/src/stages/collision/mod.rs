@@ -13,6 +13,7 @@ mod distance;
 mod forward;
 pub mod narrow;
 mod parameters;
+mod points;
 mod surface_velocity;
 #[cfg(test)]
 mod tests;
@@ -175,6 +176,8 @@ pub struct Contact<T: Scalar = f64> {
     /// Velocity of the second geom's surface relative to the first's, beyond that of the bodies: along the two tangents
     /// (m/s) and about the normal (rad/s).
     pub surface_velocity: [T; 3],
+    /// The contact law; none for MuJoCo's soft one.
+    pub law: Option<usize>,
     /// Whether the contact is left out of the constraints (in the gap, or without dofs).
     pub excluded: bool,
 }

@@ -22,6 +22,7 @@ pub(super) struct Parameters<T> {
     pub(super) solreffriction: [T; 2],
     pub(super) solimp: [T; 5],
     pub(super) adhesion: T,
+    pub(super) law: Option<usize>,
 }
 
 /// Parameters of two geoms, or of the explicit pair that names them.
@@ -30,10 +31,11 @@ pub(super) fn mix<T: Scalar>(
     [first, second]: [usize; 2],
     pair: Option<usize>,
 ) -> Parameters<T> {
-    let mixed = match pair {
+    let mut mixed = match pair {
         Some(pair) => of_pair(model, pair),
         None => of_geoms(model, first, second),
     };
+    mixed.law = model.structure.laws.find([first, second]);
     if !model.settings.enable.override_contacts {
         return mixed;
     }
@@ -58,6 +60,7 @@ fn of_pair<T: Scalar>(model: &Model<T>, pair: usize) -> Parameters<T> {
         solreffriction: pairs.solreffriction[pair],
         solimp: pairs.solimp[pair],
         adhesion: pairs.adhesion[pair],
+        law: None,
     }
 }
 
@@ -75,6 +78,7 @@ fn of_geoms<T: Scalar>(model: &Model<T>, first: usize, second: usize) -> Paramet
         solreffriction,
         solimp: geoms.solimp[geom],
         adhesion: geoms.adhesion[geom],
+        law: None,
     };
     match structure.priority[first].cmp(&structure.priority[second]) {
         std::cmp::Ordering::Greater => return of_one(first),
@@ -104,6 +108,7 @@ fn of_geoms<T: Scalar>(model: &Model<T>, first: usize, second: usize) -> Paramet
         solreffriction,
         solimp: std::array::from_fn(|i| blend(solimp1[i], solimp2[i])),
         adhesion: geoms.adhesion[first] + geoms.adhesion[second],
+        law: None,
     }
 }
 

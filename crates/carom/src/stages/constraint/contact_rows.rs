@@ -15,17 +15,21 @@ use super::impedance::floor;
 use super::pair::{self, Directions, PairColumns};
 use super::{Block, BlockKind, Constraint, Impedance, Reference, Row};
 use crate::math::Vec3;
-use crate::model::Cone;
+use crate::model::{Cone, LawKind};
 use crate::scalar::Scalar;
 use crate::stages::collision::Contact;
 
 /// Appends all contacts that take part.
 pub(super) fn push<T: Scalar>(context: &Context<T>, out: &mut Constraint<T>) {
-    let geoms = &context.model.structure.geoms;
+    let (geoms, laws) = (
+        &context.model.structure.geoms,
+        &context.model.structure.laws,
+    );
     // Contacts of one pair of bodies mostly follow each other: they share their columns.
     let mut last: Option<([usize; 2], PairColumns)> = None;
     for (index, contact) in context.sources.collision.contacts.iter().enumerate() {
-        if contact.excluded {
+        // Compliant contacts are forces already.
+        if contact.excluded || laws.kind_of(contact.law) == LawKind::HuntCrossley {
             continue;
         }
         let bodies = contact.geoms.map(|geom| geoms.body[geom]);

@@ -223,6 +223,7 @@ fn lift(contact: &Contact) -> Contact<Dual<1>> {
         solimp: contact.solimp.map(Into::into),
         adhesion: contact.adhesion.into(),
         surface_velocity: contact.surface_velocity.map(Into::into),
+        law: contact.law,
         excluded: contact.excluded,
     }
 }

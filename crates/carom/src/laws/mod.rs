@@ -1,0 +1,19 @@
+//! Contact laws: what pushes bodies apart, and what that costs.
+//!
+//! | law | level | integrators | what it is |
+//! |---|---|---|---|
+//! | soft (default) | acceleration | all | MuJoCo's convex law, in [`solve::law`](crate::stages::solve::law) |
+//! | complementarity | impulse | Euler | rigid contact: one Coulomb problem a contact, [`cone`], swept over all contacts |
+//! | Hunt–Crossley | force | all | a spring and damper at each contact point, [`hunt_crossley`], [`brown_mcphee`] |
+//!
+//! A law holds for a whole model, for one geom or for a pair of geoms; how a file says so is told in
+//! [`carom_spec::mjcf::contact_law`]. Forces of Hunt–Crossley contacts are smooth functions of the state and join any
+//! of the others. Soft and complementarity contacts do not mix: a step either has forces or impulses to solve for.
+//! Under the complementarity law limits, equalities and friction loss are solved for as impulses as well.
+//!
+//! In both further laws `margin` is the distance at which contacts are found; bodies touch where their shapes do.
+
+pub mod brown_mcphee;
+pub mod cone;
+pub mod hunt_crossley;
+pub mod points;

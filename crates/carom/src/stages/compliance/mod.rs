@@ -1,0 +1,29 @@
+//! Forces of contacts that give way: Hunt–Crossley springs with Brown–McPhee friction.
+//!
+//! Reads the contacts, the configuration and the velocities; writes [`Compliance`]. For a contact of depth δ = −r with
+//! unit normal n (from the first body to the second), tangents t and relative velocity u of the second body's point,
+//!
+//!   f = k·δⁿ·(1 − c·n·u)₊,   F(j) = −(f·μ(j)·φ(|u_t|) + σ)·t(j)·u                       (1)
+//!   τ = Σ Jᵀ·(n·f + Σ t(j)·F(j))                                                        (2)
+//!
+//! with φ and σ of [`brown_mcphee`](crate::laws::brown_mcphee). τ is a smooth force: it joins the others in the
+//! acceleration stage. Contacts of other laws, and those that do not touch, have no force here.
+
+mod forward;
+#[cfg(test)]
+mod tests;
+
+pub use forward::forward;
+
+use crate::math::Vec3;
+use crate::scalar::Scalar;
+
+/// Results of the compliance stage. The list of contacts keeps its capacity.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Compliance<T: Scalar = f64> {
+    /// Generalised force of all compliant contacts, nv.
+    pub force: Vec<T>,
+    /// Force of each contact in its own frame (normal, two tangents), on the second body (N); empty for a model
+    /// without compliant contacts.
+    pub contact_force: Vec<Vec3<T>>,
+}
