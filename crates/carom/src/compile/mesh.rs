@@ -230,6 +230,7 @@ fn process(
     } else {
         mesh.faces.clone()
     };
+    let mut topology = hull_topology(&raw, &hull);
     // A mirrored mesh would be inside out.
     let [sx, sy, sz] = mesh.scale;
     if sx * sy * sz <= 0.0 {
@@ -237,8 +238,8 @@ fn process(
             .iter_mut()
             .chain(&mut hull)
             .for_each(|face| face.swap(1, 2));
+        topology.turn_inside_out();
     }
-    let topology = hull_topology(&raw, &hull);
     let vertices = transform(mesh, raw);
     let solid = if mesh.inertia == MeshInertia::Convex {
         &hull

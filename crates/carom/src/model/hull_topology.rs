@@ -13,6 +13,18 @@ pub struct HullTopology {
     pub polygons_around: Lists,
 }
 
+impl HullTopology {
+    /// Reverses the outlines: for the hull of mirrored points.
+    pub(crate) fn turn_inside_out(&mut self) {
+        let reversed = self.polygons.iter().map(|outline| {
+            let mut outline = outline.to_vec();
+            outline.reverse();
+            outline
+        });
+        self.polygons = reversed.collect();
+    }
+}
+
 /// Lists of small numbers, stored in one piece.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Lists {
