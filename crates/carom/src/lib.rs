@@ -18,6 +18,7 @@ pub mod laws;
 pub mod linalg;
 pub mod math;
 pub mod model;
+pub mod ray;
 pub mod rollout;
 pub mod scalar;
 pub mod stages;

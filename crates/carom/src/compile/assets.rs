@@ -11,6 +11,7 @@ use super::mesh::CompiledMesh;
 use super::report::Report;
 use crate::math::Vec3;
 use crate::model::{Model, Structure};
+use crate::ray::{self, TriangleTree};
 
 /// Meshes and height fields in the order of the description.
 #[derive(Default)]
@@ -133,6 +134,11 @@ pub(super) fn structure(source: Source<'_>, structure: &mut Structure) {
         meshes.hull_faces.push(first_hull..meshes.hull_face.len());
         let topology = mesh.as_ref().map(|mesh| mesh.topology.clone());
         meshes.hull_topology.push(topology.unwrap_or_default());
+        let tree = mesh.as_ref().map(|mesh| TriangleTree::new(&mesh.vertices, &mesh.faces));
+        let first_box = counts.nmesh_box;
+        counts.nmesh_box += tree.as_ref().map_or(0, TriangleTree::len);
+        meshes.boxes.push(first_box..counts.nmesh_box);
+        meshes.tree.push(tree.unwrap_or_default());
     }
     counts.nheight_field = assets.height_fields.len();
     for field in &assets.height_fields {
@@ -168,6 +174,7 @@ pub(super) fn numbers(source: Source<'_>, model: &mut Model) {
         model.meshes.quat[id] = mesh.pose().quat;
         model.meshes.scale[id] = Vec3(spec.scale);
     }
+    ray::refit(model);
     for (id, field) in source.assets.height_fields.iter().enumerate() {
         let Some(field) = field else {
             continue;

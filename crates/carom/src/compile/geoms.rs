@@ -469,7 +469,17 @@ fn push_geom(
     geoms.signed_distance.push(geom.signed_distance);
     geoms.group.push(geom.group);
     geoms.rgba.push(geom.rgba.map(thousandths));
+    geoms.invisible.push(is_invisible(source, geom, mesh));
     structure.counts.ngeom += 1;
+}
+
+/// Whether the material, or the colour of a geom without one, is fully transparent.
+fn is_invisible(source: Source<'_>, geom: &GeomSpec, mesh: Option<usize>) -> bool {
+    let of_mesh = || source.spec.meshes.get(mesh?)?.material.as_ref();
+    let material = geom.material.as_ref().or_else(of_mesh);
+    let id = material.and_then(|material| source.lookup.materials.get(&material.name));
+    let rgba = id.map_or(geom.rgba, |id| source.spec.materials[id].rgba);
+    rgba[3] == 0.0
 }
 
 /// A colour component in thousandths.

@@ -194,6 +194,10 @@ arrays! {
     pub struct MeshNumbers {
         /// Vertices of all meshes in the frame of their inertia (m).
         vertex: [Vec3<T>; nmesh_vertex],
+        /// Lowest corners of the boxes around triangles (m).
+        box_low: [Vec3<T>; nmesh_box],
+        /// Highest corners of the boxes around triangles (m).
+        box_high: [Vec3<T>; nmesh_box],
         /// Translation applied to the file's vertices (m).
         position: [Vec3<T>; nmesh],
         /// Rotation applied to the file's vertices.

@@ -6,6 +6,7 @@ use super::contact_sensor::ContactSensor;
 use super::hull_topology::HullTopology;
 use super::tables::{RelativeDofs, SensorNeeds};
 use crate::linalg::{DofPattern, TreeSparsity};
+use crate::ray::TriangleTree;
 
 pub use carom_spec::model_spec::{
     ActuatorDynamics, BiasKind, ContactReduction, GainKind, GeomKind, JointKind, TrackingMode,
@@ -32,6 +33,8 @@ pub struct Counts {
     pub ncamera: usize,
     pub nmesh: usize,
     pub nmesh_vertex: usize,
+    /// Boxes around triangles of meshes.
+    pub nmesh_box: usize,
     pub nheight_field: usize,
     pub nheight_field_value: usize,
     pub npair: usize,
@@ -200,6 +203,8 @@ pub struct GeomStructure {
     pub group: Vec<i32>,
     /// Colour (red, green, blue, alpha in thousandths keeps the struct comparable).
     pub rgba: Vec<[u16; 4]>,
+    /// Whether the geom or its material is fully transparent: rays pass through.
+    pub invisible: Vec<bool>,
 }
 
 /// Sites.
@@ -243,6 +248,10 @@ pub struct MeshStructure {
     pub hull_face: Vec<[u32; 3]>,
     /// Vertices, edges and polygons of each hull; empty when no geom needs it.
     pub hull_topology: Vec<HullTopology>,
+    /// Tree of boxes around the triangles.
+    pub tree: Vec<TriangleTree>,
+    /// The boxes of the tree among those of all meshes.
+    pub boxes: Vec<Range<usize>>,
 }
 
 /// Height fields.

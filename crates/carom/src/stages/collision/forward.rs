@@ -3,7 +3,8 @@
 use super::broad::{self, Candidate};
 use super::parameters::{self, Parameters};
 use super::{
-    Collision, Contact, ContactPoint, PosedShape, ShapeData, narrow, points, surface_velocity,
+    Collision, Contact, ContactPoint, MeshSurface, PosedShape, ShapeData, narrow, points,
+    surface_velocity,
 };
 use crate::math::{Mat3, Vec3};
 use crate::model::{GeomKind, GeomShape, Model};
@@ -95,6 +96,12 @@ pub fn posed_shape<'a, T: Scalar>(
             vertices: &model.meshes.vertex[structure.meshes.vertices[mesh].clone()],
             hull: &structure.meshes.hull_face[structure.meshes.hull_faces[mesh].clone()],
             topology: &structure.meshes.hull_topology[mesh],
+            surface: MeshSurface {
+                triangles: &structure.meshes.face[structure.meshes.faces[mesh].clone()],
+                tree: &structure.meshes.tree[mesh],
+                box_low: &model.meshes.box_low[structure.meshes.boxes[mesh].clone()],
+                box_high: &model.meshes.box_high[structure.meshes.boxes[mesh].clone()],
+            },
         },
         GeomShape::HeightField(field) => ShapeData::HeightField {
             grid: structure.height_fields.size[field],

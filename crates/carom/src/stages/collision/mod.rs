@@ -26,6 +26,7 @@ pub use narrow::convex::Workspace;
 
 use crate::math::{Mat3, Vec3};
 use crate::model::{GeomKind, HullTopology};
+use crate::ray::TriangleTree;
 use crate::scalar::Scalar;
 
 /// A geom posed in the world: all that a collider needs.
@@ -64,6 +65,8 @@ pub enum ShapeData<'a, T: Scalar = f64> {
         hull: &'a [[u32; 3]],
         /// Vertices, edges and polygons of the hull.
         topology: &'a HullTopology,
+        /// Its triangles, convex or not.
+        surface: MeshSurface<'a, T>,
     },
     /// A height field.
     HeightField {
@@ -74,6 +77,19 @@ pub enum ShapeData<'a, T: Scalar = f64> {
         /// Normalised elevations, row-major.
         elevation: &'a [T],
     },
+}
+
+/// The triangles of a mesh.
+#[derive(Clone, Copy, Debug)]
+pub struct MeshSurface<'a, T: Scalar = f64> {
+    /// Triangles, indices into the mesh's vertices.
+    pub triangles: &'a [[u32; 3]],
+    /// Which of them are near each other.
+    pub tree: &'a TriangleTree,
+    /// Lowest corners of the tree's boxes (m).
+    pub box_low: &'a [Vec3<T>],
+    /// Highest corners of the tree's boxes (m).
+    pub box_high: &'a [Vec3<T>],
 }
 
 /// One point found by a collider.
