@@ -29,8 +29,7 @@ pub fn is_evaluated(kind: SensorKind) -> bool {
     use SensorKind as S;
     !matches!(
         kind,
-        S::Rangefinder { .. }
-            | S::GeomDistance { .. }
+        S::GeomDistance { .. }
             | S::GeomNormal { .. }
             | S::GeomFromTo { .. }
             | S::InsideSite { enclosed: true, .. }

@@ -134,7 +134,9 @@ pub(super) fn structure(source: Source<'_>, structure: &mut Structure) {
         meshes.hull_faces.push(first_hull..meshes.hull_face.len());
         let topology = mesh.as_ref().map(|mesh| mesh.topology.clone());
         meshes.hull_topology.push(topology.unwrap_or_default());
-        let tree = mesh.as_ref().map(|mesh| TriangleTree::new(&mesh.vertices, &mesh.faces));
+        let tree = mesh
+            .as_ref()
+            .map(|mesh| TriangleTree::new(&mesh.vertices, &mesh.faces));
         let first_box = counts.nmesh_box;
         counts.nmesh_box += tree.as_ref().map_or(0, TriangleTree::len);
         meshes.boxes.push(first_box..counts.nmesh_box);

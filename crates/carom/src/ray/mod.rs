@@ -230,9 +230,12 @@ pub fn meet<T: Scalar>(shape: &PosedShape<'_, T>, ray: &Ray<T>) -> Option<Surfac
         (GeomKind::Ellipsoid, _) => primitive::ellipsoid(size, &local),
         (GeomKind::Cylinder, _) => primitive::cylinder(size, &local),
         (GeomKind::Box, _) => primitive::cuboid(size, &local),
-        (GeomKind::Mesh, ShapeData::Mesh { vertices, surface, .. }) => {
-            mesh::meet(vertices, surface, &local)
-        }
+        (
+            GeomKind::Mesh,
+            ShapeData::Mesh {
+                vertices, surface, ..
+            },
+        ) => mesh::meet(vertices, surface, &local),
         (
             GeomKind::HeightField,
             ShapeData::HeightField {

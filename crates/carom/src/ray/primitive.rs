@@ -43,9 +43,8 @@ pub(super) fn plane<T: Scalar>(size: Vec3<T>, ray: &Ray<T>) -> Option<SurfacePoi
     }
     let distance = -ray.origin[2] / ray.direction[2];
     let place = ray.at(distance);
-    let within = |axis: usize| {
-        size[axis].value() <= 0.0 || place[axis].value().abs() <= size[axis].value()
-    };
+    let within =
+        |axis: usize| size[axis].value() <= 0.0 || place[axis].value().abs() <= size[axis].value();
     (distance.value() >= 0.0 && within(0) && within(1)).then(|| SurfacePoint {
         distance,
         normal: axis_vector(2, 1.0),

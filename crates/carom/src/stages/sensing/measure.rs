@@ -37,6 +37,8 @@ impl<T: Scalar> Reader<'_, T> {
             values.copy_from_slice(&self.project(site, camera));
         } else if let SensorKind::Contact(sensor) = kind {
             self.contacts(&sensor, values);
+        } else if let SensorKind::Rangefinder { object, output } = kind {
+            self.ranges(object, output, values);
         } else {
             // Distances and enclosure are not evaluated yet, user sensors by the user.
             values.fill(T::ZERO);
@@ -263,23 +265,37 @@ impl<T: Scalar> Reader<'_, T> {
     }
 
     /// Focal lengths in pixels.
-    fn focal_pixels(&self, camera: usize, resolution: [f64; 2]) -> [T; 2] {
+    pub(super) fn focal_pixels(&self, camera: usize, resolution: [f64; 2]) -> [T; 2] {
         let cameras = &self.model.cameras;
         let size = cameras.sensor_size[camera];
         if size[0] == T::ZERO || size[1] == T::ZERO {
             let half = cameras.fovy[camera] * (PI / 360.0);
             return [half.tan().recip() * (0.5 * resolution[1]); 2];
         }
-        std::array::from_fn(|axis| {
-            let exact = cameras.intrinsic[camera][axis] / size[axis] * resolution[axis];
-            let single = single_precision_ratio(
-                cameras.intrinsic[camera][axis].value(),
-                size[axis].value(),
-                resolution[axis],
-            );
-            exact * (single / exact.value())
-        })
+        let [focal_x, focal_y, ..] = cameras.intrinsic[camera];
+        in_pixels([focal_x, focal_y], size, resolution)
     }
+
+    /// Principal point in pixels from the left and from the top.
+    pub(super) fn principal_pixel(&self, camera: usize, resolution: [f64; 2]) -> [T; 2] {
+        let cameras = &self.model.cameras;
+        let size = cameras.sensor_size[camera];
+        if size[0] == T::ZERO || size[1] == T::ZERO {
+            return resolution.map(|pixels| T::from(0.5 * pixels));
+        }
+        let [.., x, y] = cameras.intrinsic[camera];
+        in_pixels([x, y], size, resolution)
+    }
+}
+
+/// Lengths on a sensor of a size, in pixels.
+fn in_pixels<T: Scalar>(length: [T; 2], size: [T; 2], resolution: [f64; 2]) -> [T; 2] {
+    std::array::from_fn(|axis| {
+        let (length, size, pixels) = (length[axis], size[axis], resolution[axis]);
+        let exact = length / size * pixels;
+        let single = single_precision_ratio(length.value(), size.value(), pixels);
+        exact + T::from(single - exact.value())
+    })
 }
 
 /// a / b · c in single precision: camera intrinsics are single-precision numbers, and so is their arithmetic.

@@ -9,6 +9,7 @@ mod energy;
 mod forward;
 mod frame;
 mod measure;
+mod rangefinder;
 mod touch;
 mod tree_pass;
 
