@@ -305,11 +305,13 @@ fn the_normal_follows_the_curvature() {
 #[test]
 fn the_tree_finds_what_a_search_of_all_triangles_finds() {
     let mut random = Random::new(3);
-    let mut vertices = String::new();
-    for _ in 0..300 {
-        let point = Vec3(random.numbers()).normalized().0 * (1.0 + 0.3 * random.next());
-        vertices += &format!("{} {} {} ", point[0], point[1], point[2]);
-    }
+    let points: Vec<String> = (0..300)
+        .map(|_| {
+            let point = Vec3(random.numbers()).normalized().0 * (1.0 + 0.3 * random.next());
+            format!("{} {} {}", point[0], point[1], point[2])
+        })
+        .collect();
+    let vertices = points.join(" ");
     let model = model_from_mjcf(&format!(
         r#"<mujoco><asset><mesh name="m" vertex="{vertices}"/></asset>
         <worldbody><geom type="mesh" mesh="m"/></worldbody></mujoco>"#

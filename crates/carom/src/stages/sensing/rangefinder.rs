@@ -1,8 +1,9 @@
 //! Rangefinders: one ray along the z axis of a site, or one through each pixel of a camera.
 //!
-//! Through the centre of the pixel at column c and row r, with offsets a = (c + ½ − c₀)/f_x and b = (r + ½ − r₀)/f_y
-//! from the principal point, the ray of a perspective camera is along (a, −b, −1) in its frame. An orthographic camera
-//! has f = c₀ = half the resolution and looks along −z from points (a, −b, 0) times half its extent.
+//! Through the centre of the pixel at column c and row r, with offsets a = (c + ½ − c₀)/f and b = (r + ½ − r₀)/g
+//! from the principal point in units of the focal lengths f and g, the ray of a perspective camera is along (a, −b, −1)
+//! in its frame. An orthographic camera has f = c₀ and g = r₀ half the resolution, and looks along −z from the points
+//! (a, −b, 0) times half its extent.
 
 use super::measure::Reader;
 use crate::math::Vec3;
