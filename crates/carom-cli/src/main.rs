@@ -6,6 +6,7 @@
 mod bench;
 mod check;
 mod load;
+mod naming;
 mod npz;
 mod output;
 mod parity;

@@ -38,10 +38,8 @@ pub(crate) struct RowNames<'a> {
     pub qpos_joint: Vec<usize>,
     /// Sensor of each output value.
     pub value_sensor: Vec<usize>,
-    /// Body of each geom.
-    pub geom_body: &'a [usize],
-    /// Kind of each geom.
-    pub geom_kind: &'a [carom::model::GeomKind],
+    /// The model itself.
+    pub model: &'a carom::Model,
 }
 
 impl<'a> RowNames<'a> {
@@ -76,8 +74,7 @@ impl<'a> RowNames<'a> {
             dof_joint: &structure.dofs.joint,
             qpos_joint,
             value_sensor,
-            geom_body: &structure.geoms.body,
-            geom_kind: &structure.geoms.kind,
+            model,
         }
     }
 

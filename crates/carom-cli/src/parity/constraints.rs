@@ -11,10 +11,11 @@ use carom::stages::constraint::{BlockKind, Constraint, EdgeRow, Row, edge_rows};
 use carom::{Data, Input, Model, State, dynamics};
 
 use super::compare::{Comparison, Family, Label, RowNames};
-use super::contacts::{self, pair_name, to_index};
+use super::contacts::{self, to_index};
 use super::reference::{Class, Reference};
 use super::sensors;
 use super::snapshots::Checker;
+use crate::naming::pair_name;
 
 /// One number of a row.
 type RowField = fn(&Row) -> f64;
@@ -199,7 +200,7 @@ impl Rows<'_> {
             | BlockKind::PyramidalContact
             | BlockKind::EllipticContact => {
                 let contact = &self.data.collision.contacts[block.object];
-                format!("contact {}", pair_name(rows, contact.geoms))
+                format!("contact {}", pair_name(rows.model, contact.geoms))
             }
         };
         format!("{owner} (row {row})")
@@ -223,8 +224,8 @@ fn compare_pair_forces(data: &Data, recorded: &[Contact], check: &mut Checker<'_
         let forces = sums.values();
         forces.flat_map(|both| both[side].0).collect()
     };
-    let rows = check.rows;
-    let label = |index: usize| pair_name(rows, pairs[index]);
+    let model = check.rows.model;
+    let label = |index: usize| pair_name(model, pairs[index]);
     let tolerance = Tolerances::of(check.reference.class).force;
     check.check_labelled(
         ("solve", "efc_force summed per pair"),

@@ -10,9 +10,10 @@ use std::collections::BTreeMap;
 use carom::math::{Mat3, Vec3};
 use carom::stages::collision::Contact;
 
-use super::compare::{Comparison, Family, RowNames};
+use super::compare::Comparison;
 use super::reference::{Class, Reference};
 use super::snapshots::Checker;
+use crate::naming::pair_name;
 
 const STAGE: &str = "collision";
 /// Allowed error of numbers that are copied or mixed from the model.
@@ -223,7 +224,7 @@ fn report_counts<'a>(
 ) {
     let sentences: Vec<String> = differing
         .map(|(geoms, [ours, theirs])| {
-            let pair = pair_name(check.rows, *geoms);
+            let pair = pair_name(check.rows.model, *geoms);
             format!("{pair}: {}, MuJoCo {}", ours.len(), theirs.len())
         })
         .collect();
@@ -286,28 +287,12 @@ fn compare_field(
 ) {
     let ours: Vec<f64> = matched.iter().flat_map(|(ours, _)| get(ours)).collect();
     let theirs: Vec<f64> = matched.iter().flat_map(|(_, theirs)| get(theirs)).collect();
-    let rows = check.rows;
-    let label = |index: usize| pair_name(rows, matched[index].1.geoms);
+    let model = check.rows.model;
+    let label = |index: usize| pair_name(model, matched[index].1.geoms);
     check.check_labelled(
         (STAGE, name),
         tolerance,
         (matched.len(), &label),
         [&ours, &theirs],
     );
-}
-
-/// `'floor'–'left foot'`; geoms without a name by kind, number and body.
-pub(super) fn pair_name(rows: &RowNames<'_>, [first, second]: [usize; 2]) -> String {
-    let name = |geom: usize| {
-        let name = rows.names.geoms.get(geom).filter(|name| !name.is_empty());
-        match (name, rows.geom_kind.get(geom), rows.geom_body.get(geom)) {
-            (Some(name), ..) => format!("'{name}'"),
-            (None, Some(kind), Some(&body)) => {
-                let kind = format!("{kind:?}").to_lowercase();
-                format!("{kind} (geom {geom} of {})", rows.row(Family::Body, body))
-            }
-            _ => format!("geom {geom}"),
-        }
-    };
-    format!("{}–{}", name(first), name(second))
 }

@@ -43,6 +43,7 @@
 mod design;
 mod error;
 mod impact;
+mod survey;
 #[cfg(test)]
 mod tests;
 
@@ -52,6 +53,7 @@ pub use impact::{
     Impact, damping_ratio_of_restitution, impact_duration_of_damping_ratio,
     restitution_of_damping_ratio,
 };
+pub use survey::{ContactKind, SURVEY_SPEED, metres, newtons, seconds, survey};
 
 use crate::model::Model;
 use crate::stages::constraint::Reference;

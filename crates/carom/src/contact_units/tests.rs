@@ -2,7 +2,8 @@
 
 use super::{
     ContactDesign, NormalContact, UnitsError, damping_ratio_of_restitution,
-    impact_duration_of_damping_ratio, pyramid_ratio, restitution_of_damping_ratio,
+    impact_duration_of_damping_ratio, metres, newtons, pyramid_ratio, restitution_of_damping_ratio,
+    seconds, survey,
 };
 use crate::data::Data;
 use crate::integrate;
@@ -322,4 +323,49 @@ fn gravity_keeps_slow_bodies_and_slows_fast_ones() {
         assert!(impact.restitution < contact.restitution(speed));
         assert_near(drop.restitution(speed), impact.restitution, 2e-3);
     }
+}
+
+#[test]
+fn a_survey_groups_pairs_by_law() {
+    let model = model_from_mjcf(
+        r#"<mujoco><option timestep="0.002" cone="elliptic"/>
+          <default><geom type="sphere" size="0.1"/></default>
+          <worldbody><geom type="plane" size="1 1 1"/>
+            <body pos="0 0 1"><freejoint/><geom mass="1"/></body>
+            <body pos="1 0 1"><freejoint/><geom mass="3"/></body>
+            <body pos="2 0 1"><freejoint/><geom mass="2" solref="0.001 1" priority="1"/></body>
+            <body pos="3 0 1"><freejoint/>
+              <geom mass="2" solref="-1e7 -1e5" priority="2"/></body>
+          </worldbody></mujoco>"#,
+    );
+    let kinds = survey(&model);
+    let counts: Vec<_> = kinds.iter().map(|kind| kind.pairs).collect();
+    assert_eq!(counts, [4, 3, 3]);
+    let default = kinds
+        .iter()
+        .find(|kind| kind.parameters.solref == [0.02, 1.0]);
+    let default = default.unwrap();
+    assert_eq!(default.concerns, Vec::<String>::new());
+    assert_near(default.time_constant, 0.02, 1e-12);
+    // Of two spheres the lighter lies on the other, with the effective mass of both.
+    assert_near(default.weight, 9.81, 1e-12);
+    assert_near(default.contact.mass(), 0.75, 1e-12);
+    let says = |solref: f64| {
+        let kind = kinds
+            .iter()
+            .find(|kind| kind.parameters.solref[0] == solref);
+        kind.unwrap().concerns.join("\n")
+    };
+    assert!(says(0.001).contains("is raised to 4 ms; a time step of at most 500 µs"));
+    assert!(says(-1e7).contains("unstable"));
+}
+
+#[test]
+fn units_read_well() {
+    assert_eq!(seconds(0.02), "20 ms");
+    assert_eq!(seconds(1.5), "1.5 s");
+    assert_eq!(metres(3.672e-4), "367 µm");
+    assert_eq!(metres(0.0), "0 nm");
+    assert_eq!(newtons(706.32), "706 N");
+    assert_eq!(newtons(125_013.0), "125 kN");
 }

@@ -1,20 +1,43 @@
-//! Which pairs of shapes of a model have no collider yet.
+//! Which geoms of a model may touch at all, and which pairs of shapes have no collider yet.
 
 use super::forward::rank;
 use super::narrow;
 use crate::model::{GeomKind, Model};
 
+/// Calls `found` for every pair of geoms that the filters let touch, wherever they are, with the explicit contact pair if
+/// there is one. Looks at all pairs of geoms.
+pub fn for_each_possible_pair(model: &Model, mut found: impl FnMut([usize; 2], Option<usize>)) {
+    let (structure, disable) = (&*model.structure, &model.settings.disable);
+    if disable.contact || disable.constraint {
+        return;
+    }
+    let mut explicit = Vec::new();
+    let pairs = structure.pairs.geom1.iter().zip(&structure.pairs.geom2);
+    for (pair, (&first, &second)) in pairs.enumerate() {
+        explicit.push([first.min(second), first.max(second)]);
+        found([first, second], Some(pair));
+    }
+    explicit.sort_unstable();
+    for second in 0..structure.counts.ngeom {
+        for first in 0..second {
+            let (body1, body2) = (structure.geoms.body[first], structure.geoms.body[second]);
+            if structure.geom_bits_match(first, second)
+                && structure.bodies_may_touch(body1, body2, !disable.filterparent)
+                && explicit.binary_search(&[first, second]).is_err()
+            {
+                found([first, second], None);
+            }
+        }
+    }
+}
+
 /// Kinds of geoms that may touch in this model but whose contacts are not found, in the order of the colliders.
 ///
 /// Meant for a warning when a model is loaded: it looks at all pairs of geoms.
 pub fn unsupported_pairs(model: &Model) -> Vec<[GeomKind; 2]> {
-    let (structure, disable) = (&*model.structure, &model.settings.disable);
-    if disable.contact || disable.constraint {
-        return Vec::new();
-    }
     let mut found: Vec<[GeomKind; 2]> = Vec::new();
-    let mut consider = |first: usize, second: usize| {
-        let kinds = [structure.geoms.kind[first], structure.geoms.kind[second]];
+    for_each_possible_pair(model, |geoms, _| {
+        let kinds = geoms.map(|geom| model.structure.geoms.kind[geom]);
         let [a, b] = if rank(kinds[0]) > rank(kinds[1]) {
             [kinds[1], kinds[0]]
         } else {
@@ -26,20 +49,7 @@ pub fn unsupported_pairs(model: &Model) -> Vec<[GeomKind; 2]> {
         {
             found.push([a, b]);
         }
-    };
-    for (&first, &second) in structure.pairs.geom1.iter().zip(&structure.pairs.geom2) {
-        consider(first, second);
-    }
-    for second in 0..structure.counts.ngeom {
-        for first in 0..second {
-            let (body1, body2) = (structure.geoms.body[first], structure.geoms.body[second]);
-            if structure.geom_bits_match(first, second)
-                && structure.bodies_may_touch(body1, body2, !disable.filterparent)
-            {
-                consider(first, second);
-            }
-        }
-    }
+    });
     found.sort_by_key(|kinds| kinds.map(rank));
     found
 }

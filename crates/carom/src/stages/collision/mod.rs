@@ -12,14 +12,14 @@ mod coverage;
 mod distance;
 mod forward;
 pub mod narrow;
-mod parameters;
+pub mod parameters;
 mod points;
 mod surface_velocity;
 #[cfg(test)]
 mod tests;
 
 pub use broad::{Broad, Candidate};
-pub use coverage::unsupported_pairs;
+pub use coverage::{for_each_possible_pair, unsupported_pairs};
 pub use distance::{GeomDistance, distance, shape_distance};
 pub use forward::{forward, posed_shape};
 pub use narrow::convex::Workspace;

@@ -12,21 +12,30 @@ use crate::scalar::Scalar;
 const MIN_WEIGHT: f64 = 1e-15;
 
 /// What a contact needs besides its geometry.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Parameters<T> {
-    pub(super) dimension: u8,
-    pub(super) margin: T,
-    pub(super) gap: T,
-    pub(super) friction: [T; 5],
-    pub(super) solref: [T; 2],
-    pub(super) solreffriction: [T; 2],
-    pub(super) solimp: [T; 5],
-    pub(super) adhesion: T,
-    pub(super) law: Option<usize>,
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Parameters<T: Scalar = f64> {
+    /// Contact dimensionality: 1, 3, 4 or 6.
+    pub dimension: u8,
+    /// Distance below which the contact acts (m).
+    pub margin: T,
+    /// Distance beyond the margin below which the contact is found (m).
+    pub gap: T,
+    /// Friction: two slide, spin, two roll.
+    pub friction: [T; 5],
+    /// Reference dynamics, normal direction.
+    pub solref: [T; 2],
+    /// Reference dynamics, friction directions; zero means as the normal.
+    pub solreffriction: [T; 2],
+    /// Impedance.
+    pub solimp: [T; 5],
+    /// Force with which the contact can pull (N).
+    pub adhesion: T,
+    /// The contact law; none for MuJoCo's soft one.
+    pub law: Option<usize>,
 }
 
 /// Parameters of two geoms, or of the explicit pair that names them.
-pub(super) fn mix<T: Scalar>(
+pub fn mix<T: Scalar>(
     model: &Model<T>,
     [first, second]: [usize; 2],
     pair: Option<usize>,

@@ -1,15 +1,23 @@
 //! `carom check`: what a model file holds, and what to know before simulating it.
 
-use std::path::PathBuf;
+mod contacts;
+mod stages;
+
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use carom::Model;
+use carom::contact_units::survey;
 use carom::model::{Integrator, JointKind};
+use carom_spec::Diagnostic;
 use serde_json::json;
 
-use crate::load;
+use crate::load::{self, Loaded};
 
-/// Prints what a model holds, and every problem with it.
+/// Code of warnings about contacts that the time step or their stiffness spoils.
+const CONTACTS: &str = "E102";
+
+/// Prints what a model holds, what its contacts mean, how long the stages of a step take, and every problem.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Examples:\n  carom check arm.xml\n  carom check robot.urdf --json")]
 pub(crate) struct Args {
@@ -18,6 +26,9 @@ pub(crate) struct Args {
     /// Go on although these unsupported features are in the file (diagnostic codes, or `all`).
     #[arg(long, value_delimiter = ',')]
     allow: Vec<String>,
+    /// Leave out the times of the stages.
+    #[arg(long)]
+    no_timing: bool,
     /// Print JSON instead of a table.
     #[arg(long)]
     json: bool,
@@ -27,31 +38,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> ExitCode {
     match load::load(&args.model, &args.allow) {
         Ok(loaded) => {
-            let facts = facts(&loaded.model);
-            if args.json {
-                let facts: serde_json::Map<_, _> = facts
-                    .into_iter()
-                    .map(|fact| (fact.key.to_owned(), fact.value))
-                    .collect();
-                let diagnostics: serde_json::Value = serde_json::from_str(
-                    &carom_spec::diagnostic::to_json(&loaded.diagnostics, &loaded.sources),
-                )
-                .unwrap_or_default();
-                crate::print(
-                    &json!({ "valid": true, "model": facts, "diagnostics": diagnostics })
-                        .to_string(),
-                );
-            } else {
-                for fact in &facts {
-                    crate::print(&format!("{:<24} {}", fact.label, fact.text));
-                }
-                eprint!("{}", loaded.warnings);
-                crate::print(&format!(
-                    "{}: valid, {} warnings",
-                    args.model.display(),
-                    loaded.diagnostics.len()
-                ));
-            }
+            report(args, loaded);
             ExitCode::SUCCESS
         }
         Err(problem) => {
@@ -66,6 +53,62 @@ pub(crate) fn run(args: &Args) -> ExitCode {
             ExitCode::from(if problem.unreadable { 2 } else { 1 })
         }
     }
+}
+
+fn report(args: &Args, loaded: Loaded) {
+    let Loaded {
+        model,
+        mut diagnostics,
+        sources,
+        ..
+    } = loaded;
+    let facts = facts(&model);
+    let kinds = survey(&model);
+    let concerns = contacts::warnings(&model, &kinds).into_iter();
+    diagnostics.extend(concerns.map(|sentence| Diagnostic::warning(CONTACTS, sentence)));
+    let profile = (!args.no_timing).then(|| stages::profile(&model));
+    if args.json {
+        let facts: serde_json::Map<_, _> = facts
+            .into_iter()
+            .map(|fact| (fact.key.to_owned(), fact.value))
+            .collect();
+        let list = carom_spec::diagnostic::to_json(&diagnostics, &sources);
+        let list: serde_json::Value = serde_json::from_str(&list).unwrap_or_default();
+        let answer = json!({
+            "valid": true,
+            "model": facts,
+            "contacts": contacts::to_json(&model, &kinds),
+            "timing": profile.as_ref().map(stages::to_json),
+            "diagnostics": list,
+        });
+        crate::print(&answer.to_string());
+        return;
+    }
+    for fact in &facts {
+        crate::print(&format!("{:<24} {}", fact.label, fact.text));
+    }
+    for line in contacts::lines(&model, &kinds) {
+        crate::print(&line);
+    }
+    if let Some(profile) = &profile {
+        crate::print("");
+        for line in stages::lines(&stem(&args.model), profile) {
+            crate::print(&line);
+        }
+    }
+    crate::print("");
+    let rendered = carom_spec::diagnostic::render_all(&diagnostics, &sources);
+    eprint!("{rendered}");
+    let warnings = match diagnostics.len() {
+        1 => "1 warning".to_owned(),
+        count => format!("{count} warnings"),
+    };
+    crate::print(&format!("{}: valid, {warnings}", args.model.display()));
+}
+
+fn stem(path: &Path) -> String {
+    let stem = path.file_stem().unwrap_or_default();
+    stem.to_string_lossy().into_owned()
 }
 
 /// One line of the table.
