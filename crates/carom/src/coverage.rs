@@ -6,7 +6,7 @@ use crate::stages::collision;
 
 /// One sentence for each thing of this model that has no effect yet; empty for a model that is simulated in full.
 pub fn gaps(model: &Model) -> Vec<String> {
-    [colliders(model), sensors(model), noslip(model)]
+    [colliders(model), sensors(model)]
         .into_iter()
         .flatten()
         .collect()
@@ -60,11 +60,6 @@ fn sensors(model: &Model) -> Option<String> {
     })
 }
 
-fn noslip(model: &Model) -> Option<String> {
-    let iterations = model.settings.noslip_iterations;
-    (iterations > 0).then(|| "the noslip solver does not run yet; contacts may creep".to_owned())
-}
-
 #[cfg(test)]
 mod tests {
     use super::gaps;
@@ -73,15 +68,13 @@ mod tests {
     #[test]
     fn what_has_no_effect_is_said() {
         let model = model_from_mjcf(
-            r#"<mujoco><option noslip_iterations="3"/><worldbody>
+            r#"<mujoco><worldbody>
               <body name="a"><freejoint/><geom type="box" size=".1 .1 .1"/><site name="s"/></body>
               <body name="b"><freejoint/><geom type="box" size=".1 .1 .1"/></body></worldbody>
               <sensor><user name="finger" dim="1"/><touch site="s"/><clock/></sensor></mujoco>"#,
         );
         let said = gaps(&model).join("\n");
-        for part in ["sensors 'finger' are", "noslip"] {
-            assert!(said.contains(part), "'{part}' is missing in:\n{said}");
-        }
+        assert!(said.contains("sensors 'finger' are"), "{said}");
         let model = model_from_mjcf(
             r#"<mujoco><worldbody><geom type="plane" size="1 1 1"/>
               <body><freejoint/><geom type="box" size=".1 .1 .1"/></body></worldbody></mujoco>"#,

@@ -2,7 +2,7 @@ use super::hessian::Rows;
 use super::law::{Law, MAX_ROWS, Phase};
 use super::problem::{Island, Problem};
 use super::start::Criteria;
-use super::{Iterate, Solve, SolveReport, Work, conjugate_gradient, newton};
+use super::{Iterate, Solve, SolveReport, Work, conjugate_gradient, newton, noslip};
 use crate::model::{Model, SolverKind};
 use crate::scalar::Scalar;
 use crate::stages::acceleration::Acceleration;
@@ -90,6 +90,15 @@ pub fn forward<T: Scalar>(
     write_solution(model, out);
     if T::HAS_DERIVATIVES {
         correct(model, inertia, acceleration, constraint, out);
+    }
+    if model.settings.noslip_iterations > 0 {
+        let sources = noslip::Sources {
+            model,
+            inertia,
+            acceleration,
+            constraint,
+        };
+        noslip::forward(&sources, out);
     }
 }
 

@@ -10,6 +10,8 @@
 //! by M. Both search along their directions for the exact minimum, start at the better of the warm start and a₀, and
 //! treat islands of kinematic trees apart. A model that asks for MuJoCo's PGS gets Newton: it solves the same problem.
 //!
+//! A model may ask for sweeps over the frictional forces afterwards ([`noslip`]); they leave the minimum of (1).
+//!
 //! Differentiating (2) at the solution gives H·da = dτ − dM·a + d(Jᵀ)·f + Jᵀ·df, whatever the iterations were. Over dual
 //! numbers the values are solved for, then one Newton correction carries the tangents. The factor of H, the phases of
 //! the blocks, residuals and forces stay in [`Solve`] for the backward pass.
@@ -21,6 +23,7 @@ mod island;
 pub mod law;
 mod line_search;
 mod newton;
+mod noslip;
 mod problem;
 mod start;
 #[cfg(test)]
@@ -43,6 +46,8 @@ pub struct SolveReport {
     pub iterations: usize,
     /// Sum of the iterations of all islands.
     pub total_iterations: usize,
+    /// Sweeps against creep of the island that needed most.
+    pub noslip_iterations: usize,
     /// Norm of the gradient of (1) over the trace of M, greatest of all islands.
     pub residual: f64,
     /// Cost (1), summed over islands.
@@ -87,6 +92,8 @@ pub struct Solve<T: Scalar = f64> {
     work: Work,
     /// Gradient and step of the correction that carries derivatives.
     correction: [Vec<T>; 2],
+    /// Work area of the sweeps against creep.
+    noslip: noslip::Noslip<T>,
 }
 
 impl<T: Scalar> Solve<T> {
@@ -104,6 +111,7 @@ impl<T: Scalar> Solve<T> {
             hessian: Hessian::default(),
             work: Work::new(nv),
             correction: [Vec::new(), Vec::new()],
+            noslip: noslip::Noslip::default(),
         }
     }
 }
