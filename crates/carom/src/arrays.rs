@@ -24,6 +24,27 @@ macro_rules! arrays {
             $( $( $(#[$plain_meta])* pub $plain: Vec<$plain_element>, )* )?
         }
 
+        #[cfg(test)]
+        impl $crate::arrays::Arrays for $name<f64> {
+            type Over<U: $crate::scalar::Scalar> = $name<U>;
+
+            fn convert<U: $crate::scalar::Scalar>(&self, convert: &mut dyn FnMut(f64) -> U) -> $name<U> {
+                self.map(convert)
+            }
+
+            fn visit(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+                self.for_each(|field, _, _, number| visit(field, number));
+            }
+
+            fn visit_mut(&mut self, visit: &mut dyn FnMut(&'static str, &mut f64)) {
+                self.for_each_mut(|field, _, _, number| visit(field, number));
+            }
+
+            fn parts<U: $crate::scalar::Scalar>(over: &$name<U>, visit: &mut dyn FnMut(&'static str, U)) {
+                over.for_each(|field, _, _, number| visit(field, number));
+            }
+        }
+
         impl<T: $crate::scalar::Scalar> $name<T> {
             /// All arrays at their full length, filled with zeros.
             pub fn zeros(counts: &$crate::model::Counts) -> Self {
@@ -74,3 +95,23 @@ macro_rules! arrays {
 }
 
 pub(crate) use arrays;
+
+/// What tests of backward passes need to know of any struct of flat arrays.
+#[cfg(test)]
+pub(crate) trait Arrays: Clone {
+    /// The same arrays over another scalar.
+    type Over<U: crate::scalar::Scalar>: Clone;
+
+    /// Every number converted, in declaration order.
+    fn convert<U: crate::scalar::Scalar>(&self, convert: &mut dyn FnMut(f64) -> U)
+    -> Self::Over<U>;
+    /// Every number with its field, in declaration order.
+    fn visit(&self, visit: &mut dyn FnMut(&'static str, f64));
+    /// As [`Self::visit`], to change.
+    fn visit_mut(&mut self, visit: &mut dyn FnMut(&'static str, &mut f64));
+    /// As [`Self::visit`], over another scalar.
+    fn parts<U: crate::scalar::Scalar>(
+        over: &Self::Over<U>,
+        visit: &mut dyn FnMut(&'static str, U),
+    );
+}

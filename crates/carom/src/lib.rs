@@ -7,6 +7,7 @@ mod arrays;
 pub mod compile;
 pub mod contact_force;
 pub mod contact_units;
+pub mod cotangent;
 pub mod coverage;
 pub mod data;
 pub mod dual;

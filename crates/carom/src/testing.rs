@@ -2,6 +2,7 @@
 
 mod constrained;
 mod mechanism;
+pub(crate) mod stage_check;
 
 use std::path::Path;
 
@@ -23,6 +24,13 @@ pub(crate) fn model_from_mjcf(text: &str) -> Model {
     assert!(problems.is_empty(), "{problems:?}");
     let (model, problems) = compile(&spec);
     model.unwrap_or_else(|| panic!("{problems:?}"))
+}
+
+/// The model of a file.
+pub(crate) fn model_from_file(path: &Path) -> Model {
+    let read = carom_spec::read_file(path, &[]);
+    let (model, problems) = compile(&read.spec);
+    model.unwrap_or_else(|| panic!("{}: {problems:?}", path.display()))
 }
 
 /// A reproducible stream of numbers (splitmix64).

@@ -7,10 +7,12 @@
 //!
 //! Constraints change the acceleration in the [`solve`](super::solve) stage.
 
+mod backward;
 mod forward;
 #[cfg(test)]
 mod tests;
 
+pub use backward::{Targets, backward};
 #[cfg(test)]
 pub(crate) use forward::apply_body_forces;
 pub use forward::forward;

@@ -31,3 +31,35 @@ fn articulated_bodies_accelerate_alike() {
         assert_close("acceleration", &qacc, &data.solve.qacc, 1e-10);
     }
 }
+
+crate::testing::stage_check::check_stage!(
+    acceleration,
+    |point| super::forward(
+        &point.model,
+        &point.input,
+        &point.data.kinematics,
+        &point.data.inertia,
+        (
+            &point.data.passive,
+            &point.data.bias,
+            &point.data.compliance,
+            &point.data.actuation,
+        ),
+        &mut point.data.acceleration,
+    ),
+    |point, bar| super::backward(
+        &point.model,
+        &point.input,
+        (&point.data.kinematics, &point.data.inertia),
+        &point.data.acceleration,
+        &mut bar.data.acceleration,
+        super::Targets {
+            kinematics: &mut bar.data.kinematics,
+            inertia: &mut bar.data.inertia,
+            passive: &mut bar.data.passive,
+            bias: &mut bar.data.bias,
+            actuation: &mut bar.data.actuation,
+            input: &mut bar.input,
+        },
+    )
+);

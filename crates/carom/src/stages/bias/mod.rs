@@ -11,11 +11,13 @@
 //! The armature m of a spatial tendon of length ℓ(q) adds m·Jᵀ·(J̇·q̇)                        (3)
 //! with J̇·q̇ from the accelerations of the path points; see `tendon_bias`.
 
+mod backward;
 mod forward;
 mod tendon_bias;
 #[cfg(test)]
 mod tests;
 
+pub use backward::{Targets, backward};
 pub use forward::{forward, recursive_newton_euler};
 pub(crate) use tendon_bias::path_acceleration;
 

@@ -8,6 +8,7 @@
 //! Fixed tendons have a constant Jacobian. Paths around geoms may not have armature: the compiler refuses them.
 
 use super::Bias;
+use super::backward::Targets;
 use crate::jacobian;
 use crate::math::{MIN_LENGTH, Spatial, Vec3};
 use crate::model::{Model, Wrap};
@@ -120,4 +121,138 @@ fn point_motion<T: Scalar>(
         point_velocity,
         spatial_acceleration + motion.angular().cross(point_velocity),
     )
+}
+
+/// The adjoint of [`add`]; reads the cotangent of the force, adds to that of the body accelerations.
+pub(super) fn backward(
+    model: &Model,
+    (kinematics, tendon, velocity): (&Kinematics, &Tendon, &Velocity),
+    bias: &Bias,
+    bar: &mut Bias,
+    targets: &mut Targets<'_>,
+) {
+    for (index, &armature) in model.tendons.armature.iter().enumerate() {
+        if !model.structure.tendons.spatial[index] {
+            continue;
+        }
+        let accelerations = &bias.body_acceleration;
+        let along = path_acceleration(model, index, kinematics, velocity, accelerations);
+        let pattern = &model.structure.tendons.jacobian;
+        let mut force_bar = 0.0;
+        for entry in pattern.row(index) {
+            let dof_bar = bar.force[pattern.columns[entry]];
+            force_bar += dof_bar * tendon.jacobian[entry];
+            targets.tendon.jacobian[entry] += dof_bar * armature * along;
+        }
+        targets.model.tendons.armature[index] += force_bar * along;
+        let along_bar = force_bar * armature;
+        if along_bar != 0.0 {
+            let cotangents = PathBar {
+                kinematics: targets.kinematics,
+                velocity: targets.velocity,
+                accelerations: &mut bar.body_acceleration,
+                coefficient: &mut targets.model.wraps.coefficient,
+            };
+            let motion = (kinematics, velocity, &accelerations[..]);
+            path_acceleration_vjp(model, index, motion, along_bar, cotangents);
+        }
+    }
+}
+
+/// Where [`path_acceleration_vjp`] adds its results.
+pub(crate) struct PathBar<'a> {
+    /// Of the kinematics.
+    pub(crate) kinematics: &'a mut Kinematics,
+    /// Of the velocities.
+    pub(crate) velocity: &'a mut Velocity,
+    /// Of the body accelerations.
+    pub(crate) accelerations: &'a mut [Spatial],
+    /// Of the divisors of pulleys.
+    pub(crate) coefficient: &'a mut [f64],
+}
+
+/// The twin of [`path_acceleration`].
+pub(crate) fn path_acceleration_vjp(
+    model: &Model,
+    tendon: usize,
+    (kinematics, velocity, accelerations): (&Kinematics, &Velocity, &[Spatial]),
+    bar: f64,
+    mut cotangents: PathBar<'_>,
+) {
+    let wraps = model.structure.tendons.wraps[tendon].clone();
+    let path = &model.structure.tendons.path[wraps.clone()];
+    let mut pulley = None;
+    for (position, pair) in path.windows(2).enumerate() {
+        match *pair {
+            [Wrap::Pulley, _] => pulley = Some(wraps.start + position),
+            [Wrap::Site(first), Wrap::Site(second)] => {
+                let divisor = pulley.map_or(1.0, |pulley| model.wraps.coefficient[pulley]);
+                let ends = [first, second];
+                let sources = (kinematics, velocity, accelerations);
+                segment_acceleration_vjp(model, ends, sources, bar / divisor, &mut cotangents);
+                if let Some(pulley) = pulley {
+                    let along =
+                        segment_acceleration(model, ends, kinematics, velocity, accelerations);
+                    cotangents.coefficient[pulley] -= bar * along / (divisor * divisor);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The twin of [`segment_acceleration`], which is d·b + (w·w − (d·w)²)/|p₁ − p₀|.
+fn segment_acceleration_vjp(
+    model: &Model,
+    sites: [usize; 2],
+    (kinematics, velocity, accelerations): (&Kinematics, &Velocity, &[Spatial]),
+    bar: f64,
+    cotangents: &mut PathBar<'_>,
+) {
+    let bodies = sites.map(|site| model.structure.sites.body[site]);
+    if bodies[0] == bodies[1] {
+        return;
+    }
+    let points = sites.map(|site| kinematics.site_position[site]);
+    let motion = |i: usize| {
+        point_motion(
+            model,
+            bodies[i],
+            points[i],
+            kinematics,
+            velocity,
+            accelerations,
+        )
+    };
+    let motions = [motion(0), motion(1)];
+    let w = motions[1].0 - motions[0].0;
+    let b = motions[1].1 - motions[0].1;
+    let between = points[1] - points[0];
+    let (d, length) = between.normalized();
+    let inverse = if length > MIN_LENGTH {
+        1.0 / length
+    } else {
+        0.0
+    };
+    let along = d.dot(w);
+    let d_bar = (b - w * (2.0 * along * inverse)) * bar;
+    let length_bar = -bar * (w.dot(w) - along * along) * inverse * inverse;
+    let velocity_bar = (w - d * along) * (2.0 * inverse * bar);
+    let mut between_bar = Vec3::ZERO;
+    between.normalized_vjp(d_bar, length_bar, &mut between_bar);
+    for (i, sign) in [(0, -1.0), (1, 1.0)] {
+        let (body, root) = (bodies[i], model.structure.bodies.root[bodies[i]]);
+        let offset = jacobian::offset(model, kinematics, body, points[i]);
+        let (motion, acceleration) = (velocity.body[body], accelerations[body]);
+        let acceleration_bar = d * (sign * bar);
+        let velocity_bar = velocity_bar * sign + acceleration_bar.cross(motion.angular());
+        let turn_bar = motions[i].0.cross(acceleration_bar) + offset.cross(velocity_bar);
+        cotangents.accelerations[body] +=
+            Spatial::new(offset.cross(acceleration_bar), acceleration_bar);
+        cotangents.velocity.body[body] += Spatial::new(turn_bar, velocity_bar);
+        let offset_bar =
+            acceleration_bar.cross(acceleration.angular()) + velocity_bar.cross(motion.angular());
+        cotangents.kinematics.site_position[sites[i]] += offset_bar + between_bar * sign;
+        cotangents.kinematics.subtree_com[root] -= offset_bar;
+    }
 }

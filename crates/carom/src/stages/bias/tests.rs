@@ -46,3 +46,33 @@ fn disabled_gravity_leaves_only_velocity_products() {
     forward_velocity(&model, &state, &mut data);
     assert!(data.bias.force.iter().all(|&force| force == 0.0));
 }
+
+crate::testing::stage_check::check_stage!(
+    bias,
+    |point| super::forward(
+        &point.model,
+        &point.state,
+        &point.data.kinematics,
+        &point.data.tendon,
+        &point.data.velocity,
+        &mut point.data.bias,
+    ),
+    |point, bar| super::backward(
+        &point.model,
+        &point.state,
+        (
+            &point.data.kinematics,
+            &point.data.tendon,
+            &point.data.velocity
+        ),
+        &point.data.bias,
+        &mut bar.data.bias,
+        super::Targets {
+            kinematics: &mut bar.data.kinematics,
+            tendon: &mut bar.data.tendon,
+            velocity: &mut bar.data.velocity,
+            model: &mut bar.model,
+            state: &mut bar.state,
+        },
+    )
+);

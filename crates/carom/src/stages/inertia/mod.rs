@@ -13,10 +13,12 @@
 //! A tendon couples dofs of different branches too; like MuJoCo, (3) keeps only the entries of the tree pattern, so
 //! that factorising fills in nothing.
 
+mod backward;
 mod forward;
 #[cfg(test)]
 mod tests;
 
+pub use backward::{backward, solve_vjp};
 pub(crate) use forward::add_outer_product;
 pub use forward::{forward, mul, solve};
 

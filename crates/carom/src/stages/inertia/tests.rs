@@ -82,3 +82,21 @@ fn a_moving_part_without_inertia_gives_no_number() {
             .all(|number| number.is_nan())
     );
 }
+
+crate::testing::stage_check::check_stage!(
+    inertia,
+    |point| super::forward(
+        &point.model,
+        &point.data.kinematics,
+        &point.data.tendon,
+        &mut point.data.inertia,
+    ),
+    |point, bar| super::backward(
+        &point.model,
+        (&point.data.kinematics, &point.data.tendon),
+        &point.data.inertia,
+        &mut bar.data.inertia,
+        (&mut bar.data.kinematics, &mut bar.data.tendon),
+        &mut bar.model,
+    )
+);

@@ -5,7 +5,7 @@ use crate::scalar::Scalar;
 use crate::state::State;
 
 /// Masses below this count as zero, as in MuJoCo.
-const MIN_MASS: f64 = 1e-15;
+pub(super) const MIN_MASS: f64 = 1e-15;
 
 /// Computes all frames from the configuration.
 pub fn forward<T: Scalar>(model: &Model<T>, state: &State<T>, out: &mut Kinematics<T>) {

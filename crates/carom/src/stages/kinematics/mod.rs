@@ -18,11 +18,13 @@
 //! Quaternions of the state are normalised on reading. A ball joint turns about the axes of the body frame after
 //! all joints of the body, which assumes that it is the last of them to rotate.
 
+mod backward;
 mod camera;
 mod forward;
 #[cfg(test)]
 pub(crate) mod tests;
 
+pub use backward::backward;
 pub use forward::forward;
 
 use crate::arrays::arrays;

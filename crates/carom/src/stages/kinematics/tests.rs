@@ -147,3 +147,17 @@ fn quaternions_are_normalised_on_reading_only() {
         assert_close("position", &actual.0, &expected.0, 1e-14);
     }
 }
+
+crate::testing::stage_check::check_stage!(
+    kinematics,
+    |point| super::forward(&point.model, &point.state, &mut point.data.kinematics),
+    |point, bar| super::backward(
+        &point.model,
+        &point.state,
+        &point.data.kinematics,
+        &mut bar.data.kinematics,
+        &mut bar.data.frame_wrench,
+        &mut bar.model,
+        &mut bar.state,
+    )
+);

@@ -9,10 +9,12 @@
 //! The three axes of a ball joint are carried along by the motion before the joint; the translation axes of a free
 //! joint are fixed in the world, ṡ = 0. Tendons and actuators move at J·q̇.                (2)
 
+mod backward;
 mod forward;
 #[cfg(test)]
 mod tests;
 
+pub use backward::{Targets, backward};
 pub use forward::forward;
 
 use crate::arrays::arrays;

@@ -36,3 +36,32 @@ fn velocities_are_derivatives_of_positions() {
         }
     }
 }
+
+crate::testing::stage_check::check_stage!(
+    velocity,
+    |point| super::forward(
+        &point.model,
+        &point.state,
+        &point.data.kinematics,
+        &point.data.tendon,
+        &point.data.transmission,
+        &mut point.data.velocity,
+    ),
+    |point, bar| super::backward(
+        &point.model,
+        &point.state,
+        (
+            &point.data.kinematics,
+            &point.data.tendon,
+            &point.data.transmission
+        ),
+        &point.data.velocity,
+        &mut bar.data.velocity,
+        super::Targets {
+            kinematics: &mut bar.data.kinematics,
+            tendon: &mut bar.data.tendon,
+            transmission: &mut bar.data.transmission,
+            state: &mut bar.state,
+        },
+    )
+);

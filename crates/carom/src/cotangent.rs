@@ -1,0 +1,149 @@
+//! Cotangents: what a backward pass carries from the loss to everything that is a number.
+//!
+//! The cotangent x̄ of a quantity x is the derivative of the loss by x. It has the layout of x, except that rotations
+//! live in their tangent space: a change δ of a unit quaternion q means q ⊗ exp(δ/2), three numbers in the rotated
+//! frame, as velocities are. [`StateBar::qpos`] therefore has the length nv. Cotangents of the model are a [`Model`] of
+//! the same structure; where it holds unit quaternions and unit axes, their cotangents are tangential, so adding a
+//! multiple of one and normalising again is a step along the gradient.
+//!
+//! A stage's `backward` consumes the cotangent of its own results, which it may use as a work area, and *adds* to the
+//! cotangents of what it reads. The factor of M is not a quantity of its own here: whoever solves with it passes the
+//! derivative on to M itself.
+
+use crate::math::{Quat, Spatial, Vec3};
+use crate::model::Model;
+use crate::stages::acceleration::Acceleration;
+use crate::stages::actuation::Actuation;
+use crate::stages::bias::Bias;
+use crate::stages::inertia::Inertia;
+use crate::stages::kinematics::Kinematics;
+use crate::stages::passive::Passive;
+use crate::stages::tendon::Tendon;
+use crate::stages::transmission::TransmissionData;
+use crate::stages::velocity::Velocity;
+
+/// Cotangent of a [`State`](crate::State).
+#[derive(Clone, Debug, PartialEq)]
+pub struct StateBar {
+    /// Of the configuration, in tangent space, nv.
+    pub qpos: Vec<f64>,
+    /// Of the velocity, nv.
+    pub qvel: Vec<f64>,
+    /// Of the activations, na.
+    pub act: Vec<f64>,
+    /// Of the positions of the mocap bodies.
+    pub mocap_position: Vec<Vec3>,
+    /// Of the orientations of the mocap bodies, in tangent space.
+    pub mocap_rotation: Vec<Vec3>,
+}
+
+impl StateBar {
+    /// All zero.
+    pub fn zeros(model: &Model) -> Self {
+        let n = model.counts();
+        Self {
+            qpos: vec![0.0; n.nv],
+            qvel: vec![0.0; n.nv],
+            act: vec![0.0; n.na],
+            mocap_position: vec![Vec3::ZERO; n.nmocap],
+            mocap_rotation: vec![Vec3::ZERO; n.nmocap],
+        }
+    }
+
+    /// Sets every number to zero.
+    pub fn set_zero(&mut self) {
+        self.qpos.fill(0.0);
+        self.qvel.fill(0.0);
+        self.act.fill(0.0);
+        self.mocap_position.fill(Vec3::ZERO);
+        self.mocap_rotation.fill(Vec3::ZERO);
+    }
+}
+
+/// Cotangent of an [`Input`](crate::Input).
+#[derive(Clone, Debug, PartialEq)]
+pub struct InputBar {
+    /// Of the controls, nu.
+    pub ctrl: Vec<f64>,
+    /// Of the applied generalised forces, nv.
+    pub force: Vec<f64>,
+    /// Of the applied torques and forces on bodies.
+    pub body_force: Vec<Spatial>,
+}
+
+impl InputBar {
+    /// All zero.
+    pub fn zeros(model: &Model) -> Self {
+        let n = model.counts();
+        Self {
+            ctrl: vec![0.0; n.nu],
+            force: vec![0.0; n.nv],
+            body_force: vec![Spatial::ZERO; n.nbody],
+        }
+    }
+
+    /// Sets every number to zero.
+    pub fn set_zero(&mut self) {
+        self.ctrl.fill(0.0);
+        self.force.fill(0.0);
+        self.body_force.fill(Spatial::ZERO);
+    }
+}
+
+/// Cotangents of the results of all stages; see [`Data`](crate::Data).
+#[derive(Clone, Debug, PartialEq)]
+#[allow(
+    missing_docs,
+    reason = "each field is the cotangent of the stage it names"
+)]
+pub struct DataBar {
+    pub kinematics: Kinematics,
+    pub tendon: Tendon,
+    pub inertia: Inertia,
+    pub transmission: TransmissionData,
+    pub velocity: Velocity,
+    pub passive: Passive,
+    pub bias: Bias,
+    pub actuation: Actuation,
+    pub acceleration: Acceleration,
+    /// Work area: torque and force that the cotangents exert on each body frame, at its origin.
+    pub frame_wrench: Vec<Spatial>,
+}
+
+impl DataBar {
+    /// Room for the cotangents of a model, all zero.
+    pub fn zeros(model: &Model) -> Self {
+        let n = model.counts();
+        Self {
+            kinematics: Kinematics::zeros(n),
+            tendon: Tendon::zeros(n),
+            inertia: Inertia::zeros(n),
+            transmission: TransmissionData::zeros(n),
+            velocity: Velocity::zeros(n),
+            passive: Passive::zeros(n),
+            bias: Bias::zeros(n),
+            actuation: Actuation::zeros(n),
+            acceleration: Acceleration::zeros(n),
+            frame_wrench: vec![Spatial::ZERO; n.nbody],
+        }
+    }
+
+    /// Sets every number to zero.
+    pub fn set_zero(&mut self) {
+        self.kinematics.set_zero();
+        self.tendon.set_zero();
+        self.inertia.set_zero();
+        self.transmission.set_zero();
+        self.velocity.set_zero();
+        self.passive.set_zero();
+        self.bias.set_zero();
+        self.actuation.set_zero();
+        self.acceleration.set_zero();
+    }
+}
+
+/// The cotangent of a unit quaternion's four numbers from that of a turn δ in its own frame.
+#[inline]
+pub fn quat_bar(quat: Quat, turn_bar: Vec3) -> Quat {
+    quat.mul(Quat::from_parts(0.0, turn_bar)).scale(2.0)
+}

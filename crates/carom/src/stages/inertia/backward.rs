@@ -1,0 +1,120 @@
+//! The adjoint of the joint-space inertia.
+//!
+//!   w(i) = Σ M̄(i, j)·s(j),   s̄(j) += M̄(i, j)·C·s(i),   s̄(i) += C·w(i),   C̄ += w(i) ⊗ s(i)   (2̄)
+//!   Ī(b) = C̄(b) + C̄(parents of b)                                                        (1̄)
+//!   m̄ += Σ M̄(i, j)·J(i)·J(j),   J̄(i) += m·M̄(i, j)·J(j), and the same for j               (3̄)
+//!
+//! with C the composite inertia of the body of i. The stored half of M stands for both; so does its cotangent.
+
+use super::Inertia;
+use crate::linalg::tree_ldl;
+use crate::math::Spatial;
+use crate::model::Model;
+use crate::stages::kinematics::Kinematics;
+use crate::stages::tendon::Tendon;
+
+/// Adds the cotangents of inertias, axes, armature and tendon Jacobians; `bar` is used up.
+pub fn backward(
+    model: &Model,
+    (kinematics, tendon): (&Kinematics, &Tendon),
+    inertia: &Inertia,
+    bar: &mut Inertia,
+    (kinematics_bar, tendon_bar): (&mut Kinematics, &mut Tendon),
+    model_bar: &mut Model,
+) {
+    tendon_armature(model, tendon, &bar.matrix, tendon_bar, model_bar);
+    let (sparsity, axes) = (&model.structure.inertia, &kinematics.dof_axis[..]);
+    for (dof, &body) in model.structure.dofs.body.iter().enumerate() {
+        let row = sparsity.row_range(dof);
+        let entries = &bar.matrix[row.clone()];
+        let momentum = inertia.composite[body].mul_motion(axes[dof]);
+        let mut along = Spatial::ZERO;
+        for (&entry, &ancestor) in entries.iter().zip(&sparsity.columns[row]) {
+            along = along.scale_add(axes[ancestor], entry);
+            kinematics_bar.dof_axis[ancestor] =
+                kinematics_bar.dof_axis[ancestor].scale_add(momentum, entry);
+        }
+        inertia.composite[body].mul_motion_vjp(
+            axes[dof],
+            along,
+            &mut bar.composite[body],
+            &mut kinematics_bar.dof_axis[dof],
+        );
+        if let Some(&diagonal) = entries.last() {
+            model_bar.dofs.armature[dof] += diagonal;
+        }
+    }
+    let parents = &model.structure.bodies.parent;
+    for body in 1..bar.composite.len() {
+        if parents[body] > 0 {
+            let from_parent = bar.composite[parents[body]];
+            bar.composite[body] += from_parent;
+        }
+        kinematics_bar.body_inertia[body] += bar.composite[body];
+    }
+    kinematics_bar.body_inertia[0] += bar.composite[0];
+}
+
+/// (3̄)
+fn tendon_armature(
+    model: &Model,
+    tendon: &Tendon,
+    matrix_bar: &[f64],
+    tendon_bar: &mut Tendon,
+    model_bar: &mut Model,
+) {
+    let (sparsity, pattern) = (&model.structure.inertia, &model.structure.tendons.jacobian);
+    for (index, &armature) in model.tendons.armature.iter().enumerate() {
+        let range = pattern.row(index);
+        let columns = &pattern.columns[range.clone()];
+        let values = &tendon.jacobian[range.clone()];
+        let values_bar = &mut tendon_bar.jacobian[range];
+        let mut armature_bar = 0.0;
+        for (i, &dof) in columns.iter().enumerate() {
+            let row = sparsity.row_range(dof);
+            let mut j = 0;
+            for (&ancestor, &entry) in sparsity.columns[row.clone()].iter().zip(&matrix_bar[row]) {
+                while j < columns.len() && columns[j] < ancestor {
+                    j += 1;
+                }
+                if j < columns.len() && columns[j] == ancestor {
+                    armature_bar += entry * values[i] * values[j];
+                    values_bar[i] += armature * entry * values[j];
+                    values_bar[j] += armature * entry * values[i];
+                }
+            }
+        }
+        model_bar.tendons.armature[index] += armature_bar;
+    }
+}
+
+/// The adjoint of x = M⁻¹·y: `bar` comes in as x̄ and leaves as ȳ = M⁻¹·x̄; M̄ −= ȳ·xᵀ, both halves in one.
+pub fn solve_vjp(
+    model: &Model,
+    inertia: &Inertia,
+    x: &[f64],
+    bar: &mut [f64],
+    matrix_bar: &mut [f64],
+) {
+    let sparsity = &model.structure.inertia;
+    tree_ldl::solve_in_place(sparsity, &inertia.factor, &inertia.diagonal_inverse, bar);
+    subtract_outer_product(model, bar, x, matrix_bar);
+}
+
+/// M̄ −= λ·xᵀ + x·λᵀ on the stored half, once on the diagonal: the cotangent of λᵀ·M·x taken negative.
+fn subtract_outer_product(model: &Model, lambda: &[f64], x: &[f64], matrix_bar: &mut [f64]) {
+    let sparsity = &model.structure.inertia;
+    for dof in 0..lambda.len() {
+        let row = sparsity.row_range(dof);
+        let (lambda_i, x_i) = (lambda[dof], x[dof]);
+        for (entry, &ancestor) in matrix_bar[row.clone()]
+            .iter_mut()
+            .zip(&sparsity.columns[row])
+        {
+            *entry -= lambda_i * x[ancestor];
+            if ancestor != dof {
+                *entry -= x_i * lambda[ancestor];
+            }
+        }
+    }
+}

@@ -1,0 +1,597 @@
+//! Is the backward twin of a stage the adjoint of its forward twin?
+//!
+//! A stage is a function y = f(x) of the model, the state, the input and the results of other stages. At a random point x,
+//! for random directions ẋ in all of these at once and a random cotangent ȳ of the results,
+//!
+//!   ⟨ȳ, ẏ⟩ = ⟨x̄, ẋ⟩   with ẏ from dual numbers (1e-10) and from central differences (1e-6).
+//!
+//! ẋ moves the results of other stages independently of each other: each stage is checked on its own. Besides, ẋ is set
+//! to zero but for one group at a time (a stage's results, a family of the model, …), so that a wrong cotangent cannot
+//! hide behind large ones, and the group is named.
+
+use super::Random;
+use crate::arrays::Arrays;
+use crate::cotangent::{DataBar, InputBar, StateBar};
+use crate::data::Data;
+use crate::dual::Dual;
+use crate::linalg::tree_ldl;
+use crate::math::{Quat, Vec3};
+use crate::model::{Coincidence, JointKind, Model};
+use crate::scalar::Scalar;
+use crate::state::{Input, State};
+
+/// Everything that stages read, with the results of all of them.
+#[derive(Clone)]
+pub(crate) struct Point<T: Scalar = f64> {
+    pub(crate) model: Model<T>,
+    pub(crate) state: State<T>,
+    pub(crate) input: Input<T>,
+    pub(crate) data: Data<T>,
+}
+
+/// Cotangents, or a direction, of everything at a [`Point`].
+#[derive(Clone)]
+pub(crate) struct PointBar {
+    pub(crate) model: Model,
+    pub(crate) state: StateBar,
+    pub(crate) input: InputBar,
+    pub(crate) data: DataBar,
+}
+
+impl PointBar {
+    pub(crate) fn zeros(model: &Model) -> Self {
+        Self {
+            model: Model::zeros(model.structure.clone(), model.settings),
+            state: StateBar::zeros(model),
+            input: InputBar::zeros(model),
+            data: DataBar::zeros(model),
+        }
+    }
+}
+
+/// A stage to check: its results are those whose name is in `RESULTS`.
+pub(crate) trait Stage {
+    /// Name of the field of [`Data`].
+    const NAME: &'static str;
+    fn forward<T: Scalar>(point: &mut Point<T>);
+    fn backward(point: &Point, bar: &mut PointBar);
+}
+
+/// Calls `$action!(name)` for the results of every stage.
+macro_rules! for_stages {
+    ($action:ident) => {
+        $action!(kinematics);
+        $action!(tendon);
+        $action!(inertia);
+        $action!(transmission);
+        $action!(velocity);
+        $action!(passive);
+        $action!(bias);
+        $action!(actuation);
+        $action!(acceleration);
+    };
+}
+
+/// The factor of M follows M; work areas carry nothing.
+fn is_dependent(field: &str) -> bool {
+    matches!(field, "factor" | "diagonal_inverse")
+}
+
+/// Checks a stage at a point where all stages have run, for several seeds.
+pub(crate) fn check<S: Stage>(point: &Point) {
+    let mut random = Random::new(0xC0FFEE);
+    let result_bar = random_result_bar::<S>(&point.model, &mut random);
+    let mut bar = result_bar.clone();
+    S::backward(point, &mut bar);
+    let direction = random_direction::<S>(point, &mut random);
+    for group in groups(&point.model) {
+        let mut part = direction.clone();
+        keep_only(&mut part, group);
+        compare::<S>(point, &result_bar, &bar, &part, group);
+    }
+    compare::<S>(point, &result_bar, &bar, &direction, "everything");
+}
+
+fn compare<S: Stage>(
+    point: &Point,
+    result_bar: &PointBar,
+    bar: &PointBar,
+    direction: &PointBar,
+    group: &str,
+) {
+    let backward = pair_inputs::<S>(bar, direction);
+    let mut dual = with_direction(point, direction);
+    S::forward(&mut dual);
+    let forward = pair_results::<S, _>(&result_bar.data, &dual.data, |number| number.tangent[0]);
+    let scale = 1e-3 + forward.1.max(backward.1);
+    let error = (forward.0 - backward.0).abs() / scale;
+    assert!(
+        error < 1e-10,
+        "{} by {group}: backward {:e}, duals {:e}, relative error {error:e}",
+        S::NAME,
+        backward.0,
+        forward.0
+    );
+    // Two step sizes cancel the quadratic error, which is large where numbers are small (inertias of balls).
+    let [coarse, fine] =
+        [1e-6, 5e-7].map(|step| central_difference::<S>(point, result_bar, direction, step));
+    let differences = (4.0 * fine - coarse) / 3.0;
+    let values = pair_results::<S, _>(&result_bar.data, &point.data, |number| number).1;
+    let error = (differences - backward.0).abs() / (scale + values * 1e-3);
+    assert!(
+        error < 1e-6,
+        "{} by {group}: backward {:e}, differences {differences:e}, relative error {error:e}",
+        S::NAME,
+        backward.0
+    );
+}
+
+/// The derivative of ⟨ȳ, y⟩ along a direction by differences.
+fn central_difference<S: Stage>(
+    point: &Point,
+    result_bar: &PointBar,
+    direction: &PointBar,
+    step: f64,
+) -> f64 {
+    let [ahead, behind] = [step, -step].map(|step| {
+        let mut moved = moved_along(point, direction, step);
+        S::forward(&mut moved);
+        pair_results::<S, _>(&result_bar.data, &moved.data, |number| number).0
+    });
+    (ahead - behind) / (2.0 * step)
+}
+
+/// Families of the model, stages, parts of state and input.
+fn groups(model: &Model) -> Vec<&'static str> {
+    let mut groups = vec!["qpos", "qvel", "act", "mocap", "input"];
+    macro_rules! add {
+        ($stage:ident) => {
+            groups.push(stringify!($stage));
+        };
+    }
+    for_stages!(add);
+    model.for_each(|family, _, _, _, _| {
+        let name = FAMILIES.iter().find(|&&known| known[6..] == *family);
+        if let Some(&name) = name
+            && !groups.contains(&name)
+        {
+            groups.push(name);
+        }
+    });
+    groups
+}
+
+const FAMILIES: [&str; 17] = [
+    "model.option",
+    "model.qpos",
+    "model.bodies",
+    "model.joints",
+    "model.dofs",
+    "model.geoms",
+    "model.sites",
+    "model.cameras",
+    "model.meshes",
+    "model.height_fields",
+    "model.pairs",
+    "model.equalities",
+    "model.tendons",
+    "model.wraps",
+    "model.actuators",
+    "model.sensors",
+    "model.keyframes",
+];
+
+fn keep_only(direction: &mut PointBar, group: &str) {
+    direction.model.for_each_mut(|family, _, _, _, number| {
+        if !group.starts_with("model.") || group[6..] != *family {
+            *number = 0.0;
+        }
+    });
+    macro_rules! clear {
+        ($stage:ident) => {
+            if group != stringify!($stage) {
+                direction.data.$stage.set_zero();
+            }
+        };
+    }
+    for_stages!(clear);
+    let (state, input) = (&mut direction.state, &mut direction.input);
+    if group != "qpos" {
+        state.qpos.fill(0.0);
+    }
+    if group != "qvel" {
+        state.qvel.fill(0.0);
+    }
+    if group != "act" {
+        state.act.fill(0.0);
+    }
+    if group != "mocap" {
+        state.mocap_position.fill(Vec3::ZERO);
+        state.mocap_rotation.fill(Vec3::ZERO);
+    }
+    if group != "input" {
+        input.set_zero();
+    }
+}
+
+fn random_result_bar<S: Stage>(model: &Model, random: &mut Random) -> PointBar {
+    let mut bar = PointBar::zeros(model);
+    macro_rules! fill {
+        ($stage:ident) => {
+            if S::NAME == stringify!($stage) {
+                bar.data.$stage.visit_mut(&mut |field, number| {
+                    if !is_dependent(field) {
+                        *number = random.next();
+                    }
+                });
+            }
+        };
+    }
+    for_stages!(fill);
+    bar
+}
+
+fn random_direction<S: Stage>(point: &Point, random: &mut Random) -> PointBar {
+    let mut direction = PointBar::zeros(&point.model);
+    direction
+        .model
+        .for_each_mut(|_, _, _, _, number| *number = random.next());
+    make_tangential(&point.model, &mut direction.model);
+    macro_rules! fill {
+        ($stage:ident) => {
+            if S::NAME != stringify!($stage) {
+                let mut scales = std::collections::BTreeMap::new();
+                let mut values = Vec::new();
+                point.data.$stage.visit(&mut |field, number| {
+                    let scale: &mut f64 = scales.entry(field).or_default();
+                    *scale = scale.max(number.abs());
+                    values.push(number.abs());
+                });
+                let mut values = values.into_iter();
+                direction.data.$stage.visit_mut(&mut |field, number| {
+                    let value = values.next().unwrap_or(0.0);
+                    if !is_dependent(field) {
+                        let scale = match scales.get(field) {
+                            // M has to stay positive definite.
+                            _ if field == "matrix" => value,
+                            Some(&scale) if scale > 0.0 => scale,
+                            _ => 1.0,
+                        };
+                        *number = random.next() * scale;
+                    }
+                });
+            }
+        };
+    }
+    for_stages!(fill);
+    let state = &mut direction.state;
+    for number in (state.qpos.iter_mut())
+        .chain(&mut state.qvel)
+        .chain(&mut state.act)
+    {
+        *number = random.next();
+    }
+    state.mocap_position.fill_with(|| random.vec3());
+    state.mocap_rotation.fill_with(|| random.vec3());
+    let input = &mut direction.input;
+    for number in input.ctrl.iter_mut().chain(&mut input.force) {
+        *number = random.next();
+    }
+    (input.body_force).fill_with(|| crate::math::Spatial(random.numbers()));
+    direction
+}
+
+/// Unit quaternions and unit axes move at right angles to themselves.
+fn make_tangential(model: &Model, direction: &mut Model) {
+    let quat = |primal: &[Quat], direction: &mut [Quat]| {
+        for (&primal, direction) in primal.iter().zip(direction) {
+            *direction = direction.scale_add(primal, -primal.dot(*direction));
+        }
+    };
+    quat(&model.bodies.quat, &mut direction.bodies.quat);
+    quat(
+        &model.bodies.inertial_quat,
+        &mut direction.bodies.inertial_quat,
+    );
+    quat(&model.geoms.quat, &mut direction.geoms.quat);
+    quat(&model.sites.quat, &mut direction.sites.quat);
+    quat(&model.cameras.quat, &mut direction.cameras.quat);
+    for (&axis, direction) in (model.joints.axis.iter()).zip(&mut direction.joints.axis) {
+        *direction = direction.scale_add(axis, -axis.dot(*direction));
+    }
+}
+
+/// The tangent of qpos, nq, for a direction in tangent space, nv.
+pub(crate) fn qpos_tangent(model: &Model, qpos: &[f64], direction: &[f64]) -> Vec<f64> {
+    let mut tangent = vec![0.0; qpos.len()];
+    let joints = &model.structure.joints;
+    for joint in 0..model.counts().njoint {
+        let (mut address, mut dof) = (joints.qpos[joint], joints.dof[joint]);
+        match joints.kind[joint] {
+            JointKind::Hinge | JointKind::Slide => {
+                tangent[address] = direction[dof];
+                continue;
+            }
+            JointKind::Free => {
+                tangent[address..address + 3].copy_from_slice(&direction[dof..dof + 3]);
+                (address, dof) = (address + 3, dof + 3);
+            }
+            JointKind::Ball => {}
+        }
+        let quat = Quat(std::array::from_fn(|i| qpos[address + i]));
+        let turn = Vec3(std::array::from_fn(|i| direction[dof + i]));
+        tangent[address..address + 4].copy_from_slice(&quat.derivative(turn).0);
+    }
+    tangent
+}
+
+/// The point over dual numbers, moving along a direction.
+fn with_direction(point: &Point, direction: &PointBar) -> Point<Dual<1>> {
+    point_along(point, direction, |value, tangent| Dual {
+        value,
+        tangent: [tangent],
+    })
+}
+
+/// The point moved by a finite step along a direction.
+fn moved_along(point: &Point, direction: &PointBar, step: f64) -> Point {
+    point_along(point, direction, |value, tangent| value + step * tangent)
+}
+
+fn point_along<T: Scalar>(
+    point: &Point,
+    direction: &PointBar,
+    combine: impl Fn(f64, f64) -> T + Copy,
+) -> Point<T> {
+    let mut tangents = Vec::new();
+    (direction.model).for_each(|_, _, _, _, number| tangents.push(number));
+    let mut tangents = tangents.into_iter();
+    let mut model = (point.model).map(|value| combine(value, tangents.next().unwrap_or(0.0)));
+    normalize(&mut model);
+
+    let mut data = Data::new(&model);
+    macro_rules! move_stage {
+        ($stage:ident) => {
+            let mut tangents = Vec::new();
+            (direction.data.$stage).visit(&mut |_, number| tangents.push(number));
+            let mut tangents = tangents.into_iter();
+            data.$stage = (point.data.$stage)
+                .convert(&mut |value| combine(value, tangents.next().unwrap_or(0.0)));
+        };
+    }
+    for_stages!(move_stage);
+    let factored = tree_ldl::factor(
+        &model.structure.inertia,
+        &data.inertia.matrix,
+        &mut data.inertia.factor,
+        &mut data.inertia.diagonal_inverse,
+    );
+    assert!(factored.is_ok());
+
+    let zip = |values: &[f64], tangents: &[f64]| -> Vec<T> {
+        (values.iter().zip(tangents))
+            .map(|(&value, &tangent)| combine(value, tangent))
+            .collect()
+    };
+    let (primal, moving) = (&point.state, &direction.state);
+    let mut state = State::reference(&model);
+    let tangent = qpos_tangent(&point.model, &primal.qpos, &moving.qpos);
+    state.time = T::from(primal.time);
+    state.qpos = zip(&primal.qpos, &tangent);
+    state.qvel = zip(&primal.qvel, &moving.qvel);
+    state.act = zip(&primal.act, &moving.act);
+    for mocap in 0..state.mocap_quat.len() {
+        let (position, quat) = (primal.mocap_position[mocap], primal.mocap_quat[mocap]);
+        let turning = quat.derivative(moving.mocap_rotation[mocap]);
+        let shift = moving.mocap_position[mocap];
+        state.mocap_position[mocap] = Vec3(std::array::from_fn(|i| combine(position[i], shift[i])));
+        state.mocap_quat[mocap] = Quat(std::array::from_fn(|i| combine(quat[i], turning[i])));
+    }
+    let mut input = Input::zeros(&model);
+    input.ctrl = zip(&point.input.ctrl, &direction.input.ctrl);
+    input.force = zip(&point.input.force, &direction.input.force);
+    for (body, wrench) in input.body_force.iter_mut().enumerate() {
+        let (value, tangent) = (
+            point.input.body_force[body],
+            direction.input.body_force[body],
+        );
+        wrench.0 = std::array::from_fn(|i| combine(value.0[i], tangent.0[i]));
+    }
+    input
+        .equality_active
+        .clone_from(&point.input.equality_active);
+    Point {
+        model,
+        state,
+        input,
+        data,
+    }
+}
+
+/// A finite step along a tangent leaves the unit sphere; dual numbers do not.
+fn normalize<T: Scalar>(model: &mut Model<T>) {
+    let quats = (model.bodies.quat.iter_mut())
+        .chain(&mut model.bodies.inertial_quat)
+        .chain(&mut model.geoms.quat)
+        .chain(&mut model.sites.quat)
+        .chain(&mut model.cameras.quat);
+    for quat in quats {
+        *quat = quat.normalized();
+    }
+    for axis in &mut model.joints.axis {
+        *axis = axis.normalized().0;
+    }
+}
+
+/// ⟨x̄, ẋ⟩ over everything but the stage's own results, and the sum of magnitudes.
+fn pair_inputs<S: Stage>(bar: &PointBar, direction: &PointBar) -> (f64, f64) {
+    let mut terms: Vec<[f64; 2]> = Vec::new();
+    let mut bars = Vec::new();
+    (bar.model).for_each(|_, _, _, _, number| bars.push(number));
+    let mut index = 0;
+    (direction.model).for_each(|_, _, _, _, number| {
+        terms.push([bars[index], number]);
+        index += 1;
+    });
+    macro_rules! pair {
+        ($stage:ident) => {
+            if S::NAME != stringify!($stage) {
+                let (mut a, mut b) = (Vec::new(), Vec::new());
+                bar.data.$stage.visit(&mut |_, number| a.push(number));
+                (direction.data.$stage).visit(&mut |_, number| b.push(number));
+                terms.extend(a.into_iter().zip(b).map(|(a, b)| [a, b]));
+            }
+        };
+    }
+    for_stages!(pair);
+    let mut slices = |a: &[f64], b: &[f64]| {
+        terms.extend(a.iter().zip(b).map(|(&a, &b)| [a, b]));
+    };
+    let (a, b) = (&bar.state, &direction.state);
+    slices(&a.qpos, &b.qpos);
+    slices(&a.qvel, &b.qvel);
+    slices(&a.act, &b.act);
+    for mocap in 0..a.mocap_position.len() {
+        slices(&a.mocap_position[mocap].0, &b.mocap_position[mocap].0);
+        slices(&a.mocap_rotation[mocap].0, &b.mocap_rotation[mocap].0);
+    }
+    let (a, b) = (&bar.input, &direction.input);
+    slices(&a.ctrl, &b.ctrl);
+    slices(&a.force, &b.force);
+    for body in 0..a.body_force.len() {
+        slices(&a.body_force[body].0, &b.body_force[body].0);
+    }
+    sums(&terms)
+}
+
+/// ⟨ȳ, y⟩ over the stage's own results, and the sum of magnitudes.
+fn pair_results<S: Stage, T: Scalar>(
+    bar: &DataBar,
+    data: &Data<T>,
+    part: impl Fn(T) -> f64,
+) -> (f64, f64) {
+    let mut terms = Vec::new();
+    macro_rules! pair {
+        ($stage:ident) => {
+            if S::NAME == stringify!($stage) {
+                let mut bars = Vec::new();
+                bar.$stage.visit(&mut |_, number| bars.push(number));
+                let mut index = 0;
+                parts(&bar.$stage, &data.$stage, &mut |field, number| {
+                    if !is_dependent(field) {
+                        terms.push([bars[index], part(number)]);
+                    }
+                    index += 1;
+                });
+            }
+        };
+    }
+    for_stages!(pair);
+    sums(&terms)
+}
+
+/// Lets the compiler infer whose arrays are visited.
+fn parts<A: Arrays, T: Scalar>(
+    _like: &A,
+    over: &A::Over<T>,
+    visit: &mut dyn FnMut(&'static str, T),
+) {
+    A::parts(over, visit);
+}
+
+fn sums(terms: &[[f64; 2]]) -> (f64, f64) {
+    let products = terms.iter().map(|[a, b]| a * b);
+    let magnitude = products
+        .clone()
+        .map(|product| product * product)
+        .sum::<f64>();
+    (products.sum(), magnitude.sqrt())
+}
+
+/// A model at a random state with random inputs, all stages computed; frames that coincide are moved apart in the
+/// model's own numbers, since derivatives go through them.
+pub(crate) fn random_point(mut model: Model, seed: u64) -> Point {
+    let mut random = Random::new(seed);
+    let structure = std::sync::Arc::make_mut(&mut model.structure);
+    let coincidences = &mut structure.coincidences;
+    for list in [
+        &mut coincidences.bodies,
+        &mut coincidences.geoms,
+        &mut coincidences.sites,
+    ] {
+        list.fill(Coincidence::None);
+    }
+    let mut state = super::random_state(seed, &model);
+    state.act.fill_with(|| 0.5 + 0.4 * random.next());
+    let mut input = Input::zeros(&model);
+    input.ctrl.fill_with(|| 0.5 * random.next());
+    input.force.fill_with(|| random.next());
+    (input.body_force).fill_with(|| crate::math::Spatial(random.numbers()));
+    let mut data = Data::new(&model);
+    crate::dynamics::forward(&model, &state, &input, &mut data);
+    Point {
+        model,
+        state,
+        input,
+        data,
+    }
+}
+
+/// The models that stages are checked on: those the repository ships, and random mechanisms.
+pub(crate) fn points() -> Vec<(String, Point)> {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut points = Vec::new();
+    for folder in ["models", "models/features"] {
+        let Ok(entries) = std::fs::read_dir(root.join(folder)) else {
+            continue;
+        };
+        let mut files: Vec<_> = entries
+            .filter_map(|entry| Some(entry.ok()?.path()))
+            .collect();
+        files.sort();
+        for file in files {
+            if file.extension().is_some_and(|extension| extension == "xml") {
+                let name = file
+                    .file_stem()
+                    .unwrap_or_default()
+                    .to_string_lossy()
+                    .into_owned();
+                points.push((name, random_point(super::model_from_file(&file), 7)));
+            }
+        }
+    }
+    for seed in 0..6 {
+        let model = super::random_model(seed, 6);
+        points.push((
+            format!("random mechanism {seed}"),
+            random_point(model, seed),
+        ));
+    }
+    points
+}
+
+/// Declares the test of a stage; `forward` and `backward` as in [`Stage`].
+macro_rules! check_stage {
+    ($name:ident, |$point:ident| $forward:expr, |$at:ident, $bar:ident| $backward:expr) => {
+        #[test]
+        fn backward_is_the_adjoint_of_forward() {
+            use $crate::testing::stage_check::{Point, PointBar, Stage, check, points};
+            struct Checked;
+            impl Stage for Checked {
+                const NAME: &'static str = stringify!($name);
+                fn forward<T: $crate::scalar::Scalar>($point: &mut Point<T>) {
+                    $forward
+                }
+                fn backward($at: &Point, $bar: &mut PointBar) {
+                    $backward
+                }
+            }
+            for (name, point) in points() {
+                println!("{name}");
+                check::<Checked>(&point);
+            }
+        }
+    };
+}
+
+pub(crate) use check_stage;
