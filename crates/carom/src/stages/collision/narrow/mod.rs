@@ -8,6 +8,7 @@ mod box_box;
 mod capsule_box;
 mod capsule_capsule;
 pub(super) mod convex;
+mod height_field;
 mod plane_box;
 mod plane_capsule;
 mod plane_cylinder;
@@ -48,6 +49,10 @@ pub fn collider<T: Scalar>(first: GeomKind, second: GeomKind) -> Option<Collider
         | (K::Ellipsoid, K::Ellipsoid | K::Cylinder | K::Box | K::Mesh)
         | (K::Cylinder, K::Cylinder | K::Box | K::Mesh)
         | (K::Box | K::Mesh, K::Mesh) => convex::collide,
+        (
+            K::HeightField,
+            K::Sphere | K::Capsule | K::Ellipsoid | K::Cylinder | K::Box | K::Mesh,
+        ) => height_field::collide,
         _ => return None,
     })
 }

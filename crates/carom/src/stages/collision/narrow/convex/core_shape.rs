@@ -169,6 +169,11 @@ impl<'a, T: Scalar> CoreShape<'a, T> {
         (self.plain.to_world(point), index)
     }
 
+    /// How far the shape around the core reaches along a unit direction.
+    pub(in super::super) fn extent(&self, direction: Vec3) -> f64 {
+        self.support(direction, 0).0.dot(direction) + self.radius.value()
+    }
+
     /// A numbered corner in the shape's frame; none for curved shapes.
     #[inline]
     pub(super) fn corner(&self, index: u32) -> Vec3<T> {
