@@ -1,8 +1,52 @@
 //! Stepping allocates nothing.
 
-use carom::{Data, Input, State, integrate};
+use std::fmt::Write as _;
+
+use carom::{Data, Input, Model, State, integrate};
 
 use crate::models;
+
+/// Boxes that fall onto each other: contacts come and go, and islands merge.
+fn pile() -> Model {
+    let mut bodies = String::new();
+    for index in 0..48 {
+        let (layer, place) = (index / 16, index % 16);
+        let along = |step: i32| f64::from(step) * 0.12 + f64::from(index % 5) * 0.01;
+        let _ = write!(
+            bodies,
+            r#"<body pos="{} {} {}" euler="{} 0 {}"><freejoint/><geom type="box" size=".05 .04 .06"/></body>"#,
+            along(place / 4),
+            along(place % 4),
+            0.1 + 0.15 * f64::from(layer),
+            index * 7,
+            index * 11
+        );
+    }
+    models::from_text(&format!(
+        r#"<mujoco><worldbody><geom type="plane" size="5 5 1"/>{bodies}</worldbody></mujoco>"#
+    ))
+}
+
+#[test]
+fn a_falling_pile_allocates_nothing_once_warm() {
+    let model = pile();
+    let start = State::reference(&model);
+    let mut state = start.clone();
+    let input = Input::zeros(&model);
+    let mut data = Data::new(&model);
+    let mut contacts = 0;
+    let mut run = || {
+        state.copy_from(&start);
+        for _ in 0..200 {
+            integrate::step(&model, &mut state, &input, &mut data);
+            contacts = contacts.max(data.collision.contacts.len());
+        }
+    };
+    run();
+    let counted = allocation_counter::measure(&mut run);
+    assert_eq!(counted.count_total, 0);
+    assert!(contacts > 150, "{contacts}");
+}
 
 #[test]
 fn stepping_allocates_nothing_once_warm() {

@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use carom::Model;
+use carom_spec::mjcf::ReadSettings;
+use carom_spec::read::ReadModel;
 
 /// The workspace's root.
 fn root() -> PathBuf {
@@ -56,13 +58,27 @@ pub(crate) fn shared() -> Vec<PathBuf> {
 
 /// Loads a model that must be valid.
 pub(crate) fn load(path: &Path) -> Model {
-    let read = carom_spec::read_file(path, &[]);
+    compile(
+        &path.display().to_string(),
+        &carom_spec::read_file(path, &[]),
+    )
+}
+
+/// A model from MJCF text that must be valid.
+pub(crate) fn from_text(text: &str) -> Model {
+    let name = "model.xml";
+    let files = carom_spec::MemorySource::new().with(name, text);
+    let read = carom_spec::read::read(name.as_ref(), &files, &ReadSettings::default());
+    compile(name, &read)
+}
+
+fn compile(name: &str, read: &ReadModel) -> Model {
     let errors: Vec<_> = read
         .diagnostics
         .iter()
         .filter(|problem| problem.is_error())
         .collect();
-    assert!(errors.is_empty(), "{}: {errors:?}", path.display());
+    assert!(errors.is_empty(), "{name}: {errors:?}");
     let (model, problems) = carom::compile::compile(&read.spec);
-    model.unwrap_or_else(|| panic!("{}: {problems:?}", path.display()))
+    model.unwrap_or_else(|| panic!("{name}: {problems:?}"))
 }

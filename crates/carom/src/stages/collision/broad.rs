@@ -1,61 +1,105 @@
-//! Pairs of geoms that may touch: bounding spheres, swept along one axis.
+//! Pairs of geoms that may touch: world-aligned boxes, swept along one axis.
 //!
-//! Geoms without bounds (planes) are paired with all others. The order of the sweep is kept from step to step, where
-//! it is nearly sorted already; the pairs are sorted at the end, so they do not depend on it.
+//! The sweep goes along the axis on which the geoms are spread most. Its order is kept from step to step, where it is
+//! nearly sorted already; the pairs are sorted at the end, so they do not depend on it. Boxes that overlap are held
+//! against bounding spheres and filters. Geoms without bounds (planes) are paired with all others.
 
+use crate::math::Vec3;
 use crate::model::{GeomKind, Model};
 use crate::scalar::Scalar;
 use crate::stages::kinematics::Kinematics;
 
 use super::narrow;
 
-/// A pair of geoms to examine.
+/// A pair of geoms to examine. The order is MuJoCo's: by bodies, explicit pairs before others, by geoms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Candidate {
-    /// The two bodies, smaller id first.
-    bodies: [u32; 2],
-    /// Explicit contact pair, or `u32::MAX`; explicit pairs of two bodies come first.
+    /// The two bodies, the smaller id in the upper half.
+    bodies: u64,
+    /// Explicit contact pair, or `u32::MAX`.
     pub pair: u32,
     /// The two geoms, in the order of their bodies.
     pub geoms: [u32; 2],
+}
+
+/// Ids are stored in 32 bits.
+fn narrow_id(id: usize) -> u32 {
+    u32::try_from(id).unwrap_or(u32::MAX)
 }
 
 impl Candidate {
     /// A pair found by the sweep or, with an id, given by the model.
     fn new<T: Scalar>(model: &Model<T>, geoms: [usize; 2], pair: Option<usize>) -> Self {
         let body = |geom: usize| model.structure.geoms.body[geom];
-        let narrow_id = |id: usize| u32::try_from(id).unwrap_or(u32::MAX);
         let key = |geom: usize| (body(geom), geom);
         let [first, second] = if key(geoms[0]) <= key(geoms[1]) {
             geoms
         } else {
             [geoms[1], geoms[0]]
         };
+        let [upper, lower] = [first, second].map(|geom| u64::from(narrow_id(body(geom))));
         Self {
-            bodies: [narrow_id(body(first)), narrow_id(body(second))],
+            bodies: upper << 32 | lower,
             pair: pair.map_or(u32::MAX, narrow_id),
             geoms: [narrow_id(first), narrow_id(second)],
         }
     }
 }
 
+/// The world-aligned box of a geom, grown by its reach (m). The axis of the sweep comes first.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Bounds {
+    lower: [f64; 3],
+    upper: [f64; 3],
+    geom: u32,
+}
+
+impl Bounds {
+    /// Whether two boxes that overlap along the sweep do so along the other axes.
+    #[inline]
+    fn overlaps_beside(&self, other: &Self) -> bool {
+        let apart = |axis: usize| {
+            self.lower[axis] > other.upper[axis] || other.lower[axis] > self.upper[axis]
+        };
+        !(apart(1) || apart(2))
+    }
+}
+
 /// Work area of the broad phase; keeps its capacity.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Broad {
-    /// Bounded geoms in the order of their lower bounds.
-    order: Vec<u32>,
-    /// Lower and upper bound of each geom along the sweep.
-    bounds: Vec<[f64; 2]>,
+    /// Number of geoms of the model that the lists were made for.
+    geom_count: usize,
+    /// Bounded geoms in the order of their lower bounds along the sweep.
+    bounds: Vec<Bounds>,
+    /// Geoms without bounds.
+    unbounded: Vec<u32>,
+    /// Axis of the sweep.
+    axis: usize,
     /// The pairs found.
     pub candidates: Vec<Candidate>,
 }
 
+/// Fewer geoms are swept along x, whatever their places.
+const CHOOSE_AXIS_FROM: usize = 16;
+/// How many times the variance along another axis must be larger before the sweep turns to it.
+const TURN_RATIO: f64 = 2.0;
+/// Part of the bounding radius that boxes are grown by, for rounding.
+const ROUNDING: f64 = 1e-9;
+/// Boxes are grown by this many times the reach: points of two corners count up to √3 times their margin.
+const REACH_FACTOR: f64 = 2.0;
+
 /// Finds all pairs of geoms whose inflated bounding spheres overlap and that no filter keeps apart.
 pub(super) fn find<T: Scalar>(model: &Model<T>, kinematics: &Kinematics<T>, broad: &mut Broad) {
     broad.candidates.clear();
-    sort_along_sweep(model, kinematics, broad);
+    if broad.geom_count != model.counts().ngeom {
+        broad.list_geoms(model);
+    }
+    let turned = broad.choose_axis(kinematics);
+    broad.update_bounds(model, kinematics);
+    broad.sort_along_sweep(turned);
     sweep(model, kinematics, broad);
-    unbounded(model, kinematics, broad);
+    sweep_unbounded(model, kinematics, broad);
     for pair in 0..model.counts().npair {
         let geoms = [
             model.structure.pairs.geom1[pair],
@@ -91,63 +135,118 @@ fn is_inert<T: Scalar>(model: &Model<T>, geom: usize) -> bool {
     geoms.contype[geom] == 0 && geoms.conaffinity[geom] == 0
 }
 
-fn sort_along_sweep<T: Scalar>(model: &Model<T>, kinematics: &Kinematics<T>, broad: &mut Broad) {
-    let ngeom = model.counts().ngeom;
-    if broad.bounds.len() != ngeom {
-        broad.bounds.resize(ngeom, [0.0; 2]);
-        let bounded =
-            (0..ngeom).filter(|&geom| !is_unbounded(model, geom) && !is_inert(model, geom));
-        broad.order.clear();
-        broad
-            .order
-            .extend(bounded.filter_map(|geom| u32::try_from(geom).ok()));
-    }
-    for &geom in &broad.order {
-        let geom = geom as usize;
-        let center = kinematics.geom_position[geom][0].value();
-        let radius = model.geoms.bounding_radius[geom].value() + reach(model, geom);
-        broad.bounds[geom] = [center - radius, center + radius];
-    }
-    // Insertion sort: linear when little has moved since the last step.
-    let Broad { order, bounds, .. } = broad;
-    for index in 1..order.len() {
-        let geom = order[index];
-        let lower = bounds[geom as usize][0];
-        let mut place = index;
-        while place > 0 && bounds[order[place - 1] as usize][0] > lower {
-            order[place] = order[place - 1];
-            place -= 1;
+impl Broad {
+    fn list_geoms<T: Scalar>(&mut self, model: &Model<T>) {
+        self.geom_count = model.counts().ngeom;
+        self.bounds.clear();
+        self.unbounded.clear();
+        for geom in (0..self.geom_count).filter(|&geom| !is_inert(model, geom)) {
+            if is_unbounded(model, geom) {
+                self.unbounded.push(narrow_id(geom));
+            } else {
+                self.bounds.push(Bounds {
+                    geom: narrow_id(geom),
+                    ..Bounds::default()
+                });
+            }
         }
-        order[place] = geom;
+    }
+
+    /// Turns the sweep to another axis where the geoms are spread much more along it; returns whether it did.
+    fn choose_axis<T: Scalar>(&mut self, kinematics: &Kinematics<T>) -> bool {
+        if self.bounds.len() < CHOOSE_AXIS_FROM {
+            return false;
+        }
+        let count = self.bounds.len() as f64;
+        let (mut sum, mut squares) = (Vec3::ZERO, Vec3::ZERO);
+        for bounds in &self.bounds {
+            let position = kinematics.geom_position[bounds.geom as usize].value();
+            sum += position;
+            squares += position.component_mul(position);
+        }
+        let variance = squares - sum.component_mul(sum) * (1.0 / count);
+        let mut best = self.axis;
+        for axis in 0..3 {
+            if variance[axis] > variance[best] {
+                best = axis;
+            }
+        }
+        let turns = variance[best] > TURN_RATIO * variance[self.axis];
+        if turns {
+            self.axis = best;
+        }
+        turns
+    }
+
+    fn update_bounds<T: Scalar>(&mut self, model: &Model<T>, kinematics: &Kinematics<T>) {
+        let axes = [self.axis, (self.axis + 1) % 3, (self.axis + 2) % 3];
+        for bounds in &mut self.bounds {
+            let geom = bounds.geom as usize;
+            let position = kinematics.geom_position[geom].value();
+            let rotation = kinematics.geom_rotation[geom].value();
+            let [x, y, z, a, b, c] = model.geoms.bounding_box[geom].map(Scalar::value);
+            let offset = rotation.mul_vec(Vec3([x, y, z]));
+            let half = rotation.map(f64::abs).mul_vec(Vec3([a, b, c]));
+            let radius = model.geoms.bounding_radius[geom].value();
+            let growth = ROUNDING * radius + REACH_FACTOR * reach(model, geom);
+            for (place, axis) in axes.into_iter().enumerate() {
+                let lower = (offset[axis] - half[axis]).max(-radius);
+                let upper = (offset[axis] + half[axis]).min(radius);
+                bounds.lower[place] = position[axis] + lower - growth;
+                bounds.upper[place] = position[axis] + upper + growth;
+            }
+        }
+    }
+
+    fn sort_along_sweep(&mut self, turned: bool) {
+        if turned {
+            self.bounds
+                .sort_unstable_by(|a, b| a.lower[0].total_cmp(&b.lower[0]));
+            return;
+        }
+        // Insertion sort: linear when little has moved since the last step.
+        for index in 1..self.bounds.len() {
+            let bounds = self.bounds[index];
+            let mut place = index;
+            while place > 0 && self.bounds[place - 1].lower[0] > bounds.lower[0] {
+                self.bounds[place] = self.bounds[place - 1];
+                place -= 1;
+            }
+            if place != index {
+                self.bounds[place] = bounds;
+            }
+        }
     }
 }
 
 fn sweep<T: Scalar>(model: &Model<T>, kinematics: &Kinematics<T>, broad: &mut Broad) {
     let Broad {
-        order,
-        bounds,
-        candidates,
+        bounds, candidates, ..
     } = broad;
-    for (index, &first) in order.iter().enumerate() {
-        let first = first as usize;
-        let upper = bounds[first][1];
-        for &second in &order[index + 1..] {
-            let second = second as usize;
-            if bounds[second][0] > upper {
+    for (index, first) in bounds.iter().enumerate() {
+        for second in &bounds[index + 1..] {
+            if second.lower[0] > first.upper[0] {
                 break;
             }
-            consider(model, kinematics, [first, second], candidates);
+            if first.overlaps_beside(second) {
+                let geoms = [first.geom as usize, second.geom as usize];
+                consider(model, kinematics, geoms, candidates);
+            }
         }
     }
 }
 
-fn unbounded<T: Scalar>(model: &Model<T>, kinematics: &Kinematics<T>, broad: &mut Broad) {
+fn sweep_unbounded<T: Scalar>(model: &Model<T>, kinematics: &Kinematics<T>, broad: &mut Broad) {
     let Broad {
-        order, candidates, ..
+        bounds,
+        unbounded,
+        candidates,
+        ..
     } = broad;
-    for plane in (0..model.counts().ngeom).filter(|&geom| is_unbounded(model, geom)) {
-        for &other in order.iter() {
-            consider(model, kinematics, [plane, other as usize], candidates);
+    for &plane in unbounded.iter() {
+        for other in bounds.iter() {
+            let geoms = [plane as usize, other.geom as usize];
+            consider(model, kinematics, geoms, candidates);
         }
     }
 }

@@ -60,8 +60,8 @@ fn collide<T: Scalar>(
         [first, second]
     };
     let pair = (candidate.pair != u32::MAX).then_some(candidate.pair as usize);
-    let parameters = parameters::mix(model, geoms, pair);
-    if let Some((owner, points)) = points::of_law(model, parameters.law) {
+    if let Some((owner, points)) = points::of_law(model, model.structure.laws.find(geoms)) {
+        let parameters = parameters::mix(model, geoms, pair);
         let other = if owner == first { second } else { first };
         let points = (owner, points);
         points::collide(model, kinematics, points, other, &parameters, out);
@@ -70,20 +70,25 @@ fn collide<T: Scalar>(
     let Some(collider) = narrow::collider::<T>(kinds[geoms[0]], kinds[geoms[1]]) else {
         return;
     };
-    let [shape1, shape2] = geoms.map(|geom| posed_shape(model, kinematics, geom));
+    // One by one: an array of shapes would be copied, which costs more than many a collider.
+    let shape1 = posed_shape(model, kinematics, geoms[0]);
+    let shape2 = posed_shape(model, kinematics, geoms[1]);
+    let reach = parameters::detection_distance(model, geoms, pair);
     out.manifold.clear();
-    collider(
-        &shape1,
-        &shape2,
-        parameters.margin + parameters.gap,
-        &mut out.manifold,
-    );
-    for point in out.manifold.points() {
-        out.contacts.push(contact(geoms, point, &parameters));
+    collider(&shape1, &shape2, reach, &mut out.manifold);
+    let points = out.manifold.points();
+    if points.is_empty() {
+        return;
     }
+    let parameters = parameters::mix(model, geoms, pair);
+    let contacts = points
+        .iter()
+        .map(|point| contact(geoms, point, &parameters));
+    out.contacts.extend(contacts);
 }
 
 /// A geom in the world.
+#[inline]
 pub fn posed_shape<'a, T: Scalar>(
     model: &'a Model<T>,
     kinematics: &Kinematics<T>,
@@ -120,6 +125,7 @@ pub fn posed_shape<'a, T: Scalar>(
 }
 
 /// A contact of two geoms at a point.
+#[inline]
 pub(super) fn contact<T: Scalar>(
     geoms: [usize; 2],
     point: &ContactPoint<T>,

@@ -34,6 +34,29 @@ pub struct Parameters<T: Scalar = f64> {
     pub law: Option<usize>,
 }
 
+/// Distance up to which points of two geoms, or of an explicit pair, become contacts: margin and gap. Cheaper than all
+/// [`Parameters`] for pairs that turn out not to touch.
+#[inline]
+pub(super) fn detection_distance<T: Scalar>(
+    model: &Model<T>,
+    [first, second]: [usize; 2],
+    pair: Option<usize>,
+) -> T {
+    let (pairs, geoms) = (&model.pairs, &model.geoms);
+    let (margin, gap) = match pair {
+        Some(pair) => (pairs.margin[pair], pairs.gap[pair]),
+        None => (
+            geoms.margin[first] + geoms.margin[second],
+            geoms.gap[first] + geoms.gap[second],
+        ),
+    };
+    if model.settings.enable.override_contacts {
+        model.option.override_margin[0] + gap
+    } else {
+        margin + gap
+    }
+}
+
 /// Parameters of two geoms, or of the explicit pair that names them.
 pub fn mix<T: Scalar>(
     model: &Model<T>,

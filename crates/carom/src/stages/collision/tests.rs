@@ -1,6 +1,7 @@
 //! Distances, normals and filters.
 
 mod boxes;
+mod broad;
 
 use super::{Manifold, PosedShape, ShapeData, narrow};
 use crate::dual::Dual;

@@ -122,20 +122,19 @@ fn push_rows<T: Scalar>(
     };
     for row in 1..block.row_count {
         let friction = contact.friction[row - 1];
-        let regularization = if pyramidal {
-            edge
-        } else if row == 1 {
-            tangent
-        } else {
-            tangent * contact.friction[0] * contact.friction[0] / (friction * friction) // (1)
-        };
         let surface = contact.surface_velocity.get(row - 1);
         let surface = surface.copied().unwrap_or_default();
         let velocity = context.velocity(block, row, out) + surface; // (5)
-        let row = Row::new([T::ZERO; 2], velocity, T::ZERO, friction_impedance)
-            .with_regularization(regularization)
-            .with_friction(friction);
-        out.rows.push(row);
+        let moving = Row::moving([T::ZERO; 2], velocity, friction_impedance);
+        let weighted = if pyramidal {
+            moving.weighted_like(&normal) // (2)
+        } else if row == 1 {
+            moving.with_regularization(tangent)
+        } else {
+            let ratio = contact.friction[0] * contact.friction[0] / (friction * friction);
+            moving.with_regularization(tangent * ratio) // (1)
+        };
+        out.rows.push(weighted.with_friction(friction));
     }
 }
 

@@ -145,27 +145,40 @@ impl<T: Scalar> Context<'_, T> {
 
 impl<T: Scalar> Row<T> {
     /// A row with R, D and â from its diagonal, impedance and motion.
-    pub(super) fn new(
-        [position, margin]: [T; 2],
-        velocity: T,
-        diagonal: T,
-        impedance: Impedance<T>,
-    ) -> Self {
+    pub(super) fn new(position: [T; 2], velocity: T, diagonal: T, impedance: Impedance<T>) -> Self {
         let d = impedance.value;
-        let reference_acceleration =
-            -(impedance.damping * velocity) - impedance.stiffness * d * (position - margin);
-        let row = Self {
+        Self::moving(position, velocity, impedance)
+            .with_regularization(floor((T::ONE - d) * diagonal / d))
+    }
+
+    /// A row with â from its impedance and motion, still without R and D.
+    #[inline]
+    pub(super) fn moving([position, margin]: [T; 2], velocity: T, impedance: Impedance<T>) -> Self {
+        let spring = impedance.stiffness * impedance.value * (position - margin);
+        Self {
             position,
             margin,
             velocity,
-            reference_acceleration,
+            reference_acceleration: -(impedance.damping * velocity) - spring,
             impedance,
             ..Self::default()
-        };
-        row.with_regularization(floor((T::ONE - d) * diagonal / d))
+        }
+    }
+
+    /// Takes R, D and the diagonal of another row of equal impedance.
+    #[inline]
+    #[must_use]
+    pub(super) fn weighted_like(self, other: &Self) -> Self {
+        Self {
+            regularization: other.regularization,
+            weight: other.weight,
+            diagonal: other.diagonal,
+            ..self
+        }
     }
 
     /// Sets R, and D and the diagonal that follow from it.
+    #[inline]
     #[must_use]
     pub(super) fn with_regularization(self, regularization: T) -> Self {
         let d = self.impedance.value;

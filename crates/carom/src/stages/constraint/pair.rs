@@ -1,14 +1,14 @@
 //! Jacobians of the relative motion of two bodies.
 //!
-//! Along a direction n the relative velocity of two points, or of two bodies' rotations, is Σ ±s(i)·w·q̇(i), with s the
-//! motion axes and w = ((p − o) × n, n) or (n, 0) about the centre of mass o of the body's tree. The dofs on the way to
+//! Along a direction n the relative velocity of two points is Σ ±n·(v(i) + ω(i) × (p − o))·q̇(i), that of two rotations
+//! Σ ±n·ω(i)·q̇(i), with the motion axes (ω, v) about the centre of mass o of the body's tree. The dofs on the way to
 //! the root are increasing, and those of two bodies agree up to where their branches part.
 
 use std::ops::Range;
 
 use super::Constraint;
 use crate::jacobian;
-use crate::math::{Spatial, Vec3};
+use crate::math::Vec3;
 use crate::model::Model;
 use crate::scalar::Scalar;
 use crate::stages::kinematics::Kinematics;
@@ -97,24 +97,23 @@ pub(super) fn add_side<T: Scalar>(
 ) {
     let dofs = jacobian::moving_dofs(model, body);
     let offset = jacobian::offset(model, kinematics, body, point);
-    let linear = directions.linear.iter().map(|&direction| {
-        let direction = direction.scale(sign);
-        Spatial::new(offset.cross(direction), direction)
-    });
-    let angular = directions
-        .angular
-        .iter()
-        .map(|direction| Spatial::new(direction.scale(sign), Vec3::ZERO));
-    let rows = values.chunks_exact_mut(columns.count);
-    for (row, wrench) in rows.zip(linear.chain(angular)) {
-        if columns.with_common {
-            for (value, &dof) in row.iter_mut().zip(&dofs[..columns.common]) {
-                *value += kinematics.dof_axis[dof].dot(wrench);
-            }
+    let mut add = |dof: usize, column: usize| {
+        let axis = kinematics.dof_axis[dof];
+        let velocity = jacobian::point_velocity(axis, offset).scale(sign);
+        let (linear, angular) = values.split_at_mut(directions.linear.len() * columns.count);
+        for (row, &direction) in directions.linear.iter().enumerate() {
+            linear[row * columns.count + column] += direction.dot(velocity);
         }
-        let own = &mut row[columns.own[side]..];
-        for (value, &dof) in own.iter_mut().zip(&dofs[columns.common..]) {
-            *value = kinematics.dof_axis[dof].dot(wrench);
+        for (row, &direction) in directions.angular.iter().enumerate() {
+            angular[row * columns.count + column] += direction.dot(axis.angular()) * sign;
         }
+    };
+    if columns.with_common {
+        for (column, &dof) in dofs[..columns.common].iter().enumerate() {
+            add(dof, column);
+        }
+    }
+    for (column, &dof) in dofs[columns.common..].iter().enumerate() {
+        add(dof, columns.own[side] + column);
     }
 }

@@ -345,9 +345,11 @@ fn add_products<const R: usize>(
                 factors[row] += curvature[row][other] * rows[other][i];
             }
         }
-        let target = &mut sums[i * columns..][..=i];
-        let rows = rows.map(|row| &row[..=i]);
-        for j in 0..=i {
+        // Pairs of columns: what falls beyond the diagonal is not read.
+        let width = (i + 2 & !1).min(columns);
+        let target = &mut sums[i * columns..][..width];
+        let rows = rows.map(|row| &row[..width]);
+        for j in 0..width {
             let mut sum = target[j];
             for row in 0..R {
                 sum += factors[row] * rows[row][j];
