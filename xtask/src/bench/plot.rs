@@ -18,7 +18,8 @@ const COLORS: [&str; 4] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7"];
 
 /// An axis from one power of ten to another, over a range of pixels.
 struct Axis {
-    decades: [i32; 2],
+    /// Exponents of the ends.
+    decades: [f64; 2],
     pixels: [f64; 2],
 }
 
@@ -26,15 +27,15 @@ impl Axis {
     fn over(numbers: impl Iterator<Item = f64> + Clone, pixels: [f64; 2]) -> Self {
         let low = numbers.clone().fold(f64::INFINITY, f64::min).log10();
         let high = numbers.fold(0.0, f64::max).log10();
-        let low = low.floor() as i32;
+        let low = low.floor();
         Self {
-            decades: [low, (high.ceil() as i32).max(low + 1)],
+            decades: [low, high.ceil().max(low + 1.0)],
             pixels,
         }
     }
 
     fn place(&self, number: f64) -> f64 {
-        let [low, high] = self.decades.map(f64::from);
+        let [low, high] = self.decades;
         let share = (number.log10() - low) / (high - low);
         self.pixels[0] + share * (self.pixels[1] - self.pixels[0])
     }
@@ -42,9 +43,9 @@ impl Axis {
     /// Powers of ten, and whether they carry a label: 1 to 9 times each.
     fn ticks(&self) -> impl Iterator<Item = (f64, bool)> {
         let [low, high] = self.decades;
-        let end = 10_f64.powi(high) * 1.000_001;
-        (low..=high)
-            .flat_map(|decade| (1..10).map(move |k| (f64::from(k) * 10_f64.powi(decade), k == 1)))
+        let end = 10_f64.powf(high) * 1.000_001;
+        std::iter::successors(Some(low), |decade| Some(decade + 1.0))
+            .flat_map(|decade| (1..10).map(move |k| (f64::from(k) * 10_f64.powf(decade), k == 1)))
             .take_while(move |(tick, _)| *tick <= end)
     }
 }
@@ -76,13 +77,13 @@ pub(super) fn log_log(title: &str, x_label: &str, y_label: &str, series: &[Serie
     }
     let (middle_x, middle_y) = (0.5 * (left + WIDTH - right), 0.5 * (top + HEIGHT - bottom));
     format!(
-        r##"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" font-family="sans-serif" font-size="13">
+        r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" font-family="sans-serif" font-size="13">
 <rect width="100%" height="100%" fill="white"/>
 <text x="{middle_x}" y="24" text-anchor="middle" font-size="16">{title}</text>
 {body}<text x="{middle_x}" y="{}" text-anchor="middle">{x_label}</text>
 <text x="18" y="{middle_y}" text-anchor="middle" transform="rotate(-90 18 {middle_y})">{y_label}</text>
 </svg>
-"##,
+"#,
         HEIGHT - 12.0
     )
 }

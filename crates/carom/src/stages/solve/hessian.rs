@@ -346,7 +346,7 @@ fn add_products<const R: usize>(
             }
         }
         // Pairs of columns: what falls beyond the diagonal is not read.
-        let width = (i + 2 & !1).min(columns);
+        let width = (i + 1).next_multiple_of(2).min(columns);
         let target = &mut sums[i * columns..][..width];
         let rows = rows.map(|row| &row[..width]);
         for j in 0..width {
