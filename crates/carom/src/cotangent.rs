@@ -15,6 +15,7 @@ use crate::model::Model;
 use crate::stages::acceleration::Acceleration;
 use crate::stages::actuation::Actuation;
 use crate::stages::bias::Bias;
+use crate::stages::collision::Contact;
 use crate::stages::inertia::Inertia;
 use crate::stages::kinematics::Kinematics;
 use crate::stages::passive::Passive;
@@ -106,6 +107,8 @@ pub struct DataBar {
     pub bias: Bias,
     pub actuation: Actuation,
     pub acceleration: Acceleration,
+    /// Of the numbers of the contacts, in their order.
+    pub contacts: Vec<Contact>,
     /// Work area: torque and force that the cotangents exert on each body frame, at its origin.
     pub frame_wrench: Vec<Spatial>,
 }
@@ -124,6 +127,7 @@ impl DataBar {
             bias: Bias::zeros(n),
             actuation: Actuation::zeros(n),
             acceleration: Acceleration::zeros(n),
+            contacts: Vec::new(),
             frame_wrench: vec![Spatial::ZERO; n.nbody],
         }
     }
@@ -139,6 +143,14 @@ impl DataBar {
         self.bias.set_zero();
         self.actuation.set_zero();
         self.acceleration.set_zero();
+        self.contacts.clear();
+    }
+
+    /// Makes room for the cotangents of these contacts, all zero; a backward pass starts with it.
+    pub fn start_contacts(&mut self, contacts: &[Contact]) {
+        self.contacts.clear();
+        let zeros = contacts.iter().map(|contact| contact.map(|_| 0.0));
+        self.contacts.extend(zeros);
     }
 }
 
@@ -146,4 +158,10 @@ impl DataBar {
 #[inline]
 pub fn quat_bar(quat: Quat, turn_bar: Vec3) -> Quat {
     quat.mul(Quat::from_parts(0.0, turn_bar)).scale(2.0)
+}
+
+/// The cotangent of a turn δ in its own frame from that of a unit quaternion's four numbers, tangential or not.
+#[inline]
+pub fn turn_bar(quat: Quat, quat_bar: Quat) -> Vec3 {
+    quat.conjugate().mul(quat_bar).parts().1.scale(0.5)
 }

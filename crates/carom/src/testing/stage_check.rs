@@ -18,6 +18,7 @@ use crate::linalg::tree_ldl;
 use crate::math::{Quat, Vec3};
 use crate::model::{Coincidence, JointKind, Model};
 use crate::scalar::Scalar;
+use crate::stages::collision::Contact;
 use crate::state::{Input, State};
 
 /// Everything that stages read, with the results of all of them.
@@ -39,12 +40,14 @@ pub(crate) struct PointBar {
 }
 
 impl PointBar {
-    pub(crate) fn zeros(model: &Model) -> Self {
+    pub(crate) fn zeros(model: &Model, contacts: &[Contact]) -> Self {
+        let mut data = DataBar::zeros(model);
+        data.start_contacts(contacts);
         Self {
             model: Model::zeros(model.structure.clone(), model.settings),
             state: StateBar::zeros(model),
             input: InputBar::zeros(model),
-            data: DataBar::zeros(model),
+            data,
         }
     }
 }
@@ -80,7 +83,7 @@ fn is_dependent(field: &str) -> bool {
 /// Checks a stage at a point where all stages have run, for several seeds.
 pub(crate) fn check<S: Stage>(point: &Point) {
     let mut random = Random::new(0xC0FFEE);
-    let result_bar = random_result_bar::<S>(&point.model, &mut random);
+    let result_bar = random_result_bar::<S>(point, &mut random);
     let mut bar = result_bar.clone();
     S::backward(point, &mut bar);
     let direction = random_direction::<S>(point, &mut random);
@@ -143,7 +146,7 @@ fn central_difference<S: Stage>(
 
 /// Families of the model, stages, parts of state and input.
 fn groups(model: &Model) -> Vec<&'static str> {
-    let mut groups = vec!["qpos", "qvel", "act", "mocap", "input"];
+    let mut groups = vec!["qpos", "qvel", "act", "mocap", "input", "contacts"];
     macro_rules! add {
         ($stage:ident) => {
             groups.push(stringify!($stage));
@@ -195,6 +198,11 @@ fn keep_only(direction: &mut PointBar, group: &str) {
         };
     }
     for_stages!(clear);
+    if group != "contacts" {
+        for contact in &mut direction.data.contacts {
+            *contact = contact.map(|_| 0.0);
+        }
+    }
     let (state, input) = (&mut direction.state, &mut direction.input);
     if group != "qpos" {
         state.qpos.fill(0.0);
@@ -214,8 +222,8 @@ fn keep_only(direction: &mut PointBar, group: &str) {
     }
 }
 
-fn random_result_bar<S: Stage>(model: &Model, random: &mut Random) -> PointBar {
-    let mut bar = PointBar::zeros(model);
+fn random_result_bar<S: Stage>(point: &Point, random: &mut Random) -> PointBar {
+    let mut bar = PointBar::zeros(&point.model, &point.data.collision.contacts);
     macro_rules! fill {
         ($stage:ident) => {
             if S::NAME == stringify!($stage) {
@@ -232,7 +240,7 @@ fn random_result_bar<S: Stage>(model: &Model, random: &mut Random) -> PointBar {
 }
 
 fn random_direction<S: Stage>(point: &Point, random: &mut Random) -> PointBar {
-    let mut direction = PointBar::zeros(&point.model);
+    let mut direction = PointBar::zeros(&point.model, &point.data.collision.contacts);
     direction
         .model
         .for_each_mut(|_, _, _, _, number| *number = random.next());
@@ -264,6 +272,9 @@ fn random_direction<S: Stage>(point: &Point, random: &mut Random) -> PointBar {
         };
     }
     for_stages!(fill);
+    for contact in &mut direction.data.contacts {
+        *contact = contact.map(|_| random.next());
+    }
     let state = &mut direction.state;
     for number in (state.qpos.iter_mut())
         .chain(&mut state.qvel)
@@ -360,6 +371,13 @@ fn point_along<T: Scalar>(
         };
     }
     for_stages!(move_stage);
+    let moving = point.data.collision.contacts.iter();
+    (data.collision.contacts).extend(moving.zip(&direction.data.contacts).map(
+        |(contact, direction)| {
+            let mut tangents = numbers_of(direction).into_iter();
+            contact.map(|value| combine(value, tangents.next().unwrap_or(0.0)))
+        },
+    ));
     let factored = tree_ldl::factor(
         &model.structure.inertia,
         &data.inertia.matrix,
@@ -406,6 +424,16 @@ fn point_along<T: Scalar>(
         input,
         data,
     }
+}
+
+/// The numbers of a contact, in the order of [`Contact::map`].
+fn numbers_of(contact: &Contact) -> Vec<f64> {
+    let mut numbers = Vec::new();
+    let _ = contact.map(|number| {
+        numbers.push(number);
+        number
+    });
+    numbers
 }
 
 /// A finite step along a tangent leaves the unit sphere; dual numbers do not.
@@ -458,6 +486,9 @@ fn pair_inputs<S: Stage>(bar: &PointBar, direction: &PointBar) -> (f64, f64) {
     let (a, b) = (&bar.input, &direction.input);
     slices(&a.ctrl, &b.ctrl);
     slices(&a.force, &b.force);
+    for (a, b) in bar.data.contacts.iter().zip(&direction.data.contacts) {
+        slices(&numbers_of(a), &numbers_of(b));
+    }
     for body in 0..a.body_force.len() {
         slices(&a.body_force[body].0, &b.body_force[body].0);
     }

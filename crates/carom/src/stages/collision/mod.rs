@@ -198,6 +198,28 @@ pub struct Contact<T: Scalar = f64> {
     pub excluded: bool,
 }
 
+impl<T: Scalar> Contact<T> {
+    /// The same contact over another scalar, or with other numbers: every number converted, in declaration order.
+    pub fn map<U: Scalar>(&self, mut convert: impl FnMut(T) -> U) -> Contact<U> {
+        Contact {
+            geoms: self.geoms,
+            distance: convert(self.distance),
+            position: self.position.map(&mut convert),
+            frame: self.frame.map(&mut convert),
+            dimension: self.dimension,
+            include_margin: convert(self.include_margin),
+            friction: self.friction.map(&mut convert),
+            solref: self.solref.map(&mut convert),
+            solreffriction: self.solreffriction.map(&mut convert),
+            solimp: self.solimp.map(&mut convert),
+            adhesion: convert(self.adhesion),
+            surface_velocity: self.surface_velocity.map(&mut convert),
+            law: self.law,
+            excluded: self.excluded,
+        }
+    }
+}
+
 /// Results of the collision stage. The lists keep their capacity from step to step.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Collision<T: Scalar = f64> {
