@@ -27,14 +27,7 @@ fn colliders(model: &Model) -> Option<String> {
 /// Whether a kind of sensor is evaluated; others read zero.
 pub fn is_evaluated(kind: SensorKind) -> bool {
     use SensorKind as S;
-    !matches!(
-        kind,
-        S::GeomDistance { .. }
-            | S::GeomNormal { .. }
-            | S::GeomFromTo { .. }
-            | S::InsideSite { enclosed: true, .. }
-            | S::User { .. }
-    )
+    !matches!(kind, S::InsideSite { enclosed: true, .. } | S::User { .. })
 }
 
 fn sensors(model: &Model) -> Option<String> {

@@ -208,5 +208,12 @@ pub fn observe_and_sense<T: Scalar>(
     observe_forward(model, state, input, data, observer);
     let (stages, sensing) = data.split_sensing();
     sensing::forward(model, state, input, &stages, sensing);
+    let Data {
+        kinematics,
+        collision,
+        sensing,
+        ..
+    } = data;
+    sensing::measure_distances(model, kinematics, &mut collision.manifold, sensing);
     observer.ended("sensing");
 }

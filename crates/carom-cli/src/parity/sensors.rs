@@ -1,7 +1,7 @@
 //! Sensor values at each snapshot.
 
 use carom::coverage::is_evaluated;
-use carom::model::SensorKind;
+use carom::model::{GeomKind, SensorGeoms, SensorKind};
 use carom::{Data, Model};
 
 use super::compare::{Comparison, Family};
@@ -15,20 +15,31 @@ enum Source {
     Smooth,
     /// Accelerations and forces, which constraints change.
     Constrained,
-    /// Distances between geoms, and rays.
+    /// Distances of round shapes and planes, and rays.
     Geometry,
+    /// Distances of shapes whose nearest points MuJoCo finds by iteration.
+    Convex,
     /// Contacts: which points a collider chooses decides.
     Contacts,
 }
 
-fn source_of(kind: SensorKind) -> Source {
+fn source_of(model: &Model, kind: SensorKind) -> Source {
     use SensorKind as S;
     match kind {
         S::Touch { .. } | S::Contact(_) => Source::Contacts,
-        S::Rangefinder { .. }
-        | S::GeomDistance { .. }
-        | S::GeomNormal { .. }
-        | S::GeomFromTo { .. } => Source::Geometry,
+        S::Rangefinder { .. } => Source::Geometry,
+        S::GeomDistance { first, second }
+        | S::GeomNormal { first, second }
+        | S::GeomFromTo { first, second } => {
+            if [first, second]
+                .into_iter()
+                .all(|side| is_round(model, side))
+            {
+                Source::Geometry
+            } else {
+                Source::Convex
+            }
+        }
         S::Accelerometer { .. }
         | S::Force { .. }
         | S::Torque { .. }
@@ -38,6 +49,17 @@ fn source_of(kind: SensorKind) -> Source {
         | S::TendonLimitForce { .. } => Source::Constrained,
         _ => Source::Smooth,
     }
+}
+
+/// Whether all geoms of a sensor are such that distances between them have formulas.
+fn is_round(model: &Model, geoms: SensorGeoms) -> bool {
+    let structure = &model.structure;
+    let geoms = match geoms {
+        SensorGeoms::Geom(geom) => geom..geom + 1,
+        SensorGeoms::Body(body) => structure.bodies.geoms[body].clone(),
+    };
+    let is_round = |kind| matches!(kind, GeomKind::Plane | GeomKind::Sphere | GeomKind::Capsule);
+    structure.geoms.kind[geoms].iter().copied().all(is_round)
 }
 
 /// Compares sensors that need neither contacts nor, where constraints act, accelerations.
@@ -50,7 +72,7 @@ pub(super) fn compare_smooth(model: &Model, data: &Data, check: &mut Checker<'_>
     let wanted = |source: Source| match source {
         Source::Smooth => true,
         Source::Constrained => !constrained,
-        Source::Geometry | Source::Contacts => false,
+        Source::Geometry | Source::Convex | Source::Contacts => false,
     };
     compare(model, data, check, ("sensordata", 1e-10), wanted);
 }
@@ -66,7 +88,12 @@ pub(super) fn compare_all(model: &Model, data: &Data, check: &mut Checker<'_>) {
     let of_contacts = |source: Source| source == Source::Contacts;
     let name = "sensordata with constraints";
     compare(model, data, check, (name, tolerance), |source| {
-        !of_contacts(source)
+        !of_contacts(source) && source != Source::Convex
+    });
+    // The tolerance of contact positions that MuJoCo finds by iteration.
+    let name = "sensordata of distances";
+    compare(model, data, check, (name, tolerance.max(1e-5)), |source| {
+        source == Source::Convex
     });
     let exact = check.reference.class == Class::Exact;
     let of_forces = if exact { 1e-8 } else { tolerance };
@@ -89,7 +116,7 @@ fn compare<'a>(
     let sensors = &model.structure.sensors;
     let mut any = false;
     for (sensor, &kind) in sensors.kind.iter().enumerate() {
-        if is_evaluated(kind) && wanted(source_of(kind)) {
+        if is_evaluated(kind) && wanted(source_of(model, kind)) {
             any = true;
             continue;
         }

@@ -89,6 +89,8 @@ pub struct SensorNeeds {
     pub interaction_force: bool,
     /// Potential or kinetic energy.
     pub energy: bool,
+    /// Distances between geoms.
+    pub distance: bool,
 }
 
 impl Structure {
@@ -183,6 +185,9 @@ fn sensor_needs(kinds: &[SensorKind]) -> SensorNeeds {
                 needs.interaction_force = true;
             }
             SensorKind::PotentialEnergy | SensorKind::KineticEnergy => needs.energy = true,
+            SensorKind::GeomDistance { .. }
+            | SensorKind::GeomNormal { .. }
+            | SensorKind::GeomFromTo { .. } => needs.distance = true,
             _ => {}
         }
     }

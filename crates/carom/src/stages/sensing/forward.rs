@@ -58,7 +58,7 @@ pub fn forward<T: Scalar>(
 }
 
 /// Holds the values within the sensor's cutoff.
-fn clip<T: Scalar>(model: &Model<T>, sensor: usize, kind: SensorKind, values: &mut [T]) {
+pub(super) fn clip<T: Scalar>(model: &Model<T>, sensor: usize, kind: SensorKind, values: &mut [T]) {
     let cutoff = model.sensors.cutoff[sensor];
     let Some(both_signs) = model.structure.sensors.clip[sensor] else {
         return;

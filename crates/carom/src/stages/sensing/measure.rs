@@ -40,7 +40,7 @@ impl<T: Scalar> Reader<'_, T> {
         } else if let SensorKind::Rangefinder { object, output } = kind {
             self.ranges(object, output, values);
         } else {
-            // Distances and enclosure are not evaluated yet, user sensors by the user.
+            // Distances have a pass of their own, enclosure is not evaluated yet, user sensors are for the user.
             values.fill(T::ZERO);
         }
     }

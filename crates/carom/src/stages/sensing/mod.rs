@@ -5,6 +5,7 @@
 
 mod constraint_force;
 mod contact;
+mod distance;
 mod energy;
 mod forward;
 mod frame;
@@ -13,6 +14,7 @@ mod rangefinder;
 mod touch;
 mod tree_pass;
 
+pub use distance::measure_distances;
 pub use energy::{kinetic_energy, potential_energy};
 pub use forward::forward;
 
