@@ -9,4 +9,5 @@
 mod allocation;
 mod compile;
 mod models;
+mod physics;
 mod threads;
