@@ -136,16 +136,18 @@ impl<T: Scalar> Quat<T> {
         let (ww, wx, wy, wz) = (w * w, w * x, w * y, w * z);
         let (xx, xy, xz) = (x * x, x * y, x * z);
         let (yy, yz, zz) = (y * y, y * z, z * z);
+        // The order of sums is MuJoCo's: contacts of regular shapes choose among equals by the last digit.
+        let (even, odd) = (ww - yy, xx - zz);
         Mat3([
-            ww + xx - yy - zz,
+            even + odd,
             (xy - wz) * 2.0,
             (xz + wy) * 2.0,
             (xy + wz) * 2.0,
-            ww - xx + yy - zz,
+            (ww + yy) - (xx + zz),
             (yz - wx) * 2.0,
             (xz - wy) * 2.0,
             (yz + wx) * 2.0,
-            ww - xx - yy + zz,
+            even - odd,
         ])
     }
 

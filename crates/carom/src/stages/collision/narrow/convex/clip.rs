@@ -1,12 +1,13 @@
 //! Clipping of one polygon, or edge, against the sides of another.
+//!
+//! Regular polygons give quadrilaterals of equal area, of which rounding chooses one. The order of operations is
+//! therefore that of MuJoCo, so that the same points are chosen.
 
 use crate::math::Vec3;
 use crate::scalar::Scalar;
 
 /// Distance by which a point may be outside of a side and still count as inside (m).
-const INSIDE: f64 = 1e-10;
-/// How far beyond its ends an edge may be cut.
-const BEYOND_ENDS: f64 = 3e-7;
+const INSIDE: f64 = 1e-15;
 /// Most points that are kept of a polygon.
 pub(super) const MOST_POINTS: usize = 4;
 
@@ -28,7 +29,8 @@ impl<T: Scalar> Buffers<T> {
         for side in 0..sides {
             let (start, end) = (self.frame[side], self.frame[(side + 1) % sides]);
             // Frames run clockwise as seen from outside, so that this points inward.
-            self.clip_side(start, (end - start).cross(normal));
+            let inward = (end - start).cross((start + normal) - start);
+            self.clip_side(start, inward.normalized().0);
             if self.polygon.is_empty() {
                 return;
             }
@@ -53,15 +55,8 @@ impl<T: Scalar> Buffers<T> {
                 continue;
             }
             if is_inside[0] != is_inside[1] {
-                let fall = height1 - height2;
-                let t = height1 / fall;
-                let is_cut = fall.value().abs() >= INSIDE
-                    && t.value() > -BEYOND_ENDS
-                    && t.value() < 1.0 + BEYOND_ENDS;
-                if is_cut {
-                    let t = t.clamp(T::ZERO, T::ONE);
-                    self.clipped.push(from + (to - from) * t);
-                }
+                let t = (height1 / (height1 - height2)).clamp(T::ZERO, T::ONE);
+                self.clipped.push(from + (to - from) * t);
             }
             if is_inside[1] {
                 self.clipped.push(to);
@@ -112,7 +107,7 @@ fn largest_quadrilateral<T: Scalar>(points: &[Vec3<T>]) -> [usize; 4] {
     let count = points.len();
     let area = |[a, b, c, d]: [usize; 4]| {
         let at = |index: usize| points[index].value();
-        (at(a) - at(c)).cross(at(b) - at(d)).norm_squared()
+        0.5 * (at(a) - at(c)).cross(at(b) - at(d)).norm()
     };
     let mut corners = [0, 1, 2, 3];
     let mut best = (corners, area(corners));

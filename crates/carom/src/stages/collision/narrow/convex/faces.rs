@@ -12,8 +12,13 @@ use crate::scalar::Scalar;
 
 /// Cosine and sine of the angle (0.0889 rad) within which faces and edges count as parallel.
 pub(super) const PARALLEL: (f64, f64) = (0.996_050_996_844_831_3, 0.088_782_947_036_116_58);
-/// Corners of a cap.
-const CAP_CORNERS: u32 = 16;
+/// Cosine and sine of the corners of a quarter of a cap, with the digits that MuJoCo has.
+const CAP_QUARTER: [[f64; 2]; 4] = [
+    [1.0, 0.0],
+    [0.923_879_532_511_287, 0.382_683_432_365_09],
+    [0.707_106_781_186_548, 0.707_106_781_186_547],
+    [0.382_683_432_365_09, 0.923_879_532_511_287],
+];
 /// Corners of the faces +x, −x, +y, −y, +z, −z of a box, clockwise from outside.
 const BOX_FACES: [[u32; 4]; 6] = [
     [7, 3, 1, 5],
@@ -171,11 +176,18 @@ pub(super) fn outline<T: Scalar>(shape: &CoreShape<'_, T>, face: u32, out: &mut 
         CoreKind::Cylinder => {
             let (radius, half) = (posed.size[0], posed.size[1]);
             let side = if face == 0 { 1.0 } else { -1.0 };
-            out.extend((0..CAP_CORNERS).map(|corner| {
-                let angle = f64::from(corner) * (std::f64::consts::TAU / f64::from(CAP_CORNERS));
-                let (sin, cos) = angle.sin_cos();
-                posed.to_world(Vec3([radius * cos, -radius * (side * sin), half * side]))
-            }));
+            for quarter in 0..4 {
+                for [cos, sin] in CAP_QUARTER {
+                    let [cos, sin] = match quarter {
+                        0 => [cos, sin],
+                        1 => [-sin, cos],
+                        2 => [-cos, -sin],
+                        _ => [sin, -cos],
+                    };
+                    let corner = [radius * cos, -radius * (side * sin), half * side];
+                    out.push(posed.to_world(Vec3(corner)));
+                }
+            }
         }
         _ => {}
     }

@@ -62,6 +62,7 @@ pub(super) fn collide<T: Scalar>(
 ) {
     // Relative to the first shape no digits are lost far from the origin.
     let origin = first.position;
+    let posed = [first, second];
     let (Some(first), Some(second)) = (
         CoreShape::new(first, origin),
         CoreShape::new(second, origin),
@@ -76,13 +77,17 @@ pub(super) fn collide<T: Scalar>(
     if point.distance.value() > margin.value() {
         return;
     }
-    let start = out.points().len();
-    if out.convex.single_point || !manifold::add(shapes, &found, margin, out) {
-        out.push(point.contact());
+    let in_world = posed.map(|shape| CoreShape::new(shape, Vec3::ZERO));
+    if let ([Some(first), Some(second)], false) = (&in_world, out.convex.single_point)
+        && manifold::add([first, second], &found, margin, out)
+    {
+        return;
     }
-    for point in &mut out.points_mut()[start..] {
-        point.position += origin;
-    }
+    let point = point.contact();
+    out.push(ContactPoint {
+        position: point.position + origin,
+        ..point
+    });
 }
 
 /// Signed distance of two convex shapes when it is below the cutoff.
