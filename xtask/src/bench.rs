@@ -59,9 +59,9 @@ pub(crate) fn bench(peer: Peer, set: Set, rounds: usize, models: &[PathBuf]) -> 
     match set {
         Set::Smooth => {
             smooth(&mut engines, rounds, models)?;
-            let scaling = thread_scaling(&carom_program)?;
+            let (speedup, cost) = thread_scaling(&carom_program)?;
             println!(
-                "two threads do {scaling:.2}× the work of one on a batch of humanoids (bar {THREAD_BAR}× on two free cores)"
+                "two threads do {speedup:.2}× the work of one on a batch of humanoids (bar {THREAD_BAR}× on two free cores), at {cost:.2}× the CPU time"
             );
             Ok(())
         }
@@ -86,26 +86,16 @@ fn smooth(engines: &mut Engines, rounds: usize, models: &[PathBuf]) -> Outcome {
     ratios.judge(1.3, 1.0)
 }
 
-/// How many times the work of one thread two threads do.
-fn thread_scaling(carom: &Path) -> Result<f64, String> {
-    let time = |threads: &str| -> Result<f64, String> {
-        let arguments = [
-            "bench",
-            "models/humanoid.xml",
-            "--steps",
-            "300",
-            "--batches",
-            "5",
-            "--json",
-            "--threads",
-        ];
-        let answer = output(command(carom).args(arguments).arg(threads))?;
-        let answer: Value = serde_json::from_str(&answer).map_err(|error| error.to_string())?;
-        answer["minimum_us"]
-            .as_f64()
-            .ok_or_else(|| format!("unexpected answer {answer}"))
-    };
-    Ok(time("1")? / time("2")?)
+/// How many times the work of one thread two threads do, and how much CPU time a step costs them more.
+fn thread_scaling(carom: &Path) -> Result<(f64, f64), String> {
+    let arguments = ["bench", "models/humanoid.xml", "--threads", "1,2"];
+    let sizes = ["--steps", "500", "--batches", "7", "--json"];
+    let answer = output(command(carom).args(arguments).args(sizes))?;
+    let answer: Value = serde_json::from_str(&answer).map_err(|error| error.to_string())?;
+    let number = |name: &str| answer[1][name].as_f64();
+    number("speedup")
+        .zip(number("cpu_cost"))
+        .ok_or_else(|| format!("unexpected answer {answer}"))
 }
 
 /// Shipped models, and a few real robots where the shared models are present.

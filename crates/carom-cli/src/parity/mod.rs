@@ -40,6 +40,9 @@ pub(crate) struct Args {
     /// Only models whose name contains this.
     #[arg(long)]
     model: Option<String>,
+    /// Only models of these classes of agreement.
+    #[arg(long, value_enum, value_delimiter = ',')]
+    class: Vec<Class>,
     /// Print every quantity, not only the worst per stage.
     #[arg(long)]
     verbose: bool,
@@ -105,8 +108,12 @@ pub(crate) fn run(args: &Args) -> ExitCode {
             steps: (0, 0),
             failure: None,
         };
-        let outcome = Reference::read(folder, entry)
-            .and_then(|reference| examine(&reference, args.until, &mut report));
+        let reference = Reference::read(folder, entry);
+        let class = reference.as_ref().ok().map(|reference| reference.class);
+        if class.is_some_and(|class| !args.class.is_empty() && !args.class.contains(&class)) {
+            continue;
+        }
+        let outcome = reference.and_then(|reference| examine(&reference, args.until, &mut report));
         report.failure = outcome.err();
         if !args.json {
             print_report(&report, args.verbose);

@@ -9,7 +9,7 @@ use carom::{Input, State};
 use crate::npz::{self, Array, Npz};
 
 /// How closely contacts of a model can be expected to agree.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Class {
     /// No contact, or closed-form colliders only.
     Exact,

@@ -1,10 +1,11 @@
 //! `carom bench`: CPU time per step of a model, and answers to the benchmark harness.
 
+mod threads;
+
 use std::io::BufRead;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use carom::rollout::{Controls, rollout_batch};
 use carom::{Data, Input, Model, State, integrate};
 use serde_json::{Value, json};
 
@@ -13,7 +14,7 @@ use crate::load;
 /// Measures steps per second of a model on one core.
 #[derive(clap::Args, Debug)]
 #[command(
-    after_help = "Examples:\n  carom bench models/humanoid.xml\n  carom bench models/humanoid.xml --disable contact --json"
+    after_help = "Examples:\n  carom bench models/humanoid.xml\n  carom bench models/humanoid.xml --disable contact --json\n  carom bench models/humanoid.xml --threads 1,2"
 )]
 pub(crate) struct Args {
     /// Model file; without it, requests are read from standard input as JSON lines.
@@ -27,9 +28,10 @@ pub(crate) struct Args {
     /// Switch off features: contact, constraint, sensor.
     #[arg(long, value_delimiter = ',')]
     disable: Vec<String>,
-    /// Measure a batch of trajectories spread over this many threads, in wall time, instead of single steps.
-    #[arg(long)]
-    threads: Option<usize>,
+    /// Measure batches of trajectories spread over this many threads, in wall time, instead of single steps. Several
+    /// numbers are measured in turns and compared: `--threads 1,2`.
+    #[arg(long, value_delimiter = ',')]
+    threads: Vec<usize>,
     /// Print JSON.
     #[arg(long)]
     json: bool,
@@ -55,24 +57,11 @@ fn measure(args: &Args, path: &Path) -> Result<(), String> {
         return Err("error: --steps and --batches must be at least 1".to_owned());
     }
     let mut case = Case::new(path, args.steps, &args.disable)?;
-    let mut times: Vec<f64> = match args.threads {
-        None => (0..args.batches)
-            .map(|_| case.cpu_microseconds_per_step())
-            .collect(),
-        Some(threads) => {
-            let pool = rayon::ThreadPoolBuilder::new()
-                .num_threads(threads)
-                .build()
-                .map_err(|cause| format!("error: cannot start {threads} threads: {cause}"))?;
-            pool.install(|| {
-                (0..args.batches)
-                    .map(|_| case.wall_microseconds_per_step())
-                    .collect()
-            })
-        }
-    };
-    times.sort_by(f64::total_cmp);
-    let (least, median) = (times[0], times[times.len() / 2]);
+    if !args.threads.is_empty() {
+        return threads::measure(args, &case, path);
+    }
+    let times = (0..args.batches).map(|_| case.cpu_microseconds_per_step());
+    let (least, median) = least_and_median(times.collect());
     if args.json {
         crate::print(&json!({ "minimum_us": least, "median_us": median }).to_string());
     } else {
@@ -84,6 +73,12 @@ fn measure(args: &Args, path: &Path) -> Result<(), String> {
         ));
     }
     Ok(())
+}
+
+/// Least and median of a non-empty list.
+fn least_and_median(mut times: Vec<f64>) -> (f64, f64) {
+    times.sort_by(f64::total_cmp);
+    (times[0], times[times.len() / 2])
 }
 
 /// Answers requests until standard input ends: JSON lines as [`Case::from_request`] reads them.
@@ -209,20 +204,6 @@ impl Case {
             integrate::step(&self.model, &mut self.state, &self.input, &mut self.data);
         }
         begin.elapsed().as_secs_f64() / self.steps as f64 * 1e6
-    }
-}
-
-/// Trajectories of a timed batch over threads.
-const TRAJECTORIES: usize = 32;
-
-impl Case {
-    /// Wall time per step of a batch of trajectories over the threads of the current pool.
-    fn wall_microseconds_per_step(&self) -> f64 {
-        let starts = vec![self.start.clone(); TRAJECTORIES];
-        let controls = vec![Controls::PerStep(self.controls.clone()); TRAJECTORIES];
-        let begin = std::time::Instant::now();
-        rollout_batch(&self.model, &starts, &controls, self.steps);
-        begin.elapsed().as_secs_f64() / (self.steps * TRAJECTORIES) as f64 * 1e6
     }
 }
 

@@ -1,0 +1,111 @@
+//! How much more a batch of trajectories does on several threads.
+//!
+//! All numbers of threads are measured in turns, so that whatever else the machine does falls on all of them. Wall time
+//! needs as many free cores as threads; the CPU time per step tells, even on a busy machine, what threads cost each other.
+
+use std::path::Path;
+use std::time::Instant;
+
+use carom::rollout::{Controls, rollout_batch};
+use serde_json::json;
+
+use super::{Args, Case, least_and_median};
+
+/// Trajectories per thread of a batch: enough for their ends to coincide.
+const TRAJECTORIES_PER_THREAD: usize = 8;
+
+/// What a number of threads took.
+struct Measurement {
+    threads: usize,
+    pool: rayon::ThreadPool,
+    /// Microseconds per step of all batches: wall time, CPU time of all threads.
+    wall: Vec<f64>,
+    cpu: Vec<f64>,
+}
+
+/// Measures and prints.
+pub(super) fn measure(args: &Args, case: &Case, path: &Path) -> Result<(), String> {
+    let most = args.threads.iter().copied().max().unwrap_or(1);
+    let mut measurements = Vec::new();
+    for &threads in &args.threads {
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build()
+            .map_err(|cause| format!("error: cannot start {threads} threads: {cause}"))?;
+        measurements.push(Measurement {
+            threads,
+            pool,
+            wall: Vec::new(),
+            cpu: Vec::new(),
+        });
+    }
+    let trajectories = TRAJECTORIES_PER_THREAD * most.max(1);
+    // The first round warms up.
+    for round in 0..=args.batches {
+        for measurement in &mut measurements {
+            let (wall, cpu) = measurement
+                .pool
+                .install(|| case.batch_microseconds_per_step(trajectories));
+            if round > 0 {
+                measurement.wall.push(wall);
+                measurement.cpu.push(cpu);
+            }
+        }
+    }
+    if args.json {
+        crate::print(&to_json(&measurements).to_string());
+    } else {
+        print(&measurements, path, args);
+    }
+    Ok(())
+}
+
+impl Case {
+    /// Wall and CPU time per step of a batch over the threads of the current pool.
+    fn batch_microseconds_per_step(&self, trajectories: usize) -> (f64, f64) {
+        let starts = vec![self.start.clone(); trajectories];
+        let controls = vec![Controls::PerStep(self.controls.clone()); trajectories];
+        let (wall, cpu) = (Instant::now(), cpu_time::ProcessTime::now());
+        rollout_batch(&self.model, &starts, &controls, self.steps);
+        let per_step = 1e6 / (self.steps * trajectories) as f64;
+        (
+            wall.elapsed().as_secs_f64() * per_step,
+            cpu.elapsed().as_secs_f64() * per_step,
+        )
+    }
+}
+
+/// How many times as fast as the first: wall time at best, and CPU time per step (median).
+fn compared(first: &Measurement, other: &Measurement) -> (f64, f64) {
+    let wall = |measurement: &Measurement| least_and_median(measurement.wall.clone()).0;
+    let cpu = |measurement: &Measurement| least_and_median(measurement.cpu.clone()).1;
+    (wall(first) / wall(other), cpu(other) / cpu(first))
+}
+
+fn print(measurements: &[Measurement], path: &Path, args: &Args) {
+    for measurement in measurements {
+        let (least, median) = least_and_median(measurement.wall.clone());
+        let (speedup, cost) = compared(&measurements[0], measurement);
+        crate::print(&format!(
+            "{}: {} threads, {least:.3} µs/step at best, {median:.3} µs median of {} batches; {speedup:.2}× the first, {cost:.2}× its CPU time",
+            path.display(),
+            measurement.threads,
+            args.batches
+        ));
+    }
+}
+
+fn to_json(measurements: &[Measurement]) -> serde_json::Value {
+    let list = measurements.iter().map(|measurement| {
+        let (least, median) = least_and_median(measurement.wall.clone());
+        let (speedup, cost) = compared(&measurements[0], measurement);
+        json!({
+            "threads": measurement.threads,
+            "minimum_us": least,
+            "median_us": median,
+            "speedup": speedup,
+            "cpu_cost": cost,
+        })
+    });
+    list.collect()
+}
