@@ -161,12 +161,18 @@ fn simulate(args: &Args, model: &Model) -> Result<Summary, String> {
             dynamics::forward_and_sense(model, &state, &input, &mut data);
             record.push(&state, &input, &data);
         }
-        integrate::step(model, &mut state, &input, &mut data);
+        let time = state.time;
+        let report = integrate::step(model, &mut state, &input, &mut data);
         done = step + 1;
-        if let Some(message) = not_finite(model, &state) {
+        if let Some(place) = report.not_finite {
+            let advice = match place.stage {
+                "input" => "check the controls",
+                "state" => "check the start state",
+                _ => "try a smaller time step",
+            };
             failure = Some(format!(
-                "{message} after step {done} (t = {:.4} s); try a smaller time step",
-                state.time
+                "{} in step {done} (from t = {time:.4} s); {advice}",
+                place.describe(model)
             ));
             break;
         }
@@ -209,37 +215,6 @@ fn energy(model: &Model, state: &State, input: &Input, data: &mut Data) -> f64 {
     let (stages, _) = data.split_sensing();
     carom::stages::sensing::potential_energy(model, state, &stages)
         + carom::stages::sensing::kinetic_energy(model, state, &stages)
-}
-
-/// Names the first coordinate or velocity that is not finite.
-fn not_finite(model: &Model, state: &State) -> Option<String> {
-    let structure = &model.structure;
-    let joint_name = |joint: usize| match structure.names.joints.get(joint).map(String::as_str) {
-        Some("") | None => format!("joint {joint}"),
-        Some(name) => format!("joint '{name}'"),
-    };
-    if let Some(dof) = state.qvel.iter().position(|value| !value.is_finite()) {
-        return Some(format!(
-            "the velocity of {} is not finite",
-            joint_name(structure.dofs.joint[dof])
-        ));
-    }
-    if let Some(index) = state.qpos.iter().position(|value| !value.is_finite()) {
-        let joint = structure
-            .joints
-            .qpos
-            .partition_point(|&start| start <= index)
-            .saturating_sub(1);
-        return Some(format!(
-            "the position of {} is not finite",
-            joint_name(joint)
-        ));
-    }
-    state
-        .act
-        .iter()
-        .position(|value| !value.is_finite())
-        .map(|index| format!("activation {index} is not finite"))
 }
 
 fn find_keyframe(model: &Model, wanted: &str) -> Result<usize, String> {

@@ -80,6 +80,19 @@ macro_rules! arrays {
                 } )*
             }
 
+            /// As [`Self::for_each`], with the count that gives the field its length after the field's name.
+            pub fn for_each_named(
+                &self,
+                mut visit: impl FnMut(&'static str, &'static str, usize, usize, T),
+            ) {
+                let _ = &mut visit;
+                $( for (index, element) in self.$field.iter().enumerate() {
+                    for (component, number) in $crate::math::Components::as_slice(element).iter().enumerate() {
+                        visit(stringify!($field), stringify!($count), index, component, *number);
+                    }
+                } )*
+            }
+
             /// As [`Self::for_each`], with the number by mutable reference.
             pub fn for_each_mut(&mut self, mut visit: impl FnMut(&'static str, usize, usize, &mut T)) {
                 let _ = &mut visit;

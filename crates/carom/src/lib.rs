@@ -20,6 +20,7 @@ pub mod linalg;
 pub mod math;
 pub mod model;
 pub mod ray;
+pub mod report;
 pub mod rollout;
 pub mod scalar;
 pub mod stages;
@@ -29,4 +30,5 @@ mod testing;
 
 pub use data::Data;
 pub use model::Model;
+pub use report::StepReport;
 pub use state::{Input, State};

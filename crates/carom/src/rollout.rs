@@ -18,9 +18,9 @@
 use rayon::prelude::*;
 
 use crate::data::Data;
-use crate::dynamics;
 use crate::integrate;
 use crate::model::Model;
+use crate::report::NotFinite;
 use crate::state::{Input, State};
 
 /// Controls of a trajectory.
@@ -69,6 +69,8 @@ pub struct Rollout {
     sensors: Vec<f64>,
     /// The last state, from which the trajectory can go on.
     pub end: State,
+    /// The first step with a number that is not finite, and the number.
+    pub not_finite: Option<(usize, NotFinite)>,
 }
 
 /// Row lengths of the recorded arrays.
@@ -128,6 +130,7 @@ impl Rollout {
             act: Vec::with_capacity(rows * widths.act),
             sensors: Vec::with_capacity(steps * widths.sensors),
             end: start.clone(),
+            not_finite: None,
         }
     }
 
@@ -160,10 +163,11 @@ pub fn rollout(
     trajectory.push_state();
     for step in 0..steps {
         controls.write(step, &mut input.ctrl);
-        dynamics::forward_and_sense(model, &trajectory.end, &input, data);
+        let report = integrate::step(model, &mut trajectory.end, &input, data);
         trajectory.sensors.extend_from_slice(&data.sensing.values);
-        integrate::advance(model, &mut trajectory.end, &input, data);
         trajectory.push_state();
+        let found = report.not_finite.map(|place| (step, place));
+        trajectory.not_finite = trajectory.not_finite.or(found);
     }
     trajectory
 }

@@ -25,6 +25,7 @@ pub use positions::{difference, integrate_positions};
 use crate::data::Data;
 use crate::dynamics;
 use crate::model::{Integrator, Model};
+use crate::report::{NotFinite, StepReport};
 use crate::scalar::Scalar;
 use crate::stages::inertia;
 use crate::stages::transmission::TransmissionData;
@@ -61,14 +62,15 @@ impl<T: Scalar> Integration<T> {
 
 /// Advances the state by one time step with the model's integrator.
 ///
-/// Sensors and energies are those of the state at the start of the step.
+/// Sensors and energies are those of the state at the start of the step. The report names the first number that is not
+/// finite, if there is one.
 pub fn step<T: Scalar>(
     model: &Model<T>,
     state: &mut State<T>,
     input: &Input<T>,
     data: &mut Data<T>,
-) {
-    observe_step(model, state, input, data, &mut ());
+) -> StepReport {
+    observe_step(model, state, input, data, &mut ())
 }
 
 /// As [`step`], telling an observer when each stage has ended. What RK4 evaluates beyond the first stage of its tableau
@@ -79,10 +81,12 @@ pub fn observe_step<T: Scalar>(
     input: &Input<T>,
     data: &mut Data<T>,
     observer: &mut impl dynamics::Observer,
-) {
+) -> StepReport {
+    let given = NotFinite::in_given(model, state, input);
     dynamics::observe_and_sense(model, state, input, data, observer);
     advance(model, state, input, data);
     observer.ended("integrate");
+    StepReport::new(model, state, data, given)
 }
 
 /// Advances a state for which `data` holds the results of [`dynamics::forward`].

@@ -1,0 +1,548 @@
+//! What a step has to say: how the constraints were solved, and the first number that is not finite.
+//!
+//! Stages never fail. A step with a number that is not finite somewhere goes on to its end, and its [`StepReport`] names
+//! the first stage, quantity and element that has one: what was given (`state`, `input`), then the stages in the order
+//! of [`dynamics`](crate::dynamics), then `integrate`. Only a step that fails pays for the search.
+
+use std::fmt;
+
+use crate::data::Data;
+use crate::integrate::Integration;
+use crate::math::Components;
+use crate::model::Model;
+use crate::scalar::Scalar;
+use crate::stages::collision::Contact;
+use crate::stages::constraint::BlockKind;
+use crate::stages::solve::{SolveReport, SolveStatus};
+use crate::state::{Input, State};
+
+/// Coordinates, velocities and accelerations beyond this are a sign of an unstable simulation (SI units).
+const LARGE: f64 = 1e10;
+
+/// What a step has to say.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct StepReport {
+    /// How the constraints were solved.
+    pub solve: SolveReport,
+    /// Number of contacts, those in the gap included.
+    pub contacts: usize,
+    /// The first number that is not finite.
+    pub not_finite: Option<NotFinite>,
+    /// Whether a coordinate, velocity or acceleration is beyond 1e10 in size.
+    pub is_large: bool,
+}
+
+/// Something that a step should be asked about.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Warning {
+    /// A number is not finite.
+    NotFinite(NotFinite),
+    /// Numbers grow beyond all measure.
+    Large,
+    /// The solver ran out of iterations.
+    IterationLimit,
+    /// The solver met a matrix that it could not factorise.
+    Singular,
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotFinite(place) => write!(out, "{place}"),
+            Self::Large => {
+                out.write_str("the motion grows beyond all measure; try a smaller time step")
+            }
+            Self::IterationLimit => out.write_str(
+                "the constraint solver ran out of iterations; allow more, or loosen its tolerance",
+            ),
+            Self::Singular => {
+                out.write_str("the constraint solver failed: some moving part lacks inertia")
+            }
+        }
+    }
+}
+
+impl StepReport {
+    /// All that is worth a word, the worst first.
+    pub fn warnings(&self) -> impl Iterator<Item = Warning> {
+        let limit = self.solve.status == SolveStatus::IterationLimit;
+        let singular = self.solve.status == SolveStatus::Singular;
+        [
+            self.not_finite.map(Warning::NotFinite),
+            self.is_large.then_some(Warning::Large),
+            singular.then_some(Warning::Singular),
+            limit.then_some(Warning::IterationLimit),
+        ]
+        .into_iter()
+        .flatten()
+    }
+
+    /// The report of a step that led to `state`; `given` is what [`NotFinite::in_given`] found before it.
+    pub fn new<T: Scalar>(
+        model: &Model<T>,
+        state: &State<T>,
+        data: &Data<T>,
+        given: Option<NotFinite>,
+    ) -> Self {
+        let motion = [&state.qpos[..], &state.qvel, &data.solve.qacc];
+        let others = [&state.act[..], &data.sensing.values, &[state.time]];
+        let is_finite = motion
+            .iter()
+            .chain(&others)
+            .all(|numbers| all_finite(numbers));
+        let found = || {
+            NotFinite::in_stages(model, data)
+                .or_else(|| NotFinite::in_state(model, state, INTEGRATE))
+        };
+        Self {
+            solve: data.solve.report,
+            contacts: data.collision.contacts.len(),
+            not_finite: given.or_else(|| if is_finite { None } else { found() }),
+            is_large: motion.iter().any(|numbers| any_large(numbers)),
+        }
+    }
+}
+
+/// A number that is not finite: where it was found first.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct NotFinite {
+    /// The stage, as [`dynamics::Observer`](crate::dynamics::Observer) names it; `state` or `input` for what was given.
+    pub stage: &'static str,
+    /// The quantity, as in the struct of the stage.
+    pub quantity: &'static str,
+    /// Whose quantity.
+    pub element: Element,
+    /// Which of the quantity's numbers.
+    pub component: usize,
+    /// The number: infinite or not a number.
+    pub value: f64,
+}
+
+/// What a quantity belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "each holds the id of the element it names")]
+pub enum Element {
+    /// The simulation as a whole.
+    Whole,
+    Body(usize),
+    Joint(usize),
+    /// A degree of freedom.
+    Dof(usize),
+    Geom(usize),
+    Site(usize),
+    Camera(usize),
+    Tendon(usize),
+    Actuator(usize),
+    Sensor(usize),
+    Equality(usize),
+    /// A contact of two geoms.
+    Contact([usize; 2]),
+    /// A place in an array without names.
+    Entry(usize),
+}
+
+/// Name of the last stage.
+const INTEGRATE: &str = "integrate";
+
+impl NotFinite {
+    /// The first number that is not finite in what a step is given.
+    pub fn in_given<T: Scalar>(
+        model: &Model<T>,
+        state: &State<T>,
+        input: &Input<T>,
+    ) -> Option<Self> {
+        let is_finite = all_finite(&state.qpos)
+            && all_finite(&state.qvel)
+            && all_finite(&state.act)
+            && all_finite(&state.warmstart)
+            && all_finite(&[state.time])
+            && all_finite(&input.ctrl)
+            && all_finite(&input.force)
+            && input
+                .body_force
+                .iter()
+                .all(|force| all_finite(force.as_slice()))
+            && state
+                .mocap_position
+                .iter()
+                .all(|place| all_finite(place.as_slice()))
+            && state
+                .mocap_quat
+                .iter()
+                .all(|quat| all_finite(quat.as_slice()));
+        if is_finite {
+            return None;
+        }
+        Self::in_state(model, state, "state").or_else(|| {
+            let mut search = Search::new("input");
+            search.list("ctrl", &input.ctrl, Element::Actuator);
+            search.list("force", &input.force, Element::Dof);
+            search.elements("body_force", &input.body_force, Element::Body);
+            search.found
+        })
+    }
+
+    /// The first number that is not finite in a state.
+    fn in_state<T: Scalar>(
+        model: &Model<T>,
+        state: &State<T>,
+        stage: &'static str,
+    ) -> Option<Self> {
+        let structure = &model.structure;
+        let of_mocap = |mocap: usize| {
+            let is_it = |&other: &Option<usize>| other == Some(mocap);
+            let body = structure.bodies.mocap.iter().position(is_it);
+            body.map_or(Element::Entry(mocap), Element::Body)
+        };
+        let mut search = Search::new(stage);
+        search.list("qpos", &state.qpos, |index| of_coordinate(model, index));
+        search.list("qvel", &state.qvel, Element::Dof);
+        search.list("act", &state.act, Element::Entry);
+        search.elements("mocap_position", &state.mocap_position, of_mocap);
+        search.elements("mocap_quat", &state.mocap_quat, of_mocap);
+        search.list("warmstart", &state.warmstart, Element::Dof);
+        search.list("time", &[state.time], |_| Element::Whole);
+        search.found
+    }
+
+    /// The first number that is not finite in the results of the stages, in their order.
+    fn in_stages<T: Scalar>(model: &Model<T>, data: &Data<T>) -> Option<Self> {
+        let mut search = Search::new("");
+        macro_rules! arrays_of {
+            ($stage:ident) => {
+                search.stage = stringify!($stage);
+                data.$stage
+                    .for_each_named(|quantity, family, index, component, number| {
+                        let element = element_of(model, family, index);
+                        search.offer(quantity, element, component, number);
+                    });
+            };
+        }
+        arrays_of!(kinematics);
+        arrays_of!(tendon);
+        arrays_of!(inertia);
+        search.contacts(&data.collision.contacts);
+        arrays_of!(transmission);
+        arrays_of!(velocity);
+        arrays_of!(passive);
+        arrays_of!(bias);
+        search.stage = "compliance";
+        search.list("force", &data.compliance.force, Element::Dof);
+        arrays_of!(actuation);
+        arrays_of!(acceleration);
+        search.rows(data);
+        search.stage = "solve";
+        search.list("qacc", &data.solve.qacc, Element::Dof);
+        search.list(
+            "force_constraint",
+            &data.solve.force_constraint,
+            Element::Dof,
+        );
+        arrays_of!(sensing);
+        search.stage = INTEGRATE;
+        let Integration { acceleration, .. } = &data.integration;
+        search.list("acceleration", acceleration, Element::Dof);
+        search.found
+    }
+
+    /// A sentence with the names of a model.
+    pub fn describe<T: Scalar>(&self, model: &Model<T>) -> String {
+        let place = match self.stage {
+            "state" | "input" => format!("given in the {}", self.stage),
+            stage => format!("first met after the stage '{stage}'"),
+        };
+        let owner = match self.element.describe(model) {
+            Some(owner) => format!(" of {owner}"),
+            None => String::new(),
+        };
+        format!(
+            "{}{owner} is {} (component {}), {place}",
+            self.quantity, self.value, self.component
+        )
+    }
+}
+
+impl fmt::Display for NotFinite {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            stage,
+            quantity,
+            element,
+            component,
+            value,
+        } = self;
+        write!(
+            out,
+            "{stage}.{quantity} of {element:?} is {value} (component {component})"
+        )
+    }
+}
+
+impl Element {
+    /// Kind and name, or number where there is no name; none for the whole.
+    pub fn describe<T: Scalar>(self, model: &Model<T>) -> Option<String> {
+        let names = &model.structure.names;
+        let named = |kind: &str, list: &[String], id: usize| match list.get(id).map(String::as_str)
+        {
+            Some("") | None => format!("{kind} {id}"),
+            Some(name) => format!("{kind} '{name}'"),
+        };
+        Some(match self {
+            Self::Whole => return None,
+            Self::Body(id) => named("body", &names.bodies, id),
+            Self::Joint(id) => named("joint", &names.joints, id),
+            Self::Dof(id) => {
+                let joint = model.structure.dofs.joint.get(id).copied();
+                let offset = joint.map_or(0, |joint| id - model.structure.joints.dof[joint]);
+                let joint = named("joint", &names.joints, joint.unwrap_or(usize::MAX));
+                format!("degree of freedom {offset} of {joint}")
+            }
+            Self::Geom(id) => named("geom", &names.geoms, id),
+            Self::Site(id) => named("site", &names.sites, id),
+            Self::Camera(id) => named("camera", &names.cameras, id),
+            Self::Tendon(id) => named("tendon", &names.tendons, id),
+            Self::Actuator(id) => named("actuator", &names.actuators, id),
+            Self::Sensor(id) => named("sensor", &names.sensors, id),
+            Self::Equality(id) => named("equality", &names.equalities, id),
+            Self::Contact(geoms) => {
+                let [first, second] = geoms.map(|geom| named("geom", &names.geoms, geom));
+                format!("the contact of {first} and {second}")
+            }
+            Self::Entry(index) => format!("entry {index}"),
+        })
+    }
+}
+
+/// Whether all numbers are finite; without branches, so that many are looked at at once.
+fn all_finite<T: Scalar>(numbers: &[T]) -> bool {
+    numbers
+        .iter()
+        .fold(true, |all, number| all & number.value().is_finite())
+}
+
+/// Whether a number is beyond all measure.
+fn any_large<T: Scalar>(numbers: &[T]) -> bool {
+    numbers
+        .iter()
+        .fold(false, |any, number| any | (number.value().abs() > LARGE))
+}
+
+/// The joint of a coordinate.
+fn of_coordinate<T: Scalar>(model: &Model<T>, index: usize) -> Element {
+    let starts = &model.structure.joints.qpos;
+    let after = starts.partition_point(|&start| start <= index);
+    Element::Joint(after.saturating_sub(1))
+}
+
+/// What an entry of an array belongs to, by the count that gives the array its length.
+fn element_of<T: Scalar>(model: &Model<T>, family: &str, index: usize) -> Element {
+    match family {
+        "one" => Element::Whole,
+        "nbody" => Element::Body(index),
+        "njoint" => Element::Joint(index),
+        "nv" => Element::Dof(index),
+        "nq" => of_coordinate(model, index),
+        "ngeom" => Element::Geom(index),
+        "nsite" => Element::Site(index),
+        "ncamera" => Element::Camera(index),
+        "ntendon" => Element::Tendon(index),
+        "nactuator" | "nu" => Element::Actuator(index),
+        "nsensor_value" => {
+            let after = model
+                .structure
+                .sensors
+                .address
+                .partition_point(|&start| start <= index);
+            Element::Sensor(after.saturating_sub(1))
+        }
+        _ => Element::Entry(index),
+    }
+}
+
+/// Keeps the first number that is not finite.
+struct Search {
+    stage: &'static str,
+    found: Option<NotFinite>,
+}
+
+impl Search {
+    fn new(stage: &'static str) -> Self {
+        Self { stage, found: None }
+    }
+
+    fn offer<T: Scalar>(
+        &mut self,
+        quantity: &'static str,
+        element: Element,
+        component: usize,
+        number: T,
+    ) {
+        let value = number.value();
+        if self.found.is_none() && !value.is_finite() {
+            self.found = Some(NotFinite {
+                stage: self.stage,
+                quantity,
+                element,
+                component,
+                value,
+            });
+        }
+    }
+
+    /// One number for each element.
+    fn list<T: Scalar>(
+        &mut self,
+        quantity: &'static str,
+        numbers: &[T],
+        element: impl Fn(usize) -> Element,
+    ) {
+        for (index, &number) in numbers.iter().enumerate() {
+            if !number.value().is_finite() {
+                self.offer(quantity, element(index), 0, number);
+            }
+        }
+    }
+
+    /// Several numbers for each element.
+    fn elements<T: Scalar, C: Components<T>>(
+        &mut self,
+        quantity: &'static str,
+        values: &[C],
+        element: impl Fn(usize) -> Element,
+    ) {
+        for (index, value) in values.iter().enumerate() {
+            for (component, &number) in value.as_slice().iter().enumerate() {
+                if !number.value().is_finite() {
+                    self.offer(quantity, element(index), component, number);
+                }
+            }
+        }
+    }
+
+    fn contacts<T: Scalar>(&mut self, contacts: &[Contact<T>]) {
+        self.stage = "collision";
+        for contact in contacts {
+            let element = Element::Contact(contact.geoms);
+            self.offer("distance", element, 0, contact.distance);
+            for (component, &number) in contact.position.0.iter().enumerate() {
+                self.offer("position", element, component, number);
+            }
+            for (component, &number) in contact.frame.0.iter().enumerate() {
+                self.offer("frame", element, component, number);
+            }
+        }
+    }
+
+    /// Rows of constraints, each with its Jacobian.
+    fn rows<T: Scalar>(&mut self, data: &Data<T>) {
+        self.stage = "constraint";
+        let constraint = &data.constraint;
+        for block in &constraint.blocks {
+            let element = match block.kind {
+                BlockKind::Equality => Element::Equality(block.object),
+                BlockKind::DofFriction => Element::Dof(block.object),
+                BlockKind::TendonFriction | BlockKind::TendonLimit => Element::Tendon(block.object),
+                BlockKind::JointLimit => Element::Joint(block.object),
+                BlockKind::FrictionlessContact
+                | BlockKind::PyramidalContact
+                | BlockKind::EllipticContact => {
+                    let contact = data.collision.contacts.get(block.object);
+                    contact.map_or(Element::Entry(block.object), |contact| {
+                        Element::Contact(contact.geoms)
+                    })
+                }
+            };
+            for (component, &number) in constraint.block_jacobian(block).iter().enumerate() {
+                self.offer("jacobian", element, component, number);
+            }
+            for (component, row) in constraint.block_rows(block).iter().enumerate() {
+                self.offer("position", element, component, row.position);
+                self.offer("velocity", element, component, row.velocity);
+                self.offer(
+                    "reference_acceleration",
+                    element,
+                    component,
+                    row.reference_acceleration,
+                );
+                self.offer("regularization", element, component, row.regularization);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::integrate;
+    use crate::testing::model_from_mjcf;
+
+    const CHAIN: &str = r#"<mujoco><worldbody>
+      <geom name="floor" type="plane" size="1 1 1"/>
+      <body name="base" pos="0 0 0.1"><freejoint name="root"/><geom name="foot" size="0.1"/>
+        <body name="arm" pos="0.3 0 0.2"><joint name="elbow"/><geom size="0.05 0.1" type="capsule"/></body></body>
+      </worldbody>
+      <actuator><motor name="push" joint="elbow"/></actuator>
+      <sensor><jointpos name="angle" joint="elbow"/></sensor></mujoco>"#;
+
+    fn report(change: impl Fn(&mut State, &mut Input, &mut Model)) -> (Model, StepReport) {
+        let mut model = model_from_mjcf(CHAIN);
+        let (mut state, mut input) = (State::reference(&model), Input::zeros(&model));
+        change(&mut state, &mut input, &mut model);
+        let mut data = Data::new(&model);
+        let report = integrate::step(&model, &mut state, &input, &mut data);
+        (model, report)
+    }
+
+    #[test]
+    fn a_healthy_step_says_how_it_was_solved() {
+        let (_, report) = report(|_, _, _| {});
+        assert_eq!(report.not_finite, None);
+        assert_eq!(report.solve.status, SolveStatus::Converged);
+        assert_eq!(report.contacts, 1);
+        assert_eq!(report.warnings().count(), 0);
+    }
+
+    #[test]
+    fn what_was_given_is_named() {
+        let (model, report) = report(|state, _, _| state.qpos[7] = f64::NAN);
+        let found = report.not_finite.unwrap();
+        assert_eq!((found.stage, found.quantity), ("state", "qpos"));
+        assert_eq!(found.element, Element::Joint(1));
+        assert_eq!(
+            found.describe(&model),
+            "qpos of joint 'elbow' is NaN (component 0), given in the state"
+        );
+    }
+
+    #[test]
+    fn controls_and_forces_are_named() {
+        let (model, report) = report(|_, input, _| input.ctrl[0] = f64::INFINITY);
+        let found = report.not_finite.unwrap();
+        assert_eq!((found.stage, found.quantity), ("input", "ctrl"));
+        assert_eq!(found.element.describe(&model).unwrap(), "actuator 'push'");
+        let (_, report) = self::report(|_, input, _| input.body_force[2].0[4] = f64::NAN);
+        let found = report.not_finite.unwrap();
+        assert_eq!((found.element, found.component), (Element::Body(2), 4));
+    }
+
+    #[test]
+    fn the_first_stage_is_named() {
+        let (model, report) = report(|_, _, model| model.dofs.damping[6] = f64::INFINITY);
+        let found = report.not_finite.unwrap();
+        assert_eq!(found.stage, "passive", "{found}");
+        let (_, report) = self::report(|_, _, model| model.bodies.position[2][0] = f64::NAN);
+        let found = report.not_finite.unwrap();
+        assert_eq!(
+            (found.stage, found.quantity),
+            ("kinematics", "body_position")
+        );
+        assert_eq!(found.element.describe(&model).unwrap(), "body 'arm'");
+    }
+
+    #[test]
+    fn a_motion_beyond_all_measure_is_worth_a_warning() {
+        let (_, report) = report(|state, _, _| state.qvel[6] = 1e12);
+        assert_eq!(report.not_finite, None);
+        assert!(report.warnings().any(|warning| warning == Warning::Large));
+    }
+}
