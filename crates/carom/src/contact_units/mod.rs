@@ -250,3 +250,8 @@ impl NormalContact {
         self.reference.solimp()
     }
 }
+
+/// The code of the page on contact parameters runs as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../../../../docs/contact_parameters.md")]
+struct Page;

@@ -5,8 +5,8 @@
 //! or the closest point of the axis to one of the twelve edges: with the edge m + y·a (a along one axis of the box,
 //! −1 ≤ y ≤ 1) and d = m − c, minimising |d + y·a − x·h|² gives
 //!
-//!     | a·a  −a·h | | y |   | −a·d |
-//!     | −a·h  h·h | | x | = |  h·d |
+//!   | a·a  −a·h | | y |   | −a·d |
+//!   | −a·h  h·h | | x | = |  h·d |
 //!
 //! clamped to both segments. Which feature wins, and how the axis passes over it, tells in which direction the second
 //! sphere is to be looked for and where the box ends there.
