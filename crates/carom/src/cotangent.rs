@@ -10,15 +10,18 @@
 //! cotangents of what it reads. The factor of M is not a quantity of its own here: whoever solves with it passes the
 //! derivative on to M itself.
 
+use crate::data::Data;
 use crate::math::{Quat, Spatial, Vec3};
 use crate::model::Model;
 use crate::stages::acceleration::Acceleration;
 use crate::stages::actuation::Actuation;
 use crate::stages::bias::Bias;
 use crate::stages::collision::Contact;
+use crate::stages::constraint::ConstraintBar;
 use crate::stages::inertia::Inertia;
 use crate::stages::kinematics::Kinematics;
 use crate::stages::passive::Passive;
+use crate::stages::solve::SolveBar;
 use crate::stages::tendon::Tendon;
 use crate::stages::transmission::TransmissionData;
 use crate::stages::velocity::Velocity;
@@ -107,6 +110,8 @@ pub struct DataBar {
     pub bias: Bias,
     pub actuation: Actuation,
     pub acceleration: Acceleration,
+    pub constraint: ConstraintBar,
+    pub solve: SolveBar,
     /// Of the numbers of the contacts, in their order.
     pub contacts: Vec<Contact>,
     /// Work area: torque and force that the cotangents exert on each body frame, at its origin.
@@ -127,13 +132,15 @@ impl DataBar {
             bias: Bias::zeros(n),
             actuation: Actuation::zeros(n),
             acceleration: Acceleration::zeros(n),
+            constraint: ConstraintBar::default(),
+            solve: SolveBar::zeros(model),
             contacts: Vec::new(),
             frame_wrench: vec![Spatial::ZERO; n.nbody],
         }
     }
 
-    /// Sets every number to zero.
-    pub fn set_zero(&mut self) {
+    /// Sets every number to zero, for the contacts and rows of these results: the start of a backward pass.
+    pub fn start(&mut self, data: &Data) {
         self.kinematics.set_zero();
         self.tendon.set_zero();
         self.inertia.set_zero();
@@ -143,14 +150,12 @@ impl DataBar {
         self.bias.set_zero();
         self.actuation.set_zero();
         self.acceleration.set_zero();
+        self.constraint.set_zero(&data.constraint);
+        self.solve.set_zero(data.constraint.rows.len());
         self.contacts.clear();
-    }
-
-    /// Makes room for the cotangents of these contacts, all zero; a backward pass starts with it.
-    pub fn start_contacts(&mut self, contacts: &[Contact]) {
-        self.contacts.clear();
-        let zeros = contacts.iter().map(|contact| contact.map(|_| 0.0));
-        self.contacts.extend(zeros);
+        let contacts = data.collision.contacts.iter();
+        self.contacts
+            .extend(contacts.map(|contact| contact.map(|_| 0.0)));
     }
 }
 

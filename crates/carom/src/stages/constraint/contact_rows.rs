@@ -10,9 +10,10 @@
 //! An adhesive contact that may pull with δ also has a passive attraction δ; its normal's reference acceleration rises by
 //! R·δ, shared by the edges of a pyramid. (4) Moving surfaces add to the velocity along tangents and spin. (5)
 
+use super::backward::{ImpedanceBar, Pass, RowInputsBar, add};
 use super::forward::Context;
-use super::impedance::floor;
-use super::pair::{self, Directions, PairColumns};
+use super::impedance::{MIN_VALUE, floor, least_time_constant};
+use super::pair::{self, Directions, PairColumns, SideBar};
 use super::{Block, BlockKind, Constraint, Impedance, Reference, Row};
 use crate::math::Vec3;
 use crate::model::{Cone, LawKind};
@@ -104,7 +105,7 @@ fn push_rows<T: Scalar>(
     let reference = if pyramidal {
         reference
     } else {
-        reference.with_friction_solref(model, contact.solreffriction)
+        reference.with_friction_solref(least_time_constant(model), contact.solreffriction)
     };
     let normal = if pyramidal {
         let edges = 2.0 * (f64::from(contact.dimension) - 1.0);
@@ -160,4 +161,208 @@ fn normal_diagonal<T: Scalar>(
     } else {
         translation
     }
+}
+
+/// The adjoint of the rows of one contact.
+pub(super) fn backward(pass: &mut Pass<'_, '_>, block: &Block) {
+    let contact = &pass.sources.collision.contacts[block.object];
+    let geoms = &pass.model.structure.geoms;
+    let bodies = contact.geoms.map(|geom| geoms.body[geom]);
+    let rates = rows_backward(pass, contact, bodies, block);
+    for (row, rate_bar) in rates.into_iter().enumerate().take(block.row_count) {
+        pass.velocity(block, row, rate_bar);
+    }
+    let columns = pair::layout(pass.model, bodies, false, block.column);
+    let axes: [Vec3; 3] = std::array::from_fn(|k| contact.frame.row(k));
+    let dimension = usize::from(contact.dimension);
+    let directions = Directions {
+        linear: &axes[..dimension.min(3)],
+        angular: &axes[..dimension.saturating_sub(3)],
+    };
+    let mut sides = SideBar::default();
+    for (side, sign) in [-1.0, 1.0].into_iter().enumerate() {
+        pair::add_side_vjp(
+            pass.model,
+            pass.sources.kinematics,
+            (&columns, side),
+            (bodies[side], contact.position, sign),
+            directions,
+            &pass.bar.jacobian[block.values()],
+            (&mut sides, pass.targets.kinematics),
+        );
+    }
+    let contact_bar = &mut pass.targets.contacts[block.object];
+    contact_bar.position += sides.point;
+    for axis in 0..3 {
+        let bar = sides.linear[axis] + sides.angular[axis];
+        for k in 0..3 {
+            contact_bar.frame[3 * axis + k] += bar[k];
+        }
+    }
+}
+
+/// The twin of [`push_rows`]; returns the cotangents of the rates J·q̇.
+fn rows_backward(
+    pass: &mut Pass<'_, '_>,
+    contact: &Contact,
+    bodies: [usize; 2],
+    block: &Block,
+) -> [f64; 6] {
+    let (rows, bars) = (
+        &pass.constraint.rows[block.rows()],
+        &pass.bar.rows[block.rows()],
+    );
+    let contact_bar = &mut pass.targets.contacts[block.object];
+    let pyramidal = block.kind == BlockKind::PyramidalContact;
+    let frictionless = block.kind == BlockKind::FrictionlessContact;
+    let (normal, impratio) = (&rows[0], floor(pass.model.option.impratio[0]));
+    let mut mu_bar = if frictionless { 0.0 } else { bars[0].friction };
+    let (mut normal_bar, mut impratio_bar) = (0.0, 0.0);
+    let regularization_bar = |row: usize| -rows[row].weight * rows[row].weight * bars[row].weight;
+    let share = if pyramidal {
+        2.0 * (f64::from(contact.dimension) - 1.0)
+    } else {
+        1.0
+    };
+    // (4) R is the row's own.
+    let own_bar = regularization_bar(0) + bars[0].reference_acceleration * contact.adhesion / share;
+    contact_bar.adhesion += bars[0].reference_acceleration * normal.regularization / share;
+    let mu = normal.friction;
+    let mut friction_bar = [0.0; 5];
+    let regularization = if pyramidal {
+        // (2)
+        let edge_bar = (1..rows.len()).fold(own_bar, |sum, row| sum + regularization_bar(row));
+        let plain = normal.regularization / (2.0 * mu * mu);
+        normal_bar += 2.0 * mu * mu * edge_bar;
+        mu_bar += 4.0 * mu * plain * edge_bar;
+        plain
+    } else {
+        // (1)
+        normal_bar += own_bar;
+        let mut tangent_bar = 0.0;
+        for row in 1..rows.len() {
+            let bar = regularization_bar(row);
+            if row == 1 {
+                tangent_bar += bar;
+                continue;
+            }
+            let (first, own) = (contact.friction[0], contact.friction[row - 1]);
+            tangent_bar += bar * first * first / (own * own);
+            friction_bar[0] += 2.0 * bar * rows[row].regularization / first;
+            friction_bar[row - 1] -= 2.0 * bar * rows[row].regularization / own;
+        }
+        normal_bar += tangent_bar / impratio;
+        impratio_bar -= tangent_bar * normal.regularization / (impratio * impratio);
+        normal.regularization
+    };
+    if !frictionless {
+        // (3)
+        friction_bar[0] += mu_bar / impratio.sqrt();
+        impratio_bar -= 0.5 * mu_bar * mu / impratio;
+        for row in 1..rows.len() {
+            friction_bar[row - 1] += bars[row].friction;
+        }
+    }
+    if pass.model.option.impratio[0] > MIN_VALUE {
+        pass.targets.model.option.impratio[0] += impratio_bar;
+    }
+
+    let d = normal.impedance.value;
+    let diagonal = regularization * d / (1.0 - d);
+    let inputs = RowInputsBar::new(
+        normal,
+        diagonal,
+        regularization,
+        bars[0].reference_acceleration,
+        normal_bar,
+    );
+    let mut rates = [0.0; 6];
+    rates[0] = inputs.velocity;
+    let mut friction_damping_bar = 0.0;
+    for row in 1..rows.len() {
+        let reference_bar = bars[row].reference_acceleration;
+        rates[row] = -rows[row].impedance.damping * reference_bar;
+        friction_damping_bar -= rows[row].velocity * reference_bar;
+        if let Some(surface_bar) = contact_bar.surface_velocity.get_mut(row - 1) {
+            *surface_bar += rates[row]; // (5)
+        }
+    }
+    for (total, bar) in contact_bar.friction.iter_mut().zip(friction_bar) {
+        *total += bar;
+    }
+    contact_bar.distance += inputs.position;
+    contact_bar.include_margin += inputs.margin;
+    diagonal_backward(pass, contact, bodies, block, inputs.diagonal);
+    reference_backward(pass, contact, block, inputs.impedance, friction_damping_bar);
+    rates
+}
+
+/// The twin of [`normal_diagonal`].
+fn diagonal_backward(
+    pass: &mut Pass<'_, '_>,
+    contact: &Contact,
+    bodies: [usize; 2],
+    block: &Block,
+    bar: f64,
+) {
+    let pyramidal = block.kind == BlockKind::PyramidalContact;
+    let friction = contact.friction[0];
+    let edge = [(0, 1.0), (1, friction)];
+    let combination = if pyramidal { &edge[..] } else { &edge[..1] };
+    let weights = &pass.model.bodies.inverse_weight;
+    let translation = weights[bodies[0]][0] + weights[bodies[1]][0];
+    if pass.exact_diagonal(block, combination, bar) {
+        if pyramidal {
+            // The friction leans the edge: A = j·M⁻¹·jᵀ with j = n + μ·t, and M⁻¹·jᵀ is still at hand.
+            let lean = pass.along_scratch(block, 1);
+            pass.targets.contacts[block.object].friction[0] += 2.0 * bar * lean;
+        }
+        return;
+    }
+    let mut translation_bar = bar;
+    if pyramidal {
+        translation_bar += friction * friction * bar;
+        pass.targets.contacts[block.object].friction[0] += 2.0 * friction * translation * bar;
+    }
+    for body in bodies {
+        pass.targets.model.bodies.inverse_weight[body][0] += translation_bar;
+    }
+}
+
+/// From stiffness, dampings and impedance to solref, solimp and the distance.
+fn reference_backward(
+    pass: &mut Pass<'_, '_>,
+    contact: &Contact,
+    block: &Block,
+    mut bar: ImpedanceBar,
+    friction_damping_bar: f64,
+) {
+    let [first, second] = contact.solreffriction;
+    let own_friction_reference = block.kind == BlockKind::EllipticContact
+        && contact.solreffriction != [0.0; 2]
+        && (first > 0.0) == (second > 0.0);
+    let distance = contact.distance - contact.include_margin;
+    if own_friction_reference {
+        let friction_bar = ImpedanceBar {
+            damping: friction_damping_bar,
+            ..ImpedanceBar::default()
+        };
+        let reference_bar = pass.reference(
+            contact.solreffriction,
+            contact.solimp,
+            distance,
+            friction_bar,
+        );
+        let contact_bar = &mut pass.targets.contacts[block.object];
+        add(&mut contact_bar.solreffriction, reference_bar.solref);
+        add(&mut contact_bar.solimp, reference_bar.solimp);
+    } else {
+        bar.damping += friction_damping_bar;
+    }
+    let reference_bar = pass.reference(contact.solref, contact.solimp, distance, bar);
+    let contact_bar = &mut pass.targets.contacts[block.object];
+    add(&mut contact_bar.solref, reference_bar.solref);
+    add(&mut contact_bar.solimp, reference_bar.solimp);
+    contact_bar.distance += reference_bar.distance;
+    contact_bar.include_margin -= reference_bar.distance;
 }

@@ -1,7 +1,8 @@
 //! Dry friction of dofs and tendons: a force of bounded size that opposes motion.
 
+use super::backward::Pass;
 use super::forward::Context;
-use super::{BlockKind, Constraint, Impedance, Reference, Row};
+use super::{Block, BlockKind, Constraint, Impedance, Reference, Row};
 use crate::scalar::Scalar;
 
 /// Appends the friction of all dofs and tendons that have some.
@@ -63,4 +64,47 @@ fn friction_row<T: Scalar>(velocity: T, diagonal: T, reference: &Reference<T>, l
         ..reference.at(T::ZERO)
     };
     Row::new([T::ZERO; 2], velocity, diagonal, impedance).with_friction(loss)
+}
+
+/// The adjoint of a friction row.
+pub(super) fn backward(pass: &mut Pass<'_, '_>, block: &Block) {
+    let (model, object) = (pass.model, block.object);
+    let friction_bar = pass.bar.rows[block.row].friction;
+    let mut inputs = pass.plain_row(block.row);
+    inputs.impedance.stiffness = 0.0;
+    let exact = pass.exact_diagonal(block, &[(0, 1.0)], inputs.diagonal);
+    let diagonal_bar = if exact { 0.0 } else { inputs.diagonal };
+    pass.velocity(block, 0, inputs.velocity);
+    let on_dof = block.kind == BlockKind::DofFriction;
+    let (solref, solimp) = if on_dof {
+        (model.dofs.solref[object], model.dofs.solimp[object])
+    } else {
+        let tendons = &model.tendons;
+        (
+            tendons.solref_friction[object],
+            tendons.solimp_friction[object],
+        )
+    };
+    let reference = pass.reference(solref, solimp, 0.0, inputs.impedance);
+    let (solref_bar, solimp_bar) = if on_dof {
+        let dofs = &mut pass.targets.model.dofs;
+        dofs.inverse_weight[object] += diagonal_bar;
+        dofs.frictionloss[object] += friction_bar;
+        (&mut dofs.solref[object], &mut dofs.solimp[object])
+    } else {
+        let tendons = &mut pass.targets.model.tendons;
+        tendons.inverse_weight[object] += diagonal_bar;
+        tendons.frictionloss[object] += friction_bar;
+        let range = model.structure.tendons.jacobian.row(object);
+        let entries = &pass.bar.jacobian[block.values()];
+        for (total, &bar) in pass.targets.tendon.jacobian[range].iter_mut().zip(entries) {
+            *total += bar;
+        }
+        (
+            &mut tendons.solref_friction[object],
+            &mut tendons.solimp_friction[object],
+        )
+    };
+    super::backward::add(solref_bar, reference.solref);
+    super::backward::add(solimp_bar, reference.solimp);
 }

@@ -35,32 +35,51 @@ pub(super) fn push<T: Scalar>(context: &Context<T>, active: &[bool], out: &mut C
 
 /// One end of a connect or weld constraint.
 #[derive(Clone, Copy)]
-struct Anchor<T: Scalar> {
-    body: usize,
-    point: Vec3<T>,
+pub(super) struct Anchor<T: Scalar> {
+    pub(super) body: usize,
+    pub(super) point: Vec3<T>,
     /// Orientation that a weld aligns.
-    quat: Quat<T>,
+    pub(super) quat: Quat<T>,
 }
 
-impl<T: Scalar> Anchor<T> {
-    /// Acceleration of the point and of the body's rotation at zero joint acceleration.
-    fn bias_acceleration(&self, context: &Context<T>) -> (Vec3<T>, Vec3<T>) {
+/// An end and how it moves.
+#[derive(Clone, Copy)]
+pub(super) struct End<T: Scalar> {
+    pub(super) anchor: Anchor<T>,
+    /// Centre of mass of the body's tree, about which the motions are given.
+    pub(super) center: Vec3<T>,
+    /// Velocity of the body.
+    pub(super) motion: Spatial<T>,
+    /// Acceleration of the body at zero joint acceleration.
+    pub(super) acceleration: Spatial<T>,
+}
+
+impl<T: Scalar> End<T> {
+    fn new(context: &Context<T>, anchor: Anchor<T>) -> Self {
         let (kinematics, velocity) = (context.sources.kinematics, context.sources.velocity);
-        let offset = jacobian::offset(context.model, kinematics, self.body, self.point);
         let mut acceleration = Spatial::ZERO;
-        for &dof in jacobian::moving_dofs(context.model, self.body) {
+        for &dof in jacobian::moving_dofs(context.model, anchor.body) {
             acceleration += velocity.dof_axis_dot[dof] * context.state.qvel[dof];
         }
-        let motion = velocity.body[self.body];
-        let point_velocity = jacobian::point_velocity(motion, offset);
-        let linear =
-            jacobian::point_velocity(acceleration, offset) + motion.angular().cross(point_velocity);
-        (linear, acceleration.angular())
+        Self {
+            anchor,
+            center: kinematics.subtree_com[context.model.structure.bodies.root[anchor.body]],
+            motion: velocity.body[anchor.body],
+            acceleration,
+        }
+    }
+
+    /// Acceleration of the point at zero joint acceleration.
+    fn point_acceleration(&self) -> Vec3<T> {
+        let offset = self.anchor.point - self.center;
+        let point_velocity = jacobian::point_velocity(self.motion, offset);
+        jacobian::point_velocity(self.acceleration, offset)
+            + self.motion.angular().cross(point_velocity)
     }
 }
 
 /// Both ends of a connect or weld constraint.
-fn anchors<T: Scalar>(
+pub(super) fn anchors<T: Scalar>(
     model: &Model<T>,
     kinematics: &Kinematics<T>,
     equality: usize,
@@ -114,11 +133,11 @@ fn push_bodies<T: Scalar>(context: &Context<T>, equality: usize, out: &mut Const
     }
     let weld = context.model.structure.equalities.kind[equality] == EqualityKind::Weld;
     let torque_scale = context.model.equalities.data[equality][10];
-    let to_error = |rate: Quat<T>| error_rate([&first, &second], torque_scale, rate);
-    let turns = turn_rows([&first, &second], torque_scale);
+    let ends = [first, second].map(|anchor| End::new(context, anchor));
+    let errors = Errors::new(&ends, torque_scale, weld);
     let directions = Directions {
         linear: &[Vec3::X, Vec3::Y, Vec3::Z],
-        angular: if weld { &turns } else { &[] },
+        angular: if weld { &errors.turn_rows } else { &[] },
     };
     let row_count = if weld { 6 } else { 3 };
     let block = out.open(BlockKind::Equality, equality, columns.range(), row_count);
@@ -139,26 +158,48 @@ fn push_bodies<T: Scalar>(context: &Context<T>, equality: usize, out: &mut Const
         out.discard_last_block();
         return;
     }
-    let (bias, bias_turn) = bias_accelerations(context, &first, &second);
-    let position = first.point - second.point;
-    let (_, turn) = second.quat.conjugate().mul(first.quat).parts();
-    let turn = turn * torque_scale;
-    let (bias_turn, mut violation) = (to_error(bias_turn), position.norm_squared());
-    if weld {
-        violation += turn.norm_squared();
+    push_rows(context, &block, bodies, &errors, out);
+}
+
+/// What the rows of a connect or weld express.
+#[derive(Clone, Copy)]
+pub(super) struct Errors<T: Scalar> {
+    /// Errors of place and, scaled, of orientation. (1)
+    pub(super) error: [Vec3<T>; 2],
+    /// J̇·v of both. (3)
+    pub(super) bias: [Vec3<T>; 2],
+    /// Rows of the map from relative angular velocity to the rate of the orientation error.
+    pub(super) turn_rows: [Vec3<T>; 3],
+    /// Length of all errors together.
+    pub(super) violation: T,
+}
+
+impl<T: Scalar> Errors<T> {
+    pub(super) fn new(ends: &[End<T>; 2], torque_scale: T, weld: bool) -> Self {
+        let [first, second] = ends;
+        let place = first.anchor.point - second.anchor.point;
+        let mut errors = Self {
+            error: [place, Vec3::ZERO],
+            bias: [
+                first.point_acceleration() - second.point_acceleration(),
+                Vec3::ZERO,
+            ],
+            turn_rows: [Vec3::ZERO; 3],
+            violation: place.norm_squared(),
+        };
+        if weld {
+            let anchors = [&first.anchor, &second.anchor];
+            let (_, turn) = (second.anchor.quat.conjugate())
+                .mul(first.anchor.quat)
+                .parts();
+            errors.error[1] = turn * torque_scale;
+            errors.bias[1] = error_rate(anchors, torque_scale, turn_bias(first, second));
+            errors.turn_rows = turn_rows(anchors, torque_scale);
+            errors.violation += errors.error[1].norm_squared();
+        }
+        errors.violation = errors.violation.sqrt();
+        errors
     }
-    let lines = [0, 1, 2].map(|k| Line {
-        position: position[k],
-        bias: bias[k],
-        weight: 0,
-    });
-    let turns = [0, 1, 2].map(|k| Line {
-        position: turn[k],
-        bias: bias_turn[k],
-        weight: 1,
-    });
-    let lines = lines.iter().chain(&turns).take(row_count);
-    push_rows(context, &block, (bodies, violation.sqrt()), lines, out);
 }
 
 /// Rate of the orientation error under a rate of the relative orientation. (1)
@@ -214,48 +255,35 @@ pub(crate) fn wrenches<T: Scalar>(
     Some([on(first, wrench), on(second, -wrench)])
 }
 
-/// A row of a connect or weld: its error, J̇·v, and which inverse weight of the bodies it uses.
-struct Line<T: Scalar> {
-    position: T,
-    bias: T,
-    weight: usize,
-}
-
-fn push_rows<'a, T: Scalar>(
+fn push_rows<T: Scalar>(
     context: &Context<T>,
     block: &Block,
-    (bodies, violation): ([usize; 2], T),
-    lines: impl Iterator<Item = &'a Line<T>>,
+    bodies: [usize; 2],
+    errors: &Errors<T>,
     out: &mut Constraint<T>,
 ) {
     let reference = reference(context, block.object);
-    let impedance = reference.at(violation);
+    let impedance = reference.at(errors.violation);
     let weights = bodies.map(|body| context.model.bodies.inverse_weight[body]);
-    for (row, line) in lines.enumerate() {
-        let approximate = weights[0][line.weight] + weights[1][line.weight];
+    for row in 0..block.row_count {
+        let (part, axis) = (row / 3, row % 3);
+        let approximate = weights[0][part] + weights[1][part];
         let diagonal = context.diagonal(approximate, block, row, out);
         let velocity = context.velocity(block, row, out);
-        let mut row = Row::new([line.position, T::ZERO], velocity, diagonal, impedance);
-        row.reference_acceleration -= line.bias;
+        let position = [errors.error[part][axis], T::ZERO];
+        let mut row = Row::new(position, velocity, diagonal, impedance);
+        row.reference_acceleration -= errors.bias[part][axis];
         out.rows.push(row);
     }
 }
 
-/// J̇·v of the anchors and, before the map of (1), of the orientations. (3)
-fn bias_accelerations<T: Scalar>(
-    context: &Context<T>,
-    first: &Anchor<T>,
-    second: &Anchor<T>,
-) -> (Vec3<T>, Quat<T>) {
-    let (linear1, angular1) = first.bias_acceleration(context);
-    let (linear2, angular2) = second.bias_acceleration(context);
-    let [omega1, omega2] =
-        [first, second].map(|anchor| context.sources.velocity.body[anchor.body].angular());
+/// Acceleration of the relative orientation at zero joint acceleration, before the map of (1). (3)
+fn turn_bias<T: Scalar>(first: &End<T>, second: &End<T>) -> Quat<T> {
+    let [omega1, omega2] = [first, second].map(|end| end.motion.angular());
     let pure = |vector: Vec3<T>| Quat::from_parts(T::ZERO, vector);
     let relative = pure(omega1 - omega2);
-    let turn = pure(angular1 - angular2)
-        + (relative.mul(pure(omega1)) - pure(omega2).mul(relative)).scale(0.5);
-    (linear1 - linear2, turn)
+    pure(first.acceleration.angular() - second.acceleration.angular())
+        + (relative.mul(pure(omega1)) - pure(omega2).mul(relative)).scale(0.5)
 }
 
 fn reference<T: Scalar>(context: &Context<T>, equality: usize) -> Reference<T> {

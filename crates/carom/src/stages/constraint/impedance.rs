@@ -42,9 +42,18 @@ pub struct Reference<T: Scalar = f64> {
 impl<T: Scalar> Reference<T> {
     /// Parameters as the model gives them, brought into their ranges.
     pub fn new(model: &Model<T>, solref: [T; 2], solimp: [T; 5]) -> Self {
+        Self::with_least_time_constant(least_time_constant(model), solref, solimp)
+    }
+
+    /// As [`Self::new`], given the least time constant if there is one.
+    pub(super) fn with_least_time_constant(
+        least: Option<T>,
+        solref: [T; 2],
+        solimp: [T; 5],
+    ) -> Self {
         let unlimited = Self::unlimited(solref, solimp);
         Self {
-            solref: limit_time_constant(model, unlimited.solref),
+            solref: limit_time_constant(least, unlimited.solref),
             ..unlimited
         }
     }
@@ -68,13 +77,13 @@ impl<T: Scalar> Reference<T> {
     }
 
     /// The reference of the friction directions of an elliptic cone: `solreffriction` unless zero or of mixed signs.
-    pub(super) fn with_friction_solref(self, model: &Model<T>, solreffriction: [T; 2]) -> Self {
+    pub(super) fn with_friction_solref(self, least: Option<T>, solreffriction: [T; 2]) -> Self {
         let zero = solreffriction == [T::ZERO; 2];
         if zero || has_mixed_signs(solreffriction) {
             return self;
         }
         Self {
-            solref: limit_time_constant(model, solreffriction),
+            solref: limit_time_constant(least, solreffriction),
             ..self
         }
     }
@@ -161,15 +170,16 @@ fn has_mixed_signs<T: Scalar>([first, second]: [T; 2]) -> bool {
     (first > T::ZERO) != (second > T::ZERO)
 }
 
-/// A time constant the integrator can resolve: at least two time steps.
-fn limit_time_constant<T: Scalar>(model: &Model<T>, [first, second]: [T; 2]) -> [T; 2] {
-    let safe = !model.settings.disable.refsafe && first > T::ZERO;
-    let first = if safe {
-        first.max(model.option.timestep[0] * 2.0)
-    } else {
-        first
-    };
-    [first, second]
+/// The shortest time constant that the integrator can resolve, two time steps, unless the model waives it.
+pub(super) fn least_time_constant<T: Scalar>(model: &Model<T>) -> Option<T> {
+    (!model.settings.disable.refsafe).then(|| model.option.timestep[0] * 2.0)
+}
+
+fn limit_time_constant<T: Scalar>(least: Option<T>, [first, second]: [T; 2]) -> [T; 2] {
+    match least {
+        Some(least) if first > T::ZERO => [first.max(least), second],
+        _ => [first, second],
+    }
 }
 
 fn safe_solimp<T: Scalar>([start, end, width, midpoint, power]: [T; 5]) -> [T; 5] {

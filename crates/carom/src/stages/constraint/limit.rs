@@ -1,8 +1,10 @@
 //! Limits of joints and tendons.
 
+use super::backward::{Pass, add};
 use super::forward::Context;
-use super::{BlockKind, Constraint, Reference, Row};
-use crate::math::Quat;
+use super::{Block, BlockKind, Constraint, Reference, Row};
+use crate::cotangent::turn_bar;
+use crate::math::{Quat, Vec3};
 use crate::model::JointKind;
 use crate::scalar::Scalar;
 
@@ -112,4 +114,84 @@ fn push_tendon<T: Scalar>(
     let impedance = reference.at(distance - margin);
     out.rows
         .push(Row::new([distance, margin], velocity, diagonal, impedance));
+}
+
+/// The adjoint of a limit.
+pub(super) fn backward(pass: &mut Pass<'_, '_>, block: &Block) {
+    let (model, object) = (pass.model, block.object);
+    let inputs = pass.plain_row(block.row);
+    let exact = pass.exact_diagonal(block, &[(0, 1.0)], inputs.diagonal);
+    let diagonal_bar = if exact { 0.0 } else { inputs.diagonal };
+    pass.velocity(block, 0, inputs.velocity);
+    let row = &pass.constraint.rows[block.row];
+    let on_joint = block.kind == BlockKind::JointLimit;
+    let (solref, solimp) = if on_joint {
+        (model.joints.solref[object], model.joints.solimp[object])
+    } else {
+        let tendons = &model.tendons;
+        (tendons.solref_limit[object], tendons.solimp_limit[object])
+    };
+    let reference = pass.reference(solref, solimp, row.position - row.margin, inputs.impedance);
+    let distance_bar = inputs.position + reference.distance;
+    let margin_bar = inputs.margin - reference.distance;
+    if on_joint {
+        let joints = &mut pass.targets.model.joints;
+        add(&mut joints.solref[object], reference.solref);
+        add(&mut joints.solimp[object], reference.solimp);
+        joints.margin[object] += margin_bar;
+        let dof = model.structure.joints.dof[object];
+        pass.targets.model.dofs.inverse_weight[dof] += diagonal_bar;
+        joint_backward(pass, block, distance_bar);
+    } else {
+        let tendons = &mut pass.targets.model.tendons;
+        add(&mut tendons.solref_limit[object], reference.solref);
+        add(&mut tendons.solimp_limit[object], reference.solimp);
+        tendons.margin[object] += margin_bar;
+        tendons.inverse_weight[object] += diagonal_bar;
+        tendon_backward(pass, block, distance_bar);
+    }
+}
+
+fn joint_backward(pass: &mut Pass<'_, '_>, block: &Block, distance_bar: f64) {
+    let (model, joint) = (pass.model, block.object);
+    let joints = &model.structure.joints;
+    let (dof, address) = (joints.dof[joint], joints.qpos[joint]);
+    let range = &mut pass.targets.model.joints.range[joint];
+    let qpos_bar = &mut pass.targets.state.qpos;
+    if joints.kind[joint] == JointKind::Ball {
+        let [low, high] = model.joints.range[joint];
+        range[usize::from(high > low)] += distance_bar;
+        let qpos = &pass.state.qpos;
+        let quat = Quat(std::array::from_fn(|k| qpos[address + k])).normalized();
+        let axis_bar = Vec3(std::array::from_fn(|k| -pass.bar.jacobian[block.value + k]));
+        let (mut turn, mut quat_bar) = (Vec3::ZERO, Quat::default());
+        quat.log()
+            .normalized_vjp(axis_bar, -distance_bar, &mut turn);
+        quat.log_vjp(turn, &mut quat_bar);
+        let bar = turn_bar(quat, quat_bar);
+        for k in 0..3 {
+            qpos_bar[dof + k] += bar[k];
+        }
+        return;
+    }
+    let lower = pass.constraint.jacobian[block.value] > 0.0;
+    let sign = if lower { 1.0 } else { -1.0 };
+    qpos_bar[dof] += sign * distance_bar;
+    range[usize::from(!lower)] -= sign * distance_bar;
+}
+
+fn tendon_backward(pass: &mut Pass<'_, '_>, block: &Block, distance_bar: f64) {
+    let (model, tendon) = (pass.model, block.object);
+    let length = pass.sources.tendon.length[tendon];
+    // Both ends of a range are computed alike: the distance tells which one this is.
+    let lower = pass.constraint.rows[block.row].position == length - model.tendons.range[tendon][0];
+    let sign = if lower { 1.0 } else { -1.0 };
+    let tendon_bar = &mut *pass.targets.tendon;
+    tendon_bar.length[tendon] += sign * distance_bar;
+    pass.targets.model.tendons.range[tendon][usize::from(!lower)] -= sign * distance_bar;
+    let range = model.structure.tendons.jacobian.row(tendon);
+    let entries = &pass.bar.jacobian[block.values()];
+    for (total, &bar) in tendon_bar.jacobian[range].iter_mut().zip(entries) {
+        *total += sign * bar;
+    }
 }

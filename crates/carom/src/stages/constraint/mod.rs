@@ -15,10 +15,12 @@
 //! of a pyramid, MuJoCo's rows, are n ± μ·t of these, with one common D; [`edge_rows`] lists them. This keeps the blocks
 //! small and gives all cones one shape: cost, force and curvature of a block depend on its few rows only.
 
+mod backward;
 mod contact_rows;
 mod dry_friction;
 mod edge_rows;
 mod equality;
+mod equality_backward;
 mod forward;
 mod impedance;
 mod limit;
@@ -28,6 +30,7 @@ mod tests;
 
 use std::ops::Range;
 
+pub use backward::{ConstraintBar, RowBar, Targets, backward};
 pub use edge_rows::{EdgeRow, edge_rows};
 pub(crate) use equality::{
     PointWrench, polynomial as equality_polynomial, wrenches as equality_wrenches,
@@ -161,6 +164,37 @@ impl<T: Scalar> Constraint<T> {
     #[inline]
     pub fn contact_blocks(&self) -> &[Block] {
         &self.blocks[self.first_contact..]
+    }
+
+    /// The same rows over another scalar, each number that the solver reads combined with its change.
+    #[cfg(test)]
+    pub(crate) fn along<U: Scalar>(
+        &self,
+        change: &ConstraintBar,
+        combine: impl Fn(T, f64) -> U,
+    ) -> Constraint<U> {
+        let jacobian = self.jacobian.iter().zip(&change.jacobian);
+        let rows = self.rows.iter().zip(&change.rows);
+        Constraint {
+            blocks: self.blocks.clone(),
+            columns: self.columns.clone(),
+            jacobian: jacobian
+                .map(|(&entry, &change)| combine(entry, change))
+                .collect(),
+            rows: rows
+                .map(|(row, change)| Row {
+                    weight: combine(row.weight, change.weight),
+                    friction: combine(row.friction, change.friction),
+                    reference_acceleration: combine(
+                        row.reference_acceleration,
+                        change.reference_acceleration,
+                    ),
+                    ..Row::default()
+                })
+                .collect(),
+            first_contact: self.first_contact,
+            scratch: Vec::new(),
+        }
     }
 
     /// Forgets all rows.

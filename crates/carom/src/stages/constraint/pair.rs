@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use super::Constraint;
 use crate::jacobian;
-use crate::math::Vec3;
+use crate::math::{Spatial, Vec3};
 use crate::model::Model;
 use crate::scalar::Scalar;
 use crate::stages::kinematics::Kinematics;
@@ -45,34 +45,47 @@ pub(super) fn push_columns<T: Scalar>(
     with_common: bool,
     out: &mut Constraint<T>,
 ) -> PairColumns {
+    let pair = layout(model, bodies, with_common, out.columns.len());
     let [first, second] = bodies.map(|body| jacobian::moving_dofs(model, body));
-    let common = first
-        .iter()
-        .zip(second)
-        .take_while(|(first, second)| first == second)
-        .count();
-    let start = out.columns.len();
     if with_common {
-        out.columns.extend_from_slice(&first[..common]);
+        out.columns.extend_from_slice(&first[..pair.common]);
     }
+    let (first, second) = (&first[pair.common..], &second[pair.common..]);
+    let ordered = if pair.own[0] <= pair.own[1] {
+        [first, second]
+    } else {
+        [second, first]
+    };
+    for dofs in ordered {
+        out.columns.extend_from_slice(dofs);
+    }
+    pair
+}
+
+/// Where the columns of two bodies are when they begin at `start`.
+pub(super) fn layout<T: Scalar>(
+    model: &Model<T>,
+    bodies: [usize; 2],
+    with_common: bool,
+    start: usize,
+) -> PairColumns {
+    let [first, second] = bodies.map(|body| jacobian::moving_dofs(model, body));
+    let pairs = first.iter().zip(second);
+    let common = pairs.take_while(|(first, second)| first == second).count();
     let (first, second) = (&first[common..], &second[common..]);
     let first_is_lower = match (first.first(), second.first()) {
         (Some(first), Some(second)) => first < second,
         _ => true,
     };
-    let shared = out.columns.len() - start;
+    let shared = if with_common { common } else { 0 };
     let own = if first_is_lower {
-        out.columns.extend_from_slice(first);
-        out.columns.extend_from_slice(second);
         [shared, shared + first.len()]
     } else {
-        out.columns.extend_from_slice(second);
-        out.columns.extend_from_slice(first);
         [shared + second.len(), shared]
     };
     PairColumns {
         start,
-        count: out.columns.len() - start,
+        count: shared + first.len() + second.len(),
         common,
         own,
         with_common,
@@ -116,4 +129,62 @@ pub(super) fn add_side<T: Scalar>(
     for (column, &dof) in dofs[columns.common..].iter().enumerate() {
         add(dof, columns.own[side] + column);
     }
+}
+
+/// What [`add_side_vjp`] finds out: cotangents of the directions and of the point.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct SideBar {
+    pub(super) linear: [Vec3; 3],
+    pub(super) angular: [Vec3; 3],
+    pub(super) point: Vec3,
+}
+
+/// The twin of [`add_side`]; the cotangents of motion axes and of the tree's centre of mass go to `kinematics_bar`.
+pub(super) fn add_side_vjp(
+    model: &Model,
+    kinematics: &Kinematics,
+    (columns, side): (&PairColumns, usize),
+    (body, point, sign): (usize, Vec3, f64),
+    directions: Directions<f64>,
+    values_bar: &[f64],
+    (out, kinematics_bar): (&mut SideBar, &mut Kinematics),
+) {
+    let dofs = jacobian::moving_dofs(model, body);
+    let offset = jacobian::offset(model, kinematics, body, point);
+    let linear_count = directions.linear.len();
+    let mut offset_bar = Vec3::ZERO;
+    for (index, row_bar) in values_bar.chunks_exact(columns.count).enumerate() {
+        let wrench = if index < linear_count {
+            let direction = directions.linear[index].scale(sign);
+            Spatial::new(offset.cross(direction), direction)
+        } else {
+            Spatial::new(
+                directions.angular[index - linear_count].scale(sign),
+                Vec3::ZERO,
+            )
+        };
+        let mut wrench_bar = Spatial::ZERO;
+        let mut entry = |bar: f64, dof: usize| {
+            wrench_bar = wrench_bar.scale_add(kinematics.dof_axis[dof], bar);
+            let axis_bar = &mut kinematics_bar.dof_axis[dof];
+            *axis_bar = axis_bar.scale_add(wrench, bar);
+        };
+        if columns.with_common {
+            for (&bar, &dof) in row_bar.iter().zip(&dofs[..columns.common]) {
+                entry(bar, dof);
+            }
+        }
+        for (&bar, &dof) in (row_bar[columns.own[side]..].iter()).zip(&dofs[columns.common..]) {
+            entry(bar, dof);
+        }
+        let (turn, shift) = (wrench_bar.angular(), wrench_bar.linear());
+        if index < linear_count {
+            out.linear[index] += (shift + turn.cross(offset)).scale(sign);
+            offset_bar += directions.linear[index].cross(turn).scale(sign);
+        } else {
+            out.angular[index - linear_count] += turn.scale(sign);
+        }
+    }
+    out.point += offset_bar;
+    kinematics_bar.subtree_com[model.structure.bodies.root[body]] -= offset_bar;
 }

@@ -189,3 +189,46 @@ fn exact_diagonals_are_those_of_the_inverse_inertia() {
         assert_close("regularization", &[row.regularization], &expected, 1e-10);
     }
 }
+
+crate::testing::stage_check::check_stage!(
+    constraint,
+    crate::testing::stage_check::constrained_points(),
+    |point| {
+        let data = &mut point.data;
+        let sources = super::Sources {
+            kinematics: &data.kinematics,
+            tendon: &data.tendon,
+            inertia: &data.inertia,
+            velocity: &data.velocity,
+            collision: &data.collision,
+        };
+        let (model, state) = (&point.model, &point.state);
+        super::forward(model, state, &point.input, sources, &mut data.constraint);
+    },
+    |point, bar| {
+        let data = &point.data;
+        let sources = super::Sources {
+            kinematics: &data.kinematics,
+            tendon: &data.tendon,
+            inertia: &data.inertia,
+            velocity: &data.velocity,
+            collision: &data.collision,
+        };
+        super::backward(
+            &point.model,
+            &point.state,
+            sources,
+            &data.constraint,
+            &mut bar.data.constraint,
+            super::Targets {
+                kinematics: &mut bar.data.kinematics,
+                tendon: &mut bar.data.tendon,
+                inertia: &mut bar.data.inertia,
+                velocity: &mut bar.data.velocity,
+                contacts: &mut bar.data.contacts,
+                model: &mut bar.model,
+                state: &mut bar.state,
+            },
+        );
+    }
+);

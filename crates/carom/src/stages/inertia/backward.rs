@@ -102,7 +102,12 @@ pub fn solve_vjp(
 }
 
 /// M̄ −= λ·xᵀ + x·λᵀ on the stored half, once on the diagonal: the cotangent of λᵀ·M·x taken negative.
-fn subtract_outer_product(model: &Model, lambda: &[f64], x: &[f64], matrix_bar: &mut [f64]) {
+pub(crate) fn subtract_outer_product(
+    model: &Model,
+    lambda: &[f64],
+    x: &[f64],
+    matrix_bar: &mut [f64],
+) {
     let sparsity = &model.structure.inertia;
     for dof in 0..lambda.len() {
         let row = sparsity.row_range(dof);
@@ -115,6 +120,24 @@ fn subtract_outer_product(model: &Model, lambda: &[f64], x: &[f64], matrix_bar: 
             if ancestor != dof {
                 *entry -= x_i * lambda[ancestor];
             }
+        }
+    }
+}
+
+/// M̄ −= factor·x·xᵀ, both halves in one.
+pub(crate) fn subtract_scaled_square(
+    model: &Model,
+    x: &[f64],
+    factor: f64,
+    matrix_bar: &mut [f64],
+) {
+    let sparsity = &model.structure.inertia;
+    for dof in 0..x.len() {
+        let row = sparsity.row_range(dof);
+        let entries = matrix_bar[row.clone()].iter_mut();
+        for (entry, &ancestor) in entries.zip(&sparsity.columns[row]) {
+            let both = if ancestor == dof { 1.0 } else { 2.0 };
+            *entry -= both * factor * x[dof] * x[ancestor];
         }
     }
 }

@@ -16,6 +16,7 @@
 //! numbers the values are solved for, then one Newton correction carries the tangents. The factor of H, the phases of
 //! the blocks, residuals and forces stay in [`Solve`] for the backward pass.
 
+mod backward;
 mod conjugate_gradient;
 mod forward;
 mod hessian;
@@ -29,6 +30,7 @@ mod start;
 #[cfg(test)]
 mod tests;
 
+pub use backward::{SolveBar, backward};
 pub use forward::{factor_at_solution, forward, tighten};
 pub use hessian::Hessian;
 pub use island::Islands;

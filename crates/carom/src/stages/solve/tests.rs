@@ -505,3 +505,51 @@ fn tightening_asks_for_all_that_rounding_allows() {
     assert_eq!(model.option.tolerance[0], 0.0);
     assert_eq!(model.settings.solver, SolverKind::Newton);
 }
+
+crate::testing::stage_check::check_stage!(
+    solve,
+    crate::testing::stage_check::constrained_points(),
+    |point| {
+        let data = &mut point.data;
+        // The smooth acceleration follows M and the force here.
+        data.acceleration
+            .smooth
+            .clone_from(&data.acceleration.force_smooth);
+        crate::stages::inertia::solve(&point.model, &data.inertia, &mut data.acceleration.smooth);
+        super::forward(
+            &point.model,
+            &data.inertia,
+            &data.acceleration,
+            &data.constraint,
+            &point.state.warmstart,
+            &mut data.solve,
+        );
+    },
+    |point, bar| {
+        let data = &mut bar.data;
+        super::backward(
+            &point.model,
+            &point.data.constraint,
+            &point.data.solve,
+            &mut data.solve,
+            (
+                &mut data.inertia,
+                &mut data.acceleration,
+                &mut data.constraint,
+            ),
+        );
+        let smooth = &point.data.acceleration.smooth;
+        let smooth_bar = &mut data.acceleration.smooth;
+        let matrix_bar = &mut data.inertia.matrix;
+        crate::stages::inertia::solve_vjp(
+            &point.model,
+            &point.data.inertia,
+            smooth,
+            smooth_bar,
+            matrix_bar,
+        );
+        for (force_bar, bar) in data.acceleration.force_smooth.iter_mut().zip(smooth_bar) {
+            *force_bar += std::mem::take(bar);
+        }
+    }
+);

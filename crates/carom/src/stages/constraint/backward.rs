@@ -1,0 +1,292 @@
+//! The adjoint of the constraint rows.
+//!
+//! A row gives the solver J, D = 1/R, â and its friction. The twins of (1) and (2) of the module are
+//!
+//!   R̄ = −D²·D̄,   Ā = (1 − d)/d·R̄,   d̄ = −A/d²·R̄ − k·(r − m)·â̄                          (1̄)
+//!   v̄ = −b·â̄,   b̄ = −v·â̄,   k̄ = −d·(r − m)·â̄,   r̄ = −m̄ = −k·d·â̄                    (2̄)
+//!
+//! The rates of rows are J·q̇, so J̄ += v̄·q̇ᵀ before J̄ itself passes to axes, points and directions. Stiffness, damping and
+//! impedance are a small function of solref, solimp, distance and time step: its Jacobian comes from dual numbers.
+
+use super::impedance::{MIN_VALUE, least_time_constant};
+use super::{Block, BlockKind, Constraint, Reference, Row, Sources};
+use super::{contact_rows, dry_friction, equality_backward, limit};
+use crate::cotangent::StateBar;
+use crate::dual::Dual;
+use crate::model::Model;
+use crate::stages::collision::Contact;
+use crate::stages::inertia::{self, Inertia};
+use crate::stages::kinematics::Kinematics;
+use crate::stages::tendon::Tendon;
+use crate::stages::velocity::Velocity;
+use crate::state::State;
+
+/// Cotangent of what the solver reads of a row.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct RowBar {
+    /// Of D.
+    pub weight: f64,
+    /// Of the friction.
+    pub friction: f64,
+    /// Of â.
+    pub reference_acceleration: f64,
+}
+
+/// Cotangent of [`Constraint`].
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ConstraintBar {
+    /// Of the Jacobians, in their layout.
+    pub jacobian: Vec<f64>,
+    /// Of the rows.
+    pub rows: Vec<RowBar>,
+    /// A dense vector, nv.
+    scratch: Vec<f64>,
+}
+
+impl ConstraintBar {
+    /// Zeros in the layout of some rows; keeps its capacity.
+    pub fn set_zero(&mut self, constraint: &Constraint) {
+        self.jacobian.clear();
+        self.jacobian.resize(constraint.jacobian.len(), 0.0);
+        self.rows.clear();
+        self.rows.resize(constraint.rows.len(), RowBar::default());
+    }
+}
+
+/// Cotangents that the rows pass on.
+#[derive(Debug)]
+#[allow(missing_docs, reason = "each field is the cotangent of what it names")]
+pub struct Targets<'a> {
+    pub kinematics: &'a mut Kinematics,
+    pub tendon: &'a mut Tendon,
+    pub inertia: &'a mut Inertia,
+    pub velocity: &'a mut Velocity,
+    pub contacts: &'a mut [Contact],
+    pub model: &'a mut Model,
+    pub state: &'a mut StateBar,
+}
+
+/// Everything that the twins of the kinds of rows need.
+pub(super) struct Pass<'a, 'b> {
+    pub(super) model: &'a Model,
+    pub(super) state: &'a State,
+    pub(super) sources: Sources<'a, f64>,
+    pub(super) constraint: &'a Constraint,
+    pub(super) bar: &'b mut ConstraintBar,
+    pub(super) targets: Targets<'b>,
+}
+
+/// Adds the cotangents of everything that rows are made from; `bar` is used up.
+pub fn backward(
+    model: &Model,
+    state: &State,
+    sources: Sources<'_, f64>,
+    constraint: &Constraint,
+    bar: &mut ConstraintBar,
+    targets: Targets<'_>,
+) {
+    let mut pass = Pass {
+        model,
+        state,
+        sources,
+        constraint,
+        bar,
+        targets,
+    };
+    for block in &constraint.blocks {
+        match block.kind {
+            BlockKind::Equality => equality_backward::block(&mut pass, block),
+            BlockKind::DofFriction | BlockKind::TendonFriction => {
+                dry_friction::backward(&mut pass, block);
+            }
+            BlockKind::JointLimit | BlockKind::TendonLimit => limit::backward(&mut pass, block),
+            BlockKind::FrictionlessContact
+            | BlockKind::PyramidalContact
+            | BlockKind::EllipticContact => contact_rows::backward(&mut pass, block),
+        }
+    }
+}
+
+/// Cotangents of what a [`Row`] is made from.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct RowInputsBar {
+    pub(super) position: f64,
+    pub(super) margin: f64,
+    pub(super) velocity: f64,
+    pub(super) diagonal: f64,
+    pub(super) impedance: ImpedanceBar,
+}
+
+/// Cotangents of stiffness, damping and impedance.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct ImpedanceBar {
+    pub(super) stiffness: f64,
+    pub(super) damping: f64,
+    pub(super) value: f64,
+}
+
+impl ImpedanceBar {
+    pub(super) fn add(&mut self, other: Self) {
+        self.stiffness += other.stiffness;
+        self.damping += other.damping;
+        self.value += other.value;
+    }
+}
+
+impl RowInputsBar {
+    /// The twin of [`Row::new`] from the cotangents of â and of R, where R = (1 − d)/d·`diagonal`. (1̄), (2̄)
+    pub(super) fn new(
+        row: &Row,
+        diagonal: f64,
+        regularization: f64,
+        reference_bar: f64,
+        regularization_bar: f64,
+    ) -> Self {
+        let (k, b, d) = (
+            row.impedance.stiffness,
+            row.impedance.damping,
+            row.impedance.value,
+        );
+        let gap = row.position - row.margin;
+        let mut bar = Self {
+            position: -k * d * reference_bar,
+            margin: k * d * reference_bar,
+            velocity: -b * reference_bar,
+            diagonal: 0.0,
+            impedance: ImpedanceBar {
+                stiffness: -d * gap * reference_bar,
+                damping: -row.velocity * reference_bar,
+                value: -k * gap * reference_bar,
+            },
+        };
+        if regularization > MIN_VALUE {
+            bar.diagonal = (1.0 - d) / d * regularization_bar;
+            bar.impedance.value -= diagonal / (d * d) * regularization_bar;
+        }
+        bar
+    }
+}
+
+/// Cotangents of solref, solimp and the distance from the margin.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct ReferenceBar {
+    pub(super) solref: [f64; 2],
+    pub(super) solimp: [f64; 5],
+    pub(super) distance: f64,
+}
+
+impl Pass<'_, '_> {
+    /// A plain row: its D and â follow from position, rate, diagonal and impedance alone.
+    pub(super) fn plain_row(&mut self, row: usize) -> RowInputsBar {
+        let (numbers, bar) = (&self.constraint.rows[row], self.bar.rows[row]);
+        RowInputsBar::new(
+            numbers,
+            numbers.diagonal,
+            numbers.regularization,
+            bar.reference_acceleration,
+            -numbers.weight * numbers.weight * bar.weight,
+        )
+    }
+
+    /// The twin of a [`Reference`] evaluated at a distance; adds the cotangent of the time step itself.
+    pub(super) fn reference(
+        &mut self,
+        solref: [f64; 2],
+        solimp: [f64; 5],
+        distance: f64,
+        bar: ImpedanceBar,
+    ) -> ReferenceBar {
+        type Number = Dual<9>;
+        let least = least_time_constant(self.model).map(|least| Number::variable(least, 8));
+        let reference = Reference::with_least_time_constant(
+            least,
+            std::array::from_fn(|i| Number::variable(solref[i], i)),
+            std::array::from_fn(|i| Number::variable(solimp[i], 2 + i)),
+        );
+        let impedance = reference.at(Number::variable(distance, 7));
+        let slope = |i: usize| {
+            let mut sum = 0.0;
+            for (part, bar) in [
+                (impedance.stiffness, bar.stiffness),
+                (impedance.damping, bar.damping),
+                (impedance.value, bar.value),
+            ] {
+                if bar != 0.0 {
+                    sum += part.tangent[i] * bar;
+                }
+            }
+            sum
+        };
+        self.targets.model.option.timestep[0] += 2.0 * slope(8);
+        ReferenceBar {
+            solref: [slope(0), slope(1)],
+            solimp: std::array::from_fn(|i| slope(2 + i)),
+            distance: slope(7),
+        }
+    }
+
+    /// Rates are J·q̇.
+    pub(super) fn velocity(&mut self, block: &Block, row: usize, velocity_bar: f64) {
+        let columns = self.constraint.block_columns(block);
+        let start = block.value + row * columns.len();
+        for (index, &dof) in columns.iter().enumerate() {
+            self.bar.jacobian[start + index] += velocity_bar * self.state.qvel[dof];
+            self.targets.state.qvel[dof] += velocity_bar * self.constraint.jacobian[start + index];
+        }
+    }
+
+    /// Passes on the cotangent of a row's exact inverse inertia; false if the row has an approximate one instead.
+    pub(super) fn exact_diagonal(
+        &mut self,
+        block: &Block,
+        combination: &[(usize, f64)],
+        diagonal_bar: f64,
+    ) -> bool {
+        if !self.model.settings.enable.diagexact {
+            return false;
+        }
+        let columns = self.constraint.block_columns(block);
+        let values = self.constraint.block_jacobian(block);
+        let scratch = &mut self.bar.scratch;
+        scratch.clear();
+        scratch.resize(self.model.counts().nv, 0.0);
+        for &(row, factor) in combination {
+            for (&dof, &value) in columns.iter().zip(&values[row * columns.len()..]) {
+                scratch[dof] += value * factor;
+            }
+        }
+        // A = j·x with x = M⁻¹·jᵀ: j̄ = 2·Ā·x, M̄ = −Ā·x·xᵀ.
+        inertia::solve(self.model, self.sources.inertia, scratch);
+        for &(row, factor) in combination {
+            let entries = &mut self.bar.jacobian[block.value + row * columns.len()..];
+            for (&dof, entry) in columns.iter().zip(entries) {
+                *entry += 2.0 * diagonal_bar * factor * scratch[dof];
+            }
+        }
+        let half: &[f64] = scratch;
+        inertia::subtract_scaled_square(
+            self.model,
+            half,
+            diagonal_bar,
+            &mut self.targets.inertia.matrix,
+        );
+        true
+    }
+
+    /// A row of the block times what [`Self::exact_diagonal`] has left: M⁻¹ times its combination of rows.
+    pub(super) fn along_scratch(&self, block: &Block, row: usize) -> f64 {
+        let columns = self.constraint.block_columns(block);
+        let values = &self.constraint.block_jacobian(block)[row * columns.len()..];
+        let products = columns.iter().zip(values);
+        products
+            .map(|(&dof, &value)| value * self.bar.scratch[dof])
+            .sum()
+    }
+}
+
+/// Adds to the numbers of an array.
+pub(super) fn add<const N: usize>(total: &mut [f64; N], terms: [f64; N]) {
+    for (total, term) in total.iter_mut().zip(terms) {
+        *total += term;
+    }
+}

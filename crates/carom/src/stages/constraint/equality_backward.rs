@@ -1,0 +1,375 @@
+//! The adjoint of equality constraints.
+//!
+//! Errors and biases of connect and weld are a function of how their two ends are placed and move; its Jacobian comes
+//! from dual numbers, one end at a time. The polynomials of joints and tendons are differentiated by hand.
+
+use super::Block;
+use super::backward::{ImpedanceBar, Pass, add};
+use super::equality::{Anchor, End, Errors, anchors, polynomial};
+use super::pair::{self, Directions, SideBar};
+use crate::dual::Dual;
+use crate::jacobian;
+use crate::math::{Quat, Spatial, Vec3};
+use crate::model::EqualityKind;
+
+/// The adjoint of one equality.
+pub(super) fn block(pass: &mut Pass<'_, '_>, block: &Block) {
+    match pass.model.structure.equalities.kind[block.object] {
+        EqualityKind::Connect | EqualityKind::Weld => bodies(pass, block),
+        EqualityKind::Joint => joints(pass, block),
+        EqualityKind::Tendon => tendons(pass, block),
+    }
+}
+
+/// From the impedance to solref, solimp and the position it was evaluated at.
+fn reference(pass: &mut Pass<'_, '_>, equality: usize, position: f64, bar: ImpedanceBar) -> f64 {
+    let numbers = &pass.model.equalities;
+    let (solref, solimp) = (numbers.solref[equality], numbers.solimp[equality]);
+    let reference = pass.reference(solref, solimp, position, bar);
+    let numbers = &mut pass.targets.model.equalities;
+    add(&mut numbers.solref[equality], reference.solref);
+    add(&mut numbers.solimp[equality], reference.solimp);
+    reference.distance
+}
+
+/// A block of one row; returns the cotangents of its position and of its approximate inverse inertia.
+fn single(pass: &mut Pass<'_, '_>, block: &Block) -> (f64, f64) {
+    let inputs = pass.plain_row(block.row);
+    let exact = pass.exact_diagonal(block, &[(0, 1.0)], inputs.diagonal);
+    pass.velocity(block, 0, inputs.velocity);
+    let position = pass.constraint.rows[block.row].position;
+    let position_bar = inputs.position + reference(pass, block.object, position, inputs.impedance);
+    (position_bar, if exact { 0.0 } else { inputs.diagonal })
+}
+
+/// The twin of [`polynomial`] and its slope: adds to the coefficients, returns the cotangents of y and x.
+fn polynomial_vjp(
+    data: &[f64; 12],
+    x: Option<f64>,
+    (position_bar, slope_bar): (f64, f64),
+    data_bar: &mut [f64; 12],
+) -> (f64, f64) {
+    data_bar[0] -= position_bar;
+    let Some(x) = x else {
+        return (position_bar, 0.0);
+    };
+    let (_, slope) = polynomial(data, 0.0, Some(x));
+    let (mut power, mut power_before) = (x, 1.0);
+    for (degree, bar) in data_bar.iter_mut().enumerate().take(5).skip(1) {
+        *bar += slope_bar * degree as f64 * power_before - position_bar * power;
+        (power, power_before) = (power * x, power);
+    }
+    let bend = 2.0 * data[2] + x * (6.0 * data[3] + x * 12.0 * data[4]);
+    (position_bar, slope_bar * bend - position_bar * slope)
+}
+
+fn joints(pass: &mut Pass<'_, '_>, block: &Block) {
+    let (position_bar, diagonal_bar) = single(pass, block);
+    let (model, equality) = (pass.model, block.object);
+    let (joints, equalities) = (&model.structure.joints, &model.structure.equalities);
+    let (first, second) = (equalities.object1[equality], equalities.object2[equality]);
+    let slope_bar = second.map_or(0.0, |joint| {
+        let columns = pass.constraint.block_columns(block);
+        let place = columns.iter().position(|&dof| dof == joints.dof[joint]);
+        place.map_or(0.0, |place| -pass.bar.jacobian[block.value + place])
+    });
+    let x = second.map(|joint| {
+        let address = joints.qpos[joint];
+        pass.state.qpos[address] - model.qpos.reference[address]
+    });
+    let (y_bar, x_bar) = polynomial_vjp(
+        &model.equalities.data[equality],
+        x,
+        (position_bar, slope_bar),
+        &mut pass.targets.model.equalities.data[equality],
+    );
+    for (joint, bar) in [(Some(first), y_bar), (second, x_bar)] {
+        let Some(joint) = joint else { continue };
+        let (dof, address) = (joints.dof[joint], joints.qpos[joint]);
+        pass.targets.state.qpos[dof] += bar;
+        pass.targets.model.qpos.reference[address] -= bar;
+        pass.targets.model.dofs.inverse_weight[dof] += diagonal_bar;
+    }
+}
+
+fn tendons(pass: &mut Pass<'_, '_>, block: &Block) {
+    let (position_bar, diagonal_bar) = single(pass, block);
+    let (model, equality) = (pass.model, block.object);
+    let equalities = &model.structure.equalities;
+    let (first, second) = (equalities.object1[equality], equalities.object2[equality]);
+    let length = &pass.sources.tendon.length;
+    let displacement = |tendon: usize| length[tendon] - model.tendons.length_reference[tendon];
+    let x = second.map(displacement);
+    let data = &model.equalities.data[equality];
+    let (_, slope) = polynomial(data, 0.0, x);
+    let (columns, pattern) = (
+        pass.constraint.block_columns(block),
+        &model.structure.tendons.jacobian,
+    );
+    let entries = &pass.bar.jacobian[block.values()];
+    let mut slope_bar = 0.0;
+    for (tendon, factor, follows) in [(Some(first), 1.0, false), (second, -slope, true)] {
+        let Some(tendon) = tendon else { continue };
+        for index in pattern.row(tendon) {
+            let Ok(place) = columns.binary_search(&pattern.columns[index]) else {
+                continue;
+            };
+            pass.targets.tendon.jacobian[index] += entries[place] * factor;
+            if follows {
+                slope_bar -= entries[place] * pass.sources.tendon.jacobian[index];
+            }
+        }
+    }
+    let (y_bar, x_bar) = polynomial_vjp(
+        data,
+        x,
+        (position_bar, slope_bar),
+        &mut pass.targets.model.equalities.data[equality],
+    );
+    for (tendon, bar) in [(Some(first), y_bar), (second, x_bar)] {
+        let Some(tendon) = tendon else { continue };
+        pass.targets.tendon.length[tendon] += bar;
+        pass.targets.model.tendons.length_reference[tendon] -= bar;
+        pass.targets.model.tendons.inverse_weight[tendon] += diagonal_bar;
+    }
+}
+
+/// Cotangents of [`Errors`].
+#[derive(Default)]
+struct ErrorsBar {
+    error: [Vec3; 2],
+    bias: [Vec3; 2],
+    turn_rows: [Vec3; 3],
+    violation: f64,
+}
+
+/// Connect and weld.
+fn bodies(pass: &mut Pass<'_, '_>, block: &Block) {
+    let (model, kinematics) = (pass.model, pass.sources.kinematics);
+    let Some(anchors) = anchors(model, kinematics, block.object) else {
+        return;
+    };
+    let torque_scale = model.equalities.data[block.object][10];
+    let weld = block.row_count == 6;
+    let ends = anchors.map(|anchor| end(pass, anchor));
+    let errors = Errors::new(&ends, torque_scale, weld);
+    let mut bar = ErrorsBar::default();
+    rows(
+        pass,
+        block,
+        anchors.map(|anchor| anchor.body),
+        errors.violation,
+        &mut bar,
+    );
+
+    let columns = pair::layout(model, anchors.map(|anchor| anchor.body), true, block.column);
+    let directions = Directions {
+        linear: &[Vec3::X, Vec3::Y, Vec3::Z],
+        angular: if weld { &errors.turn_rows } else { &[] },
+    };
+    let mut point_bar = [Vec3::ZERO; 2];
+    for (side, sign) in [1.0, -1.0].into_iter().enumerate() {
+        let mut side_bar = SideBar::default();
+        pair::add_side_vjp(
+            model,
+            kinematics,
+            (&columns, side),
+            (anchors[side].body, anchors[side].point, sign),
+            directions,
+            &pass.bar.jacobian[block.values()],
+            (&mut side_bar, pass.targets.kinematics),
+        );
+        point_bar[side] = side_bar.point;
+        for (total, term) in bar.turn_rows.iter_mut().zip(side_bar.angular) {
+            *total += term;
+        }
+    }
+    for side in 0..2 {
+        let mut numbers = end_backward(&ends, side, (torque_scale, weld), &bar);
+        for k in 0..3 {
+            numbers[POINT + k] += point_bar[side][k];
+        }
+        spread(pass, block.object, side, &ends[side], &numbers);
+        // Both ends see the same scale.
+        if side == 0 {
+            pass.targets.model.equalities.data[block.object][10] += numbers[SCALE];
+        }
+    }
+}
+
+fn end(pass: &Pass<'_, '_>, anchor: Anchor<f64>) -> End<f64> {
+    let (kinematics, velocity) = (pass.sources.kinematics, pass.sources.velocity);
+    let mut acceleration = Spatial::ZERO;
+    for &dof in jacobian::moving_dofs(pass.model, anchor.body) {
+        acceleration = acceleration.scale_add(velocity.dof_axis_dot[dof], pass.state.qvel[dof]);
+    }
+    End {
+        anchor,
+        center: kinematics.subtree_com[pass.model.structure.bodies.root[anchor.body]],
+        motion: velocity.body[anchor.body],
+        acceleration,
+    }
+}
+
+/// From the rows to errors and biases.
+fn rows(
+    pass: &mut Pass<'_, '_>,
+    block: &Block,
+    bodies: [usize; 2],
+    violation: f64,
+    bar: &mut ErrorsBar,
+) {
+    let mut impedance_bar = ImpedanceBar::default();
+    for row in 0..block.row_count {
+        let (part, axis) = (row / 3, row % 3);
+        let reference_bar = pass.bar.rows[block.row + row].reference_acceleration;
+        let inputs = pass.plain_row(block.row + row);
+        impedance_bar.add(inputs.impedance);
+        if !pass.exact_diagonal(block, &[(row, 1.0)], inputs.diagonal) {
+            for body in bodies {
+                pass.targets.model.bodies.inverse_weight[body][part] += inputs.diagonal;
+            }
+        }
+        pass.velocity(block, row, inputs.velocity);
+        bar.error[part][axis] += inputs.position;
+        bar.bias[part][axis] -= reference_bar;
+    }
+    bar.violation = reference(pass, block.object, violation, impedance_bar);
+}
+
+/// Places of an end's numbers among the directions of the duals.
+const POINT: usize = 0;
+const CENTER: usize = 3;
+const QUAT: usize = 6;
+const MOTION: usize = 10;
+const ACCELERATION: usize = 16;
+const SCALE: usize = 22;
+const NUMBERS: usize = 23;
+
+/// The cotangents of one end's numbers and of the torque scale.
+fn end_backward(
+    ends: &[End<f64>; 2],
+    side: usize,
+    (torque_scale, weld): (f64, bool),
+    bar: &ErrorsBar,
+) -> [f64; NUMBERS] {
+    type Number = Dual<NUMBERS>;
+    let moving = |place: usize, index: usize, value: f64| {
+        if index == side {
+            Number::variable(value, place)
+        } else {
+            Number::constant(value)
+        }
+    };
+    let duals = [0, 1].map(|index| {
+        let end = &ends[index];
+        End {
+            anchor: Anchor {
+                body: end.anchor.body,
+                point: Vec3(std::array::from_fn(|k| {
+                    moving(POINT + k, index, end.anchor.point[k])
+                })),
+                quat: Quat(std::array::from_fn(|k| {
+                    moving(QUAT + k, index, end.anchor.quat[k])
+                })),
+            },
+            center: Vec3(std::array::from_fn(|k| {
+                moving(CENTER + k, index, end.center[k])
+            })),
+            motion: Spatial(std::array::from_fn(|k| {
+                moving(MOTION + k, index, end.motion[k])
+            })),
+            acceleration: Spatial(std::array::from_fn(|k| {
+                moving(ACCELERATION + k, index, end.acceleration[k])
+            })),
+        }
+    });
+    let errors = Errors::new(&duals, Number::variable(torque_scale, SCALE), weld);
+    let mut sum = [0.0; NUMBERS];
+    let mut pull = |number: Number, bar: f64| {
+        if bar != 0.0 {
+            for (sum, tangent) in sum.iter_mut().zip(number.tangent) {
+                *sum += tangent * bar;
+            }
+        }
+    };
+    for k in 0..3 {
+        for part in 0..2 {
+            pull(errors.error[part][k], bar.error[part][k]);
+            pull(errors.bias[part][k], bar.bias[part][k]);
+        }
+        for row in 0..3 {
+            pull(errors.turn_rows[row][k], bar.turn_rows[row][k]);
+        }
+    }
+    pull(errors.violation, bar.violation);
+    sum
+}
+
+/// Hands an end's cotangents on to the stages and to the model.
+fn spread(
+    pass: &mut Pass<'_, '_>,
+    equality: usize,
+    side: usize,
+    end: &End<f64>,
+    bar: &[f64; NUMBERS],
+) {
+    let vector = |place: usize| Vec3(std::array::from_fn(|k| bar[place + k]));
+    let spatial = |place: usize| Spatial(std::array::from_fn(|k| bar[place + k]));
+    let (model, body) = (pass.model, end.anchor.body);
+    let (kinematics, velocity) = (pass.sources.kinematics, pass.sources.velocity);
+    let targets = &mut pass.targets;
+    targets.kinematics.subtree_com[model.structure.bodies.root[body]] += vector(CENTER);
+    targets.velocity.body[body] += spatial(MOTION);
+    let acceleration_bar = spatial(ACCELERATION);
+    for &dof in jacobian::moving_dofs(model, body) {
+        let rate_bar = &mut targets.velocity.dof_axis_dot[dof];
+        *rate_bar = rate_bar.scale_add(acceleration_bar, pass.state.qvel[dof]);
+        targets.state.qvel[dof] += velocity.dof_axis_dot[dof].dot(acceleration_bar);
+    }
+    let point_bar = vector(POINT);
+    let quat_bar = Quat(std::array::from_fn(|k| bar[QUAT + k]));
+    let body_quat = kinematics.body_quat[body];
+    let body_quat_bar = &mut targets.kinematics.body_quat[body];
+    let equalities = &model.structure.equalities;
+    if equalities.between_sites[equality] {
+        let site = if side == 0 {
+            equalities.object1[equality]
+        } else {
+            equalities.object2[equality].unwrap_or_default()
+        };
+        targets.kinematics.site_position[site] += point_bar;
+        let (own, mut own_bar) = (model.sites.quat[site], Quat::default());
+        body_quat.mul_vjp(own, quat_bar, body_quat_bar, &mut own_bar);
+        targets.model.sites.quat[site] += own_bar.scale_add(own, -own.dot(own_bar));
+        return;
+    }
+    let weld = equalities.kind[equality] == EqualityKind::Weld;
+    let data = &model.equalities.data[equality];
+    let data_bar = &mut targets.model.equalities.data[equality];
+    // The second anchor of a weld comes first.
+    let place = if weld == (side == 0) { 3 } else { 0 };
+    let local = Vec3([data[place], data[place + 1], data[place + 2]]);
+    let mut local_bar = Vec3::ZERO;
+    targets.kinematics.body_position[body] += point_bar;
+    kinematics.body_rotation[body].mul_vec_vjp(
+        local,
+        point_bar,
+        &mut targets.kinematics.body_rotation[body],
+        &mut local_bar,
+    );
+    for k in 0..3 {
+        data_bar[place + k] += local_bar[k];
+    }
+    let body_quat_bar = &mut targets.kinematics.body_quat[body];
+    if weld && side == 0 {
+        let relative = Quat([data[6], data[7], data[8], data[9]]);
+        let mut relative_bar = Quat::default();
+        body_quat.mul_vjp(relative, quat_bar, body_quat_bar, &mut relative_bar);
+        for k in 0..4 {
+            data_bar[6 + k] += relative_bar[k];
+        }
+    } else {
+        *body_quat_bar += quat_bar;
+    }
+}

@@ -1,0 +1,280 @@
+//! The adjoint of the solution, at the solution.
+//!
+//! With cotangents ā of the acceleration, ȳ of the residuals, f̄ of the forces and t̄ of Jᵀ·f, first what does not pass
+//! through the equation (2) of the module:
+//!
+//!   f̄ ← f̄ + J·t̄,   ȳ ← ȳ − K·f̄,   ā ← ā + Jᵀ·ȳ
+//!
+//! then one solve λ = H⁻¹·ā, and with g = f̄ + J·λ the force cotangent of both,
+//!
+//!   τ̄ += λ,   M̄ −= λ·aᵀ,   p̄ += (∂f/∂p)ᵀ·g   for the weights and frictions p of the rows
+//!   ȳ ← ȳ − K·J·λ,   J̄ += ȳ·aᵀ + f·(λ + t̄)ᵀ,   â̄ −= ȳ
+//!
+//! Free trees keep their smooth acceleration and pass ā on to it. A piecewise law is differentiated on the piece it is on.
+
+use super::Solve;
+use super::law::{Law, MAX_ROWS, Phase};
+use crate::dual::Dual;
+use crate::model::Model;
+use crate::scalar::Scalar;
+use crate::stages::acceleration::Acceleration;
+use crate::stages::constraint::{Block, BlockKind, Constraint, ConstraintBar, RowBar};
+use crate::stages::inertia::{self, Inertia};
+
+/// Cotangent of [`Solve`].
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SolveBar {
+    /// Of the acceleration, nv; λ afterwards, zero on free trees.
+    pub qacc: Vec<f64>,
+    /// Of the generalised constraint force, nv.
+    pub force_constraint: Vec<f64>,
+    /// Of the residual of each row.
+    pub residual: Vec<f64>,
+    /// Of the force of each row.
+    pub force: Vec<f64>,
+    /// The dofs of one island, in its order.
+    island: Vec<f64>,
+}
+
+impl SolveBar {
+    /// Room for the cotangents of a model, all zero.
+    pub fn zeros(model: &Model) -> Self {
+        let nv = model.counts().nv;
+        Self {
+            qacc: vec![0.0; nv],
+            force_constraint: vec![0.0; nv],
+            ..Self::default()
+        }
+    }
+
+    /// Zeros for the rows of a solution; keeps its capacity.
+    pub fn set_zero(&mut self, rows: usize) {
+        self.qacc.fill(0.0);
+        self.force_constraint.fill(0.0);
+        for list in [&mut self.residual, &mut self.force] {
+            list.clear();
+            list.resize(rows, 0.0);
+        }
+    }
+}
+
+/// Adds the cotangents of inertia, forces and rows; the factors of H must be those of the solution (see
+/// [`factor_at_solution`](super::factor_at_solution)). `bar` is used up.
+pub fn backward(
+    model: &Model,
+    constraint: &Constraint,
+    solve: &Solve,
+    bar: &mut SolveBar,
+    (inertia_bar, acceleration_bar, constraint_bar): (
+        &mut Inertia,
+        &mut Acceleration,
+        &mut ConstraintBar,
+    ),
+) {
+    for index in 0..constraint.blocks.len() {
+        through_forces(&Solved::new(constraint, solve, index), bar);
+    }
+    solve_for_lambda(model, solve, bar, acceleration_bar);
+    inertia::subtract_outer_product(model, &bar.qacc, &solve.qacc, &mut inertia_bar.matrix);
+    for (force_bar, &lambda) in acceleration_bar.force_smooth.iter_mut().zip(&bar.qacc) {
+        *force_bar += lambda;
+    }
+    for index in 0..constraint.blocks.len() {
+        let solved = Solved::new(constraint, solve, index);
+        rows(&solved, solve, bar, constraint_bar);
+    }
+}
+
+/// The cotangents of forces and residuals become one of the acceleration.
+fn through_forces(solved: &Solved<'_>, bar: &mut SolveBar) {
+    let (rows, columns) = (solved.block.rows(), solved.columns);
+    for (row, index) in rows.clone().enumerate() {
+        bar.force[index] += solved.along(row, &bar.force_constraint);
+    }
+    let force_bar = &bar.force[rows.clone()];
+    if force_bar.iter().any(|&number| number != 0.0) {
+        let image = solved.curvature_product(force_bar);
+        for (residual_bar, image) in bar.residual[rows.clone()].iter_mut().zip(image) {
+            *residual_bar -= image;
+        }
+    }
+    for (row, index) in rows.enumerate() {
+        let residual_bar = bar.residual[index];
+        if residual_bar != 0.0 {
+            let values = &solved.values[row * columns.len()..];
+            for (&dof, &value) in columns.iter().zip(values) {
+                bar.qacc[dof] += value * residual_bar;
+            }
+        }
+    }
+}
+
+/// λ on the islands; free trees pass their cotangent on.
+fn solve_for_lambda(
+    model: &Model,
+    solve: &Solve,
+    bar: &mut SolveBar,
+    acceleration_bar: &mut Acceleration,
+) {
+    let structure = &*model.structure;
+    for (dof, lambda) in bar.qacc.iter_mut().enumerate() {
+        if solve.islands.of_tree(structure.dofs.tree[dof]).is_none() {
+            acceleration_bar.smooth[dof] += *lambda;
+            *lambda = 0.0;
+        }
+    }
+    for island in 0..solve.islands.count() {
+        bar.island.clear();
+        let dofs = solve.islands.dof_ranges(structure, island).flatten();
+        bar.island.extend(dofs.clone().map(|dof| bar.qacc[dof]));
+        solve
+            .hessian
+            .solve_in_place(structure, &solve.islands, island, &mut bar.island);
+        for (dof, &lambda) in dofs.zip(&bar.island) {
+            bar.qacc[dof] = lambda;
+        }
+    }
+}
+
+/// Cotangents of the rows of a block.
+fn rows(solved: &Solved<'_>, solve: &Solve, bar: &SolveBar, constraint_bar: &mut ConstraintBar) {
+    let (block, columns) = (solved.block, solved.columns);
+    let count = block.row_count;
+    let (mut along, mut force_bar) = ([0.0; MAX_ROWS], [0.0; MAX_ROWS]);
+    for row in 0..count {
+        along[row] = solved.along(row, &bar.qacc);
+        force_bar[row] = bar.force[block.row + row] + along[row];
+    }
+    solved.law_parameters(&force_bar[..count], &mut constraint_bar.rows[block.rows()]);
+    let image = solved.curvature_product(&along[..count]);
+    for row in 0..count {
+        let residual_bar = bar.residual[block.row + row] - image[row];
+        let force = solve.force[block.row + row];
+        constraint_bar.rows[block.row + row].reference_acceleration -= residual_bar;
+        let entries = &mut constraint_bar.jacobian[block.value + row * columns.len()..];
+        for (entry, &dof) in entries.iter_mut().zip(columns) {
+            let pull = bar.qacc[dof] + bar.force_constraint[dof];
+            *entry += residual_bar * solve.qacc[dof] + force * pull;
+        }
+    }
+}
+
+/// A block with its law at the solution.
+struct Solved<'a> {
+    block: &'a Block,
+    columns: &'a [usize],
+    values: &'a [f64],
+    weight: [f64; MAX_ROWS],
+    friction: [f64; MAX_ROWS],
+    phase: Phase,
+    residual: &'a [f64],
+}
+
+impl<'a> Solved<'a> {
+    fn new(constraint: &'a Constraint, solve: &'a Solve, index: usize) -> Self {
+        let block = &constraint.blocks[index];
+        let (mut weight, mut friction) = ([0.0; MAX_ROWS], [0.0; MAX_ROWS]);
+        for (index, row) in constraint.block_rows(block).iter().enumerate() {
+            (weight[index], friction[index]) = (row.weight, row.friction);
+        }
+        Self {
+            block,
+            columns: constraint.block_columns(block),
+            values: constraint.block_jacobian(block),
+            weight,
+            friction,
+            phase: solve.phase[index],
+            residual: &solve.residual[block.rows()],
+        }
+    }
+
+    fn law(&self) -> Law<'_> {
+        let count = self.block.row_count;
+        Law {
+            kind: self.block.kind,
+            weight: &self.weight[..count],
+            friction: &self.friction[..count],
+        }
+    }
+
+    /// j·x for one row j of J.
+    #[inline]
+    fn along(&self, row: usize, x: &[f64]) -> f64 {
+        let values = &self.values[row * self.columns.len()..];
+        let products = self.columns.iter().zip(values);
+        products.map(|(&dof, &value)| value * x[dof]).sum()
+    }
+
+    /// K·x.
+    fn curvature_product(&self, x: &[f64]) -> [f64; MAX_ROWS] {
+        let (mut curvature, mut image) = ([[0.0; MAX_ROWS]; MAX_ROWS], [0.0; MAX_ROWS]);
+        let law = self.law();
+        if law.curvature(self.phase, self.residual, &mut curvature) {
+            for (row, image) in image.iter_mut().enumerate().take(x.len()) {
+                *image = (curvature[row].iter().zip(x)).map(|(k, x)| k * x).sum();
+            }
+        }
+        image
+    }
+
+    /// (∂f/∂p)ᵀ·g for the weights and frictions of the rows.
+    fn law_parameters(&self, g: &[f64], bars: &mut [RowBar]) {
+        let (y, weight, friction) = (self.residual, &self.weight, &self.friction);
+        let quadratic = |bars: &mut [RowBar]| {
+            for ((bar, &y), &g) in bars.iter_mut().zip(y).zip(g) {
+                bar.weight -= y * g;
+            }
+        };
+        match (self.block.kind, self.phase) {
+            (BlockKind::PyramidalContact, phase) => {
+                for j in 1..y.len() {
+                    for (shift, sign) in [(2 * j - 2, 1.0), (2 * j - 1, -1.0)] {
+                        if phase.0 >> shift & 1 == 0 {
+                            continue;
+                        }
+                        // An edge pushes with −D·e along the normal and ±μ of it along the tangent.
+                        let edge = y[0] + sign * friction[j] * y[j];
+                        let push_bar = g[0] + sign * friction[j] * g[j];
+                        bars[0].weight -= edge * push_bar;
+                        bars[j].friction -= sign * weight[0] * (edge * g[j] + y[j] * push_bar);
+                    }
+                }
+            }
+            (BlockKind::EllipticContact, Phase::CONE) => self.cone_parameters(g, bars),
+            (BlockKind::DofFriction | BlockKind::TendonFriction, Phase::SLIDING_DOWN) => {
+                bars[0].friction += g[0];
+            }
+            (BlockKind::DofFriction | BlockKind::TendonFriction, Phase::SLIDING_UP) => {
+                bars[0].friction -= g[0];
+            }
+            (_, Phase::QUADRATIC) => quadratic(bars),
+            _ => {}
+        }
+    }
+
+    /// On the surface of the cone the force depends on the normal's weight and on all frictions.
+    fn cone_parameters(&self, g: &[f64], bars: &mut [RowBar]) {
+        type Number = Dual<{ MAX_ROWS + 1 }>;
+        let count = g.len();
+        let (mut weight, mut friction) = ([Number::ZERO; MAX_ROWS], [Number::ZERO; MAX_ROWS]);
+        let (mut y, mut force) = ([Number::ZERO; MAX_ROWS], [Number::ZERO; MAX_ROWS]);
+        for row in 0..count {
+            weight[row] = Number::constant(self.weight[row]);
+            friction[row] = Number::variable(self.friction[row], row);
+            y[row] = Number::constant(self.residual[row]);
+        }
+        weight[0] = Number::variable(self.weight[0], MAX_ROWS);
+        let law = Law {
+            kind: self.block.kind,
+            weight: &weight[..count],
+            friction: &friction[..count],
+        };
+        law.respond(&y[..count], &mut force[..count]);
+        for (force, &g) in force.iter().zip(g) {
+            for (row, bar) in bars.iter_mut().enumerate() {
+                bar.friction += force.tangent[row] * g;
+            }
+            bars[0].weight += force.tangent[MAX_ROWS] * g;
+        }
+    }
+}
