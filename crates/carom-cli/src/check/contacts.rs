@@ -17,14 +17,12 @@ pub(super) fn lines(model: &Model, kinds: &[ContactKind]) -> Vec<String> {
     if pairs == 0 {
         return vec![format!("{:<24} none possible", "contacts")];
     }
-    let count = match kinds.len() {
-        1 => "of one kind".to_owned(),
-        count => format!("of {count} kinds"),
+    let count = match (pairs, kinds.len()) {
+        (1, _) => "1 pair of geoms may touch".to_owned(),
+        (_, 1) => format!("{pairs} pairs of geoms may touch, all alike"),
+        (_, kinds) => format!("{pairs} pairs of geoms may touch, of {kinds} kinds"),
     };
-    let mut lines = vec![format!(
-        "{:<24} {pairs} pairs of geoms may touch, {count}",
-        "contacts"
-    )];
+    let mut lines = vec![format!("{:<24} {count}", "contacts")];
     for kind in kinds.iter().take(SHOWN) {
         let numbers = |list: &[f64]| {
             let texts: Vec<_> = list.iter().map(f64::to_string).collect();

@@ -9,6 +9,7 @@ mod compare;
 mod constants;
 mod constraints;
 mod contacts;
+mod differences;
 mod reference;
 mod sensors;
 mod snapshots;
@@ -177,6 +178,10 @@ fn examine(reference: &Reference, until: Until, report: &mut Report) -> Result<(
         trajectory::compare_steps(&tight, reference, &rows, steps, &mut report.comparisons)?;
     report.steps = (compared, constraint_rows.len());
     if free || until == Until::Trajectory {
+        for snapshot in 0..reference.snapshots() {
+            let out = &mut report.comparisons;
+            differences::compare_differences(&tight, reference, &rows, snapshot, out)?;
+        }
         trajectory::compare_rollout(&tight, reference, &rows, &mut report.comparisons)?;
     }
     Ok(())

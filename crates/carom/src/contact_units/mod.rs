@@ -155,7 +155,8 @@ impl NormalContact {
 
     /// Time constant of the decay at a depth (s); infinite without damping. (4)
     pub fn time_constant(&self, depth: f64) -> f64 {
-        2.0 / (self.share(depth) * self.reference.damping())
+        // The sign of a zero must not matter.
+        2.0 / (self.share(depth) * self.reference.damping()).abs()
     }
 
     /// The depth from which on the impedance is constant (m).

@@ -5,9 +5,10 @@
 //! effective mass is the engine's own estimate, the inverse of the bodies' inverse weights.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use super::{NormalContact, pyramid_ratio};
-use crate::model::{Cone, Integrator, LawKind, Model};
+use crate::model::{Cone, Integrator, JointKind, LawKind, Model};
 use crate::stages::collision::for_each_possible_pair;
 use crate::stages::collision::parameters::{Parameters, mix};
 
@@ -45,67 +46,91 @@ pub struct ContactKind {
     pub concerns: Vec<String>,
 }
 
+/// The pair of a kind that sinks in deepest so far.
+struct Deepest {
+    pairs: usize,
+    geoms: [usize; 2],
+    parameters: Parameters,
+    mass: f64,
+    weight: f64,
+}
+
 /// The kinds of soft contacts of a model, most pairs first. Looks at all pairs of geoms.
 pub fn survey(model: &Model) -> Vec<ContactKind> {
-    let mut kinds: BTreeMap<Vec<u64>, ContactKind> = BTreeMap::new();
+    let weights = weights(model);
+    let mut kinds: BTreeMap<[u64; 9], Deepest> = BTreeMap::new();
     for_each_possible_pair(model, |geoms, pair| {
         let parameters = mix(model, geoms, pair);
-        if model.structure.laws.kind_of(parameters.law) != LawKind::Soft {
+        let mass = effective_mass(model, geoms);
+        if model.structure.laws.kind_of(parameters.law) != LawKind::Soft || !mass.is_finite() {
             return;
         }
-        let (weight, Some(contact)) = (weight(model, geoms), law(model, geoms, &parameters)) else {
-            return;
+        let [first, second] = geoms.map(|geom| weights[model.structure.geoms.body[geom]]);
+        let weight = first.min(second);
+        let weight = if weight.is_finite() { weight } else { 0.0 };
+        let deepest = Deepest {
+            pairs: 1,
+            geoms,
+            parameters,
+            mass,
+            weight,
         };
-        let rest_penetration = contact.rest_penetration(weight);
-        let kind = kinds
-            .entry(key(model, &parameters))
-            .or_insert_with(|| ContactKind {
-                pairs: 0,
-                geoms,
-                parameters,
-                contact,
-                weight,
-                restitution: 0.0,
-                stepped_restitution: [0.0; 2],
-                time_constant: 0.0,
-                rest_penetration,
-                concerns: Vec::new(),
-            });
-        kind.pairs += 1;
-        if rest_penetration > kind.rest_penetration {
-            *kind = ContactKind {
-                geoms,
-                parameters,
-                contact,
-                weight,
-                rest_penetration,
-                ..kind.clone()
-            };
+        match kinds.entry(key(model, &parameters)) {
+            Entry::Vacant(place) => {
+                place.insert(deepest);
+            }
+            Entry::Occupied(mut place) => {
+                let known = place.get_mut();
+                let pairs = known.pairs + 1;
+                // Stiffness grows with the mass: the depth depends on the weight over the mass.
+                if weight / mass > known.weight / known.mass {
+                    *known = deepest;
+                }
+                known.pairs = pairs;
+            }
         }
     });
-    let mut kinds: Vec<_> = kinds.into_values().collect();
-    for kind in &mut kinds {
-        let contact = &kind.contact;
-        kind.restitution = contact.restitution(SURVEY_SPEED);
-        kind.time_constant = contact.time_constant(contact.full_depth());
-        let timestep = model.option.timestep[0];
-        kind.stepped_restitution = contact.stepped_restitution(SURVEY_SPEED, timestep);
-        kind.concerns = concerns(model, kind);
-    }
+    let described = kinds.into_values().filter_map(|kind| describe(model, kind));
+    let mut kinds: Vec<_> = described.collect();
     kinds.sort_by_key(|kind| std::cmp::Reverse(kind.pairs));
     kinds
 }
 
-/// The law of a pair, in the model's time step.
-fn law(model: &Model, geoms: [usize; 2], parameters: &Parameters) -> Option<NormalContact> {
-    let weights = geoms.map(|geom| {
+fn describe(model: &Model, deepest: Deepest) -> Option<ContactKind> {
+    let Deepest {
+        pairs,
+        geoms,
+        parameters,
+        mass,
+        weight,
+    } = deepest;
+    let Parameters { solref, solimp, .. } = parameters;
+    let contact = NormalContact::in_model(model, solref, solimp, mass).ok()?;
+    let contact = contact.with_ratio(ratio(model, &parameters)).ok()?;
+    let timestep = model.option.timestep[0];
+    let mut kind = ContactKind {
+        pairs,
+        geoms,
+        parameters,
+        contact,
+        weight,
+        restitution: contact.restitution(SURVEY_SPEED),
+        stepped_restitution: contact.stepped_restitution(SURVEY_SPEED, timestep),
+        time_constant: contact.time_constant(contact.full_depth()),
+        rest_penetration: contact.rest_penetration(weight),
+        concerns: Vec::new(),
+    };
+    kind.concerns = concerns(model, &kind);
+    Some(kind)
+}
+
+/// The engine's estimate of the effective mass of a pair (kg); infinite if neither side moves.
+fn effective_mass(model: &Model, geoms: [usize; 2]) -> f64 {
+    let [first, second] = geoms.map(|geom| {
         let body = model.structure.geoms.body[geom];
         model.bodies.inverse_weight[body][0]
     });
-    let mass = 1.0 / (weights[0] + weights[1]);
-    let Parameters { solref, solimp, .. } = *parameters;
-    let contact = NormalContact::in_model(model, solref, solimp, mass).ok()?;
-    contact.with_ratio(ratio(model, parameters)).ok()
+    1.0 / (first + second)
 }
 
 fn ratio(model: &Model, parameters: &Parameters) -> f64 {
@@ -119,39 +144,41 @@ fn ratio(model: &Model, parameters: &Parameters) -> f64 {
 }
 
 /// Laws are the same if all numbers that enter them are.
-fn key(model: &Model, parameters: &Parameters) -> Vec<u64> {
+fn key(model: &Model, parameters: &Parameters) -> [u64; 9] {
+    let [time, damping] = parameters.solref;
+    let [start, end, width, midpoint, power] = parameters.solimp;
     let ratio = ratio(model, parameters);
-    let numbers = parameters.solref.iter().chain(&parameters.solimp);
-    let numbers = numbers.copied().chain([ratio, parameters.margin]);
-    numbers.map(f64::to_bits).collect()
+    let margin = parameters.margin;
+    [
+        time, damping, start, end, width, midpoint, power, ratio, margin,
+    ]
+    .map(f64::to_bits)
 }
 
-/// Weight of the lighter of the two sides: of a whole tree where it touches another one or the world, of the moving part
-/// where it touches itself.
-fn weight(model: &Model, geoms: [usize; 2]) -> f64 {
-    let bodies = &model.structure.bodies;
-    let [first, second] = geoms.map(|geom| model.structure.geoms.body[geom]);
-    let same_tree = bodies.root[first] == bodies.root[second];
-    let mass = |body: usize| {
-        if body == 0 || bodies.moving_dofs.columns(body).is_empty() {
-            f64::INFINITY
-        } else if same_tree {
-            model.bodies.subtree_mass[body]
-        } else {
-            model.bodies.subtree_mass[bodies.root[body]]
-        }
-    };
-    let lighter = mass(first).min(mass(second));
+/// The weight that can come to rest on each body (N): of all that falls with it, or where it only turns about something
+/// fixed, of the part that it carries. Infinite for what is fixed.
+fn weights(model: &Model) -> Vec<f64> {
+    let (bodies, joints) = (&model.structure.bodies, &model.structure.joints);
     let gravity = if model.settings.disable.gravity {
         0.0
     } else {
         model.option.gravity[0].norm()
     };
-    if lighter.is_finite() {
-        lighter * gravity
-    } else {
-        0.0
+    let mut falls = vec![false; bodies.parent.len()];
+    for (kind, &body) in joints.kind.iter().zip(&joints.body) {
+        falls[body] |= matches!(kind, JointKind::Free | JointKind::Slide);
     }
+    // The topmost body that falls, on the way from the root to each body.
+    let mut falling: Vec<Option<usize>> = vec![None; bodies.parent.len()];
+    let mut weights = vec![f64::INFINITY; bodies.parent.len()];
+    for body in 1..bodies.parent.len() {
+        falling[body] = falling[bodies.parent[body]].or(falls[body].then_some(body));
+        if !bodies.moving_dofs.columns(body).is_empty() {
+            let carried = falling[body].unwrap_or(body);
+            weights[body] = gravity * model.bodies.subtree_mass[carried];
+        }
+    }
+    weights
 }
 
 fn concerns(model: &Model, kind: &ContactKind) -> Vec<String> {
