@@ -215,5 +215,6 @@ pub fn observe_and_sense<T: Scalar>(
         ..
     } = data;
     sensing::measure_distances(model, kinematics, &mut collision.manifold, sensing);
+    sensing::delay(model, state, sensing);
     observer.ended("sensing");
 }

@@ -1,5 +1,6 @@
 //! What changes while simulating: state and input.
 
+use crate::history::{self, History};
 use crate::math::{Quat, Spatial, Vec3};
 use crate::model::Model;
 use crate::scalar::Scalar;
@@ -19,6 +20,8 @@ pub struct State<T: Scalar = f64> {
     pub mocap_position: Vec<Vec3<T>>,
     /// Orientations of the mocap bodies.
     pub mocap_quat: Vec<Quat<T>>,
+    /// Past controls and sensor values, one for each of the model's histories.
+    pub history: Vec<History<T>>,
     /// Acceleration from which the constraint solver starts, nv.
     pub warmstart: Vec<T>,
 }
@@ -34,6 +37,7 @@ impl<T: Scalar> State<T> {
             act: vec![T::ZERO; n.na],
             mocap_position: vec![Vec3::default(); n.nmocap],
             mocap_quat: vec![Quat::identity(); n.nmocap],
+            history: history::all_before_start(model),
             warmstart: vec![T::ZERO; n.nv],
         };
         for (body, mocap) in model.structure.bodies.mocap.iter().enumerate() {
@@ -71,6 +75,9 @@ impl<T: Scalar> State<T> {
         self.act.copy_from_slice(&other.act);
         self.mocap_position.copy_from_slice(&other.mocap_position);
         self.mocap_quat.copy_from_slice(&other.mocap_quat);
+        for (history, other) in self.history.iter_mut().zip(&other.history) {
+            history.copy_from(other);
+        }
         self.warmstart.copy_from_slice(&other.warmstart);
     }
 }

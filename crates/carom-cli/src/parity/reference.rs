@@ -6,6 +6,8 @@ use carom::Model;
 use carom::math::{Quat, Vec3};
 use carom::{Input, State};
 
+use super::contacts::to_index;
+use super::trajectory;
 use crate::npz::{self, Array, Npz};
 
 /// How closely contacts of a model can be expected to agree.
@@ -110,6 +112,11 @@ impl Reference {
             get("qacc_warmstart"),
         )?;
         set_mocap(&mut state, get("mocap_pos"), get("mocap_quat"));
+        if !state.history.is_empty() {
+            let steps = self.numbers("meta/snapshot_steps").get(snapshot);
+            let step = to_index(steps.copied().unwrap_or(0.0));
+            state.history = trajectory::histories_before(model, self, step)?;
+        }
         Ok((state, input))
     }
 }

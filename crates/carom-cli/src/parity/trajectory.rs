@@ -1,5 +1,6 @@
 //! One step from every recorded state, and the open rollout.
 
+use carom::history::History;
 use carom::model::{Cone, Integrator};
 use carom::{Data, Input, Model, State, integrate};
 
@@ -171,6 +172,21 @@ pub(crate) fn compare_rollout(
         out.push(comparison);
     }
     Ok(())
+}
+
+/// Past controls and sensor values before a step: references do not record them, but the states that led to them.
+pub(super) fn histories_before(
+    model: &Model,
+    reference: &Reference,
+    step: usize,
+) -> Result<Vec<History>, String> {
+    let (mut state, mut input) = (State::reference(model), Input::zeros(model));
+    let mut data = Data::new(model);
+    for earlier in 0..step {
+        set_recorded_state(reference, earlier, &mut state, &mut input)?;
+        integrate::step(model, &mut state, &input, &mut data);
+    }
+    Ok(state.history)
 }
 
 fn set_recorded_state(

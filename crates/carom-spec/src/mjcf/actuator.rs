@@ -343,7 +343,6 @@ impl Reader<'_> {
                 &mut actuator,
             );
             actuator.transmission = self.read_transmission(&a);
-            history::refuse(&mut actuator.history, actuator.span, self.problems);
             spec.actuators.push(actuator);
         }
     }

@@ -48,7 +48,6 @@ codes! {
     DISCRETE = "M208": "the discrete integrator is not supported";
     SPRING_YIELD = "M209": "plastic springs are not supported";
     SPECULATIVE = "M210": "speculative contacts are not supported";
-    HISTORY = "M211": "delays and history buffers are not supported";
     ACTUATOR = "M214": "this kind of actuator is not supported";
     TACTILE = "M215": "tactile sensors are not supported";
     FRAME_SCALE = "M216": "scaled frames are not supported";

@@ -114,7 +114,7 @@ pub enum Interpolation {
     Cubic,
 }
 
-/// History buffer of an actuator or sensor; other values than none are not supported.
+/// History buffer of an actuator or sensor.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct HistorySpec {
     /// Number of samples kept.

@@ -8,12 +8,12 @@
 //! They are added to the target's own numbers here, so that no stage has to look at actuators for them.
 
 use carom_spec::model_spec::{
-    ActuatorDynamics, ActuatorSpec, BiasKind, GainKind, HistorySpec, JointSpec,
-    Transmission as Target,
+    ActuatorDynamics, ActuatorSpec, BiasKind, GainKind, JointSpec, Transmission as Target,
 };
 
 use super::Source;
 use super::checks::is_limited;
+use super::histories;
 use super::lookup::NameTable;
 use super::report::{Report, called, code};
 use crate::model::{JointKind, Model, Structure, Transmission, Wrap};
@@ -31,7 +31,6 @@ pub(super) fn structure(source: Source<'_>, structure: &mut Structure, report: &
         let transmission = transmission(source, actuator, &owner, report);
         check_target(structure, actuator, transmission, &owner, report);
         check_parameters(actuator, &owner, report);
-        refuse_history(&actuator.history, &owner, actuator.span, report);
         let ranges = ranges(source, &joints, actuator, transmission);
         if let Err(problem) = ranges {
             let message = format!("inheritrange of {owner} {problem}");
@@ -67,6 +66,14 @@ pub(super) fn structure(source: Source<'_>, structure: &mut Structure, report: &
         actuators.activations.push(start..activation_count);
         actuators.activation_early.push(actuator.activation_early);
         actuators.group.push(actuator.group);
+        let place = (actuator.span, owner.as_str());
+        let history = histories::shape(&actuator.history, 1, place, report);
+        let index = history.map(|shape| {
+            structure.histories.push(shape);
+            structure.histories.len() - 1
+        });
+        structure.actuators.history.push(index);
+        let actuators = &mut structure.actuators;
 
         let mut limited = |switch, range, attribute| {
             let place = (actuator.span, owner.as_str(), attribute);
@@ -206,24 +213,6 @@ fn check_parameters(actuator: &ActuatorSpec, owner: &str, report: &mut Report) {
     }
 }
 
-/// History buffers and delays, of actuators and sensors, are not supported.
-pub(super) fn refuse_history(
-    history: &HistorySpec,
-    owner: &str,
-    span: carom_spec::span::Span,
-    report: &mut Report,
-) {
-    let features = [
-        (history.samples > 0, "nsample"),
-        (history.delay != 0.0, "delay"),
-        (history.interval != [0.0; 2], "interval"),
-    ];
-    for (_, attribute) in features.iter().filter(|(given, _)| *given) {
-        let message = format!("{attribute} of {owner} is not supported");
-        report.error(code::UNSUPPORTED, span, message);
-    }
-}
-
 fn own_ranges(actuator: &ActuatorSpec) -> [[f64; 2]; 2] {
     [actuator.control_range, actuator.activation_range]
 }
@@ -337,6 +326,7 @@ pub(super) fn numbers(source: Source<'_>, model: &mut Model, _report: &mut Repor
         numbers.damping_poly[id] = damping_poly;
         numbers.armature[id] = actuator.armature;
         numbers.length_range[id] = actuator.length_range;
+        numbers.delay[id] = actuator.history.delay;
     }
     for id in 0..source.spec.actuators.len() {
         add_armature(model, id);

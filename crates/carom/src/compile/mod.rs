@@ -21,6 +21,7 @@ mod contact_filter;
 mod equalities;
 mod geoms;
 mod height_field;
+mod histories;
 mod hull;
 mod hull_topology;
 mod inertia;

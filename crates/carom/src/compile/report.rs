@@ -61,6 +61,8 @@ pub(super) mod code {
     pub(crate) const CAMERA: &str = "C055";
     /// An actuator's length range did not converge.
     pub(crate) const LENGTH_RANGE: &str = "C056";
+    /// A history of controls or sensor values.
+    pub(crate) const HISTORY: &str = "C057";
     /// The inertia matrix at the reference configuration is singular.
     pub(crate) const SINGULAR: &str = "C060";
 }

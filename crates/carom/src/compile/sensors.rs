@@ -6,7 +6,7 @@ use carom_spec::model_spec::{
 };
 
 use super::Source;
-use super::actuators::refuse_history;
+use super::histories;
 use super::report::{Report, called, code};
 use crate::model::{
     ContactMatch, ContactSensor, FrameObject, GeomKind, JointKind, Model, SensorGeoms, SensorKind,
@@ -21,7 +21,6 @@ pub(super) fn structure(source: Source<'_>, structure: &mut Structure, report: &
     let mut address = 0_usize;
     for sensor in &source.spec.sensors {
         let owner = called("sensor", &sensor.name);
-        refuse_history(&sensor.history, &owner, sensor.span, report);
         check_numbers(sensor, &owner, report);
         let kind = Resolver {
             source,
@@ -34,6 +33,13 @@ pub(super) fn structure(source: Source<'_>, structure: &mut Structure, report: &
         // A sensor that cannot be resolved was reported; the clock keeps the lists in step.
         let kind = kind.unwrap_or(SensorKind::Clock);
         let dimension = dimension(kind, structure);
+        let place = (sensor.span, owner.as_str());
+        let history = histories::shape(&sensor.history, dimension, place, report);
+        let index = history.map(|shape| {
+            structure.histories.push(shape);
+            structure.histories.len() - 1
+        });
+        structure.sensors.history.push(index);
         let sensors = &mut structure.sensors;
         sensors.kind.push(kind);
         sensors.address.push(address);
@@ -551,5 +557,7 @@ pub(super) fn numbers(source: Source<'_>, model: &mut Model, _report: &mut Repor
     for (id, sensor) in source.spec.sensors.iter().enumerate() {
         model.sensors.cutoff[id] = sensor.cutoff;
         model.sensors.noise[id] = sensor.noise;
+        model.sensors.delay[id] = sensor.history.delay;
+        model.sensors.interval[id] = sensor.history.interval;
     }
 }

@@ -24,6 +24,7 @@ pub use positions::{difference, integrate_positions};
 
 use crate::data::Data;
 use crate::dynamics;
+use crate::history;
 use crate::model::{Integrator, Model};
 use crate::report::{NotFinite, StepReport};
 use crate::scalar::Scalar;
@@ -89,13 +90,15 @@ pub fn observe_step<T: Scalar>(
     StepReport::new(model, state, data, given)
 }
 
-/// Advances a state for which `data` holds the results of [`dynamics::forward`].
+/// Advances a state for which `data` holds the results of [`dynamics::forward`]; where sensors have histories, those of
+/// [`dynamics::forward_and_sense`].
 pub fn advance<T: Scalar>(
     model: &Model<T>,
     state: &mut State<T>,
     input: &Input<T>,
     data: &mut Data<T>,
 ) {
+    history::record(model, state, input, &data.sensing.measured);
     match model.settings.integrator {
         Integrator::Euler => euler::advance(model, state, data),
         Integrator::Implicit | Integrator::ImplicitFast => implicit::advance(model, state, data),

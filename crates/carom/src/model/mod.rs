@@ -35,9 +35,10 @@ pub use settings::{Cone, Disable, Enable, Integrator, JacobianKind, Settings, So
 pub use structure::{
     ActuatorDynamics, ActuatorStructure, BiasKind, BodyStructure, CameraStructure, ContactFilter,
     ContactMatch, ContactReduction, Counts, DofStructure, EqualityKind, EqualityStructure,
-    FrameObject, GainKind, GeomKind, GeomShape, GeomStructure, HeightFieldStructure, JointKind,
-    JointStructure, MeshStructure, Names, PairStructure, SensorGeoms, SensorKind, SensorStructure,
-    SiteStructure, SparsePattern, Structure, TendonStructure, TrackingMode, Transmission, Wrap,
+    FrameObject, GainKind, GeomKind, GeomShape, GeomStructure, HeightFieldStructure, HistoryShape,
+    Interpolation, JointKind, JointStructure, MeshStructure, Names, PairStructure, SensorGeoms,
+    SensorKind, SensorStructure, SiteStructure, SparsePattern, Structure, TendonStructure,
+    TrackingMode, Transmission, Wrap,
 };
 
 pub use tables::{RelativeDofs, SensorNeeds};

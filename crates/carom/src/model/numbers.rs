@@ -364,6 +364,8 @@ arrays! {
         length_reference: [T; nactuator],
         /// Feasible range of lengths (m or rad).
         length_range: [[T; 2]; nactuator],
+        /// Time after which a control acts (s); needs a history.
+        delay: [T; nactuator],
     }
 }
 
@@ -374,6 +376,10 @@ arrays! {
         cutoff: [T; nsensor],
         /// Standard deviation of the noise that a user may add.
         noise: [T; nsensor],
+        /// Time after which a value is reported (s); needs a history.
+        delay: [T; nsensor],
+        /// Period of readings and its phase (s); a period of zero reads every step.
+        interval: [[T; 2]; nsensor],
     }
 }
 

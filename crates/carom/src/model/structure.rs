@@ -9,7 +9,8 @@ use crate::linalg::{DofPattern, TreeSparsity};
 use crate::ray::TriangleTree;
 
 pub use carom_spec::model_spec::{
-    ActuatorDynamics, BiasKind, ContactReduction, GainKind, GeomKind, JointKind, TrackingMode,
+    ActuatorDynamics, BiasKind, ContactReduction, GainKind, GeomKind, Interpolation, JointKind,
+    TrackingMode,
 };
 
 /// Lengths of all arrays.
@@ -418,6 +419,17 @@ pub struct TendonStructure {
     pub joint_entry: Vec<usize>,
 }
 
+/// Room for past values of a control or sensor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HistoryShape {
+    /// Number of samples.
+    pub samples: usize,
+    /// Values per sample.
+    pub dimension: usize,
+    /// How values between samples are read.
+    pub interpolation: Interpolation,
+}
+
 /// How an actuator acts on the mechanism.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transmission {
@@ -468,6 +480,8 @@ pub struct ActuatorStructure {
     pub activation_early: Vec<bool>,
     /// Group, for switching off.
     pub group: Vec<i32>,
+    /// History of the control, if there is one.
+    pub history: Vec<Option<usize>>,
     /// Dofs of each moment row: those of the joint, the tendon's row, for sites at least
     /// [`BodyStructure::relative_dofs`] of the bodies of site and reference (or world), likewise for crank and slider;
     /// for a body all dofs, since adhesion also acts on what the body touches.
@@ -660,6 +674,8 @@ pub struct SensorStructure {
     pub dimension: Vec<usize>,
     /// Whether the cutoff applies to both signs (real) or only above (positive); none for axes and quaternions.
     pub clip: Vec<Option<bool>>,
+    /// History of the values, if there is one.
+    pub history: Vec<Option<usize>>,
     /// Derived: passes over the tree that the sensors need.
     pub needs: SensorNeeds,
 }
@@ -729,6 +745,8 @@ pub struct Structure {
     pub actuators: ActuatorStructure,
     /// Sensors.
     pub sensors: SensorStructure,
+    /// Histories: those of actuators, then those of sensors.
+    pub histories: Vec<HistoryShape>,
     /// Lower triangle of the joint-space inertia: row `i` holds the ancestors of dof `i`, root first, then `i`.
     pub inertia: TreeSparsity,
     /// Symmetric dof–dof pattern (ancestors, self, descendants) of the implicit integrators.

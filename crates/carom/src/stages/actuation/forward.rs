@@ -1,5 +1,6 @@
 use super::Actuation;
 use super::muscle::{Muscle, activation_rate};
+use crate::history::delayed_control;
 use crate::math::{MIN_LENGTH, Vec3};
 use crate::model::{ActuatorDynamics, BiasKind, GainKind, JointKind, Model, Transmission};
 use crate::scalar::Scalar;
@@ -27,7 +28,7 @@ pub fn forward<T: Scalar>(
         out.saturated.fill(false);
         return;
     }
-    effective_controls(model, input, &mut out.control);
+    effective_controls(model, state, input, &mut out.control);
     for actuator in 0..count {
         let law = Law {
             model,
@@ -58,12 +59,18 @@ pub fn forward<T: Scalar>(
 /// Numbers beyond this magnitude, and those that are not numbers, are refused as controls.
 const GREATEST_CONTROL: f64 = 1e10;
 
-/// Controls within their ranges. A single bad number switches all of them off.
-fn effective_controls<T: Scalar>(model: &Model<T>, input: &Input<T>, control: &mut [T]) {
+/// Controls, those of the past where they are delayed, within their ranges. A single bad number switches all of them off.
+fn effective_controls<T: Scalar>(
+    model: &Model<T>,
+    state: &State<T>,
+    input: &Input<T>,
+    control: &mut [T],
+) {
     let limited = &model.structure.actuators.control_limited;
     let clamp = !model.settings.disable.clampctrl;
     let mut good = true;
     for (actuator, (control, &given)) in control.iter_mut().zip(&input.ctrl).enumerate() {
+        let given = delayed_control(model, state, actuator, given);
         *control = if clamp && limited[actuator] {
             let [low, high] = model.actuators.control_range[actuator];
             given.clamp(low, high)

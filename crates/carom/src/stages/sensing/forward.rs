@@ -1,5 +1,6 @@
 use super::measure::Reader;
 use super::{Sensed, Sensing, kinetic_energy, potential_energy, tree_pass};
+use crate::history::delay_sensor;
 use crate::model::{Model, SensorKind};
 use crate::scalar::Scalar;
 use crate::state::{Input, State};
@@ -54,6 +55,19 @@ pub fn forward<T: Scalar>(
         let values = &mut values[sensors.address[sensor]..][..sensors.dimension[sensor]];
         reader.measure(kind, values);
         clip(model, sensor, kind, values);
+    }
+}
+
+/// Keeps the fresh values, and replaces those of sensors that report the past or are read at intervals only.
+pub fn delay<T: Scalar>(model: &Model<T>, state: &State<T>, out: &mut Sensing<T>) {
+    if state.history.is_empty() || model.settings.disable.sensor {
+        return;
+    }
+    out.measured.copy_from_slice(&out.values);
+    let sensors = &model.structure.sensors;
+    for sensor in 0..sensors.kind.len() {
+        let values = &mut out.values[sensors.address[sensor]..][..sensors.dimension[sensor]];
+        delay_sensor(model, state, sensor, values);
     }
 }
 

@@ -16,7 +16,7 @@ mod tree_pass;
 
 pub use distance::measure_distances;
 pub use energy::{kinetic_energy, potential_energy};
-pub use forward::forward;
+pub use forward::{delay, forward};
 
 use crate::arrays::arrays;
 use crate::math::{Spatial, Vec3};
@@ -56,6 +56,8 @@ arrays! {
     pub struct Sensing {
         /// Sensor outputs.
         values: [T; nsensor_value],
+        /// Fresh values of all sensors, for those that report others later; only where the model has histories.
+        measured: [T; nsensor_value],
         /// Potential and kinetic energy (J); computed when energies are enabled.
         energy: [[T; 2]; one],
         /// Linear velocity of each subtree's centre of mass (m/s); computed when a sensor needs it.
