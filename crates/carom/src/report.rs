@@ -86,13 +86,16 @@ impl StepReport {
     ) -> Self {
         let motion = [&state.qpos[..], &state.qvel, &data.solve.qacc];
         let others = [&state.act[..], &data.sensing.values, &[state.time]];
-        let is_finite = motion
-            .iter()
-            .chain(&others)
-            .all(|numbers| all_finite(numbers));
+        let is_solved = data.solve.report.status != SolveStatus::NotFinite;
+        let is_finite = is_solved
+            && motion
+                .iter()
+                .chain(&others)
+                .all(|numbers| all_finite(numbers));
         let found = || {
             NotFinite::in_stages(model, data)
                 .or_else(|| NotFinite::in_state(model, state, INTEGRATE))
+                .or((!is_solved).then_some(NotFinite::IN_SOLVER))
         };
         Self {
             solve: data.solve.report,
@@ -145,6 +148,15 @@ pub enum Element {
 const INTEGRATE: &str = "integrate";
 
 impl NotFinite {
+    /// The solver met a number that left no trace in the results: a cost that overflows, for instance.
+    const IN_SOLVER: Self = Self {
+        stage: "solve",
+        quantity: "cost",
+        element: Element::Whole,
+        component: 0,
+        value: f64::INFINITY,
+    };
+
     /// The first number that is not finite in what a step is given.
     pub fn in_given<T: Scalar>(
         model: &Model<T>,

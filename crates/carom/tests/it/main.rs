@@ -10,4 +10,5 @@ mod allocation;
 mod compile;
 mod models;
 mod physics;
+mod robustness;
 mod threads;
