@@ -14,15 +14,22 @@ const INDENT: &str = "             ";
 /// Lines for people.
 pub(super) fn lines(model: &Model, kinds: &[ContactKind]) -> Vec<String> {
     let pairs: usize = kinds.iter().map(|kind| kind.pairs).sum();
+    let other_laws = !model.structure.laws.kind.is_empty();
     if pairs == 0 {
-        return vec![format!("{:<24} none possible", "contacts")];
+        let none = if other_laws {
+            "none of the soft law"
+        } else {
+            "none possible"
+        };
+        return vec![format!("{:<24} {none}", "contacts")];
     }
     let count = match (pairs, kinds.len()) {
         (1, _) => "1 pair of geoms may touch".to_owned(),
         (_, 1) => format!("{pairs} pairs of geoms may touch, all alike"),
         (_, kinds) => format!("{pairs} pairs of geoms may touch, of {kinds} kinds"),
     };
-    let mut lines = vec![format!("{:<24} {count}", "contacts")];
+    let law = if other_laws { " by the soft law" } else { "" };
+    let mut lines = vec![format!("{:<24} {count}{law}", "contacts")];
     for kind in kinds.iter().take(SHOWN) {
         let numbers = |list: &[f64]| {
             let texts: Vec<_> = list.iter().map(f64::to_string).collect();

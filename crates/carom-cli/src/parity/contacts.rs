@@ -296,3 +296,79 @@ fn compare_field(
         [&ours, &theirs],
     );
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{agree_loosely, deepest_of_both, group, match_contacts};
+    use carom::math::{Mat3, Vec3};
+    use carom::stages::collision::Contact;
+
+    const ALONG_Z: [f64; 9] = [0.0, 0.0, 1.0, 0.0, 1.0, 0.0, -1.0, 0.0, 0.0];
+    const ALONG_X: [f64; 9] = [1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0];
+
+    fn contact(geoms: [usize; 2], x: f64, distance: f64, frame: [f64; 9]) -> Contact {
+        Contact {
+            geoms,
+            distance,
+            position: Vec3([x, 0.0, 0.0]),
+            frame: Mat3(frame),
+            dimension: 3,
+            include_margin: 0.0,
+            friction: [1.0; 5],
+            solref: [0.02, 1.0],
+            solreffriction: [0.0; 2],
+            solimp: [0.9, 0.95, 0.001, 0.5, 2.0],
+            excluded: false,
+            adhesion: 0.0,
+            surface_velocity: [0.0; 3],
+            law: None,
+        }
+    }
+
+    fn agree(ours: &[Contact], theirs: &[Contact]) -> bool {
+        group(theirs, ours).values().all(agree_loosely)
+    }
+
+    #[test]
+    fn contacts_are_matched_by_geoms_and_place() {
+        let at = |geoms, x| contact(geoms, x, -0.1, ALONG_Z);
+        let theirs = [at([0, 1], 0.0), at([0, 1], 1.0), at([0, 2], 0.0)];
+        let ours = [at([0, 2], 0.0), at([0, 1], 1.001), at([0, 1], 0.001)];
+        assert_eq!(match_contacts(&theirs, &ours), [Some(2), Some(1), Some(0)]);
+        // The other order of geoms is another contact: its normal points the other way.
+        assert_eq!(match_contacts(&theirs[..1], &[at([1, 0], 0.0)]), [None]);
+    }
+
+    #[test]
+    fn loose_pairs_have_as_many_contacts_give_or_take_one() {
+        let pair = |x, distance| contact([0, 1], x, distance, ALONG_Z);
+        let theirs = [pair(0.0, -0.1), pair(1.0, -0.2), pair(2.0, -0.05)];
+        assert!(agree(&[pair(0.5, -0.3), pair(1.5, -0.1)], &theirs));
+        // Two less are too few, unless the deepest is the same.
+        assert!(!agree(&[pair(0.5, -0.3)], &theirs));
+        assert!(agree(&[pair(0.5, -0.2)], &theirs));
+        assert!(!agree(&[contact([0, 1], 1.0, -0.2, ALONG_X)], &theirs));
+    }
+
+    #[test]
+    fn a_pair_that_touches_in_one_engine_only_must_graze() {
+        let grazing = contact([0, 1], 0.0, -1e-7, ALONG_Z);
+        let deep = contact([0, 1], 0.0, -1e-3, ALONG_Z);
+        assert!(agree(&[grazing], &[]));
+        assert!(agree(&[], &[grazing]));
+        assert!(!agree(&[deep], &[]));
+        assert!(!agree(&[], &[grazing, grazing]));
+    }
+
+    #[test]
+    fn of_equally_deep_contacts_the_most_similar_are_compared() {
+        let ours = [contact([0, 1], 0.0, -0.1, ALONG_Z)];
+        let theirs = [
+            contact([0, 1], 0.0, -0.1, ALONG_X),
+            contact([0, 1], 0.0, -0.1 + 1e-9, ALONG_Z),
+        ];
+        let pairs = group(&theirs, &ours);
+        let (_, found) = deepest_of_both(&pairs[&[0, 1]]).unwrap();
+        assert_eq!(found.frame.0, ALONG_Z);
+    }
+}

@@ -90,20 +90,22 @@ pub fn survey(model: &Model) -> Vec<ContactKind> {
             }
         }
     });
-    let described = kinds.into_values().filter_map(|kind| describe(model, kind));
+    let described = kinds
+        .into_values()
+        .filter_map(|kind| describe(model, &kind));
     let mut kinds: Vec<_> = described.collect();
     kinds.sort_by_key(|kind| std::cmp::Reverse(kind.pairs));
     kinds
 }
 
-fn describe(model: &Model, deepest: Deepest) -> Option<ContactKind> {
+fn describe(model: &Model, deepest: &Deepest) -> Option<ContactKind> {
     let Deepest {
         pairs,
         geoms,
         parameters,
         mass,
         weight,
-    } = deepest;
+    } = *deepest;
     let Parameters { solref, solimp, .. } = parameters;
     let contact = NormalContact::in_model(model, solref, solimp, mass).ok()?;
     let contact = contact.with_ratio(ratio(model, &parameters)).ok()?;
