@@ -185,6 +185,15 @@ struct Engines {
 }
 
 impl Engines {
+    /// carom's time of a step, where the peer would take too long.
+    fn carom_alone(&mut self, request: &Value, rounds: usize) -> Result<Summary, String> {
+        self.carom.time(request)?;
+        let times: Result<Vec<f64>, String> = (0..rounds)
+            .map(|_| Ok(self.carom.time(request)?.microseconds))
+            .collect();
+        Ok(Summary::of(times?))
+    }
+
     fn compare(&mut self, request: &Value, rounds: usize) -> Result<Comparison, String> {
         let (mut ours, mut theirs) = (Vec::new(), Vec::new());
         let mut contacts = [0; 2];

@@ -1,7 +1,9 @@
 //! How the time of a step grows with the number of free boxes.
 //!
-//! The boxes lie in a bin without lid, five layers of them whatever their number, so that each has about as many
-//! neighbours. The exponent is the slope of the logarithm of the time over that of the number, by least squares.
+//! The boxes lie in a bin without lid, at most five layers of them, so that each has about as many neighbours whatever
+//! their number. *Stacked* boxes stand in columns that do not touch each other; *tumbled* ones have fallen in any
+//! orientation and lean on each other, so that all are solved for together. The exponent is the slope of the logarithm
+//! of the time over that of the number, by least squares.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -15,46 +17,85 @@ use super::{Engines, Outcome, Ratios, root, target_folder};
 const EXPONENT_BAR: f64 = 1.3;
 /// Boxes along a side of the bin, and layers.
 const BINS: [[usize; 2]; 7] = [[2, 3], [3, 3], [4, 4], [5, 5], [7, 5], [10, 5], [14, 5]];
+/// Tumbled boxes from this number on are not given to the peer, which takes about a second a step for a thousand.
+const PEER_LIMIT: usize = 200;
 /// Half the side of a box (m).
 const HALF: f64 = 0.05;
+
+/// How the boxes lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Order {
+    Stacked,
+    Tumbled,
+}
 
 /// Measures bins of growing size, writes a plot, and fails when the time grows too fast.
 pub(super) fn bench(engines: &mut Engines, rounds: usize) -> Outcome {
     let folder = target_folder().join("bench");
-    let fail = |error: std::io::Error| format!("cannot write to {}: {error}", folder.display());
-    std::fs::create_dir_all(&folder).map_err(fail)?;
+    std::fs::create_dir_all(&folder).map_err(|error| unwritable(&folder, &error))?;
+    let mut series = Vec::new();
+    let mut worst: f64 = 0.0;
+    for order in [Order::Stacked, Order::Tumbled] {
+        let name = format!("{order:?}").to_lowercase();
+        println!("{name} boxes");
+        let (ours, theirs) = measure(engines, order, rounds, &folder)?;
+        let (exponent, peer_exponent) = (slope(&ours), slope(&theirs));
+        println!("time ∝ n^{exponent:.2} (bar {EXPONENT_BAR}), peer n^{peer_exponent:.2}");
+        worst = worst.max(exponent);
+        for (engine, exponent, points) in
+            [("carom", exponent, ours), ("MuJoCo", peer_exponent, theirs)]
+        {
+            series.push(Series {
+                name: format!("{engine}, {name}: n^{exponent:.2}"),
+                points,
+            });
+        }
+    }
+    let picture = plot::log_log("CPU time per step", "free boxes", "µs per step", &series);
+    let file = folder.join("growth.svg");
+    std::fs::write(&file, picture).map_err(|error| unwritable(&file, &error))?;
+    println!("plot: {}", relative(&file).display());
+    if worst > EXPONENT_BAR {
+        return Err("the time of a step grows too fast".to_owned());
+    }
+    Ok(())
+}
+
+/// Number of boxes and time of a step (µs), one pair a bin.
+type Curve = Vec<[f64; 2]>;
+
+/// The curves of carom and of the peer.
+fn measure(
+    engines: &mut Engines,
+    order: Order,
+    rounds: usize,
+    folder: &Path,
+) -> Result<(Curve, Curve), String> {
     let mut ratios = Ratios::new();
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
     for [side, layers] in BINS {
         let count = side * side * layers;
-        let file = folder.join(format!("boxes{count}.xml"));
-        std::fs::write(&file, bin_of_boxes(side, layers)).map_err(fail)?;
-        let request = json!({ "model": file, "steps": 20_000 / count, "settle": 500 });
-        let comparison = engines.compare(&request, rounds)?;
-        ratios.add(&format!("{count} boxes"), &comparison);
-        ours.push([count as f64, comparison.ours.minimum]);
-        theirs.push([count as f64, comparison.theirs.minimum]);
+        let name = format!("{count} {order:?} boxes").to_lowercase();
+        let file = folder.join(name.replace(' ', "_") + ".xml");
+        std::fs::write(&file, bin_of_boxes(side, layers, order))
+            .map_err(|error| unwritable(&file, &error))?;
+        let request = json!({ "model": file, "steps": (5000 / count).max(20), "settle": 400 });
+        if order == Order::Tumbled && count > PEER_LIMIT {
+            let time = engines.carom_alone(&request, rounds)?;
+            println!("{name:<34} {:>10.3} {:>10.3}", time.minimum, time.median);
+            ours.push([count as f64, time.minimum]);
+        } else {
+            let comparison = engines.compare(&request, rounds)?;
+            ratios.add(&name, &comparison);
+            ours.push([count as f64, comparison.ours.minimum]);
+            theirs.push([count as f64, comparison.theirs.minimum]);
+        }
     }
-    let (exponent, peer_exponent) = (slope(&ours), slope(&theirs));
-    println!("time ∝ n^{exponent:.2} (bar {EXPONENT_BAR}), peer n^{peer_exponent:.2}");
-    let series = [
-        Series {
-            name: format!("carom, n^{exponent:.2}"),
-            points: ours,
-        },
-        Series {
-            name: format!("MuJoCo, n^{peer_exponent:.2}"),
-            points: theirs,
-        },
-    ];
-    let picture = plot::log_log("CPU time per step", "free boxes", "µs per step", &series);
-    let file = folder.join("growth.svg");
-    std::fs::write(&file, picture).map_err(fail)?;
-    println!("plot: {}", relative(&file).display());
-    if exponent > EXPONENT_BAR {
-        return Err("the time of a step grows too fast".to_owned());
-    }
-    Ok(())
+    Ok((ours, theirs))
+}
+
+fn unwritable(path: &Path, error: &std::io::Error) -> String {
+    format!("cannot write {}: {error}", path.display())
 }
 
 fn relative(file: &Path) -> &Path {
@@ -75,9 +116,10 @@ fn slope(points: &[[f64; 2]]) -> f64 {
     mixed / squares
 }
 
-/// A bin of `side`² boxes a layer, of slightly different sizes and headings.
-fn bin_of_boxes(side: usize, layers: usize) -> String {
-    let pitch = 2.6 * HALF;
+/// A bin of `side`² boxes a layer, of slightly different sizes and orientations.
+fn bin_of_boxes(side: usize, layers: usize, order: Order) -> String {
+    // Tumbled boxes need room to turn before they fall.
+    let pitch = HALF * if order == Order::Stacked { 2.6 } else { 2.9 };
     let wall = 0.5 * side as f64 * pitch + HALF;
     let height = pitch * layers as f64;
     let mut bodies = String::new();
@@ -88,13 +130,19 @@ fn bin_of_boxes(side: usize, layers: usize) -> String {
         let along = |step: usize| (step as f64 - 0.5 * (side - 1) as f64) * pitch;
         let size = [0.618_034, 0.414_214, 0.732_051]
             .map(|step| format!("{:.5}", HALF * (0.8 + 0.25 * spread(index, step))));
+        let turn = |step: f64, range: f64| range * (spread(index, step) - 0.5);
+        let turns = match order {
+            Order::Stacked => [0.0, 0.0, turn(0.302_776, 60.0)],
+            Order::Tumbled => [0.302_776, 0.236_068, 0.645_751].map(|step| turn(step, 360.0)),
+        }
+        .map(|degrees| format!("{degrees:.4}"));
         let _ = writeln!(
             bodies,
-            r#"    <body pos="{:.5} {:.5} {:.5}" euler="0 0 {:.4}"><freejoint/><geom type="box" size="{}" density="500"/></body>"#,
+            r#"    <body pos="{:.5} {:.5} {:.5}" euler="{}"><freejoint/><geom type="box" size="{}" density="500"/></body>"#,
             along(place / side),
             along(place % side),
             pitch * (layer as f64 + 0.5),
-            60.0 * spread(index, 0.302_776) - 30.0,
+            turns.join(" "),
             size.join(" ")
         );
     }

@@ -81,10 +81,20 @@ fn collide<T: Scalar>(
         return;
     }
     let parameters = parameters::mix(model, geoms, pair);
-    let contacts = points
-        .iter()
-        .map(|point| contact(geoms, point, &parameters));
-    out.contacts.extend(contacts);
+    let ContactPoint {
+        normal, tangent, ..
+    } = points[0];
+    let shared = frame(normal, tangent);
+    out.contacts.extend(points.iter().map(|point| {
+        // Points of one manifold mostly share their normal, hence their frame.
+        let same = point.normal == normal && point.tangent == tangent;
+        let frame = if same && !T::HAS_DERIVATIVES {
+            shared
+        } else {
+            frame(point.normal, point.tangent)
+        };
+        contact_in_frame(geoms, point, frame, &parameters)
+    }));
 }
 
 /// A geom in the world.
@@ -125,10 +135,20 @@ pub fn posed_shape<'a, T: Scalar>(
 }
 
 /// A contact of two geoms at a point.
-#[inline]
 pub(super) fn contact<T: Scalar>(
     geoms: [usize; 2],
     point: &ContactPoint<T>,
+    parameters: &Parameters<T>,
+) -> Contact<T> {
+    let frame = frame(point.normal, point.tangent);
+    contact_in_frame(geoms, point, frame, parameters)
+}
+
+#[inline]
+fn contact_in_frame<T: Scalar>(
+    geoms: [usize; 2],
+    point: &ContactPoint<T>,
+    frame: Mat3<T>,
     parameters: &Parameters<T>,
 ) -> Contact<T> {
     let in_gap = point.distance.value() >= parameters.margin.value();
@@ -137,7 +157,7 @@ pub(super) fn contact<T: Scalar>(
         geoms,
         distance: point.distance,
         position: point.position,
-        frame: frame(point.normal, point.tangent),
+        frame,
         // Across a gap adhesion attracts, without friction.
         dimension: if in_gap && sticks {
             1

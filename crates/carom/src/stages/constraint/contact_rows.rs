@@ -92,35 +92,40 @@ fn push_rows<T: Scalar>(
     let position = [contact.distance, contact.include_margin];
     let diagonal = normal_diagonal(context, contact, bodies, block, out);
     let velocity = context.velocity(block, 0, out);
-    let normal = Row::new(position, velocity, diagonal, impedance);
+    let normal = Row::moving(position, velocity, impedance);
+    let regularization = floor((T::ONE - impedance.value) * diagonal / impedance.value);
     if block.kind == BlockKind::FrictionlessContact {
+        let normal = normal.with_regularization(regularization);
         out.rows.push(normal.with_adhesion(contact.adhesion));
         return;
     }
     let impratio = floor(model.option.impratio[0]);
     let mu = contact.friction[0] / impratio.sqrt(); // (3)
     let pyramidal = block.kind == BlockKind::PyramidalContact;
-    let edge = mu * mu * normal.regularization * 2.0; // (2)
-    let tangent = normal.regularization / impratio;
-    let reference = if pyramidal {
-        reference
-    } else {
-        reference.with_friction_solref(least_time_constant(model), contact.solreffriction)
-    };
     let normal = if pyramidal {
         let edges = 2.0 * (f64::from(contact.dimension) - 1.0);
         normal
-            .with_regularization(edge)
+            .with_regularization(mu * mu * regularization * 2.0) // (2)
             .with_adhesion(contact.adhesion / edges)
     } else {
-        normal.with_adhesion(contact.adhesion)
+        normal
+            .with_regularization(regularization)
+            .with_adhesion(contact.adhesion)
     };
     out.rows.push(normal.with_friction(mu));
+    let damping = if pyramidal {
+        impedance.damping
+    } else {
+        let least = least_time_constant(model);
+        let reference = reference.with_friction_solref(least, contact.solreffriction);
+        reference.damping()
+    };
     let friction_impedance = Impedance {
         stiffness: T::ZERO,
-        damping: reference.damping(),
+        damping,
         ..impedance
     };
+    let tangent = regularization / impratio;
     for row in 1..block.row_count {
         let friction = contact.friction[row - 1];
         let surface = contact.surface_velocity.get(row - 1);

@@ -72,7 +72,7 @@ pub fn forward<T: Scalar>(
     for index in 0..islands.count() {
         let island = Island::new(&problem, islands, index);
         hessian.analyze(&island);
-        let progress = iterate.start(&island, warmstart, phase);
+        let progress = iterate.start(&island, warmstart, criteria.tolerance, phase);
         let progress = match model.settings.solver {
             SolverKind::ConjugateGradient => {
                 conjugate_gradient::minimize(&island, &criteria, iterate, phase, progress)

@@ -338,23 +338,35 @@ fn add_products<const R: usize>(
     sums: &mut [f64],
 ) {
     let rows: [&[f64]; R] = std::array::from_fn(|row| &jacobian[row * columns..][..columns]);
-    for i in 0..columns {
-        let mut factors = [0.0; R];
-        for row in 0..R {
-            for other in 0..R {
-                factors[row] += curvature[row][other] * rows[other][i];
+    let factors = |column: usize| -> [f64; R] {
+        std::array::from_fn(|row| {
+            let products = (0..R).map(|other| curvature[row][other] * rows[other][column]);
+            products.sum()
+        })
+    };
+    // Two rows of the sum at a time, so that each entry of the Jacobian is loaded once for both. What falls beyond the
+    // diagonal is not read.
+    let mut pairs = sums.chunks_exact_mut(2 * columns);
+    for (pair, targets) in pairs.by_ref().enumerate() {
+        let i = 2 * pair;
+        let factors = [factors(i), factors(i + 1)];
+        let (first, second) = targets.split_at_mut(columns);
+        let (first, second) = (&mut first[..i + 2], &mut second[..i + 2]);
+        let rows = rows.map(|row| &row[..i + 2]);
+        for j in 0..i + 2 {
+            for row in 0..R {
+                first[j] += factors[0][row] * rows[row][j];
+                second[j] += factors[1][row] * rows[row][j];
             }
         }
-        // Pairs of columns: what falls beyond the diagonal is not read.
-        let width = (i + 1).next_multiple_of(2).min(columns);
-        let target = &mut sums[i * columns..][..width];
-        let rows = rows.map(|row| &row[..width]);
-        for j in 0..width {
-            let mut sum = target[j];
+    }
+    let last = pairs.into_remainder();
+    if !last.is_empty() {
+        let factors = factors(columns - 1);
+        for (j, target) in last.iter_mut().enumerate() {
             for row in 0..R {
-                sum += factors[row] * rows[row][j];
+                *target += factors[row] * rows[row][j];
             }
-            target[j] = sum;
         }
     }
 }

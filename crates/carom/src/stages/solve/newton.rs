@@ -26,6 +26,9 @@ pub(super) fn minimize(
     hessian: &mut Hessian,
     mut progress: Progress,
 ) -> Progress {
+    if progress.status == SolveStatus::Converged {
+        return progress;
+    }
     let mut factored = false;
     let mut stalls = 0;
     let tolerance = criteria.tolerance;
@@ -100,7 +103,7 @@ pub(super) fn minimize(
 
 /// MuJoCo's criterion on the gradient. Before the first iteration the bound ½·gᵀ·M⁻¹·g of the distance to the least cost
 /// must be small as well.
-fn is_converged(
+pub(super) fn is_converged(
     island: &Island,
     iterate: &mut Iterate,
     progress: &Progress,

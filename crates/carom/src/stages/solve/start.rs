@@ -1,8 +1,8 @@
 //! Where the iterations start, and what all solvers do at every point they reach.
 
-use super::law::Phase;
+use super::law::{MAX_ROWS, Phase};
 use super::problem::Island;
-use super::{Iterate, SolveReport, SolveStatus};
+use super::{Iterate, SolveReport, SolveStatus, newton};
 
 /// When iterations end.
 #[derive(Clone, Copy, Debug)]
@@ -38,39 +38,56 @@ impl Progress {
 }
 
 impl Iterate {
-    /// Starts at the better of warm start and smooth acceleration.
+    /// Starts at the better of warm start and smooth acceleration. A warm start within `tolerance` of the least cost
+    /// is the solution: nothing else is looked at.
     pub(super) fn start(
         &mut self,
         island: &Island,
         warmstart: Option<&[f64]>,
+        tolerance: f64,
         phase: &mut [Phase],
     ) -> Progress {
-        let smooth = island.problem.smooth;
-        let warm_cost = warmstart.map_or(f64::INFINITY, |warmstart| {
-            self.place(island, warmstart, phase)
-        });
-        // The cost of the smooth acceleration is that of its residual alone.
-        island.residual(smooth, &mut self.gather, &mut self.rate);
-        let mut smooth_cost = 0.0;
-        for (_, block) in island.blocks() {
-            let mut force = [0.0; super::law::MAX_ROWS];
-            let y = &self.rate[block.rows()];
-            smooth_cost += island.law(block).respond(y, &mut force[..y.len()]).1;
+        let scale = 1.0 / island.inertia_trace();
+        let mut cost = f64::INFINITY;
+        if let Some(warmstart) = warmstart {
+            cost = self.place(island, warmstart, phase);
+            self.update_gradient(island);
+            let mut progress = self.progress(island, scale, cost);
+            if newton::is_converged(island, self, &progress, tolerance) {
+                progress.status = SolveStatus::Converged;
+                return progress;
+            }
         }
-        let mut cost = warm_cost;
         // Written so that a warm start which is not finite loses.
-        let warm_is_better = warm_cost <= smooth_cost;
+        let warm_is_better = cost <= self.cost_of_smooth(island);
         if !warm_is_better {
-            cost = self.place(island, smooth, phase);
+            cost = self.place(island, island.problem.smooth, phase);
+            self.update_gradient(island);
         }
-        self.update_gradient(island);
+        self.progress(island, scale, cost)
+    }
+
+    fn progress(&self, island: &Island, scale: f64, cost: f64) -> Progress {
         Progress {
             status: SolveStatus::IterationLimit,
             iterations: 0,
-            scale: 1.0 / island.inertia_trace(),
+            scale,
             cost,
             gradient_norm: island.dot(&self.gradient, &self.gradient).sqrt(),
         }
+    }
+
+    /// The cost of the smooth acceleration: that of its residual alone.
+    fn cost_of_smooth(&mut self, island: &Island) -> f64 {
+        let smooth = island.problem.smooth;
+        island.residual(smooth, &mut self.gather, &mut self.rate);
+        let mut cost = 0.0;
+        for (_, block) in island.blocks() {
+            let mut force = [0.0; MAX_ROWS];
+            let y = &self.rate[block.rows()];
+            cost += island.law(block).respond(y, &mut force[..y.len()]).1;
+        }
+        cost
     }
 
     /// Puts the iterate at an acceleration; returns the cost.
