@@ -114,3 +114,44 @@ pub fn apply_force<T: Scalar>(
         generalised[dof] += kinematics.dof_axis[dof].dot(wrench);
     }
 }
+
+/// Cotangents of a wrench and of the body-fixed point that it acts at.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct WrenchBar {
+    /// Of the torque.
+    pub torque: Vec3,
+    /// Of the force.
+    pub force: Vec3,
+    /// Of the point, its effect on the lever arm alone.
+    pub point: Vec3,
+}
+
+/// The twin of [`apply_force`], for cotangents τ̄ of any dofs that move the body, given as (dof, τ̄) pairs.
+///
+/// With the motion (ω̃, ṽ) = Σ τ̄ᵢ·(ωᵢ, vᵢ) that the cotangents make of the dofs:
+/// t̄ = ω̃,   f̄ = ṽ + ω̃ × (p − o),   p̄ = −ō = f × ω̃,   s̄ᵢ += τ̄ᵢ·(t + (p − o) × f, f).
+#[inline]
+pub fn apply_force_vjp(
+    model: &Model,
+    kinematics: &Kinematics,
+    (body, point): (usize, Vec3),
+    (torque, force): (Vec3, Vec3),
+    generalised_bar: impl Iterator<Item = (usize, f64)>,
+    kinematics_bar: &mut Kinematics,
+) -> WrenchBar {
+    let arm = offset(model, kinematics, body, point);
+    let wrench = Spatial::new(torque + arm.cross(force), force);
+    let mut motion = Spatial::ZERO;
+    for (dof, bar) in generalised_bar {
+        motion = motion.scale_add(kinematics.dof_axis[dof], bar);
+        let axis_bar = &mut kinematics_bar.dof_axis[dof];
+        *axis_bar = axis_bar.scale_add(wrench, bar);
+    }
+    let point = force.cross(motion.angular());
+    kinematics_bar.subtree_com[model.structure.bodies.root[body]] -= point;
+    WrenchBar {
+        torque: motion.angular(),
+        force: point_velocity(motion, arm),
+        point,
+    }
+}

@@ -16,7 +16,7 @@ use crate::data::Data;
 use crate::dual::Dual;
 use crate::linalg::tree_ldl;
 use crate::math::{Quat, Vec3};
-use crate::model::{Coincidence, Cone, JointKind, Model};
+use crate::model::{ActuatorDynamics, Coincidence, Cone, JointKind, Model, Transmission};
 use crate::scalar::Scalar;
 use crate::stages::collision::Contact;
 use crate::stages::constraint::RowBar;
@@ -79,8 +79,11 @@ macro_rules! for_stages {
 }
 
 /// The factor of M follows M; work areas carry nothing.
-fn is_dependent(field: &str) -> bool {
-    matches!(field, "factor" | "diagonal_inverse")
+fn is_dependent(stage: &str, field: &str) -> bool {
+    matches!(
+        (stage, field),
+        ("inertia", "factor" | "diagonal_inverse") | ("passive", "body_force")
+    )
 }
 
 /// Checks a stage at a point where all stages have run, for several seeds.
@@ -119,8 +122,10 @@ fn compare<S: Stage>(
         forward.0
     );
     // Two step sizes cancel the quadratic error, which is large where numbers are small (inertias of balls).
+    let direction = two_sided(point, direction);
+    let backward = pair_inputs::<S>(bar, &direction);
     let [coarse, fine] =
-        [1e-6, 5e-7].map(|step| central_difference::<S>(point, result_bar, direction, step));
+        [1e-6, 5e-7].map(|step| central_difference::<S>(point, result_bar, &direction, step));
     let differences = (4.0 * fine - coarse) / 3.0;
     let values = pair_results::<S, _>(&result_bar.data, &point.data, |number| number).1;
     let error = (differences - backward.0).abs() / (scale + values * 1e-2);
@@ -130,6 +135,45 @@ fn compare<S: Stage>(
         S::NAME,
         backward.0
     );
+}
+
+/// The direction without what finite steps may not move: density and viscosity of a medium that is absent, which have
+/// one side only; the flags of geoms without ellipsoid forces; the numbers of angular servos whose equality makes them
+/// such; and the control limits of muscles, which coincide with the limits of excitation.
+fn two_sided(point: &Point, direction: &PointBar) -> PointBar {
+    let mut direction = direction.clone();
+    let (option, moving) = (&point.model.option, &mut direction.model.option);
+    if option.density[0] == 0.0 {
+        moving.density[0] = 0.0;
+    }
+    if option.viscosity[0] == 0.0 {
+        moving.viscosity[0] = 0.0;
+    }
+    let geoms = point.model.geoms.fluid.iter();
+    for (fluid, moving) in geoms.zip(&mut direction.model.geoms.fluid) {
+        if fluid[0] == 0.0 {
+            moving[0] = 0.0;
+        }
+    }
+    let (numbers, moving) = (&point.model.actuators, &mut direction.model.actuators);
+    let dynamics = &point.model.structure.actuators.dynamics;
+    for (actuator, transmission) in
+        (point.model.structure.actuators.transmission.iter()).enumerate()
+    {
+        if numbers.gain[actuator][0] == -numbers.bias[actuator][1] {
+            moving.gain[actuator][0] = 0.0;
+            moving.bias[actuator][1] = 0.0;
+        }
+        if matches!(transmission, Transmission::Site { .. })
+            && numbers.gear[actuator][..3] == [0.0; 3]
+        {
+            moving.gear[actuator][..3].fill(0.0);
+        }
+        if dynamics[actuator] == ActuatorDynamics::Muscle {
+            moving.control_range[actuator] = [0.0; 2];
+        }
+    }
+    direction
 }
 
 /// The derivative of ⟨ȳ, y⟩ along a direction by differences.
@@ -235,7 +279,7 @@ fn random_result_bar<S: Stage>(point: &Point, random: &mut Random) -> PointBar {
         ($stage:ident) => {
             if S::NAME == stringify!($stage) {
                 bar.data.$stage.visit_mut(&mut |field, number| {
-                    if !is_dependent(field) {
+                    if !is_dependent(stringify!($stage), field) {
                         *number = random.next();
                     }
                 });
@@ -285,7 +329,7 @@ fn random_direction<S: Stage>(point: &Point, random: &mut Random) -> PointBar {
                 let mut values = values.into_iter();
                 direction.data.$stage.visit_mut(&mut |field, number| {
                     let value = values.next().unwrap_or(0.0);
-                    if !is_dependent(field) {
+                    if !is_dependent(stringify!($stage), field) {
                         let scale = match scales.get(field) {
                             // M has to stay positive definite.
                             _ if field == "matrix" => value,
@@ -588,7 +632,7 @@ fn pair_results<S: Stage, T: Scalar>(
                 bar.$stage.visit(&mut |_, number| bars.push(number));
                 let mut index = 0;
                 parts(&bar.$stage, &data.$stage, &mut |field, number| {
-                    if !is_dependent(field) {
+                    if !is_dependent(stringify!($stage), field) {
                         terms.push([bars[index], part(number)]);
                     }
                     index += 1;
@@ -695,6 +739,18 @@ pub(crate) fn points() -> Vec<(String, Point)> {
             format!("random mechanism {seed}"),
             random_point(model, seed),
         ));
+    }
+    points
+}
+
+/// As [`points`], and further models in MJCF at several states each.
+pub(crate) fn points_and(texts: &[&str]) -> Vec<(String, Point)> {
+    let mut points = points();
+    for (index, text) in texts.iter().enumerate() {
+        for seed in 0..4 {
+            let point = random_point(super::model_from_mjcf(text), seed);
+            points.push((format!("further model {index}, seed {seed}"), point));
+        }
     }
     points
 }

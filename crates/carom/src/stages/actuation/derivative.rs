@@ -42,7 +42,12 @@ pub(crate) fn velocity_derivative<T: Scalar>(
 }
 
 /// What the gain multiplies: the control, or the activation, at the end of the step if the actuator acts early.
-fn gained<T: Scalar>(model: &Model<T>, actuator: usize, act: &[T], actuation: &Actuation<T>) -> T {
+pub(super) fn gained<T: Scalar>(
+    model: &Model<T>,
+    actuator: usize,
+    act: &[T],
+    actuation: &Actuation<T>,
+) -> T {
     let structure = &model.structure.actuators;
     let Some(last) = structure.activations[actuator].clone().last() else {
         return actuation.control[actuator];

@@ -24,6 +24,7 @@ pub fn forward<T: Scalar>(
     let count = out.actuator_force.len();
     if count == 0 || model.settings.disable.actuation {
         out.actuator_force.fill(T::ZERO);
+        out.unlimited_force.fill(T::ZERO);
         out.activation_dot.fill(T::ZERO);
         out.saturated.fill(false);
         return;
@@ -37,12 +38,13 @@ pub fn forward<T: Scalar>(
             velocity: velocity.actuator[actuator],
         };
         let control = law.input(state, out);
-        out.actuator_force[actuator] = if is_disabled(model, actuator) {
+        out.unlimited_force[actuator] = if is_disabled(model, actuator) {
             T::ZERO
         } else {
-            law.force(control)
+            law.gain() * control + law.bias()
         };
     }
+    out.actuator_force.copy_from_slice(&out.unlimited_force);
     limit_tendon_forces(model, &mut out.actuator_force);
     limit_actuator_forces(model, &mut out.actuator_force);
     let pattern = &model.structure.actuators.moment;
@@ -57,7 +59,7 @@ pub fn forward<T: Scalar>(
 }
 
 /// Numbers beyond this magnitude, and those that are not numbers, are refused as controls.
-const GREATEST_CONTROL: f64 = 1e10;
+pub(super) const GREATEST_CONTROL: f64 = 1e10;
 
 /// Controls, those of the past where they are delayed, within their ranges. A single bad number switches all of them off.
 fn effective_controls<T: Scalar>(
@@ -136,23 +138,23 @@ impl<T: Scalar> Law<'_, T> {
         }
     }
 
-    fn force(&self, input: T) -> T {
-        let numbers = &self.model.actuators;
-        let structure = &self.model.structure.actuators;
-        let gain = &numbers.gain[self.actuator];
-        let gain = match structure.gain[self.actuator] {
+    pub(super) fn gain(&self) -> T {
+        let gain = &self.model.actuators.gain[self.actuator];
+        match self.model.structure.actuators.gain[self.actuator] {
             GainKind::Fixed => gain[0],
             GainKind::Affine => self.affine(gain),
             GainKind::Muscle => self.muscle(gain).gain(self.length, self.velocity),
             GainKind::User => T::ONE,
-        };
-        let bias = &numbers.bias[self.actuator];
-        let bias = match structure.bias[self.actuator] {
+        }
+    }
+
+    fn bias(&self) -> T {
+        let bias = &self.model.actuators.bias[self.actuator];
+        match self.model.structure.actuators.bias[self.actuator] {
             BiasKind::None | BiasKind::User => T::ZERO,
             BiasKind::Affine => self.affine(bias),
             BiasKind::Muscle => self.muscle(bias).bias(self.length),
-        };
-        gain * input + bias
+        }
     }
 
     fn affine(&self, parameters: &[T; 10]) -> T {
@@ -169,25 +171,23 @@ impl<T: Scalar> Law<'_, T> {
 }
 
 /// Time constant of a filter.
-fn time_constant<T: Scalar>(parameters: &[T; 10]) -> T {
+pub(super) fn time_constant<T: Scalar>(parameters: &[T; 10]) -> T {
     parameters[0].max(T::from(MIN_LENGTH))
 }
 
-/// The length of a full turn, for servos whose length is an angle about a three-dimensional rotation: their setpoints
-/// are equivalent modulo it.
-fn rotational_period<T: Scalar>(model: &Model<T>, actuator: usize) -> Option<T> {
+/// Where the gear holds the axis of an angular servo: one whose length is an angle about a three-dimensional rotation.
+pub(super) fn rotational_gear<T: Scalar>(model: &Model<T>, actuator: usize) -> Option<usize> {
     let structure = &model.structure;
     let gear = &model.actuators.gear[actuator];
-    let linear = Vec3([gear[0], gear[1], gear[2]]);
-    let axis = match structure.actuators.transmission[actuator] {
+    let first = match structure.actuators.transmission[actuator] {
         Transmission::Joint(joint) | Transmission::JointInParent(joint)
             if structure.joints.kind[joint] == JointKind::Ball =>
         {
-            linear
+            0
         }
         Transmission::Site {
             reference: Some(_), ..
-        } if linear == Vec3::ZERO => Vec3([gear[3], gear[4], gear[5]]),
+        } if gear[..3] == [T::ZERO; 3] => 3,
         _ => return None,
     };
     let is_servo = structure.actuators.gain[actuator] == GainKind::Fixed
@@ -197,8 +197,23 @@ fn rotational_period<T: Scalar>(model: &Model<T>, actuator: usize) -> Option<T> 
             structure.actuators.dynamics[actuator],
             ActuatorDynamics::Muscle | ActuatorDynamics::User
         );
+    is_servo.then_some(first)
+}
+
+/// The length of a full turn of an angular servo: its setpoints are equivalent modulo it.
+pub(super) fn rotational_period<T: Scalar>(model: &Model<T>, actuator: usize) -> Option<T> {
+    let first = rotational_gear(model, actuator)?;
+    let gear = &model.actuators.gear[actuator];
+    let axis: Vec3<T> = Vec3(std::array::from_fn(|i| gear[first + i]));
     let period = axis.norm() * TAU;
-    (is_servo && period.value() > 0.0).then_some(period)
+    (period.value() > 0.0).then_some(period)
+}
+
+/// By how many full turns a setpoint is to be moved back to be nearest to `center`.
+pub(super) fn turns_away<T: Scalar>(setpoint: T, center: T, period: Option<T>) -> f64 {
+    period.map_or(0.0, |period| {
+        ((setpoint - center).value() / period.value()).round()
+    })
 }
 
 /// The equivalent of a setpoint that is nearest to `center`, modulo the period.
@@ -206,8 +221,7 @@ fn nearest_turn<T: Scalar>(setpoint: T, center: T, period: Option<T>) -> T {
     let Some(period) = period else {
         return setpoint;
     };
-    let turns = ((setpoint - center).value() / period.value()).round();
-    setpoint - period * turns
+    setpoint - period * turns_away(setpoint, center, Some(period))
 }
 
 /// Activation of one state after a step `h`: exact for exact filters, Euler otherwise, clamped to its range.
@@ -248,15 +262,9 @@ pub(crate) fn nearest_setpoint<T: Scalar>(
 fn limit_tendon_forces<T: Scalar>(model: &Model<T>, force: &mut [T]) {
     let structure = &model.structure;
     for tendon in 0..structure.tendons.actuator_force_limited.len() {
-        if !structure.tendons.actuator_force_limited[tendon] {
+        let Some((total, limit)) = exceeded_limit(model, tendon, force) else {
             continue;
-        }
-        let total = tendon_force(model, tendon, force);
-        let [low, high] = model.tendons.actuator_force_range[tendon];
-        let limit = total.clamp(low, high);
-        if total == T::ZERO || limit == total {
-            continue;
-        }
+        };
         let scale = limit / total;
         for (force, transmission) in force.iter_mut().zip(&structure.actuators.transmission) {
             if *transmission == Transmission::Tendon(tendon) {
@@ -264,6 +272,21 @@ fn limit_tendon_forces<T: Scalar>(model: &Model<T>, force: &mut [T]) {
             }
         }
     }
+}
+
+/// The sum of the actuator forces on a tendon and the limit to bring it to; none when it is within its range.
+pub(super) fn exceeded_limit<T: Scalar>(
+    model: &Model<T>,
+    tendon: usize,
+    force: &[T],
+) -> Option<(T, T)> {
+    if !model.structure.tendons.actuator_force_limited[tendon] {
+        return None;
+    }
+    let total = tendon_force(model, tendon, force);
+    let [low, high] = model.tendons.actuator_force_range[tendon];
+    let limit = total.clamp(low, high);
+    (total != T::ZERO && limit != total).then_some((total, limit))
 }
 
 /// Sum of the actuator forces on a tendon.

@@ -2,10 +2,12 @@
 //!
 //! Reads `state.act`, `input.ctrl`, lengths and velocities; writes [`Actuation`].
 
+mod backward;
 mod derivative;
 mod forward;
 mod muscle;
 
+pub use backward::{Targets, backward, next_activation_vjp};
 pub(crate) use derivative::velocity_derivative;
 pub use forward::{forward, next_activation};
 pub(crate) use forward::{is_disabled, nearest_setpoint, tendon_force};
@@ -19,6 +21,8 @@ arrays! {
         activation_dot: [T; na],
         /// Scalar forces of the actuators.
         actuator_force: [T; nactuator],
+        /// The same before the limits of actuators and tendons.
+        unlimited_force: [T; nactuator],
         /// Generalised force of all actuators, joint and tendon force limits applied.
         force: [T; nv],
         /// Work area: the control each actuator acts on, after clamping.

@@ -140,3 +140,69 @@ fn gain_and_bias_are_affine_in_length_and_velocity() {
     let bias = 0.1 + 0.2 * 0.5 - 0.3 * 0.7;
     assert!((force - (2.0 * gain + bias)).abs() < 1e-15);
 }
+
+/// Every gain, bias and activation, every limit, angular servos beyond a turn, and compensation through an actuator.
+const ACTUATORS: &str = r#"<mujoco><worldbody>
+  <body gravcomp=".5"> <joint name="slide" type="slide" axis="1 0 1" actuatorgravcomp="true"/>
+    <geom size=".1"/> <site name="tip" pos="0 .1 1"/>
+    <body pos="1 0 0"> <joint name="ball" type="ball"/> <geom size=".1" pos=".1 0 0"/> <site name="end" pos=".1 .1 0"/>
+    </body> </body>
+  <body pos="0 5 0"> <joint name="weak" type="slide" actuatorfrcrange="-.2 .1"/> <geom size=".1"/> </body>
+  <body pos="0 6 0"> <joint name="strong" type="slide" actuatorfrcrange="-200 100"/> <geom size=".1"/> </body>
+  <site name="world" pos="0 0 3"/> </worldbody>
+<tendon>
+  <spatial name="string" actuatorfrcrange="-.3 .2"> <site site="world"/> <site site="tip"/> </spatial>
+  <spatial name="rope" actuatorfrcrange="-30 20"> <site site="world"/> <site site="end"/> </spatial>
+</tendon>
+<actuator>
+  <motor joint="slide" ctrlrange="-.1 .1" gear="3"/>
+  <motor joint="slide" ctrlrange="-10 10" forcerange="-.05 .04" gear="2"/>
+  <motor joint="weak" gear="20"/> <motor joint="weak" gear="-7"/>
+  <motor joint="strong" gear="2"/> <motor joint="strong"/>
+  <motor tendon="string"/> <general tendon="string" gainprm="5" forcerange="-.1 .1"/> <motor tendon="rope"/>
+  <general joint="slide" gaintype="affine" gainprm="1 2 3" biastype="affine" biasprm=".1 .2 .3"/>
+  <muscle tendon="rope" lengthrange="1 4" force="100"/>
+  <muscle tendon="string" lengthrange="0.5 4" scale="300" timeconst=".02 .06" tausmooth=".4"/>
+  <muscle joint="weak" lengthrange="-1 1" range=".5 1.4" timeconst=".02 .06"/>
+  <position joint="ball" gear="0 0 .02" kp="3"/>
+  <position site="end" refsite="world" gear="0 0 0 0 .1 .02" kp="3" timeconst=".1"/>
+  <general joint="slide" dyntype="filterexact" dynprm=".3" actearly="true"/>
+  <general joint="slide" dyntype="filter" dynprm=".3" actearly="true" actlimited="true" actrange="0 .1"/>
+  <general joint="slide" dyntype="integrator" actearly="true" actlimited="true" actrange="-5 5"/>
+  <intvelocity joint="slide" kp="2" group="3" actrange="-1 1"/>
+  <general joint="strong" dyntype="muscle" dynprm=".01 .04" gainprm="2" actearly="true"/>
+  <damper joint="strong" kv="2" ctrlrange="0 1"/> <cylinder joint="strong" timeconst=".2" area=".5" bias="1 2 3"/>
+</actuator></mujoco>"#;
+
+crate::testing::stage_check::check_stage!(
+    actuation,
+    crate::testing::stage_check::points_and(&[ACTUATORS]),
+    |point| super::forward(
+        &point.model,
+        &point.state,
+        &point.input,
+        &point.data.transmission,
+        &point.data.velocity,
+        &point.data.passive,
+        &mut point.data.actuation,
+    ),
+    |point, bar| super::backward(
+        &point.model,
+        (&point.state, &point.input),
+        (
+            &point.data.transmission,
+            &point.data.velocity,
+            &point.data.passive
+        ),
+        &point.data.actuation,
+        &mut bar.data.actuation,
+        super::Targets {
+            transmission: &mut bar.data.transmission,
+            velocity: &mut bar.data.velocity,
+            passive: &mut bar.data.passive,
+            model: &mut bar.model,
+            state: &mut bar.state,
+            input: &mut bar.input,
+        },
+    )
+);

@@ -4,7 +4,7 @@
 //! attraction δ along the normal, which is passive, and a contact that only pushes but whose reference acceleration
 //! rises by R·δ: what it pushes less δ is the force between the geoms.
 
-use super::Passive;
+use super::{Passive, Targets};
 use crate::jacobian;
 use crate::math::Vec3;
 use crate::model::Model;
@@ -37,4 +37,40 @@ pub(super) fn forward<T: Scalar>(
         }
     }
     true
+}
+
+/// The adjoint of [`forward`].
+pub(super) fn backward(
+    model: &Model,
+    kinematics: &Kinematics,
+    collision: &Collision,
+    adhesion_bar: &[f64],
+    targets: &mut Targets<'_>,
+) {
+    if !model.structure.has_adhesion {
+        return;
+    }
+    let bodies = &model.structure.geoms.body;
+    for (contact, contact_bar) in (collision.contacts.iter()).zip(targets.contacts.iter_mut()) {
+        let normal = contact.frame.row(0);
+        let mut pull_bar = Vec3::ZERO;
+        for (geom, sign) in contact.geoms.into_iter().zip([1.0, -1.0]) {
+            let body = bodies[geom];
+            let dofs = jacobian::moving_dofs(model, body).iter();
+            let bar = jacobian::apply_force_vjp(
+                model,
+                kinematics,
+                (body, contact.position),
+                (Vec3::ZERO, normal * (contact.adhesion * sign)),
+                dofs.map(|&dof| (dof, adhesion_bar[dof])),
+                targets.kinematics,
+            );
+            pull_bar = pull_bar.scale_add(bar.force, sign);
+            contact_bar.position += bar.point;
+        }
+        contact_bar.adhesion += normal.dot(pull_bar);
+        for k in 0..3 {
+            contact_bar.frame[k] += pull_bar[k] * contact.adhesion;
+        }
+    }
 }

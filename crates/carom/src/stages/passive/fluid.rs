@@ -48,12 +48,8 @@ pub(super) fn forward<T: Scalar>(
             motion: velocity.body[body],
             center: kinematics.subtree_com[bodies.root[body]],
         };
-        let geoms = bodies.geoms[body].clone();
-        if geoms
-            .clone()
-            .any(|geom| model.geoms.fluid[geom][0].value() > 0.0)
-        {
-            for geom in geoms {
+        if has_ellipsoids(model, body) {
+            for geom in bodies.geoms[body].clone() {
                 *force += ellipsoid(model, kinematics, geom, &flow);
             }
         } else {
@@ -73,16 +69,22 @@ pub(super) fn forward<T: Scalar>(
     true
 }
 
+/// Whether geoms of the body ask for the ellipsoid model, which switches its inertia box off.
+pub(super) fn has_ellipsoids<T: Scalar>(model: &Model<T>, body: usize) -> bool {
+    (model.structure.bodies.geoms[body].clone())
+        .any(|geom| model.geoms.fluid[geom][0].value() > 0.0)
+}
+
 /// The medium's properties.
 #[derive(Clone, Copy, Debug)]
-struct Medium<T> {
-    density: T,
-    viscosity: T,
-    wind: Vec3<T>,
+pub(super) struct Medium<T> {
+    pub(super) density: T,
+    pub(super) viscosity: T,
+    pub(super) wind: Vec3<T>,
 }
 
 impl<T: Scalar> Medium<T> {
-    fn new(model: &Model<T>) -> Self {
+    pub(super) fn new(model: &Model<T>) -> Self {
         Medium {
             density: model.option.density[0],
             viscosity: model.option.viscosity[0],
@@ -125,7 +127,7 @@ pub(super) fn inertia_box_sides<T: Scalar>(mass: T, inertia: Vec3<T>) -> [T; 3] 
 }
 
 /// The inertia-box model (1).
-fn inertia_box<T: Scalar>(
+pub(super) fn inertia_box<T: Scalar>(
     medium: Medium<T>,
     mass: T,
     inertia: Vec3<T>,
@@ -202,7 +204,11 @@ pub(super) fn ellipsoid_law<T: Scalar>(
 }
 
 /// First terms of (2) and (3): the medium that moves along with the body has momentum, too.
-fn added_mass<T: Scalar>(coefficients: &[T; 12], density: T, motion: Spatial<T>) -> Spatial<T> {
+pub(super) fn added_mass<T: Scalar>(
+    coefficients: &[T; 12],
+    density: T,
+    motion: Spatial<T>,
+) -> Spatial<T> {
     let [_, _, _, _, _, _, mx, my, mz, ix, iy, iz] = *coefficients;
     let (spin, speed) = (motion.angular(), motion.linear());
     let momentum = speed.component_mul(Vec3([mx, my, mz])) * density;
@@ -214,7 +220,7 @@ fn added_mass<T: Scalar>(coefficients: &[T; 12], density: T, motion: Spatial<T>)
 }
 
 /// Remaining terms of (2) and (3).
-fn lift_and_drag<T: Scalar>(
+pub(super) fn lift_and_drag<T: Scalar>(
     coefficients: &[T; 12],
     medium: Medium<T>,
     axes: [T; 3],

@@ -63,13 +63,13 @@ fn add<T: Scalar>(sum: &mut [T], terms: &[T]) {
 
 /// k + k₁x + k₂x².
 #[inline]
-fn polynomial<T: Scalar>(linear: T, higher: [T; 2], x: T) -> T {
+pub(super) fn polynomial<T: Scalar>(linear: T, higher: [T; 2], x: T) -> T {
     linear + x * (higher[0] + x * higher[1])
 }
 
 /// Whether a spring or damper can be left out: it has no strength, nor a derivative to carry.
 #[inline]
-fn is_zero<T: Scalar>(linear: T, higher: [T; 2]) -> bool {
+pub(super) fn is_zero<T: Scalar>(linear: T, higher: [T; 2]) -> bool {
     !T::HAS_DERIVATIVES && linear == T::ZERO && higher == [T::ZERO; 2]
 }
 
@@ -108,7 +108,7 @@ fn joint_springs<T: Scalar>(model: &Model<T>, state: &State<T>, spring: &mut [T]
     }
 }
 
-fn quat_at<T: Scalar>(qpos: &[T], start: usize) -> Quat<T> {
+pub(super) fn quat_at<T: Scalar>(qpos: &[T], start: usize) -> Quat<T> {
     Quat(std::array::from_fn(|i| qpos[start + i]))
 }
 

@@ -9,10 +9,13 @@
 //! tendon is at rest in a range of lengths; x is the distance to it.
 
 mod adhesion;
+mod backward;
 mod fluid;
+mod fluid_backward;
 pub(crate) mod fluid_derivative;
 mod forward;
 
+pub use backward::{Targets, backward};
 pub use forward::forward;
 pub(crate) use forward::{tendon_damper, tendon_spring};
 

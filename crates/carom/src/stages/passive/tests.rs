@@ -170,3 +170,65 @@ fn adhesion_attracts_across_the_gap_and_leaves_compression_alone() {
     let forces = [&pressed, &plain].map(|data| data.contact_force(0).force[0]);
     assert!((forces[0] - forces[1]).abs() < 1e-10 && forces[0] > 1.0);
 }
+
+/// Every shape in the ellipsoid model, boxes beside them, and air that moves.
+const AIR: &str = r#"<mujoco><option density="1.2" viscosity=".3" wind=".5 -.2 .1"/>
+  <default><geom fluidshape="ellipsoid" fluidcoef=".6 .3 1.2 .9 .8"/></default><worldbody>
+  <body><freejoint/><geom type="ellipsoid" size=".3 .2 .1" pos=".1 0 0" euler="10 20 30"/>
+    <body pos=".5 0 0"><joint axis="0 1 1"/><geom type="capsule" size=".1 .3"/>
+      <geom type="box" size=".1 .2 .15" pos="0 .3 0"/>
+      <body pos=".5 0 0"><joint type="ball"/><geom fluidshape="none" type="box" size=".1 .2 .3" pos=".1 .2 .3"/></body>
+    </body></body></worldbody></mujoco>"#;
+
+/// The same shapes where there is no medium.
+const VACUUM: &str = r#"<mujoco><worldbody>
+  <body><freejoint/><geom type="ellipsoid" fluidshape="ellipsoid" size=".3 .2 .1" pos=".1 0 0" euler="10 20 30"/>
+    <body pos=".5 0 0"><joint axis="0 1 1"/><geom type="box" size=".1 .2 .15" pos="0 .3 0"/></body>
+  </body></worldbody></mujoco>"#;
+
+/// Compensation, one joint's by its actuator.
+const HELD_UP: &str = r#"<mujoco><worldbody>
+  <body gravcomp="1"> <joint type="ball"/> <geom size=".1" pos=".1 .2 .3"/>
+    <body pos=".5 0 0" gravcomp=".7"> <joint axis="0 1 0" actuatorgravcomp="true"/> <geom size=".1" pos=".3 0 0"/>
+    <body pos=".5 0 0"> <joint type="slide" axis="0 1 1"/> <geom size=".1" pos=".3 0 0"/> </body> </body> </body>
+  </worldbody></mujoco>"#;
+
+/// Large sticky bodies that touch wherever a random state puts them.
+const STICKY: &str = r#"<mujoco><worldbody>
+  <body><joint axis="0 1 0"/><joint type="slide" axis="1 0 0"/><geom size="5" pos=".5 0 0" adhesion="2"/></body>
+  <body pos="0 0 6"><freejoint/><geom size="4"/><geom size="3" pos="1 0 0" adhesion="3"/></body>
+</worldbody></mujoco>"#;
+
+crate::testing::stage_check::check_stage!(
+    passive,
+    crate::testing::stage_check::points_and(&[SPRINGS, AIR, VACUUM, HELD_UP, STICKY]),
+    |point| super::forward(
+        &point.model,
+        &point.state,
+        &point.data.kinematics,
+        &point.data.tendon,
+        &point.data.velocity,
+        &point.data.collision,
+        &mut point.data.passive,
+    ),
+    |point, bar| super::backward(
+        &point.model,
+        &point.state,
+        (
+            &point.data.kinematics,
+            &point.data.tendon,
+            &point.data.velocity,
+            &point.data.collision,
+        ),
+        &mut bar.data.passive,
+        super::Targets {
+            kinematics: &mut bar.data.kinematics,
+            tendon: &mut bar.data.tendon,
+            velocity: &mut bar.data.velocity,
+            contacts: &mut bar.data.contacts,
+            model: &mut bar.model,
+            state: &mut bar.state,
+            body_work: &mut bar.data.frame_wrench,
+        },
+    )
+);

@@ -3,9 +3,11 @@
 //!
 //! Reads `state.qpos` and [`Kinematics`](super::kinematics::Kinematics); writes [`Tendon`].
 
+mod backward;
 mod forward;
 mod wrap;
 
+pub use backward::{Targets, backward};
 pub(crate) use forward::PULLEY;
 pub use forward::forward;
 

@@ -106,3 +106,26 @@ fn a_fixed_tendon_is_a_sum_of_joint_positions() {
     let row = model.structure.tendons.jacobian.row(3);
     assert_eq!(&data.jacobian[row], &[2.0, -0.7]);
 }
+
+crate::testing::stage_check::check_stage!(
+    tendon,
+    crate::testing::stage_check::points_and(&[PATHS]),
+    |point| super::forward(
+        &point.model,
+        &point.state,
+        &point.data.kinematics,
+        &mut point.data.tendon,
+    ),
+    |point, bar| super::backward(
+        &point.model,
+        &point.state,
+        &point.data.kinematics,
+        &point.data.tendon,
+        &bar.data.tendon,
+        super::Targets {
+            kinematics: &mut bar.data.kinematics,
+            model: &mut bar.model,
+            state: &mut bar.state,
+        },
+    )
+);

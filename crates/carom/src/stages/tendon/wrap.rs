@@ -61,18 +61,35 @@ pub(crate) fn wrap<T: Scalar>(
     side: Option<Vec3<T>>,
 ) -> Option<Contact<T>> {
     let into_geom = |point: Vec3<T>| obstacle.rotation.transpose_mul_vec(point - obstacle.center);
-    let (start, end) = (into_geom(start), into_geom(end));
+    let contact = wrap_local(
+        obstacle.shape,
+        obstacle.radius,
+        [start, end].map(into_geom),
+        side.map(into_geom),
+    )?;
+    let into_world = |point: Vec3<T>| obstacle.rotation.mul_vec(point) + obstacle.center;
+    Some(Contact {
+        length: contact.length,
+        points: contact.points.map(into_world),
+    })
+}
+
+/// As [`wrap`], everything in the frame of the geom.
+pub(super) fn wrap_local<T: Scalar>(
+    shape: Shape,
+    radius: T,
+    [start, end]: [Vec3<T>; 2],
+    side: Option<Vec3<T>>,
+) -> Option<Contact<T>> {
     if start.norm().value() < MIN_LENGTH || end.norm().value() < MIN_LENGTH {
         return None;
     }
-    let axes = match obstacle.shape {
+    let axes = match shape {
         Shape::Sphere => plane_through(start, end),
         Shape::Cylinder => [Vec3::X, Vec3::Y],
     };
     let project = |point: Vec3<T>| [point.dot(axes[0]), point.dot(axes[1])];
     let ends = [project(start), project(end)];
-    let radius = obstacle.radius;
-    let side = side.map(into_geom);
     let contact = match side {
         Some(side) if side.norm() < radius => wrap_inside(&ends, radius)?,
         _ => wrap_outside(&ends, side.map(project), radius)?,
@@ -80,13 +97,10 @@ pub(crate) fn wrap<T: Scalar>(
     let lift = |point: Point<T>| axes[0] * point[0] + axes[1] * point[1];
     let mut length = contact.length;
     let mut points = contact.points.map(lift);
-    if obstacle.shape == Shape::Cylinder {
+    if shape == Shape::Cylinder {
         length = climb(&mut points, length, start, end);
     }
-    Some(Contact {
-        length,
-        points: points.map(|point| obstacle.rotation.mul_vec(point) + obstacle.center),
-    })
+    Some(Contact { length, points })
 }
 
 /// Orthonormal axes of the plane through the origin and two points, the first towards `start`.

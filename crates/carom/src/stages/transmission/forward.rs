@@ -3,7 +3,7 @@ use crate::jacobian;
 use crate::math::{Quat, Spatial, Vec3};
 use crate::model::{JointKind, Model, Transmission};
 use crate::scalar::Scalar;
-use crate::stages::collision::Collision;
+use crate::stages::collision::{Collision, Contact};
 use crate::stages::kinematics::Kinematics;
 use crate::stages::tendon::Tendon;
 use crate::state::State;
@@ -79,11 +79,9 @@ fn adhesion_moment<T: Scalar>(
     moment.fill(T::ZERO);
     let mut count = 0_u32;
     for contact in &collision.contacts {
-        let [first, second] = contact.geoms.map(|geom| model.structure.geoms.body[geom]);
-        let moves = |body: usize| !jacobian::moving_dofs(model, body).is_empty();
-        if body != first && body != second || !(moves(first) || moves(second)) {
+        let Some([first, second]) = adhering_bodies(model, body, contact) else {
             continue;
-        }
+        };
         count += 1;
         let normal = contact.frame.row(0);
         for (body, force) in [(first, normal), (second, -normal)] {
@@ -97,13 +95,24 @@ fn adhesion_moment<T: Scalar>(
     }
 }
 
+/// The two bodies of a contact of `body` that can move.
+pub(super) fn adhering_bodies<T: Scalar>(
+    model: &Model<T>,
+    body: usize,
+    contact: &Contact<T>,
+) -> Option<[usize; 2]> {
+    let pair = contact.geoms.map(|geom| model.structure.geoms.body[geom]);
+    let moves = |body: usize| !jacobian::moving_dofs(model, body).is_empty();
+    (pair.contains(&body) && pair.into_iter().any(moves)).then_some(pair)
+}
+
 /// The first three gears as a vector.
-fn linear_gear<T: Scalar>(gear: &[T; 6]) -> Vec3<T> {
+pub(super) fn linear_gear<T: Scalar>(gear: &[T; 6]) -> Vec3<T> {
     Vec3([gear[0], gear[1], gear[2]])
 }
 
 /// The last three gears as a vector.
-fn angular_gear<T: Scalar>(gear: &[T; 6]) -> Vec3<T> {
+pub(super) fn angular_gear<T: Scalar>(gear: &[T; 6]) -> Vec3<T> {
     Vec3([gear[3], gear[4], gear[5]])
 }
 
@@ -149,6 +158,45 @@ fn joint_moment<T: Scalar>(
     }
 }
 
+/// The rod of a slider-crank.
+pub(super) struct Rod<T> {
+    /// Direction of the slider, a.
+    pub(super) axis: Vec3<T>,
+    /// From the slider site to the crank's pin, v.
+    pub(super) offset: Vec3<T>,
+    /// Length of the rod, r.
+    pub(super) length: T,
+    pub(super) gear: T,
+}
+
+impl<T: Scalar> Rod<T> {
+    /// The actuator's length gear·(a·v − √d),  d = (a·v)² + r² − v·v, with force on the pin and torque on the slider
+    /// that do the power of its rate.
+    pub(super) fn act(&self) -> (T, Vec3<T>, Vec3<T>) {
+        let Rod {
+            axis,
+            offset,
+            length: rod,
+            gear,
+        } = *self;
+        let along = axis.dot(offset);
+        let determinant = along * along + rod * rod - offset.norm_squared();
+        // Derivatives by offset and by axis; out of reach the rod stays perpendicular to the axis.
+        let (length, by_offset, by_axis) = if determinant.value() <= 0.0 {
+            (along, axis, offset)
+        } else {
+            let root = determinant.sqrt();
+            let slope = -along / root + 1.0;
+            (
+                along - root,
+                axis * slope + offset * root.recip(),
+                offset * slope,
+            )
+        };
+        (length * gear, by_offset * gear, axis.cross(by_axis) * gear)
+    }
+}
+
 /// Moment arms of what acts between two sites.
 struct Levers<'a, T: Scalar> {
     model: &'a Model<T>,
@@ -189,34 +237,20 @@ impl<T: Scalar> Levers<'_, T> {
         length
     }
 
-    /// A rod of length r from the crank's pin to a slider on the axis a through the slider site, with v from the
-    /// slider site to the pin: length = a·v − √d,  d = (a·v)² + r² − v·v.
+    /// A rod from the crank's pin to a slider on the axis through the slider site.
     fn slider_crank(&self, crank: usize, slider: usize, moment: &mut [T]) -> T {
         let kinematics = self.kinematics;
-        let gear = self.model.actuators.gear[self.actuator][0];
-        let rod = self.model.actuators.crank_length[self.actuator];
-        let axis = kinematics.site_rotation[slider].column(2);
-        let offset = kinematics.site_position[crank] - kinematics.site_position[slider];
-        let along = axis.dot(offset);
-        let determinant = along * along + rod * rod - offset.norm_squared();
-        // Derivatives by offset and by axis; out of reach the rod stays perpendicular to the axis.
-        let (length, by_offset, by_axis) = if determinant.value() <= 0.0 {
-            (along, axis, offset)
-        } else {
-            let root = determinant.sqrt();
-            let slope = -along / root + 1.0;
-            (
-                along - root,
-                axis * slope + offset * root.recip(),
-                offset * slope,
-            )
+        let rod = Rod {
+            axis: kinematics.site_rotation[slider].column(2),
+            offset: kinematics.site_position[crank] - kinematics.site_position[slider],
+            length: self.model.actuators.crank_length[self.actuator],
+            gear: self.model.actuators.gear[self.actuator][0],
         };
-        let force = by_offset * gear;
-        let torque = axis.cross(by_axis) * gear;
+        let (length, force, torque) = rod.act();
         let lever = &self.model.structure.actuators.lever;
         self.act(lever.first(self.actuator), crank, Vec3::ZERO, force, moment);
         self.act(lever.second(self.actuator), slider, torque, -force, moment);
-        length * gear
+        length
     }
 
     /// Adds the generalised force of a wrench at a site to the moment's entries.

@@ -3,8 +3,10 @@
 //! Reads `state.qpos`, [`Kinematics`](super::kinematics::Kinematics), [`Tendon`](super::tendon::Tendon) and, for the
 //! adhesion of a body, [`Collision`](super::collision::Collision); writes [`TransmissionData`].
 
+mod backward;
 mod forward;
 
+pub use backward::{Targets, backward};
 pub use forward::forward;
 
 use crate::arrays::arrays;

@@ -166,3 +166,40 @@ fn adhesion_pulls_the_contacts_of_a_body_with_equal_shares() {
     );
     assert_eq!(model.actuators.acceleration_reference, [0.0, 0.0]);
 }
+
+/// Large bodies that touch wherever a random state puts them, and one far away.
+const ADHESION: &str = r#"<mujoco><option gravity="0 0 0"/><worldbody>
+  <body name="hand"><joint axis="0 1 0"/><joint type="slide" axis="1 0 0"/><geom size="5" pos=".5 0 0"/></body>
+  <body name="ball" pos="0 0 6"><freejoint/><geom size="4"/><geom size="3" pos="1 0 0"/></body>
+  <body pos="0 90 90"><freejoint/><geom size="1"/></body>
+</worldbody><actuator><adhesion body="hand" ctrlrange="0 1"/><adhesion body="ball" ctrlrange="0 1"/></actuator></mujoco>"#;
+
+crate::testing::stage_check::check_stage!(
+    transmission,
+    crate::testing::stage_check::points_and(&[ACTUATORS, ADHESION]),
+    |point| super::forward(
+        &point.model,
+        &point.state,
+        &point.data.kinematics,
+        &point.data.tendon,
+        &point.data.collision,
+        &mut point.data.transmission,
+    ),
+    |point, bar| super::backward(
+        &point.model,
+        &point.state,
+        (
+            &point.data.kinematics,
+            &point.data.tendon,
+            &point.data.collision
+        ),
+        &bar.data.transmission,
+        super::Targets {
+            kinematics: &mut bar.data.kinematics,
+            tendon: &mut bar.data.tendon,
+            contacts: &mut bar.data.contacts,
+            model: &mut bar.model,
+            state: &mut bar.state,
+        },
+    )
+);
