@@ -1,24 +1,26 @@
 //! How long each stage of a step takes.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use carom::dynamics::Observer;
 use carom::{Data, Input, Model, State, integrate};
 
-/// Timed batches; each starts at the same state.
-const BATCHES: usize = 9;
-/// Wall time of all batches together, about (s).
+/// Wall time of all steps together, about (s).
 const BUDGET: f64 = 0.4;
-/// Bounds of the steps of one batch.
-const STEPS: [usize; 2] = [5, 500];
+/// Steps from the start state, before it is taken up again.
+const TRAJECTORY: usize = 500;
+/// Fewest steps, however long they take.
+const FEWEST: usize = 10;
+/// A step that takes this many times the median was interrupted by something else and does not count.
+const INTERRUPTED: f64 = 4.0;
 
 /// Times of the stages of a step.
 pub(super) struct Profile {
-    /// Name and microseconds per step, in the order of the stages; medians over batches.
+    /// Name and microseconds per step, in the order of the stages; means over steps.
     pub(super) stages: Vec<(&'static str, f64)>,
     /// Microseconds per step, all stages.
     pub(super) step: f64,
-    /// Steps that were timed.
+    /// Steps that count.
     pub(super) steps: usize,
 }
 
@@ -27,110 +29,102 @@ pub(super) fn profile(model: &Model) -> Profile {
     let start = State::keyframe(model, 0).unwrap_or_else(|| State::reference(model));
     let input = Input::zeros(model);
     let (mut state, mut data) = (start.clone(), Data::new(model));
-    let mut run = |steps: usize, clock: &mut Clock| {
-        state.copy_from(&start);
-        for _ in 0..steps {
-            clock.last = Instant::now();
-            integrate::observe_step(model, &mut state, &input, &mut data, clock);
-        }
-    };
-    // Warms up lists and caches, and says how long a step takes.
     let (mut clock, begin) = (Clock::new(), Instant::now());
-    run(STEPS[0], &mut clock);
-    let step = begin.elapsed().as_secs_f64() / STEPS[0] as f64;
-    #[allow(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a count of steps, clamped"
-    )]
-    let steps = (BUDGET / BATCHES as f64 / step.max(1e-9)) as usize;
-    let steps = steps.clamp(STEPS[0], STEPS[1]);
-    let overhead = overhead();
-    let mut batches = Vec::new();
-    for _ in 0..BATCHES {
-        clock.clear();
-        run(steps, &mut clock);
-        let per_step = |total: &Duration| {
-            let seconds = total.as_secs_f64() / steps as f64 - overhead;
-            seconds.max(0.0) * 1e6
-        };
-        batches.push(
-            clock
-                .totals
-                .iter()
-                .map(|(_, total)| per_step(total))
-                .collect(),
-        );
+    // The first steps warm up lists and caches.
+    let mut steps = Vec::new();
+    for step in 0.. {
+        if step % TRAJECTORY == 0 {
+            state.copy_from(&start);
+        }
+        clock.last = Instant::now();
+        integrate::observe_step(model, &mut state, &input, &mut data, &mut clock);
+        let times = clock.take();
+        if step >= FEWEST {
+            steps.push(times);
+        }
+        if steps.len() >= FEWEST && begin.elapsed().as_secs_f64() > BUDGET {
+            break;
+        }
     }
-    let median = |mut times: Vec<f64>| {
-        times.sort_by(f64::total_cmp);
-        times[times.len() / 2]
+    keep_uninterrupted(&mut steps);
+    let (count, overhead) = (steps.len(), overhead());
+    let mean = |stage: usize| {
+        let total: f64 = steps.iter().map(|times| times[stage]).sum();
+        (total / count as f64 - overhead).max(0.0) * 1e6
     };
-    let batches: Vec<Vec<f64>> = batches;
-    let stages = clock.totals.iter().enumerate().map(|(stage, &(name, _))| {
-        let times = batches.iter().map(|batch| batch[stage]).collect();
-        (name, median(times))
-    });
-    let stages: Vec<_> = stages.collect();
+    let names = clock.names.iter().enumerate();
+    let stages: Vec<_> = names.map(|(stage, &name)| (name, mean(stage))).collect();
     Profile {
-        step: median(batches.iter().map(|batch| batch.iter().sum()).collect()),
+        step: stages.iter().map(|(_, time)| time).sum(),
         stages,
-        steps: BATCHES * steps,
+        steps: count,
     }
 }
 
-/// Sums the times between the ends of stages.
+/// Drops steps during which something else ran.
+fn keep_uninterrupted(steps: &mut Vec<Vec<f64>>) {
+    let total = |times: &Vec<f64>| times.iter().sum::<f64>();
+    let mut totals: Vec<f64> = steps.iter().map(total).collect();
+    totals.sort_by(f64::total_cmp);
+    let bound = INTERRUPTED * totals[totals.len() / 2];
+    steps.retain(|times| total(times) <= bound);
+}
+
+/// Notes the times between the ends of stages.
 struct Clock {
     last: Instant,
-    totals: Vec<(&'static str, Duration)>,
+    names: Vec<&'static str>,
+    /// Seconds of each stage of the current step.
+    times: Vec<f64>,
 }
 
 impl Clock {
     fn new() -> Self {
         Self {
             last: Instant::now(),
-            totals: Vec::new(),
+            names: Vec::new(),
+            times: Vec::new(),
         }
     }
 
-    fn clear(&mut self) {
-        for (_, total) in &mut self.totals {
-            *total = Duration::ZERO;
-        }
+    /// The times of a step.
+    fn take(&mut self) -> Vec<f64> {
+        let times = self.times.clone();
+        self.times.fill(0.0);
+        times
     }
 }
 
 impl Observer for Clock {
     fn ended(&mut self, stage: &'static str) {
         let now = Instant::now();
-        let time = now - self.last;
-        match self.totals.iter_mut().find(|(name, _)| *name == stage) {
-            Some((_, total)) => *total += time,
-            None => self.totals.push((stage, time)),
-        }
-        self.last = now;
+        let place = self.names.iter().position(|&name| name == stage);
+        let place = place.unwrap_or_else(|| {
+            self.names.push(stage);
+            self.times.push(0.0);
+            self.names.len() - 1
+        });
+        self.times[place] += (now - self.last).as_secs_f64();
+        self.last = Instant::now();
     }
 }
 
-/// What reading the clock costs (s).
+/// What reading the clock adds to a stage (s).
 fn overhead() -> f64 {
-    let readings = 2000;
-    let mut clock = Clock::new();
-    for _ in 0..readings {
-        clock.ended("nothing");
+    let mut readings = [0.0; 1001];
+    for reading in &mut readings {
+        let before = Instant::now();
+        *reading = before.elapsed().as_secs_f64();
     }
-    let total = clock
-        .totals
-        .first()
-        .map_or(0.0, |(_, total)| total.as_secs_f64());
-    total / f64::from(readings)
+    readings.sort_by(f64::total_cmp);
+    readings[readings.len() / 2]
 }
 
 /// Lines for people: dotted names, times and shares.
 pub(super) fn lines(name: &str, profile: &Profile) -> Vec<String> {
     let width = name.len() + ".step.".len() + 13;
     let mut lines = vec![format!(
-        "{:<width$} {:>9.2} µs  (median over {} steps)",
+        "{:<width$} {:>9.2} µs  (mean over {} steps)",
         format!("{name}.step"),
         profile.step,
         profile.steps
