@@ -62,6 +62,11 @@ impl<T: Scalar> History<T> {
         self.newest = other.newest;
     }
 
+    /// Values of all samples, in no order of time.
+    pub(crate) fn values(&self) -> &[T] {
+        &self.values
+    }
+
     /// Place in the ring of a sample counted from the oldest.
     fn place(&self, age: usize) -> usize {
         (self.newest + 1 + age) % self.times.len()

@@ -167,6 +167,10 @@ impl NotFinite {
             && all_finite(&state.qvel)
             && all_finite(&state.act)
             && all_finite(&state.warmstart)
+            && state
+                .history
+                .iter()
+                .all(|history| all_finite(history.values()))
             && all_finite(&[state.time])
             && all_finite(&input.ctrl)
             && all_finite(&input.force)
@@ -213,6 +217,9 @@ impl NotFinite {
         search.elements("mocap_position", &state.mocap_position, of_mocap);
         search.elements("mocap_quat", &state.mocap_quat, of_mocap);
         search.list("warmstart", &state.warmstart, Element::Dof);
+        for (index, history) in state.history.iter().enumerate() {
+            search.list("history", history.values(), |_| Element::Entry(index));
+        }
         search.list("time", &[state.time], |_| Element::Whole);
         search.found
     }
