@@ -8,6 +8,7 @@
 
 mod allocation;
 mod compile;
+mod convex;
 mod models;
 mod physics;
 mod robustness;

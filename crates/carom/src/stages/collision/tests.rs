@@ -2,6 +2,7 @@
 
 mod boxes;
 mod broad;
+mod convex;
 
 use super::{Manifold, PosedShape, ShapeData, narrow};
 use crate::dual::Dual;

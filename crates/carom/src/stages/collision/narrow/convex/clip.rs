@@ -8,6 +8,10 @@ use crate::scalar::Scalar;
 
 /// Distance by which a point may be outside of a side and still count as inside (m).
 const INSIDE: f64 = 1e-15;
+/// Relative difference below which areas are equal.
+const TIE: f64 = 1e-12;
+/// Most corners of a polygon whose largest quadrilateral is searched exhaustively.
+const MOST_EXHAUSTIVE: usize = 16;
 /// Most points that are kept of a polygon.
 pub(super) const MOST_POINTS: usize = 4;
 
@@ -66,7 +70,14 @@ impl<T: Scalar> Buffers<T> {
     }
 
     /// The points to keep: the ends of what was an edge, else at most four that span the largest area.
-    pub(super) fn reduced(&self, was_edge: bool) -> ([Vec3<T>; MOST_POINTS], usize) {
+    ///
+    /// The corners of MuJoCo's polygons of boxes and cylinders have a known order (`in_order`), so that the same four
+    /// are found; those of meshes have none, and the largest area of all is the best guess.
+    pub(super) fn reduced(
+        &self,
+        was_edge: bool,
+        in_order: bool,
+    ) -> ([Vec3<T>; MOST_POINTS], usize) {
         let mut points = [Vec3::ZERO; MOST_POINTS];
         let polygon = &self.polygon;
         let mut keep = |places: &[usize]| {
@@ -79,7 +90,11 @@ impl<T: Scalar> Buffers<T> {
             keep(&farthest_two(polygon));
             (points, 2)
         } else if count > MOST_POINTS {
-            keep(&largest_quadrilateral(polygon));
+            keep(&if in_order || count > MOST_EXHAUSTIVE {
+                large_quadrilateral(polygon)
+            } else {
+                largest_quadrilateral(polygon)
+            });
             (points, MOST_POINTS)
         } else {
             keep(&[0, 1, 2, 3][..count]);
@@ -103,12 +118,9 @@ fn farthest_two<T: Scalar>(points: &[Vec3<T>]) -> [usize; 2] {
 
 /// Corners of a large quadrilateral in a convex polygon of more than four corners: each corner in turn is advanced
 /// while the area grows.
-fn largest_quadrilateral<T: Scalar>(points: &[Vec3<T>]) -> [usize; 4] {
+fn large_quadrilateral<T: Scalar>(points: &[Vec3<T>]) -> [usize; 4] {
     let count = points.len();
-    let area = |[a, b, c, d]: [usize; 4]| {
-        let at = |index: usize| points[index].value();
-        0.5 * (at(a) - at(c)).cross(at(b) - at(d)).norm()
-    };
+    let area = |corners: [usize; 4]| area(points, corners);
     let mut corners = [0, 1, 2, 3];
     let mut best = (corners, area(corners));
     // Advances one corner while the area grows; true if it moved.
@@ -138,4 +150,32 @@ fn largest_quadrilateral<T: Scalar>(points: &[Vec3<T>]) -> [usize; 4] {
         }
     }
     best.0
+}
+
+fn area<T: Scalar>(points: &[Vec3<T>], corners: [usize; 4]) -> f64 {
+    let [a, b, c, d] = corners.map(|corner| points[corner].value());
+    0.5 * (a - c).cross(b - d).norm()
+}
+
+/// Corners of the largest quadrilateral in a convex polygon: for every diagonal, the farthest corner on each side.
+fn largest_quadrilateral<T: Scalar>(points: &[Vec3<T>]) -> [usize; 4] {
+    let count = points.len();
+    let (mut best, mut most) = ([0, 1, 2, 3], 0.0);
+    for a in 0..count {
+        for c in a + 2..count {
+            let farthest = |side: std::ops::Range<usize>| {
+                let reach = |&corner: &usize| area(points, [a, corner % count, c, a]);
+                side.max_by(|p, q| reach(p).total_cmp(&reach(q)))
+                    .map(|corner| corner % count)
+            };
+            let (Some(b), Some(d)) = (farthest(a + 1..c), farthest(c + 1..a + count)) else {
+                continue;
+            };
+            let found = area(points, [a, b, c, d]);
+            if found > most * (1.0 + TIE) {
+                (best, most) = ([a, b, c, d], found);
+            }
+        }
+    }
+    best
 }

@@ -19,6 +19,11 @@ const EXACT: f64 = 1e-14;
 /// Sine below which directions count as parallel while the first tetrahedron is built.
 const FLAT: f64 = 1e-10;
 
+/// Length below which an edge has no direction (m).
+const MIN_SIDE: f64 = 1e-14;
+/// Sine below which a triangle is too thin for a normal.
+const NEEDLE: f64 = 1e-11;
+
 /// A triangle of the polytope, anticlockwise from outside.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Face {
@@ -106,20 +111,16 @@ impl Polytope {
         pair: &mut Pair<'_, '_, T>,
         simplex: &Simplex,
     ) -> Result<(), Vec3> {
-        self.vertices.extend(simplex.vertices());
+        // Vertices that add no dimension are left out; the expansion finds them again.
+        for &vertex in simplex.vertices() {
+            if self.vertices.is_empty() || self.widening(vertex.difference) > FLAT {
+                self.vertices.push(vertex);
+            }
+        }
         if self.vertices.is_empty() {
             self.vertices.push(pair.support(Vec3::X));
         }
         while self.vertices.len() < 4 {
-            self.widen(pair)?;
-        }
-        let w = |index: usize| self.vertices[index].difference;
-        let normal = (w(1) - w(0)).cross(w(2) - w(0));
-        let below = normal.dot(w(3) - w(0));
-        let size = (w(3) - w(0)).norm() * normal.norm();
-        if below.abs() <= FLAT * size {
-            // A tetrahedron without volume from the search for the distance: start again from its largest triangle.
-            self.vertices.truncate(3);
             self.widen(pair)?;
         }
         let w = |index: usize| self.vertices[index].difference;
@@ -209,9 +210,12 @@ impl Polytope {
         }
     }
 
+    /// Adds a face; false when it is too thin to have a normal.
     fn attach(&mut self, vertices: [u16; 3]) -> bool {
         let [a, b, c] = vertices.map(|vertex| self.vertices[usize::from(vertex)].difference);
-        let (normal, area) = (b - a).cross(c - a).normalized();
+        // Unit edges, since on curved shapes faces become tiny.
+        let [(u, side1), (w, side2)] = [b - a, c - a].map(Vec3::normalized);
+        let (normal, sine) = u.cross(w).normalized();
         // The corner nearest to the origin loses the fewest digits.
         let nearest = [a, b, c]
             .into_iter()
@@ -223,7 +227,7 @@ impl Polytope {
             normal,
             distance,
         });
-        area > 0.0 && distance.is_finite()
+        sine > NEEDLE && side1 > MIN_SIDE && side2 > MIN_SIDE && distance.is_finite()
     }
 
     fn nearest_face(&self) -> usize {

@@ -24,6 +24,8 @@ use crate::scalar::Scalar;
 const CAP: f64 = 1e-7;
 /// Squared sine below which two directions are parallel.
 const PARALLEL: f64 = 1e-16;
+/// Fraction of its size by which a point may be outside of a shape.
+const ON_SHAPE: f64 = 1e-9;
 /// Curvature radius plus distance, relative to the size, below which the normal has no derivative.
 const MIN_RADIUS: f64 = 1e-9;
 
@@ -122,6 +124,40 @@ impl Feature {
             .plain
             .rotation
             .mul_vec(turned.component_mul(scale) * length.recip())
+    }
+}
+
+impl Feature {
+    /// Whether a world point that lies on the plane, line or surface of the feature is on the shape itself.
+    fn holds<T: Scalar>(self, shape: &CoreShape<'_, T>, point: Vec3) -> bool {
+        let size = shape.plain.size;
+        let local = shape.plain.to_local(point - shape.plain.position);
+        let within = |coordinate: f64, limit: f64| {
+            coordinate.abs() <= limit + ON_SHAPE * (limit + coordinate.abs())
+        };
+        match (shape.kind, self) {
+            (CoreKind::Segment, _) => within(local[2], size[1]),
+            (CoreKind::Box, _) => (0..3).all(|axis| within(local[axis], size[axis])),
+            (CoreKind::Cylinder, _) => {
+                within(local[2], size[1]) && within(local[0].hypot(local[1]), size[0])
+            }
+            (_, Self::Corners(corners, 2)) => {
+                let [a, b] = [0, 1].map(|i: usize| shape.corner(corners[i]).value());
+                let along = b - a;
+                let t = (local - a).dot(along) / along.norm_squared();
+                (-ON_SHAPE..=1.0 + ON_SHAPE).contains(&t)
+            }
+            (_, Self::Corners(corners, 3)) => {
+                let [a, b, c] = corners.map(|corner| shape.corner(corner).value());
+                let normal = (b - a).cross(c - a);
+                let part = |p: Vec3, q: Vec3| (p - local).cross(q - local).dot(normal);
+                let least = -ON_SHAPE * normal.norm_squared();
+                [part(a, b), part(b, c), part(c, a)]
+                    .iter()
+                    .all(|&part| part >= least)
+            }
+            _ => true,
+        }
     }
 }
 
@@ -355,6 +391,13 @@ impl<'a, 'b, T: Scalar> Features<'a, 'b, T> {
             distance: normal.dot(points[1] - points[0]),
             points,
         }
+    }
+
+    /// Whether the points are on the shapes, not only on the planes and lines through their features.
+    pub(super) fn hold(&self, points: [Vec3<T>; 2]) -> bool {
+        let holds =
+            |side: usize| self.features[side].holds(self.shapes[side], points[side].value());
+        holds(0) && holds(1)
     }
 
     /// The features, first and second shape.

@@ -66,6 +66,10 @@ pub(super) fn search<T: Scalar>(pair: &mut Pair<'_, '_, T>, cutoff: f64, gap: f6
         let candidate = next.reduce();
         let candidate_squared = candidate.norm_squared();
         let scale = vertex.on[0].norm_squared() + vertex.on[1].norm_squared();
+        if next.count == 4 && lower > 0.0 {
+            // (1) says that the origin is outside: rounding made the tetrahedron hold it.
+            break;
+        }
         if next.count == 4 || candidate_squared <= CONTACT * CONTACT * scale {
             return Separation::Overlap(next);
         }

@@ -41,7 +41,10 @@ pub(super) fn add<T: Scalar>(
         return false;
     };
     work.clip.clip(clip.face_normal, margin);
-    let (points, count) = work.clip.reduced(clip.is_edge);
+    let in_order = !shapes
+        .iter()
+        .any(|shape| matches!(shape.kind, CoreKind::Mesh(..)));
+    let (points, count) = work.clip.reduced(clip.is_edge, in_order);
     let Some(&on_face) = work.clip.frame.first() else {
         return false;
     };
@@ -86,38 +89,39 @@ fn prepare<T: Scalar>(
     }
     let [rank1, rank2] = [0, 1].map(|side| faces::rank(shapes[side], features[side]));
     let [count1, count2] = [0, 1].map(|side: usize| candidates[side].len());
-    let edge_side = if rank1 < 3 && count2 > 0 && (rank1 <= rank2 || count1 == 0) {
-        0
-    } else if rank2 < 3 {
-        1
-    } else {
-        return None;
-    };
-    let face_side = 1 - edge_side;
-    faces::edges(
-        shapes[edge_side],
-        features[edge_side],
-        outward[edge_side],
-        &mut candidates[edge_side],
-    );
-    let (edge, face) = edge_along_face(
-        &candidates[edge_side],
-        &candidates[face_side],
-        outward[face_side].value(),
-    )?;
-    faces::outline(shapes[face_side], face.face, &mut buffers.frame);
-    buffers.polygon.clear();
-    buffers.polygon.extend(edge.ends);
-    Some(Clip {
-        face_normal: face.direction,
-        direction: -face.direction,
-        normal: if face_side == 0 {
-            face.direction
-        } else {
-            -face.direction
-        },
-        is_edge: true,
-    })
+    let first_may_lie = rank1 < 3 && count2 > 0 && (rank1 <= rank2 || count1 == 0);
+    for (edge_side, may_lie) in [(0, first_may_lie), (1, rank2 < 3)] {
+        if !may_lie {
+            continue;
+        }
+        let face_side = 1 - edge_side;
+        for (side, outward) in outward.into_iter().enumerate() {
+            let (shape, feature, list) = (shapes[side], features[side], &mut candidates[side]);
+            if side == edge_side {
+                faces::edges(shape, feature, outward, list);
+            } else {
+                faces::faces(shape, feature, outward.value(), list);
+            }
+        }
+        let facing = outward[face_side].value();
+        let found = edge_along_face(&candidates[edge_side], &candidates[face_side], facing);
+        if let Some((edge, face)) = found {
+            faces::outline(shapes[face_side], face.face, &mut buffers.frame);
+            buffers.polygon.clear();
+            buffers.polygon.extend(edge.ends);
+            return Some(Clip {
+                face_normal: face.direction,
+                direction: -face.direction,
+                normal: if face_side == 0 {
+                    face.direction
+                } else {
+                    -face.direction
+                },
+                is_edge: true,
+            });
+        }
+    }
+    None
 }
 
 /// The two faces whose normals are most opposite, among those that look along the contact normal.

@@ -32,7 +32,7 @@ use gjk::Separation;
 use simplex::{Pair, Simplex};
 
 /// Relative gap of the bounds at which Newton's method takes over on curved shapes.
-const COARSE: f64 = 1e-4;
+const COARSE: f64 = 1e-6;
 /// Relative gap at which a search that features do not improve ends.
 const FINE: f64 = 1e-13;
 /// Most Newton steps.
@@ -233,7 +233,9 @@ fn refine<'a, 'b, T: Scalar>(
     let tolerance = ROUNDING * witness.norm().max(other.norm()).max(distance.abs());
     let is_finite = touch.distance.is_finite() && plain.norm_squared().is_finite();
     let is_right = distance - certain <= tolerance && certain >= start.lower - tolerance;
-    (is_finite && is_right).then_some(Found { touch, features })
+    // Between flat shapes the search is exact, and parallel faces may share no point of its last triangle.
+    let is_on_shapes = !pair.is_curved() || features.hold(touch.points);
+    (is_finite && is_right && is_on_shapes).then_some(Found { touch, features })
 }
 
 /// The result of the search itself.

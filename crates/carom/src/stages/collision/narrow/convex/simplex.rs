@@ -7,6 +7,9 @@ use super::core_shape::CoreShape;
 use crate::math::Vec3;
 use crate::scalar::Scalar;
 
+/// Volume below which a tetrahedron is flat, relative to the product of its edges.
+const FLAT: f64 = 1e-12;
+
 /// A vertex of the difference, with the points of the two shapes it comes from.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Vertex {
@@ -182,6 +185,7 @@ fn triangle([a, b, c]: [Vec3; 3]) -> Weights<3> {
 fn tetrahedron(w: [Vec3; 4]) -> [f64; 4] {
     let [a, b, c, d] = w;
     let volume = (b - a).dot((c - a).cross(d - a));
+    let size = (b - a).norm() * (c - a).norm() * (d - a).norm();
     // Signed volumes with one vertex replaced by the origin.
     let parts = [
         b.dot(c.cross(d)),
@@ -189,7 +193,9 @@ fn tetrahedron(w: [Vec3; 4]) -> [f64; 4] {
         a.dot(b.cross(d)),
         -a.dot(b.cross(c)),
     ];
-    let outside = parts.map(|part| part * volume <= 0.0);
+    // Without volume nothing is inside.
+    let is_flat = volume.abs() <= FLAT * size;
+    let outside = parts.map(|part| is_flat || part * volume <= 0.0);
     if outside == [false; 4] {
         let sum = parts[0] + parts[1] + parts[2] + parts[3];
         return parts.map(|part| part / sum);
