@@ -68,20 +68,26 @@ impl Polytope {
         let is_curved = pair.is_curved();
         let scale = self.scale();
         let tolerance = gap.max(EXACT) * scale;
+        // The face whose normal gives the least upper bound, should the expansion fail.
+        let mut best: Option<(Face, f64)> = None;
         loop {
             let nearest = self.nearest_face();
             let face = self.faces[nearest];
             let vertex = pair.support(face.normal);
             let upper = face.normal.dot(vertex.difference);
+            if best.is_none_or(|(_, least)| upper < least) {
+                best = Some((face, upper));
+            }
             let is_known = !is_curved
                 && self
                     .vertices
                     .iter()
                     .any(|known| known.index == vertex.index);
-            let is_done = is_known
-                || upper - face.distance <= tolerance
-                || self.vertices.len() >= MAX_VERTICES;
-            if is_done || !self.expand(vertex, nearest, EXACT * scale) {
+            if is_known || upper - face.distance <= tolerance {
+                return self.penetration(face, upper);
+            }
+            if self.vertices.len() >= MAX_VERTICES || !self.expand(vertex, nearest, EXACT * scale) {
+                let (face, upper) = best.unwrap_or((face, upper));
                 return self.penetration(face, upper);
             }
         }

@@ -231,7 +231,10 @@ fn refine<'a, 'b, T: Scalar>(
     let certain = -pair.support(plain).difference.dot(plain); // (1)
     let distance = touch.distance.value();
     let tolerance = ROUNDING * witness.norm().max(other.norm()).max(distance.abs());
-    let is_finite = touch.distance.is_finite() && plain.norm_squared().is_finite();
+    let is_finite = touch.distance.is_finite()
+        && [plain, touch.points[0].value(), touch.points[1].value()]
+            .iter()
+            .all(|vector| vector.norm_squared().is_finite());
     let is_right = distance - certain <= tolerance && certain >= start.lower - tolerance;
     // Between flat shapes the search is exact, and parallel faces may share no point of its last triangle.
     let is_on_shapes = !pair.is_curved() || features.hold(touch.points);
