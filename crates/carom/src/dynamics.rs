@@ -172,18 +172,25 @@ fn observe_constraints<T: Scalar>(
     let Data {
         inertia,
         acceleration,
+        collision,
         constraint,
         solve,
         ..
     } = data;
-    solve::forward(
-        model,
-        inertia,
-        acceleration,
-        constraint,
-        &state.warmstart,
-        solve,
-    );
+    if model.structure.laws.is_impulse_level() {
+        let smooth = (&*inertia, &*acceleration);
+        let rows = (&*constraint, &*collision);
+        solve::complementarity::forward(model, state, smooth, rows, solve);
+    } else {
+        solve::forward(
+            model,
+            inertia,
+            acceleration,
+            constraint,
+            &state.warmstart,
+            solve,
+        );
+    }
     observer.ended("solve");
 }
 

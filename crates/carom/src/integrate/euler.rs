@@ -50,13 +50,18 @@ pub(super) fn advance<T: Scalar>(model: &Model<T>, state: &mut State<T>, data: &
     );
 }
 
-/// M + h·B. (1)
+/// M + h·B in the work area. (1)
 fn assemble<T: Scalar>(model: &Model<T>, state: &State<T>, data: &mut Data<T>) {
-    let h = model.option.timestep[0];
     let matrix = &mut data.integration.matrix;
     matrix.copy_from_slice(&data.inertia.matrix);
+    add_damping(model, &state.qvel, matrix);
+}
+
+/// Adds h·B to a matrix in the pattern of M. (1)
+pub(crate) fn add_damping<T: Scalar>(model: &Model<T>, qvel: &[T], matrix: &mut [T]) {
+    let h = model.option.timestep[0];
     for (dof, &diagonal) in model.structure.inertia.diagonal.iter().enumerate() {
-        matrix[diagonal] += damping_derivative(model, dof, state.qvel[dof]) * h;
+        matrix[diagonal] += damping_derivative(model, dof, qvel[dof]) * h;
     }
 }
 
@@ -78,7 +83,7 @@ pub(super) fn multiply<T: Scalar>(
 }
 
 /// Whether damping takes part in the step at all.
-fn has_implicit_damping<T: Scalar>(model: &Model<T>) -> bool {
+pub(crate) fn has_implicit_damping<T: Scalar>(model: &Model<T>) -> bool {
     let disable = &model.settings.disable;
     if disable.eulerdamp || disable.damper {
         return false;

@@ -12,7 +12,7 @@
 
 mod activation;
 mod coriolis;
-mod euler;
+pub(crate) mod euler;
 mod free_body;
 mod implicit;
 mod positions;

@@ -4,6 +4,7 @@
 
 mod block_sparse;
 pub mod cholesky;
+mod complete_lu;
 pub mod lu;
 mod panel;
 mod symmetric_eigen;
@@ -11,6 +12,7 @@ pub mod tree_ldl;
 mod tree_sparsity;
 
 pub use block_sparse::{BlockCholesky, BlockPlace};
+pub use complete_lu::CompletePivotLu;
 pub use lu::{DofPattern, TreeLu};
 pub use symmetric_eigen::symmetric_eigen;
 pub use tree_sparsity::TreeSparsity;

@@ -177,7 +177,7 @@ pub fn tighten<T: Scalar>(model: &mut Model<T>) {
 }
 
 /// Plain numbers as they are, or the values of others copied to `room`.
-fn plain<'a, T: Scalar>(numbers: &'a [T], room: &'a mut Vec<f64>) -> &'a [f64] {
+pub(super) fn plain<'a, T: Scalar>(numbers: &'a [T], room: &'a mut Vec<f64>) -> &'a [f64] {
     if let Some(numbers) = T::as_plain(numbers) {
         return numbers;
     }

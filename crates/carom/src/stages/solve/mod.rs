@@ -6,6 +6,8 @@
 //!   a = argmin ½·(a − a₀)ᵀ·M·(a − a₀) + s(y),   y = J·a − â                          (1)
 //!   M·a − τ − Jᵀ·f = 0,   f = −∇s(y)                                                   (2)
 //!
+//! Under the complementarity law impulses are solved for instead; see [`complementarity`].
+//!
 //! The minimum is unique. Newton's method uses H = M + Jᵀ·K·J with K = ∇²s(y); conjugate gradients are preconditioned
 //! by M. Both search along their directions for the exact minimum, start at the better of the warm start and a₀, and
 //! treat islands of kinematic trees apart. A model that asks for MuJoCo's PGS gets Newton: it solves the same problem.
@@ -17,6 +19,7 @@
 //! the blocks, residuals and forces stay in [`Solve`] for the backward pass.
 
 mod backward;
+pub mod complementarity;
 mod conjugate_gradient;
 mod forward;
 mod hessian;
@@ -34,6 +37,8 @@ pub use backward::{SolveBar, backward};
 pub use forward::{factor_at_solution, forward, tighten};
 pub use hessian::Hessian;
 pub use island::Islands;
+
+use complementarity::Complementarity;
 
 use crate::model::Model;
 use crate::scalar::Scalar;
@@ -91,6 +96,8 @@ pub struct Solve<T: Scalar = f64> {
     pub islands: Islands,
     /// Factors of H; those of the solution after [`factor_at_solution`].
     pub hessian: Hessian,
+    /// What the complementarity law keeps; empty under the soft law.
+    pub complementarity: Complementarity<T>,
     work: Work,
     /// Gradient and step of the correction that carries derivatives.
     correction: [Vec<T>; 2],
@@ -111,6 +118,7 @@ impl<T: Scalar> Solve<T> {
             report: SolveReport::default(),
             islands: Islands::default(),
             hessian: Hessian::default(),
+            complementarity: Complementarity::default(),
             work: Work::new(nv),
             correction: [Vec::new(), Vec::new()],
             noslip: noslip::Noslip::default(),

@@ -1,0 +1,192 @@
+//! The equations of the rows that are not at a bound, with every block held to what it does.
+//!
+//!   stopped: e = u;   sliding tangent j: e = λ(j)/λ(0)·|w| + μ(j)·w(j),  w = μ·u          (1)
+//!
+//! e = 0 is smooth in λ and in all that u depends on. Its derivative serves twice: for Newton steps towards the
+//! solution, and at the solution for derivatives of λ. Contacts that share their load lack rank unless R > 0; of
+//! the impulses one choice among equals is then taken.
+
+use super::super::law::Phase;
+use super::sweep::Island;
+use crate::laws::cone::MAX_ROWS;
+use crate::linalg::CompletePivotLu;
+use crate::scalar::Scalar;
+use crate::stages::constraint::{Block, BlockKind};
+
+/// ∂e/∂λ, factored. All lists keep their capacity.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct ActiveSet {
+    /// Active rows, block after block.
+    rows: Vec<usize>,
+    factor: CompletePivotLu,
+    /// z of one unit impulse, zero between uses.
+    unit: Vec<f64>,
+}
+
+/// Where e is looked at.
+#[derive(Clone, Copy)]
+pub(super) struct Point<'a, T: Scalar = f64> {
+    pub(super) impulse: &'a [T],
+    /// u.
+    pub(super) velocity: &'a [T],
+    /// Coefficients of the rows.
+    pub(super) friction: &'a [T],
+}
+
+/// Whether the impulses of a block follow from equations; otherwise they are at a bound.
+fn is_active(block: &Block, phase: Phase) -> bool {
+    match block.kind {
+        BlockKind::PyramidalContact | BlockKind::EllipticContact => phase != Phase::OFF,
+        _ => phase == Phase::QUADRATIC,
+    }
+}
+
+/// Whether a block is a contact that slides.
+fn is_sliding(block: &Block, phase: Phase) -> bool {
+    let is_cone = matches!(
+        block.kind,
+        BlockKind::PyramidalContact | BlockKind::EllipticContact
+    );
+    is_cone && phase == Phase::CONE
+}
+
+impl ActiveSet {
+    /// The active rows.
+    pub(super) fn rows(&self) -> &[usize] {
+        &self.rows
+    }
+
+    /// Finds the active rows of an island.
+    pub(super) fn collect(&mut self, island: &Island<'_>, phase: &[Phase]) {
+        self.rows.clear();
+        for (index, block) in island.members() {
+            if is_active(block, phase[index]) {
+                self.rows.extend(block.rows());
+            }
+        }
+    }
+
+    /// e of the active rows. (1)
+    pub(super) fn equations<T: Scalar>(
+        &self,
+        island: &Island<'_>,
+        phase: &[Phase],
+        point: Point<'_, T>,
+        equation: &mut Vec<T>,
+    ) {
+        equation.clear();
+        for (index, block) in island.members() {
+            if !is_active(block, phase[index]) {
+                continue;
+            }
+            let [impulse, velocity, friction] =
+                [point.impulse, point.velocity, point.friction].map(|list| &list[block.rows()]);
+            equation.extend_from_slice(velocity);
+            if !is_sliding(block, phase[index]) {
+                continue;
+            }
+            let mut square = T::ZERO;
+            for row in 1..block.row_count {
+                let w = friction[row] * velocity[row];
+                square += w * w;
+            }
+            let speed = square.sqrt() / impulse[0];
+            let start = equation.len() - block.row_count;
+            for row in 1..block.row_count {
+                equation[start + row] =
+                    impulse[row] * speed + friction[row] * friction[row] * velocity[row];
+            }
+        }
+    }
+
+    /// Computes and factors ∂e/∂λ of the rows collected.
+    pub(super) fn factor(&mut self, island: &Island<'_>, phase: &[Phase], point: Point<'_>) {
+        self.factor.start(self.rows.len());
+        let mut place = 0;
+        for (index, block) in island.members() {
+            if !is_active(block, phase[index]) {
+                continue;
+            }
+            for row in 0..block.row_count {
+                self.inverse_inertia(island, phase, (index, row), place + row);
+            }
+            if is_sliding(block, phase[index]) {
+                self.slide(block, point, place);
+            }
+            place += block.row_count;
+        }
+        self.factor.factor();
+    }
+
+    /// Solves ∂e/∂λ·x = right in place.
+    pub(super) fn solve<T: Scalar>(&self, right: &mut [T], work: &mut Vec<T>) {
+        work.clear();
+        work.resize(right.len(), T::ZERO);
+        self.factor.solve(right, work);
+    }
+
+    /// ∂u/∂λ of one row over the active rows.
+    fn inverse_inertia(
+        &mut self,
+        island: &Island<'_>,
+        phase: &[Phase],
+        (index, row): (usize, usize),
+        place: usize,
+    ) {
+        let own = island.response.block(index, island.blocks[index].row_count);
+        let end = own.columns.last().map_or(0, |&dof| dof + 1);
+        self.unit.resize(end.max(self.unit.len()), 0.0);
+        own.add(row, 1.0, &mut self.unit);
+        let entries = self.factor.row_mut(place);
+        let mut column = 0;
+        for (other, block) in island.members() {
+            if !is_active(block, phase[other]) {
+                continue;
+            }
+            let response = island.response.block(other, block.row_count);
+            for line in 0..block.row_count {
+                let pairs = response.row(line).iter().zip(response.columns);
+                entries[column] = pairs.fold(0.0, |sum, (&value, &dof)| {
+                    sum + value * self.unit.get(dof).copied().unwrap_or(0.0)
+                });
+                column += 1;
+            }
+        }
+        entries[place] += island.mixing[index];
+        for &dof in own.columns {
+            self.unit[dof] = 0.0;
+        }
+    }
+
+    /// Turns the rows of ∂u/∂λ of a contact into those of sliding. (1)
+    fn slide(&mut self, block: &Block, point: Point<'_>, place: usize) {
+        let [impulse, velocity, friction] =
+            [point.impulse, point.velocity, point.friction].map(|list| &list[block.rows()]);
+        let count = block.row_count;
+        let mut slope = [0.0; MAX_ROWS];
+        let mut square = 0.0;
+        for row in 1..count {
+            slope[row] = friction[row] * friction[row] * velocity[row];
+            square += slope[row] * velocity[row];
+        }
+        let speed = square.sqrt();
+        for column in 0..self.rows.len() {
+            let mut speed_slope = 0.0;
+            for row in 1..count {
+                speed_slope += slope[row] * self.factor.row_mut(place + row)[column];
+            }
+            // Where nothing slides the direction has no derivative.
+            speed_slope /= speed.max(f64::MIN_POSITIVE);
+            for row in 1..count {
+                let entry = &mut self.factor.row_mut(place + row)[column];
+                *entry = friction[row] * friction[row] * *entry
+                    + impulse[row] / impulse[0] * speed_slope;
+            }
+        }
+        for row in 1..count {
+            let entries = self.factor.row_mut(place + row);
+            entries[place + row] += speed / impulse[0];
+            entries[place] -= impulse[row] / (impulse[0] * impulse[0]) * speed;
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! Derivatives of the solution.
+//!
+//! With phases fixed, the equations e(λ, p) = 0 of the [active set](super::active_set) give
+//!
+//!   ∂e/∂λ·dλ = −∂e/∂p·dp                                                               (1)
+//!
+//! Over dual numbers e at the values of λ holds ∂e/∂p in its tangents, so one Newton step from there carries them into λ.
+
+use super::super::Solve;
+use super::super::law::Phase;
+use super::Complementarity;
+use super::active_set::Point;
+use super::sweep::Island;
+use crate::linalg::tree_ldl;
+use crate::model::Model;
+use crate::scalar::Scalar;
+use crate::stages::acceleration::Acceleration;
+use crate::stages::constraint::{BlockKind, Constraint};
+
+/// Room for the correction.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Work<T: Scalar> {
+    impulse: Vec<T>,
+    velocity: Vec<T>,
+    friction: Vec<T>,
+    generalised: Vec<T>,
+    equation: Vec<T>,
+    scratch: Vec<T>,
+}
+
+/// Carries derivatives into impulses and velocities; values stay but for a correction within the tolerance.
+pub(super) fn correct<T: Scalar>(
+    model: &Model<T>,
+    acceleration: &Acceleration<T>,
+    constraint: &Constraint<T>,
+    out: &mut Solve<T>,
+) {
+    let (h, phase) = (model.option.timestep[0], &out.phase);
+    let mut room = std::mem::take(&mut out.complementarity.correction);
+    room.start(h, constraint, phase, &out.complementarity.impulse);
+    out.complementarity
+        .velocities(model, acceleration, constraint, &mut room);
+    for index in 0..out.islands.count() {
+        let Complementarity {
+            response,
+            free,
+            mixing,
+            friction,
+            impulse,
+            velocity,
+            active,
+            ..
+        } = &mut out.complementarity;
+        let island = Island {
+            blocks: &constraint.blocks,
+            members: out.islands.blocks(index),
+            response,
+            free,
+            mixing,
+            friction,
+            timestep: h.value(),
+        };
+        active.collect(&island, phase);
+        let point = Point {
+            impulse: &room.impulse,
+            velocity: &room.velocity,
+            friction: &room.friction,
+        };
+        active.equations(&island, phase, point, &mut room.equation);
+        let point = Point {
+            impulse,
+            velocity,
+            friction,
+        };
+        active.factor(&island, phase, point);
+        active.solve(&mut room.equation, &mut room.scratch);
+        for (&row, &step) in active.rows().iter().zip(&room.equation) {
+            room.impulse[row] -= step;
+        }
+    }
+    out.complementarity
+        .velocities(model, acceleration, constraint, &mut room);
+    let rate = h.recip();
+    for (force, &impulse) in out.force.iter_mut().zip(&room.impulse) {
+        *force = impulse * rate;
+    }
+    out.residual.copy_from_slice(&room.velocity);
+    out.complementarity.correction = room;
+}
+
+impl<T: Scalar> Work<T> {
+    /// Impulses as they are; those at a bound with the derivative of the bound.
+    fn start(&mut self, h: T, constraint: &Constraint<T>, phase: &[Phase], impulse: &[f64]) {
+        self.friction.clear();
+        self.friction
+            .extend(constraint.rows.iter().map(|row| row.friction));
+        self.impulse.clear();
+        self.impulse
+            .extend(impulse.iter().map(|&value| T::from(value)));
+        for (block, &phase) in constraint.blocks.iter().zip(phase) {
+            let is_friction = matches!(
+                block.kind,
+                BlockKind::DofFriction | BlockKind::TendonFriction
+            );
+            let bound = self.friction[block.row] * h;
+            if is_friction && phase == Phase::SLIDING_DOWN {
+                self.impulse[block.row] = bound;
+            } else if is_friction && phase == Phase::SLIDING_UP {
+                self.impulse[block.row] = -bound;
+            }
+        }
+    }
+}
+
+impl<T: Scalar> Complementarity<T> {
+    /// u of all rows at the impulses of `room`.
+    fn velocities(
+        &self,
+        model: &Model<T>,
+        acceleration: &Acceleration<T>,
+        constraint: &Constraint<T>,
+        room: &mut Work<T>,
+    ) {
+        let h = model.option.timestep[0];
+        room.generalised.clear();
+        let forces = acceleration.force_smooth.iter();
+        room.generalised.extend(forces.map(|&force| force * h));
+        for block in &constraint.blocks {
+            let columns = constraint.block_columns(block);
+            let jacobian = constraint.block_jacobian(block).chunks_exact(columns.len());
+            for (values, &impulse) in jacobian.zip(&room.impulse[block.rows()]) {
+                for (&value, &dof) in values.iter().zip(columns) {
+                    room.generalised[dof] += value * impulse;
+                }
+            }
+        }
+        let (factor, inverse) = (&self.inertia_factor, &self.inertia_diagonal_inverse);
+        let sparsity = &model.structure.inertia;
+        tree_ldl::solve_in_place(sparsity, factor, inverse, &mut room.generalised);
+        room.velocity.clear();
+        for (index, block) in constraint.blocks.iter().enumerate() {
+            let columns = constraint.block_columns(block);
+            let jacobian = constraint.block_jacobian(block).chunks_exact(columns.len());
+            let mixing = model.laws.mixing[self.law[index]];
+            for (values, row) in jacobian.zip(block.rows()) {
+                let mut sum = constraint.rows[row].velocity - self.target[row];
+                for (&value, &dof) in values.iter().zip(columns) {
+                    sum += value * room.generalised[dof];
+                }
+                room.velocity.push(sum + mixing * room.impulse[row]);
+            }
+        }
+    }
+}

@@ -1,0 +1,260 @@
+use super::super::forward::plain;
+use super::super::law::Phase;
+use super::super::{Solve, SolveReport, SolveStatus};
+use super::rows::{self, LocalProblem};
+use super::sweep::{self, Helpers, Island, Iterate, Limits, Progress};
+use super::{Complementarity, derivative};
+use crate::integrate::euler;
+use crate::linalg::tree_ldl;
+use crate::model::Model;
+use crate::scalar::Scalar;
+use crate::stages::acceleration::Acceleration;
+use crate::stages::collision::Collision;
+use crate::stages::constraint::{Block, BlockKind, Constraint};
+use crate::stages::inertia::{self, Inertia};
+use crate::state::State;
+
+/// Solves for the impulses of a step, and the forces and accelerations that they amount to.
+pub fn forward<T: Scalar>(
+    model: &Model<T>,
+    state: &State<T>,
+    (inertia, acceleration): (&Inertia<T>, &Acceleration<T>),
+    (constraint, collision): (&Constraint<T>, &Collision<T>),
+    out: &mut Solve<T>,
+) {
+    out.qacc.copy_from_slice(&acceleration.smooth);
+    out.force_constraint.fill(T::ZERO);
+    out.report = SolveReport::default();
+    let (rows, blocks) = (constraint.rows.len(), &constraint.blocks);
+    out.residual.resize(rows, T::ZERO);
+    out.force.resize(rows, T::ZERO);
+    out.phase.resize(blocks.len(), Phase::OFF);
+    let together = model.settings.disable.island;
+    let columns = &constraint.columns;
+    out.islands
+        .find(&model.structure, blocks, columns, together);
+    let Some(law) = model.structure.laws.of_rows.filter(|_| !blocks.is_empty()) else {
+        out.complementarity.impulse.clear();
+        out.complementarity.velocity.clear();
+        return;
+    };
+    let work = &mut out.complementarity;
+    let regular = work.factor_step_inertia(model, state, inertia, acceleration);
+    work.read_rows(model, (constraint, collision), law);
+    work.prepare(model, constraint);
+    solve_islands(model, constraint, law, out);
+    if !regular {
+        out.report.status = SolveStatus::Singular;
+    }
+    if T::HAS_DERIVATIVES {
+        derivative::correct(model, acceleration, constraint, out);
+    }
+    write_solution(model, (inertia, acceleration), constraint, out);
+}
+
+/// The law whose numbers hold for a block: the contact's own, or that of all other rows.
+fn law_of<T: Scalar>(block: &Block, collision: &Collision<T>, other: usize) -> usize {
+    match block.kind {
+        BlockKind::FrictionlessContact
+        | BlockKind::PyramidalContact
+        | BlockKind::EllipticContact => collision.contacts[block.object].law.unwrap_or(other),
+        _ => other,
+    }
+}
+
+impl<T: Scalar> Complementarity<T> {
+    /// M̂ and â = M̂⁻¹·τ; false if M̂ is singular.
+    fn factor_step_inertia(
+        &mut self,
+        model: &Model<T>,
+        state: &State<T>,
+        inertia: &Inertia<T>,
+        acceleration: &Acceleration<T>,
+    ) -> bool {
+        let sparsity = &model.structure.inertia;
+        let (factor, inverse) = (&mut self.inertia_factor, &mut self.inertia_diagonal_inverse);
+        let damped = euler::has_implicit_damping(model);
+        factor.clear();
+        inverse.clear();
+        inverse.extend_from_slice(&inertia.diagonal_inverse);
+        self.smooth.clear();
+        if !damped {
+            factor.extend_from_slice(&inertia.factor);
+            self.smooth.extend_from_slice(&acceleration.smooth);
+            return true;
+        }
+        factor.extend_from_slice(&inertia.matrix);
+        euler::add_damping(model, &state.qvel, factor);
+        let regular = tree_ldl::factor_in_place(sparsity, factor, inverse).is_ok();
+        self.smooth.extend_from_slice(&acceleration.force_smooth);
+        tree_ldl::solve_in_place(sparsity, factor, inverse, &mut self.smooth);
+        regular
+    }
+
+    /// Targets, velocities without impulses, and R.
+    fn read_rows(
+        &mut self,
+        model: &Model<T>,
+        (constraint, collision): (&Constraint<T>, &Collision<T>),
+        other: usize,
+    ) {
+        let h = model.option.timestep[0];
+        self.target.clear();
+        self.free.clear();
+        self.law.clear();
+        self.mixing.clear();
+        self.friction.clear();
+        let coefficients = constraint.rows.iter().map(|row| row.friction.value());
+        self.friction.extend(coefficients);
+        for block in &constraint.blocks {
+            let law = law_of(block, collision, other);
+            self.law.push(law);
+            self.mixing.push(model.laws.mixing[law].value());
+            let columns = constraint.block_columns(block);
+            let jacobian = constraint.block_jacobian(block);
+            for (index, row) in constraint.block_rows(block).iter().enumerate() {
+                let target = rows::target(model, law, (block.kind, index == 0), row);
+                let values = &jacobian[index * columns.len()..][..columns.len()];
+                let mut rise = T::ZERO;
+                for (&value, &dof) in values.iter().zip(columns) {
+                    rise += value * self.smooth[dof];
+                }
+                self.target.push(target);
+                self.free.push((row.velocity + rise * h - target).value());
+            }
+        }
+    }
+
+    /// Y, the problems of the blocks, and impulses of zero.
+    fn prepare(&mut self, model: &Model<T>, constraint: &Constraint<T>) {
+        let factor = (
+            plain(&self.inertia_factor, &mut self.plain_factor),
+            plain(
+                &self.inertia_diagonal_inverse,
+                &mut self.plain_diagonal_inverse,
+            ),
+        );
+        let blocks = &constraint.blocks;
+        let jacobian = plain(&constraint.jacobian, &mut self.plain_jacobian);
+        let rows = (&constraint.columns[..], jacobian);
+        self.response
+            .compute(&model.structure, factor, blocks, rows);
+        let h = model.option.timestep[0].value();
+        self.local.clear();
+        for (index, block) in blocks.iter().enumerate() {
+            let response = self.response.block(index, block.row_count);
+            let friction = |row: usize| constraint.rows[block.row + row].friction.value();
+            let mixing = (self.mixing[index], 0.0);
+            self.local
+                .push(LocalProblem::new(block, &response, mixing, friction, h));
+        }
+        self.impulse.clear();
+        self.impulse.resize(constraint.rows.len(), 0.0);
+        self.velocity.clear();
+        self.velocity.resize(constraint.rows.len(), 0.0);
+        self.momentum.clear();
+        self.momentum.resize(model.counts().nv, 0.0);
+    }
+}
+
+fn solve_islands<T: Scalar>(
+    model: &Model<T>,
+    constraint: &Constraint<T>,
+    law: usize,
+    out: &mut Solve<T>,
+) {
+    let Complementarity {
+        response,
+        free,
+        mixing,
+        friction,
+        local,
+        impulse,
+        momentum,
+        velocity,
+        anderson,
+        active,
+        newton,
+        ..
+    } = &mut out.complementarity;
+    // Velocities of ordinary size are meant; greater ones cannot be more exact than rounding.
+    let speed = free.iter().fold(1.0_f64, |most, &u| most.max(u.abs()));
+    let limits = Limits {
+        tolerance: model.laws.tolerance[law].value() * speed,
+        iterations: model.structure.laws.iterations[law],
+    };
+    for index in 0..out.islands.count() {
+        let island = Island {
+            blocks: &constraint.blocks,
+            members: out.islands.blocks(index),
+            response,
+            free,
+            mixing,
+            friction,
+            timestep: model.option.timestep[0].value(),
+        };
+        let mut iterate = Iterate {
+            local,
+            impulse,
+            momentum,
+            velocity,
+            phase: &mut out.phase,
+        };
+        let mut helpers = Helpers {
+            anderson,
+            active,
+            newton,
+        };
+        let progress = sweep::solve(&island, limits, &mut helpers, &mut iterate);
+        add_to_report(progress, &mut out.report);
+        island.velocities(impulse, momentum, velocity);
+    }
+}
+
+fn add_to_report(progress: Progress, report: &mut SolveReport) {
+    let status = if progress.converged {
+        SolveStatus::Converged
+    } else if progress.residual.is_nan() {
+        SolveStatus::NotFinite
+    } else {
+        SolveStatus::IterationLimit
+    };
+    report.status = report.status.max(status);
+    report.iterations = report.iterations.max(progress.iterations);
+    report.total_iterations += progress.iterations;
+    report.residual = report.residual.max(progress.residual);
+}
+
+/// Forces f = λ/h, their generalised force, and M·a = τ + Jᵀ·f.
+fn write_solution<T: Scalar>(
+    model: &Model<T>,
+    (inertia, acceleration): (&Inertia<T>, &Acceleration<T>),
+    constraint: &Constraint<T>,
+    out: &mut Solve<T>,
+) {
+    let rate = model.option.timestep[0].recip();
+    if !T::HAS_DERIVATIVES {
+        for (force, &impulse) in out.force.iter_mut().zip(&out.complementarity.impulse) {
+            *force = rate * impulse;
+        }
+        for (residual, &velocity) in out.residual.iter_mut().zip(&out.complementarity.velocity) {
+            *residual = T::from(velocity);
+        }
+    }
+    for block in &constraint.blocks {
+        let columns = constraint.block_columns(block);
+        let jacobian = constraint.block_jacobian(block).chunks_exact(columns.len());
+        for (values, &force) in jacobian.zip(&out.force[block.rows()]) {
+            if !T::HAS_DERIVATIVES && force == T::ZERO {
+                continue;
+            }
+            for (&value, &dof) in values.iter().zip(columns) {
+                out.force_constraint[dof] += value * force;
+            }
+        }
+    }
+    for (dof, qacc) in out.qacc.iter_mut().enumerate() {
+        *qacc = acceleration.force_smooth[dof] + out.force_constraint[dof];
+    }
+    inertia::solve(model, inertia, &mut out.qacc);
+}

@@ -1,0 +1,197 @@
+//! Targets of rows, and the problem of each block by itself.
+
+use super::super::law::Phase;
+use super::response::BlockResponse;
+use crate::laws::cone::{ContactMode, CoulombContact, MAX_ROWS};
+use crate::linalg::symmetric_eigen;
+use crate::model::Model;
+use crate::scalar::Scalar;
+use crate::stages::constraint::{Block, BlockKind, Row};
+
+/// A matrix over the rows of a block; only its leading rows and columns are used.
+pub(super) type BlockMatrix = [[f64; MAX_ROWS]; MAX_ROWS];
+
+/// Directions that are this much easier to move than others count as fixed to each other.
+const MIN_EIGENVALUE: f64 = 1e-13;
+
+/// Target velocity of a row; only first rows of blocks and equalities have one. (2), (4)
+pub(super) fn target<T: Scalar>(
+    model: &Model<T>,
+    law: usize,
+    (kind, is_first): (BlockKind, bool),
+    row: &Row<T>,
+) -> T {
+    let laws = &model.laws;
+    let rate = model.option.timestep[0].recip();
+    let [correction, approach] = laws.baumgarte[law];
+    let r = row.position;
+    let is_contact = match kind {
+        BlockKind::DofFriction | BlockKind::TendonFriction => return T::ZERO,
+        BlockKind::Equality => return -(correction * r * rate),
+        BlockKind::JointLimit | BlockKind::TendonLimit => false,
+        BlockKind::FrictionlessContact
+        | BlockKind::PyramidalContact
+        | BlockKind::EllipticContact => true,
+    };
+    if !is_first {
+        return T::ZERO;
+    }
+    let share = if r < T::ZERO { correction } else { approach };
+    let position = -(share * r * rate);
+    // A contact bounces in the step that closes it.
+    let closes = r * rate + row.velocity < T::ZERO && row.velocity < -laws.restitution_speed[law];
+    if is_contact && closes {
+        position.max(-(laws.restitution[law] * row.velocity))
+    } else {
+        position
+    }
+}
+
+/// One block with all others held.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct LocalProblem {
+    /// Inverse inertia that the rows see, with R and what holds the impulse.
+    pub(super) matrix: BlockMatrix,
+    kind: LocalKind,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum LocalKind {
+    /// λ = −matrix⁻¹·b.
+    Equality(BlockMatrix),
+    /// One row within bounds ±h·η.
+    Friction(f64),
+    /// One row that pushes.
+    Push,
+    /// A contact with friction, and γ of its last solution.
+    Contact(CoulombContact, f64),
+}
+
+impl LocalProblem {
+    /// Prepares a block with mixing R; `h` is the time step. With `hold` > 0 the block also holds on to the impulse it
+    /// has, as if that share of inverse inertia were added, which calms blocks that chase each other.
+    pub(super) fn new(
+        block: &Block,
+        response: &BlockResponse<'_>,
+        (mixing, hold): (f64, f64),
+        friction: impl Fn(usize) -> f64,
+        h: f64,
+    ) -> Self {
+        let count = block.row_count;
+        let mut matrix = [[0.0; MAX_ROWS]; MAX_ROWS];
+        for i in 0..count {
+            for j in 0..=i {
+                matrix[i][j] = response.inner(i, j);
+                matrix[j][i] = matrix[i][j];
+            }
+            matrix[i][i] += mixing;
+        }
+        if hold > 0.0 {
+            for i in 0..count {
+                matrix[i][i] *= 1.0 + hold;
+            }
+        }
+        let kind = match block.kind {
+            BlockKind::Equality => LocalKind::Equality(inverse(matrix, count)),
+            BlockKind::DofFriction | BlockKind::TendonFriction => {
+                LocalKind::Friction(h * friction(0))
+            }
+            BlockKind::JointLimit | BlockKind::TendonLimit | BlockKind::FrictionlessContact => {
+                LocalKind::Push
+            }
+            BlockKind::PyramidalContact | BlockKind::EllipticContact => {
+                let mut coefficients = [0.0; MAX_ROWS];
+                for row in 1..count {
+                    coefficients[row - 1] = friction(row);
+                }
+                let contact = CoulombContact::new(&matrix, &coefficients[..count - 1]);
+                LocalKind::Contact(contact, 0.0)
+            }
+        };
+        Self { matrix, kind }
+    }
+
+    /// The impulse at the velocities without it.
+    #[inline]
+    pub(super) fn solve(&mut self, free: &[f64], impulse: &mut [f64]) -> Phase {
+        match &mut self.kind {
+            LocalKind::Equality(inverse) => {
+                for (impulse, inverse) in impulse.iter_mut().zip(inverse.iter()) {
+                    let pairs = inverse.iter().zip(free);
+                    *impulse = pairs.fold(0.0, |sum, (&a, &b)| sum - a * b);
+                }
+                Phase::QUADRATIC
+            }
+            LocalKind::Friction(bound) => {
+                let wanted = quotient(-free[0], self.matrix[0][0]);
+                impulse[0] = wanted.clamp(-*bound, *bound);
+                if wanted > *bound {
+                    Phase::SLIDING_DOWN
+                } else if wanted < -*bound {
+                    Phase::SLIDING_UP
+                } else {
+                    Phase::QUADRATIC
+                }
+            }
+            LocalKind::Push => {
+                impulse[0] = quotient(-free[0], self.matrix[0][0]).max(0.0);
+                if impulse[0] > 0.0 {
+                    Phase::QUADRATIC
+                } else {
+                    Phase::OFF
+                }
+            }
+            LocalKind::Contact(contact, slip) => match contact.solve(free, slip, impulse) {
+                ContactMode::Separating => Phase::OFF,
+                ContactMode::Sticking => Phase::QUADRATIC,
+                ContactMode::Sliding => Phase::CONE,
+            },
+        }
+    }
+
+    /// Moves impulses within their bounds or their cone.
+    pub(super) fn project(&self, friction: &[f64], impulse: &mut [f64]) {
+        match &self.kind {
+            LocalKind::Equality(_) => {}
+            LocalKind::Friction(bound) => impulse[0] = impulse[0].clamp(-*bound, *bound),
+            LocalKind::Push => impulse[0] = impulse[0].max(0.0),
+            LocalKind::Contact(..) => {
+                impulse[0] = impulse[0].max(0.0);
+                let tangents = impulse.iter().zip(friction).skip(1);
+                let square: f64 = tangents.map(|(x, mu)| (x / mu) * (x / mu)).sum();
+                let used = square.sqrt();
+                if used > impulse[0] {
+                    let scale = impulse[0] / used;
+                    impulse[1..].iter_mut().for_each(|x| *x *= scale);
+                }
+            }
+        }
+    }
+}
+
+/// A quotient that is zero where nothing moves the row.
+fn quotient(numerator: f64, denominator: f64) -> f64 {
+    if denominator > f64::MIN_POSITIVE {
+        numerator / denominator
+    } else {
+        0.0
+    }
+}
+
+/// The inverse of a symmetric matrix on the directions that something moves.
+fn inverse(matrix: BlockMatrix, count: usize) -> BlockMatrix {
+    let (values, vectors) = symmetric_eigen(matrix, count);
+    let greatest = values[..count].iter().fold(0.0_f64, |most, &x| most.max(x));
+    let mut inverse = [[0.0; MAX_ROWS]; MAX_ROWS];
+    for (&value, vector) in values[..count].iter().zip(&vectors) {
+        if value <= greatest * MIN_EIGENVALUE || value <= f64::MIN_POSITIVE {
+            continue;
+        }
+        for i in 0..count {
+            for j in 0..count {
+                inverse[i][j] += vector[i] * vector[j] / value;
+            }
+        }
+    }
+    inverse
+}

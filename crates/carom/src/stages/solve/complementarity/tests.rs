@@ -1,0 +1,353 @@
+//! The solution against its conditions, other algorithms, physics and differences.
+
+use std::sync::Arc;
+
+use super::super::SolveStatus;
+use crate::data::Data;
+use crate::linalg::CompletePivotLu;
+use crate::model::{Cone, LawKind, LawNumbers, LawStructure, Model};
+use crate::stages::constraint::{Block, BlockKind};
+use crate::state::{Input, State};
+use crate::testing::{Constrained, Random, assert_close, model_from_mjcf, random_constrained};
+use crate::{dynamics, integrate};
+
+/// Makes all constraints of a model rigid.
+fn make_rigid(model: &mut Model, mixing: f64, baumgarte: [f64; 2], restitution: f64) {
+    let structure = Arc::make_mut(&mut model.structure);
+    structure.laws = LawStructure {
+        label: vec![String::new()],
+        kind: vec![LawKind::Complementarity],
+        geom1: vec![None],
+        geom2: vec![None],
+        points: vec![0..0],
+        iterations: vec![1500],
+        of_rows: Some(0),
+        has_hunt_crossley: false,
+    };
+    structure.counts.nlaw = 1;
+    model.laws = LawNumbers::zeros(&structure.counts);
+    model.laws.mixing[0] = mixing;
+    model.laws.baumgarte[0] = baumgarte;
+    model.laws.restitution[0] = restitution;
+    model.laws.tolerance[0] = 1e-11;
+}
+
+/// A random mechanism with friction, limits and some contacts of all dimensions.
+fn scene(seed: u64, mixing: f64, baumgarte: [f64; 2]) -> Constrained {
+    let mut scene = random_constrained(seed, 8, Cone::Elliptic);
+    scene.contacts.truncate(6);
+    scene.input.equality_active.fill(false);
+    let restitution = if baumgarte == [0.0; 2] { 0.0 } else { 0.5 };
+    make_rigid(&mut scene.model, mixing, baumgarte, restitution);
+    // Deep penetrations would ask for speeds that no impulse can give all contacts at once.
+    for contact in &mut scene.contacts {
+        contact.distance *= 0.02;
+        contact.excluded = false;
+        for friction in &mut contact.friction[..2] {
+            *friction *= 0.5;
+        }
+    }
+    scene
+}
+
+/// The velocity after the step, as the integrator finds it.
+fn next_velocity(scene: &Constrained, data: &Data) -> Vec<f64> {
+    let mut state = scene.state.clone();
+    integrate::advance(&scene.model, &mut state, &scene.input, &mut data.clone());
+    state.qvel
+}
+
+/// J·v of a block's rows.
+fn velocities(data: &Data, block: &Block, velocity: &[f64]) -> Vec<f64> {
+    let columns = data.constraint.block_columns(block);
+    let rows = data
+        .constraint
+        .block_jacobian(block)
+        .chunks_exact(columns.len());
+    rows.map(|values| {
+        let pairs = values.iter().zip(columns);
+        pairs.map(|(value, &dof)| value * velocity[dof]).sum()
+    })
+    .collect()
+}
+
+/// What a contact or limit must reach: (4), written out once more.
+fn target(scene: &Constrained, data: &Data, block: &Block) -> f64 {
+    let (laws, h) = (&scene.model.laws, scene.model.option.timestep[0]);
+    let row = &data.constraint.rows[block.row];
+    let [alpha, beta] = laws.baumgarte[0];
+    let position = -row.position / h * if row.position < 0.0 { alpha } else { beta };
+    let is_contact = block.kind > BlockKind::TendonLimit;
+    if is_contact && row.velocity < 0.0 && row.position + h * row.velocity < 0.0 {
+        position.max(-laws.restitution[0] * row.velocity)
+    } else {
+        position
+    }
+}
+
+/// The greatest violation of all conditions: m/s, and impulses in the velocity that they give.
+fn violation(scene: &Constrained, data: &Data) -> f64 {
+    let (h, mixing) = (scene.model.option.timestep[0], scene.model.laws.mixing[0]);
+    let next = next_velocity(scene, data);
+    let mut worst = 0.0_f64;
+    let mut note = |error: f64| worst = worst.max(error.abs());
+    for block in &data.constraint.blocks {
+        let impulse: Vec<f64> = data.solve.force[block.rows()]
+            .iter()
+            .map(|f| f * h)
+            .collect();
+        let mut u = velocities(data, block, &next);
+        for (u, impulse) in u.iter_mut().zip(&impulse) {
+            *u += mixing * impulse;
+        }
+        let rows = data.constraint.block_rows(block);
+        match block.kind {
+            BlockKind::Equality => {
+                for (u, row) in u.iter().zip(rows) {
+                    note(u + scene.model.laws.baumgarte[0][0] * row.position / h);
+                }
+            }
+            BlockKind::DofFriction | BlockKind::TendonFriction => {
+                let bound = h * rows[0].friction;
+                assert!(impulse[0].abs() <= bound * (1.0 + 1e-12));
+                if impulse[0].abs() < bound * (1.0 - 1e-12) {
+                    note(u[0]);
+                } else {
+                    note((u[0] * impulse[0].signum()).max(0.0));
+                }
+            }
+            _ => {
+                u[0] -= target(scene, data, block);
+                note(u[0].min(0.0));
+                assert!(impulse[0] >= 0.0);
+                if impulse[0] > 0.0 {
+                    note(u[0]);
+                }
+                note(friction_violation(&impulse, &u, |row| rows[row].friction));
+            }
+        }
+    }
+    worst
+}
+
+/// How far friction is from being against the motion, on or within the cone.
+fn friction_violation(impulse: &[f64], u: &[f64], friction: impl Fn(usize) -> f64) -> f64 {
+    let length = |x: &dyn Fn(usize) -> f64| -> f64 {
+        (1..u.len()).map(|row| x(row).powi(2)).sum::<f64>().sqrt()
+    };
+    let used = length(&|row| impulse[row] / friction(row));
+    assert!(used <= impulse[0] * (1.0 + 1e-9), "{used} {impulse:?}");
+    let speed = length(&|row| friction(row) * u[row]);
+    if impulse[0] == 0.0 {
+        return 0.0;
+    }
+    (1..u.len())
+        .map(|row| impulse[row] / (friction(row) * impulse[0]) * speed + friction(row) * u[row])
+        .fold(0.0, |worst, x| worst.max(x.abs()))
+}
+
+/// A pile of balls, capsules and boxes thrown on a plane, and a chain among them.
+fn pile(seed: u64, law: &str) -> Constrained {
+    let mut random = Random::new(seed);
+    let mut bodies = String::new();
+    for index in 0..9 {
+        let [x, y] = [random.between(-0.1, 0.1), random.between(-0.1, 0.1)];
+        let z = 0.1 + 0.17 * f64::from(index);
+        let [a, b, c]: [f64; 3] = random.numbers();
+        let (kind, size) = match index % 3 {
+            0 => ("sphere", "0.08"),
+            1 => ("capsule", "0.05 0.08"),
+            _ => ("box", "0.06 0.08 0.05"),
+        };
+        let condim = [1, 3, 3, 4, 6][random.below(5)];
+        let friction = random.between(0.1, 1.2);
+        bodies += &format!(
+            r#"<body pos="{x} {y} {z}" euler="{a} {b} {c}"><freejoint/><geom type="{kind}" size="{size}"
+              condim="{condim}" friction="{friction} 0.01 0.002"/></body>"#
+        );
+    }
+    let model = model_from_mjcf(&format!(
+        r#"<mujoco><compiler angle="radian"/><worldbody><geom type="plane" size="2 2 1"/>{bodies}
+          <body pos="0.3 0 0.2"><joint axis="0 1 0" range="-0.5 0.5" limited="true" frictionloss="0.1"/>
+            <geom type="capsule" size="0.04 0.1" pos="0.1 0 0"/>
+            <body pos="0.2 0 0"><joint axis="0 1 0" damping="0.5"/><geom size="0.05" pos="0.1 0 0"/></body></body>
+          </worldbody><custom><text name="carom/contact" data="law=complementarity; {law}"/></custom></mujoco>"#
+    ));
+    let mut state = State::reference(&model);
+    state.qvel = random.vector(model.counts().nv);
+    Constrained {
+        input: Input::zeros(&model),
+        state,
+        contacts: Vec::new(),
+        model,
+    }
+}
+
+#[test]
+fn impulses_of_mechanisms_complement_velocities() {
+    let (mut converged, mut all) = (0, 0);
+    for (mixing, baumgarte) in [(0.0, [0.0; 2]), (1e-3, [0.2, 1.0])] {
+        for seed in 0..40 {
+            let scene = scene(seed, mixing, baumgarte);
+            let data = scene.solve();
+            all += 1;
+            if data.solve.report.status == SolveStatus::Converged {
+                converged += 1;
+                let worst = violation(&scene, &data);
+                assert!(worst < 1e-8, "mixing {mixing}, seed {seed}: {worst:e}");
+            }
+        }
+    }
+    // Contacts that jam a mechanism can defeat the sweeps; they say so.
+    assert!(converged * 20 >= all * 19, "{converged} of {all}");
+}
+
+#[test]
+fn impulses_in_piles_complement_velocities() {
+    let (mut converged, mut all, mut modes) = (0, 0, [0; 3]);
+    for seed in 0..3 {
+        let mut scene = pile(seed, "restitution=0.2; tolerance=1e-11");
+        let mut data = Data::new(&scene.model);
+        for step in 0..200 {
+            dynamics::forward(&scene.model, &scene.state, &scene.input, &mut data);
+            let report = &data.solve.report;
+            all += 1;
+            assert!(
+                report.residual < 1e-4,
+                "seed {seed}, step {step}: {report:?}"
+            );
+            if report.status == SolveStatus::Converged {
+                converged += 1;
+                let worst = violation(&scene, &data);
+                assert!(worst < 1e-8, "seed {seed}, step {step}: {worst:e}");
+            }
+            for (block, &phase) in data.constraint.blocks.iter().zip(&data.solve.phase) {
+                if block.kind == BlockKind::PyramidalContact {
+                    modes[usize::from(phase.0)] += 1;
+                }
+            }
+            integrate::advance(&scene.model, &mut scene.state, &scene.input, &mut data);
+        }
+    }
+    assert!(converged * 10 >= all * 9, "{converged} of {all}");
+    assert!(modes.iter().all(|&count| count > 30), "{modes:?}");
+}
+
+/// All ways in which contacts may be open or closed, tried one after the other.
+#[test]
+fn enumeration_finds_the_same_impulses() {
+    let mut compared = 0;
+    for seed in 0..40 {
+        let mut scene = scene(seed, 1e-2, [0.2, 1.0]);
+        scene.model.settings.disable.limit = true;
+        scene.model.settings.disable.frictionloss = true;
+        for contact in &mut scene.contacts {
+            contact.dimension = 1;
+        }
+        let data = scene.solve();
+        let work = &data.solve.complementarity;
+        let n = data.constraint.rows.len();
+        if n == 0 {
+            continue;
+        }
+        let blocks = &data.constraint.blocks;
+        let nv = scene.model.counts().nv;
+        let dense = |block: &Block| {
+            let mut row = vec![0.0; nv];
+            let columns = data.constraint.block_columns(block);
+            for (&dof, &value) in columns.iter().zip(data.constraint.block_jacobian(block)) {
+                row[dof] = value;
+            }
+            row
+        };
+        let matrix: Vec<Vec<f64>> = blocks
+            .iter()
+            .map(|block| {
+                let mut column = dense(block);
+                crate::stages::inertia::solve(&scene.model, &data.inertia, &mut column);
+                let product = |other: &Block| -> f64 {
+                    dense(other).iter().zip(&column).map(|(a, b)| a * b).sum()
+                };
+                blocks.iter().map(product).collect()
+            })
+            .collect();
+        let solution = (0..1_u32 << n).find_map(|set| {
+            let closed: Vec<usize> = (0..n).filter(|&i| set >> i & 1 == 1).collect();
+            let mut lu = CompletePivotLu::default();
+            lu.start(closed.len());
+            for (row, &i) in closed.iter().enumerate() {
+                for (column, &j) in closed.iter().enumerate() {
+                    lu.row_mut(row)[column] = matrix[i][j] + if i == j { 1e-2 } else { 0.0 };
+                }
+            }
+            lu.factor();
+            let mut x: Vec<f64> = closed.iter().map(|&i| -work.free[i]).collect();
+            let mut scratch = vec![0.0; closed.len()];
+            lu.solve(&mut x, &mut scratch);
+            let mut impulse = vec![0.0; n];
+            for (&i, &x) in closed.iter().zip(&x) {
+                impulse[i] = x;
+            }
+            let u = |i: usize| {
+                let sum: f64 = (0..n).map(|j| matrix[i][j] * impulse[j]).sum();
+                work.free[i] + sum + 1e-2 * impulse[i]
+            };
+            let fits = (0..n).all(|i| impulse[i] >= 0.0 && u(i) >= -1e-10);
+            fits.then(|| impulse.clone())
+        });
+        let expected = solution.expect("a positive definite problem has a solution");
+        assert_close("impulse", &work.impulse, &expected, 1e-8);
+        compared += 1;
+    }
+    assert!(compared > 20);
+}
+
+fn run(model: &Model, state: &mut State, seconds: f64) {
+    let (input, mut data) = (Input::zeros(model), Data::new(model));
+    while state.time < seconds {
+        integrate::step(model, state, &input, &mut data);
+        assert_eq!(data.solve.report.status, SolveStatus::Converged);
+    }
+}
+
+#[test]
+fn balls_bounce_as_told() {
+    for restitution in [0.0, 0.5, 1.0] {
+        let model = model_from_mjcf(&format!(
+            r#"<mujoco><option gravity="0 0 0"/><worldbody><geom type="plane" size="1 1 1"/>
+              <body pos="0 0 0.2"><freejoint/><geom size="0.1" condim="1"/></body></worldbody>
+              <custom><text name="carom/contact" data="law=complementarity; restitution={restitution}; mixing=0;
+                baumgarte=0 0"/></custom></mujoco>"#
+        ));
+        let mut state = State::reference(&model);
+        state.qvel[2] = -2.0;
+        run(&model, &mut state, 0.2);
+        assert!((state.qvel[2] - 2.0 * restitution).abs() < 1e-9);
+    }
+}
+
+/// Below the friction angle a box stays, above it accelerates at g·(sin − μ·cos), exactly.
+#[test]
+fn slopes_hold_or_slide() {
+    for (angle, friction) in [(0.3_f64, 0.5), (0.6, 0.4)] {
+        let (sine, cosine) = angle.sin_cos();
+        let model = model_from_mjcf(&format!(
+            r#"<mujoco><option timestep="0.002" gravity="{} 0 {}"/><worldbody>
+              <geom type="plane" size="1 1 1" friction="{friction}"/>
+              <body pos="0 0 0.02"><freejoint/><geom type="box" size="0.1 0.1 0.02" friction="{friction}"/></body>
+              </worldbody><custom><text name="carom/contact" data="law=complementarity"/></custom></mujoco>"#,
+            9.81 * sine,
+            -9.81 * cosine
+        ));
+        let mut state = State::reference(&model);
+        run(&model, &mut state, 0.1);
+        let before = state.qvel[0];
+        run(&model, &mut state, 0.3);
+        let acceleration = (state.qvel[0] - before) / 0.2;
+        let expected = (9.81 * (sine - friction * cosine)).max(0.0);
+        assert!(
+            (acceleration - expected).abs() < 1e-4,
+            "{acceleration} instead of {expected}"
+        );
+    }
+}
