@@ -323,12 +323,11 @@ impl<'r, 't> Entries<'r, 't> {
     fn faces(&self, entry: &Entry<'_>) -> [bool; 6] {
         let mut chosen = [false; 6];
         for word in entry.value.split_ascii_whitespace() {
-            match FACES.iter().position(|face| *face == word) {
-                Some(face) => chosen[face] = true,
-                None => {
-                    let message = format!("'{word}' is not a face: -x, +x, -y, +y, -z or +z");
-                    self.problem(entry.value_span, message);
-                }
+            if let Some(face) = FACES.iter().position(|face| *face == word) {
+                chosen[face] = true;
+            } else {
+                let message = format!("'{word}' is not a face: -x, +x, -y, +y, -z or +z");
+                self.problem(entry.value_span, message);
             }
         }
         chosen

@@ -88,7 +88,7 @@ fn is_dependent(stage: &str, field: &str) -> bool {
 
 /// Checks a stage at a point where all stages have run, for several seeds.
 pub(crate) fn check<S: Stage>(point: &Point) {
-    let mut random = Random::new(0xC0FFEE);
+    let mut random = Random::new(0x00C0_FFEE);
     let result_bar = random_result_bar::<S>(point, &mut random);
     let mut bar = result_bar.clone();
     S::backward(point, &mut bar);
