@@ -21,6 +21,7 @@ use crate::stages::constraint::ConstraintBar;
 use crate::stages::inertia::Inertia;
 use crate::stages::kinematics::Kinematics;
 use crate::stages::passive::Passive;
+use crate::stages::sensing::Sensing;
 use crate::stages::solve::SolveBar;
 use crate::stages::tendon::Tendon;
 use crate::stages::transmission::TransmissionData;
@@ -112,6 +113,7 @@ pub struct DataBar {
     pub acceleration: Acceleration,
     pub constraint: ConstraintBar,
     pub solve: SolveBar,
+    pub sensing: Sensing,
     /// Of the numbers of the contacts, in their order.
     pub contacts: Vec<Contact>,
     /// Work area: torque and force that the cotangents exert on each body frame, at its origin.
@@ -134,6 +136,7 @@ impl DataBar {
             acceleration: Acceleration::zeros(n),
             constraint: ConstraintBar::default(),
             solve: SolveBar::zeros(model),
+            sensing: Sensing::zeros(n),
             contacts: Vec::new(),
             frame_wrench: vec![Spatial::ZERO; n.nbody],
         }
@@ -152,6 +155,7 @@ impl DataBar {
         self.acceleration.set_zero();
         self.constraint.set_zero(&data.constraint);
         self.solve.set_zero(data.constraint.rows.len());
+        self.sensing.set_zero();
         self.contacts.clear();
         let contacts = data.collision.contacts.iter();
         self.contacts

@@ -19,8 +19,8 @@ use crate::math::{Quat, Vec3};
 use crate::model::{ActuatorDynamics, Coincidence, Cone, JointKind, Model, Transmission};
 use crate::scalar::Scalar;
 use crate::stages::collision::Contact;
-use crate::stages::constraint::RowBar;
-use crate::stages::solve;
+use crate::stages::constraint::{Block, BlockKind, RowBar};
+use crate::stages::{sensing, solve};
 use crate::state::{Input, State};
 
 /// Everything that stages read, with the results of all of them.
@@ -75,6 +75,7 @@ macro_rules! for_stages {
         $action!(bias);
         $action!(actuation);
         $action!(acceleration);
+        $action!(sensing);
     };
 }
 
@@ -138,8 +139,9 @@ fn compare<S: Stage>(
 }
 
 /// The direction without what finite steps may not move: density and viscosity of a medium that is absent, which have
-/// one side only; the flags of geoms without ellipsoid forces; the numbers of angular servos whose equality makes them
-/// such; and the control limits of muscles, which coincide with the limits of excitation.
+/// one side only; the flags of geoms without ellipsoid forces; cutoffs that are absent; the optics of cameras, which are
+/// rounded to single precision; the numbers of angular servos whose equality makes them such; and the control limits of
+/// muscles, which coincide with the limits of excitation.
 fn two_sided(point: &Point, direction: &PointBar) -> PointBar {
     let mut direction = direction.clone();
     let (option, moving) = (&point.model.option, &mut direction.model.option);
@@ -153,6 +155,14 @@ fn two_sided(point: &Point, direction: &PointBar) -> PointBar {
     for (fluid, moving) in geoms.zip(&mut direction.model.geoms.fluid) {
         if fluid[0] == 0.0 {
             moving[0] = 0.0;
+        }
+    }
+    direction.model.cameras.sensor_size.fill([0.0; 2]);
+    direction.model.cameras.intrinsic.fill([0.0; 4]);
+    let cutoffs = point.model.sensors.cutoff.iter();
+    for (&cutoff, moving) in cutoffs.zip(&mut direction.model.sensors.cutoff) {
+        if cutoff == 0.0 {
+            *moving = 0.0;
         }
     }
     let (numbers, moving) = (&point.model.actuators, &mut direction.model.actuators);
@@ -193,7 +203,9 @@ fn central_difference<S: Stage>(
 
 /// Families of the model, stages, parts of state and input.
 fn groups(model: &Model) -> Vec<&'static str> {
-    let mut groups = vec!["qpos", "qvel", "act", "mocap", "input", "contacts", "rows"];
+    let mut groups = vec![
+        "qpos", "qvel", "act", "mocap", "input", "contacts", "rows", "solution",
+    ];
     macro_rules! add {
         ($stage:ident) => {
             groups.push(stringify!($stage));
@@ -254,6 +266,10 @@ fn keep_only(direction: &mut PointBar, group: &str) {
         direction.data.constraint.jacobian.fill(0.0);
         direction.data.constraint.rows.fill(RowBar::default());
     }
+    if group != "solution" {
+        direction.data.solve.qacc.fill(0.0);
+        direction.data.solve.force.fill(0.0);
+    }
     let (state, input) = (&mut direction.state, &mut direction.input);
     if group != "qpos" {
         state.qpos.fill(0.0);
@@ -294,7 +310,20 @@ fn random_result_bar<S: Stage>(point: &Point, random: &mut Random) -> PointBar {
             weight: random.next(),
             friction: random.next(),
             reference_acceleration: random.next(),
+            ..RowBar::default()
         });
+        let blocks = point.data.constraint.blocks.iter();
+        for block in blocks.filter(|block| is_limit(block)) {
+            data.constraint.rows[block.row].distance = random.next();
+            data.constraint.rows[block.row].velocity = random.next();
+        }
+    }
+    if S::NAME == "sensing" {
+        let sensors = &point.model.structure.sensors;
+        for sensor in sensing::without_backward(&point.model) {
+            let values = &mut data.sensing.values[sensors.address[sensor]..];
+            values[..sensors.dimension[sensor]].fill(0.0);
+        }
     }
     if S::NAME == "solve" {
         let solve = &mut data.solve;
@@ -360,7 +389,20 @@ fn random_direction<S: Stage>(point: &Point, random: &mut Random) -> PointBar {
                 weight: random.next() * row.weight,
                 friction: random.next() * row.friction,
                 reference_acceleration: random.next(),
+                ..RowBar::default()
             };
+        }
+    }
+    if S::NAME == "sensing" {
+        for block in (point.data.constraint.blocks.iter()).filter(|block| is_limit(block)) {
+            let row = &mut direction.data.constraint.rows[block.row];
+            (row.distance, row.velocity) = (random.next(), random.next());
+        }
+        let (solve, direction) = (&point.data.solve, &mut direction.data.solve);
+        direction.qacc.fill_with(|| random.next());
+        // Rows without force stay so: contacts would come to be felt.
+        for (direction, &force) in direction.force.iter_mut().zip(&solve.force) {
+            *direction = random.next() * force.abs();
         }
     }
     let state = &mut direction.state;
@@ -503,6 +545,8 @@ fn point_along<T: Scalar>(
             .map(|(&value, &tangent)| combine(value, tangent))
             .collect()
     };
+    data.solve.qacc = zip(&point.data.solve.qacc, &direction.data.solve.qacc);
+    data.solve.force = zip(&point.data.solve.force, &direction.data.solve.force);
     let (primal, moving) = (&point.state, &direction.state);
     let mut state = State::reference(&model);
     let tangent = qpos_tangent(&point.model, &primal.qpos, &moving.qpos);
@@ -604,7 +648,12 @@ fn pair_inputs<S: Stage>(bar: &PointBar, direction: &PointBar) -> (f64, f64) {
     for body in 0..a.body_force.len() {
         slices(&a.body_force[body].0, &b.body_force[body].0);
     }
-    if S::NAME == "solve" {
+    if S::NAME == "sensing" {
+        let (a, b) = (&bar.data.solve, &direction.data.solve);
+        slices(&a.qacc, &b.qacc);
+        slices(&a.force, &b.force);
+    }
+    if matches!(S::NAME, "solve" | "sensing") {
         let (a, b) = (&bar.data.constraint, &direction.data.constraint);
         slices(&a.jacobian, &b.jacobian);
         for (a, b) in a.rows.iter().zip(&b.rows) {
@@ -614,8 +663,18 @@ fn pair_inputs<S: Stage>(bar: &PointBar, direction: &PointBar) -> (f64, f64) {
     sums(&terms)
 }
 
-fn row_numbers(row: &RowBar) -> [f64; 3] {
-    [row.weight, row.friction, row.reference_acceleration]
+fn row_numbers(row: &RowBar) -> [f64; 5] {
+    [
+        row.weight,
+        row.friction,
+        row.reference_acceleration,
+        row.distance,
+        row.velocity,
+    ]
+}
+
+fn is_limit(block: &Block) -> bool {
+    matches!(block.kind, BlockKind::JointLimit | BlockKind::TendonLimit)
 }
 
 /// ⟨ȳ, y⟩ over the stage's own results, and the sum of magnitudes.
@@ -649,7 +708,13 @@ fn pair_results<S: Stage, T: Scalar>(
     if S::NAME == "constraint" {
         slices(&bar.constraint.jacobian, &data.constraint.jacobian);
         for (bar, row) in bar.constraint.rows.iter().zip(&data.constraint.rows) {
-            let numbers = [row.weight, row.friction, row.reference_acceleration];
+            let numbers = [
+                row.weight,
+                row.friction,
+                row.reference_acceleration,
+                row.position - row.margin,
+                row.velocity,
+            ];
             slices(&row_numbers(bar), &numbers);
         }
     }
@@ -701,7 +766,7 @@ pub(crate) fn random_point(mut model: Model, seed: u64) -> Point {
     input.force.fill_with(|| random.next());
     (input.body_force).fill_with(|| crate::math::Spatial(random.numbers()));
     let mut data = Data::new(&model);
-    crate::dynamics::forward(&model, &state, &input, &mut data);
+    crate::dynamics::forward_and_sense(&model, &state, &input, &mut data);
     Point {
         model,
         state,

@@ -283,7 +283,7 @@ impl Reverse<'_, '_> {
         if !is_disabled(model, actuator) {
             let input = setpoint - period.unwrap_or(0.0) * turns;
             setpoint_bar = self.force(input, force_bar);
-            self.period(-turns * setpoint_bar);
+            period_vjp(model, actuator, -turns * setpoint_bar, self.targets.model);
         }
         let structure = &model.structure.actuators;
         let Some(last) = structure.activations[actuator].clone().last() else {
@@ -395,24 +395,6 @@ impl Reverse<'_, '_> {
         (value.value, std::array::from_fn(|i| slopes[i]))
     }
 
-    /// The length of a full turn of an angular servo.
-    fn period(&mut self, bar: f64) {
-        let (model, actuator) = (self.law.model, self.law.actuator);
-        if bar == 0.0 {
-            return;
-        }
-        if let Some(first) = rotational_gear(model, actuator) {
-            let gear = &model.actuators.gear[actuator];
-            let axis = Vec3(std::array::from_fn(|i| gear[first + i]));
-            let mut axis_bar = Vec3::ZERO;
-            axis.norm_vjp(bar * TAU, &mut axis_bar);
-            add(
-                &mut self.targets.model.actuators.gear[actuator][first..],
-                &axis_bar.0,
-            );
-        }
-    }
-
     /// The rate of change of the activation `last`.
     fn activation_rate(&mut self, last: usize, bar: f64, control_bar: &mut f64) {
         let (model, actuator) = (self.law.model, self.law.actuator);
@@ -428,7 +410,7 @@ impl Reverse<'_, '_> {
                 let difference_bar = bar / tau;
                 *control_bar += difference_bar;
                 self.targets.state.act[last] -= difference_bar;
-                self.period(-turns * difference_bar);
+                period_vjp(model, actuator, -turns * difference_bar, self.targets.model);
                 let rate = self.actuation.activation_dot[last];
                 let tau_bar = -rate * difference_bar;
                 time_constant_vjp(model, actuator, tau_bar, self.targets.model);
@@ -461,6 +443,37 @@ fn add(sum: &mut [f64], terms: &[f64]) {
     for (sum, term) in sum.iter_mut().zip(terms) {
         *sum += term;
     }
+}
+
+/// The twin of the length of a full turn of an angular servo.
+fn period_vjp(model: &Model, actuator: usize, bar: f64, model_bar: &mut Model) {
+    if bar == 0.0 {
+        return;
+    }
+    if let Some(first) = rotational_gear(model, actuator) {
+        let gear = &model.actuators.gear[actuator];
+        let axis = Vec3(std::array::from_fn(|i| gear[first + i]));
+        let mut axis_bar = Vec3::ZERO;
+        axis.norm_vjp(bar * TAU, &mut axis_bar);
+        add(
+            &mut model_bar.actuators.gear[actuator][first..],
+            &axis_bar.0,
+        );
+    }
+}
+
+/// The twin of moving an angular setpoint to the equivalent one nearest to the actuator's length: the setpoint keeps
+/// its cotangent, the length has none, and the gear says what a turn is.
+pub fn nearest_setpoint_vjp(
+    model: &Model,
+    actuator: usize,
+    (setpoint, length): (f64, f64),
+    bar: f64,
+    model_bar: &mut Model,
+) {
+    let period = rotational_period(model, actuator);
+    let turns = turns_away(setpoint, length, period);
+    period_vjp(model, actuator, -turns * bar, model_bar);
 }
 
 /// The twin of the time constant of a filter.

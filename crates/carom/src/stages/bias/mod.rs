@@ -19,7 +19,7 @@ mod tests;
 
 pub use backward::{Targets, backward};
 pub use forward::{forward, recursive_newton_euler};
-pub(crate) use tendon_bias::path_acceleration;
+pub(crate) use tendon_bias::{PathBar, path_acceleration, path_acceleration_vjp};
 
 use crate::arrays::arrays;
 use crate::math::Spatial;

@@ -30,6 +30,10 @@ pub struct RowBar {
     pub friction: f64,
     /// Of â.
     pub reference_acceleration: f64,
+    /// Of the distance of a limit from its margin, as its sensor reads it.
+    pub distance: f64,
+    /// Of the rate of a limit, as its sensor reads it.
+    pub velocity: f64,
 }
 
 /// Cotangent of [`Constraint`].
@@ -179,13 +183,17 @@ impl Pass<'_, '_> {
     /// A plain row: its D and â follow from position, rate, diagonal and impedance alone.
     pub(super) fn plain_row(&mut self, row: usize) -> RowInputsBar {
         let (numbers, bar) = (&self.constraint.rows[row], self.bar.rows[row]);
-        RowInputsBar::new(
+        let mut inputs = RowInputsBar::new(
             numbers,
             numbers.diagonal,
             numbers.regularization,
             bar.reference_acceleration,
             -numbers.weight * numbers.weight * bar.weight,
-        )
+        );
+        inputs.position += bar.distance;
+        inputs.margin -= bar.distance;
+        inputs.velocity += bar.velocity;
+        inputs
     }
 
     /// The twin of a [`Reference`] evaluated at a distance; adds the cotangent of the time step itself.

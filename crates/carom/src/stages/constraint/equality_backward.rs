@@ -10,7 +10,8 @@ use super::pair::{self, Directions, SideBar};
 use crate::dual::Dual;
 use crate::jacobian;
 use crate::math::{Quat, Spatial, Vec3};
-use crate::model::EqualityKind;
+use crate::model::{EqualityKind, Model};
+use crate::stages::kinematics::Kinematics;
 
 /// The adjoint of one equality.
 pub(super) fn block(pass: &mut Pass<'_, '_>, block: &Block) {
@@ -43,7 +44,7 @@ fn single(pass: &mut Pass<'_, '_>, block: &Block) -> (f64, f64) {
 }
 
 /// The twin of [`polynomial`] and its slope: adds to the coefficients, returns the cotangents of y and x.
-fn polynomial_vjp(
+pub(crate) fn polynomial_vjp(
     data: &[f64; 12],
     x: Option<f64>,
     (position_bar, slope_bar): (f64, f64),
@@ -327,10 +328,26 @@ fn spread(
         *rate_bar = rate_bar.scale_add(acceleration_bar, pass.state.qvel[dof]);
         targets.state.qvel[dof] += velocity.dof_axis_dot[dof].dot(acceleration_bar);
     }
-    let point_bar = vector(POINT);
     let quat_bar = Quat(std::array::from_fn(|k| bar[QUAT + k]));
+    spread_anchor(
+        (model, kinematics),
+        (equality, side),
+        body,
+        (vector(POINT), quat_bar),
+        (targets.kinematics, targets.model),
+    );
+}
+
+/// Hands the cotangents of an anchor's point and orientation on.
+fn spread_anchor(
+    (model, kinematics): (&Model, &Kinematics),
+    (equality, side): (usize, usize),
+    body: usize,
+    (point_bar, quat_bar): (Vec3, Quat),
+    (kinematics_bar, model_bar): (&mut Kinematics, &mut Model),
+) {
     let body_quat = kinematics.body_quat[body];
-    let body_quat_bar = &mut targets.kinematics.body_quat[body];
+    let body_quat_bar = &mut kinematics_bar.body_quat[body];
     let equalities = &model.structure.equalities;
     if equalities.between_sites[equality] {
         let site = if side == 0 {
@@ -338,30 +355,30 @@ fn spread(
         } else {
             equalities.object2[equality].unwrap_or_default()
         };
-        targets.kinematics.site_position[site] += point_bar;
+        kinematics_bar.site_position[site] += point_bar;
         let (own, mut own_bar) = (model.sites.quat[site], Quat::default());
         body_quat.mul_vjp(own, quat_bar, body_quat_bar, &mut own_bar);
-        targets.model.sites.quat[site] += own_bar.scale_add(own, -own.dot(own_bar));
+        model_bar.sites.quat[site] += own_bar.scale_add(own, -own.dot(own_bar));
         return;
     }
     let weld = equalities.kind[equality] == EqualityKind::Weld;
     let data = &model.equalities.data[equality];
-    let data_bar = &mut targets.model.equalities.data[equality];
+    let data_bar = &mut model_bar.equalities.data[equality];
     // The second anchor of a weld comes first.
     let place = if weld == (side == 0) { 3 } else { 0 };
     let local = Vec3([data[place], data[place + 1], data[place + 2]]);
     let mut local_bar = Vec3::ZERO;
-    targets.kinematics.body_position[body] += point_bar;
+    kinematics_bar.body_position[body] += point_bar;
     kinematics.body_rotation[body].mul_vec_vjp(
         local,
         point_bar,
-        &mut targets.kinematics.body_rotation[body],
+        &mut kinematics_bar.body_rotation[body],
         &mut local_bar,
     );
     for k in 0..3 {
         data_bar[place + k] += local_bar[k];
     }
-    let body_quat_bar = &mut targets.kinematics.body_quat[body];
+    let body_quat_bar = &mut kinematics_bar.body_quat[body];
     if weld && side == 0 {
         let relative = Quat([data[6], data[7], data[8], data[9]]);
         let mut relative_bar = Quat::default();
@@ -371,5 +388,50 @@ fn spread(
         }
     } else {
         *body_quat_bar += quat_bar;
+    }
+}
+
+/// The twin of [`wrenches`](super::equality::wrenches), for the cotangent of the wrench on the first body less that on
+/// the second, and those of the two points. With f the forces along the turns and s the torque scale, the torque is
+/// ½·s·vec(q₂ ⊗ f ⊗ q₁*).
+pub(crate) fn wrenches_vjp(
+    (model, kinematics): (&Model, &Kinematics),
+    equality: usize,
+    forces: &[f64],
+    (wrench_bar, point_bars): (Spatial, [Vec3; 2]),
+    (kinematics_bar, model_bar, forces_bar): (&mut Kinematics, &mut Model, &mut [f64]),
+) {
+    let Some(anchors) = anchors(model, kinematics, equality) else {
+        return;
+    };
+    let mut quat_bars = [Quat::default(); 2];
+    let (linear, angular) = forces_bar.split_at_mut(3);
+    for (bar, force) in linear.iter_mut().zip(wrench_bar.linear().0) {
+        *bar += force;
+    }
+    if let [x, y, z] = forces[3..] {
+        let scale = model.equalities.data[equality][10];
+        let [first, second] = anchors.map(|anchor| anchor.quat);
+        let torque_bar = Quat::from_parts(0.0, wrench_bar.angular());
+        let half = second.conjugate().mul(torque_bar);
+        let turn = half.mul(first).parts().1.scale(0.5);
+        for (bar, turn) in angular.iter_mut().zip(turn.0) {
+            *bar += turn * scale;
+        }
+        let force = Vec3([x, y, z]);
+        model_bar.equalities.data[equality][10] += force.dot(turn);
+        let mut half_bar = Quat::default();
+        let product_bar = Quat::from_parts(0.0, force * (0.5 * scale));
+        half.mul_vjp(first, product_bar, &mut half_bar, &mut quat_bars[0]);
+        quat_bars[1] = half_bar.mul(torque_bar.conjugate()).conjugate();
+    }
+    for side in 0..2 {
+        spread_anchor(
+            (model, kinematics),
+            (equality, side),
+            anchors[side].body,
+            (point_bars[side], quat_bars[side]),
+            (&mut *kinematics_bar, &mut *model_bar),
+        );
     }
 }

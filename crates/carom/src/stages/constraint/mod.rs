@@ -35,6 +35,9 @@ pub use edge_rows::{EdgeRow, edge_rows};
 pub(crate) use equality::{
     PointWrench, polynomial as equality_polynomial, wrenches as equality_wrenches,
 };
+pub(crate) use equality_backward::{
+    polynomial_vjp as equality_polynomial_vjp, wrenches_vjp as equality_wrenches_vjp,
+};
 pub use forward::{Sources, forward};
 pub use impedance::{Impedance, Reference, impedance_curve};
 
@@ -189,6 +192,9 @@ impl<T: Scalar> Constraint<T> {
                         row.reference_acceleration,
                         change.reference_acceleration,
                     ),
+                    position: combine(row.position, change.distance),
+                    margin: combine(row.margin, 0.0),
+                    velocity: combine(row.velocity, change.velocity),
                     ..Row::default()
                 })
                 .collect(),

@@ -16,6 +16,7 @@ pub(crate) mod fluid_derivative;
 mod forward;
 
 pub use backward::{Targets, backward};
+pub(crate) use backward::{tendon_damper_vjp, tendon_spring_vjp};
 pub use forward::forward;
 pub(crate) use forward::{tendon_damper, tendon_spring};
 

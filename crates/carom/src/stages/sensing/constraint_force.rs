@@ -1,13 +1,13 @@
 //! What constraints do to bodies and tendons.
 
-use super::Sensed;
 use super::tree_pass::push_body;
+use super::{Sensed, Targets};
 use crate::contact_force::{ContactForce, block_force};
 use crate::math::Spatial;
 use crate::model::{EqualityKind, Model};
 use crate::scalar::Scalar;
 use crate::stages::constraint::{
-    Block, BlockKind, PointWrench, equality_polynomial, equality_wrenches,
+    Block, BlockKind, PointWrench, equality_polynomial, equality_polynomial_vjp, equality_wrenches,
 };
 
 /// A limit that is closer than its margin.
@@ -24,17 +24,22 @@ pub(super) struct ActiveLimit<T> {
 impl<T: Scalar> ActiveLimit<T> {
     /// The active limit of a joint or tendon, the lower one first; zero when there is none.
     pub(super) fn find(stages: &Sensed<'_, T>, kind: BlockKind, object: usize) -> Self {
-        let constraint = stages.constraint;
-        let mut blocks = constraint.blocks.iter();
-        let Some(block) = blocks.find(|block| block.kind == kind && block.object == object) else {
+        let Some(index) = Self::row(stages, kind, object) else {
             return Self::default();
         };
-        let row = &constraint.rows[block.row];
+        let row = &stages.constraint.rows[index];
         Self {
             distance: row.position - row.margin,
             velocity: row.velocity,
-            force: stages.solve.force[block.row],
+            force: stages.solve.force[index],
         }
+    }
+
+    /// The row of that limit.
+    pub(super) fn row(stages: &Sensed<'_, T>, kind: BlockKind, object: usize) -> Option<usize> {
+        let mut blocks = stages.constraint.blocks.iter();
+        let block = blocks.find(|block| block.kind == kind && block.object == object)?;
+        Some(block.row)
     }
 }
 
@@ -140,4 +145,62 @@ fn equality_share<T: Scalar>(
         share -= slope;
     }
     share
+}
+
+/// The twin of [`tension`].
+pub(super) fn tension_vjp(
+    model: &Model,
+    stages: &Sensed<'_, f64>,
+    tendon: usize,
+    bar: f64,
+    targets: &mut Targets<'_>,
+) {
+    for block in &stages.constraint.blocks {
+        let Some(force_bar) = targets.solve.force.get_mut(block.row) else {
+            continue;
+        };
+        match block.kind {
+            BlockKind::TendonFriction if block.object == tendon => *force_bar += bar,
+            BlockKind::TendonLimit if block.object == tendon => {
+                let length = stages.tendon.length[tendon];
+                let [low, high] = model.tendons.range[tendon];
+                *force_bar += if length - low < high - length {
+                    bar
+                } else {
+                    -bar
+                };
+            }
+            BlockKind::Equality
+                if model.structure.equalities.kind[block.object] == EqualityKind::Tendon =>
+            {
+                *force_bar += equality_share(model, stages, block.object, tendon) * bar;
+                let share_bar = stages.solve.force[block.row] * bar;
+                equality_share_vjp(model, stages, (block.object, tendon), share_bar, targets);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The twin of [`equality_share`].
+fn equality_share_vjp(
+    model: &Model,
+    stages: &Sensed<'_, f64>,
+    (equality, tendon): (usize, usize),
+    bar: f64,
+    targets: &mut Targets<'_>,
+) {
+    let equalities = &model.structure.equalities;
+    if equalities.object2[equality] != Some(tendon) {
+        return;
+    }
+    let x = stages.tendon.length[tendon] - model.tendons.length_reference[tendon];
+    let (_, x_bar) = equality_polynomial_vjp(
+        &model.equalities.data[equality],
+        Some(x),
+        (0.0, -bar),
+        &mut targets.model.equalities.data[equality],
+    );
+    targets.tendon.length[tendon] += x_bar;
+    targets.model.tendons.length_reference[tendon] -= x_bar;
 }

@@ -14,10 +14,10 @@ use crate::stages::collision::Contact;
 
 /// A contact that a sensor looks at.
 #[derive(Clone, Copy, Debug)]
-struct Match {
-    contact: usize,
+pub(super) struct Match {
+    pub(super) contact: usize,
     /// Whether the sensor's first side is the contact's second.
-    flipped: bool,
+    pub(super) flipped: bool,
     /// Smaller comes first; equal ones in the order of the contacts.
     rank: f64,
 }
@@ -42,22 +42,28 @@ impl<T: Scalar> Reader<'_, T> {
         }
         let mut last: Option<Match> = None;
         for slot in values.chunks_exact_mut(sensor.slot_size()) {
-            // The next by rank: a scan of its own for each of the few slots needs no list of the matches.
-            let mut next: Option<Match> = None;
-            for candidate in self.matches(sensor) {
-                let is_left = last.is_none_or(|last| last.comes_before(&candidate));
-                if is_left && next.is_none_or(|next| candidate.comes_before(&next)) {
-                    next = Some(candidate);
-                }
-            }
-            let Some(found) = next else { break };
+            let Some(found) = self.next_match(sensor, last) else {
+                break;
+            };
             self.report(sensor, found, count, slot);
             last = Some(found);
         }
     }
 
+    /// The next match by rank: a scan of its own for each of the few slots needs no list of the matches.
+    pub(super) fn next_match(&self, sensor: &ContactSensor, last: Option<Match>) -> Option<Match> {
+        let mut next: Option<Match> = None;
+        for candidate in self.matches(sensor) {
+            let is_left = last.is_none_or(|last| last.comes_before(&candidate));
+            if is_left && next.is_none_or(|next| candidate.comes_before(&next)) {
+                next = Some(candidate);
+            }
+        }
+        next
+    }
+
     /// The contacts that match, in their order.
-    fn matches(&self, sensor: &ContactSensor) -> impl Iterator<Item = Match> {
+    pub(super) fn matches(&self, sensor: &ContactSensor) -> impl Iterator<Item = Match> {
         let contacts = self.stages.collision.contacts.iter().enumerate();
         contacts.filter_map(|(index, contact)| {
             let flipped = self.is_flipped(sensor, contact)?;
@@ -108,7 +114,7 @@ impl<T: Scalar> Reader<'_, T> {
         }
     }
 
-    fn contact_force(&self, contact: usize) -> ContactForce<T> {
+    pub(super) fn contact_force(&self, contact: usize) -> ContactForce<T> {
         let stages = self.stages;
         contact_force(stages.collision, stages.constraint, stages.solve, contact)
     }
@@ -142,23 +148,28 @@ impl<T: Scalar> Reader<'_, T> {
         fields.write(sensor, slot);
     }
 
-    /// Velocity of the second body relative to the first at the contact point, in the contact's frame.
-    fn slip(&self, contact: &Contact<T>) -> Spatial<T> {
+    /// Velocity of the second body relative to the first at the contact point, in the world.
+    pub(super) fn world_slip(&self, contact: &Contact<T>) -> Spatial<T> {
         let structure = &self.model.structure;
         let [first, second] = contact.geoms.map(|geom| {
             let body = structure.geoms.body[geom];
             let center = self.stages.kinematics.subtree_com[structure.bodies.root[body]];
             self.stages.velocity.body[body].shift_motion(contact.position - center)
         });
-        let relative = second - first;
+        second - first
+    }
+
+    /// The same in the contact's frame.
+    fn slip(&self, contact: &Contact<T>) -> Spatial<T> {
+        let relative = self.world_slip(contact);
         Spatial::new(
             contact.frame.mul_vec(relative.angular()),
             contact.frame.mul_vec(relative.linear()),
         )
     }
 
-    /// Writes one contact that does what all matching ones do together: world axes, at their centre weighted by force.
-    fn net_force(&self, sensor: &ContactSensor, count: usize, values: &mut [T]) {
+    /// The centre of all matching contacts weighted by force, and the sum of the weights.
+    pub(super) fn center_of_force(&self, sensor: &ContactSensor) -> (Vec3<T>, T) {
         let contacts = &self.stages.collision.contacts;
         let (mut center, mut weight) = (Vec3::ZERO, T::ZERO);
         for found in self.matches(sensor) {
@@ -166,7 +177,14 @@ impl<T: Scalar> Reader<'_, T> {
             center += contacts[found.contact].position * strength;
             weight += strength;
         }
-        let center = center * weight.max(T::from(MIN_LENGTH)).recip();
+        let weight = weight.max(T::from(MIN_LENGTH));
+        (center * weight.recip(), weight)
+    }
+
+    /// Writes one contact that does what all matching ones do together: world axes, at their centre weighted by force.
+    fn net_force(&self, sensor: &ContactSensor, count: usize, values: &mut [T]) {
+        let contacts = &self.stages.collision.contacts;
+        let (center, _) = self.center_of_force(sensor);
         let [mut force, mut torque] = [Vec3::ZERO; 2];
         for found in self.matches(sensor) {
             let contact = &contacts[found.contact];
@@ -196,20 +214,44 @@ impl<T: Scalar> Reader<'_, T> {
 }
 
 /// All that a contact sensor can say of one contact.
-#[derive(Clone, Copy, Debug)]
-struct Fields<T: Scalar> {
-    found: T,
-    force: Vec3<T>,
-    torque: Vec3<T>,
-    distance: T,
-    position: Vec3<T>,
-    normal: Vec3<T>,
-    tangent: Vec3<T>,
-    linear_velocity: Vec3<T>,
-    angular_velocity: Vec3<T>,
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Fields<T: Scalar> {
+    pub(super) found: T,
+    pub(super) force: Vec3<T>,
+    pub(super) torque: Vec3<T>,
+    pub(super) distance: T,
+    pub(super) position: Vec3<T>,
+    pub(super) normal: Vec3<T>,
+    pub(super) tangent: Vec3<T>,
+    pub(super) linear_velocity: Vec3<T>,
+    pub(super) angular_velocity: Vec3<T>,
 }
 
 impl<T: Scalar> Fields<T> {
+    /// Reads what [`Self::write`] wrote; fields that were not chosen are zero.
+    pub(super) fn read(sensor: &ContactSensor, slot: &[T]) -> Self {
+        let mut fields = Self::default();
+        let all: [&mut [T]; ContactSensor::FIELDS] = [
+            std::slice::from_mut(&mut fields.found),
+            &mut fields.force.0,
+            &mut fields.torque.0,
+            std::slice::from_mut(&mut fields.distance),
+            &mut fields.position.0,
+            &mut fields.normal.0,
+            &mut fields.tangent.0,
+            &mut fields.linear_velocity.0,
+            &mut fields.angular_velocity.0,
+        ];
+        let mut start = 0;
+        for (field, numbers) in all.into_iter().enumerate() {
+            if sensor.fields[field] {
+                numbers.copy_from_slice(&slot[start..start + numbers.len()]);
+                start += numbers.len();
+            }
+        }
+        fields
+    }
+
     /// Writes the fields that the sensor chooses, one after the other.
     fn write(&self, sensor: &ContactSensor, slot: &mut [T]) {
         let all: [&[T]; ContactSensor::FIELDS] = [

@@ -12,7 +12,7 @@ pub(super) struct Frame<'a, T: Scalar> {
     pub(super) position: Vec3<T>,
     pub(super) rotation: &'a Mat3<T>,
     /// From the centre of mass of the body's tree to the frame.
-    offset: Vec3<T>,
+    pub(super) offset: Vec3<T>,
 }
 
 impl<'a, T: Scalar> Frame<'a, T> {

@@ -250,30 +250,21 @@ impl<T: Scalar> Reader<'_, T> {
     fn project(&self, site: usize, camera: usize) -> [T; 2] {
         let kinematics = self.stages.kinematics;
         let offset = kinematics.site_position[site] - kinematics.camera_position[camera];
-        let [x, y, mut depth] = kinematics.camera_rotation[camera]
-            .transpose_mul_vec(offset)
-            .0;
-        if depth.value().abs() < MIN_LENGTH {
-            depth = T::from(MIN_LENGTH.copysign(depth.value()));
-        }
+        let local = kinematics.camera_rotation[camera].transpose_mul_vec(offset);
         let resolution = self.model.structure.cameras.resolution[camera].map(f64::from);
-        let [fx, fy] = self.focal_pixels(camera, resolution);
-        [
-            -fx * (x / depth) + 0.5 * resolution[0],
-            fy * (y / depth) + 0.5 * resolution[1],
-        ]
+        pixel(local, self.focal_pixels(camera, resolution), resolution)
     }
 
     /// Focal lengths in pixels.
     pub(super) fn focal_pixels(&self, camera: usize, resolution: [f64; 2]) -> [T; 2] {
         let cameras = &self.model.cameras;
-        let size = cameras.sensor_size[camera];
-        if size[0] == T::ZERO || size[1] == T::ZERO {
-            let half = cameras.fovy[camera] * (PI / 360.0);
-            return [half.tan().recip() * (0.5 * resolution[1]); 2];
-        }
         let [focal_x, focal_y, ..] = cameras.intrinsic[camera];
-        in_pixels([focal_x, focal_y], size, resolution)
+        focal_lengths(
+            cameras.fovy[camera],
+            cameras.sensor_size[camera],
+            [focal_x, focal_y],
+            resolution,
+        )
     }
 
     /// Principal point in pixels from the left and from the top.
@@ -286,6 +277,35 @@ impl<T: Scalar> Reader<'_, T> {
         let [.., x, y] = cameras.intrinsic[camera];
         in_pixels([x, y], size, resolution)
     }
+}
+
+/// Pixel at which a camera sees a point given in its frame.
+pub(super) fn pixel<T: Scalar>(
+    Vec3([x, y, mut depth]): Vec3<T>,
+    [fx, fy]: [T; 2],
+    resolution: [f64; 2],
+) -> [T; 2] {
+    if depth.value().abs() < MIN_LENGTH {
+        depth = T::from(MIN_LENGTH.copysign(depth.value()));
+    }
+    [
+        -fx * (x / depth) + 0.5 * resolution[0],
+        fy * (y / depth) + 0.5 * resolution[1],
+    ]
+}
+
+/// Focal lengths in pixels: from those of the optics where the sensor has a size, from the field of view otherwise.
+pub(super) fn focal_lengths<T: Scalar>(
+    fovy: T,
+    size: [T; 2],
+    focal: [T; 2],
+    resolution: [f64; 2],
+) -> [T; 2] {
+    if size[0] == T::ZERO || size[1] == T::ZERO {
+        let half = fovy * (PI / 360.0);
+        return [half.tan().recip() * (0.5 * resolution[1]); 2];
+    }
+    in_pixels(focal, size, resolution)
 }
 
 /// Lengths on a sensor of a size, in pixels.

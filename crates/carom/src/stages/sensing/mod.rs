@@ -3,17 +3,24 @@
 //! Reads everything; writes [`Sensing`]. Quantities that only sensors read (velocities and momenta of subtrees, body
 //! accelerations, forces between bodies) are computed when one of the model's sensors needs them.
 
+mod backward;
 mod constraint_force;
 mod contact;
+mod contact_backward;
 mod distance;
 mod energy;
+mod energy_backward;
+mod external_backward;
 mod forward;
 mod frame;
 mod measure;
+mod measure_backward;
 mod rangefinder;
 mod touch;
+mod tree_backward;
 mod tree_pass;
 
+pub use backward::{Targets, backward, without_backward};
 pub use distance::measure_distances;
 pub use energy::{kinetic_energy, potential_energy};
 pub use forward::{delay, forward};

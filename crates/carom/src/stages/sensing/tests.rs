@@ -398,3 +398,87 @@ fn a_limit_reports_its_force_only_when_it_acts() {
     assert!(reading(&state, "limit_force") > 1.0);
     assert!(reading(&state, "string_force") > 1.0);
 }
+
+/// Sensors of every kind that passes its cotangents on, among contacts, connections, limits and tendons.
+const SENSED: &str = r#"<mujoco><option magnetic=".1 .2 .3"><flag energy="enable"/></option><worldbody>
+  <geom type="plane" size="5 5 1"/> <site name="world" pos="1 .2 3" euler="10 20 30"/>
+  <camera name="eye" pos="0 -3 1" euler="80 10 5" fovy="50" resolution="64 48"/>
+  <camera name="lens" pos="0 -3 2" euler="70 10 5" focal=".02 .025" sensorsize=".03 .02" resolution="64 48"/>
+  <body name="base" pos="0 0 .2"> <freejoint/> <geom name="box" type="box" size=".3 .4 .5" pos=".05 0 0"/>
+    <site name="base" pos=".1 .2 .3" euler="10 20 30"/> <site name="skin" type="box" size=".4 .5 .6"/>
+    <body name="arm" pos=".5 0 .5"> <joint name="hinge" axis="0 1 1" range="-5 5" margin="3" stiffness="2 .3 .1" springref="20"/>
+      <geom name="arm" size=".1" pos=".1 .05 0"/> <site name="arm" pos=".2 .1 .1" euler="40 0 10"/>
+      <body name="hand" pos=".5 0 0"> <joint name="ball" type="ball" stiffness="1 .2 .3"/>
+        <geom name="hand" type="capsule" size=".1 .2" pos=".1 .2 0"/> <site name="hand" pos=".1 .1 .3" euler="-20 30 0"/>
+      </body> </body> </body>
+  <body name="other" pos="0 3 1"> <joint name="slide" type="slide" axis="0 1 1"/> <joint name="turn" axis="1 1 0"/>
+    <geom size=".2" pos=".1 .2 .1"/> <site name="other" pos=".1 0 .2"/> </body>
+</worldbody>
+<tendon>
+  <spatial name="string" range="0 .5" margin=".1" stiffness="10 5" damping="1 .2" springlength=".3" armature=".2" frictionloss=".1">
+    <site site="world"/> <site site="hand"/> <pulley divisor="3"/> <site site="base"/> <site site="other"/> </spatial>
+  <spatial name="rope"> <site site="other"/> <site site="hand"/> </spatial>
+  <spatial name="cord"> <site site="other"/> <site site="arm"/> </spatial>
+</tendon>
+<equality>
+  <weld body1="hand" body2="other" torquescale=".7"/> <connect body1="arm" body2="other" anchor=".1 .2 .3"/>
+  <weld site1="base" site2="other"/> <tendon tendon1="rope" tendon2="cord" polycoef="0 1 .2 .1 .05"/>
+</equality>
+<actuator> <motor name="pull" tendon="string" gear="2"/> <position name="hold" joint="hinge" kp="3"/> <motor tendon="string"/> </actuator>
+<sensor>
+  <accelerometer site="hand"/> <velocimeter site="hand"/> <gyro site="arm"/> <force site="arm"/> <torque site="hand"/>
+  <force site="other"/> <force site="base"/> <touch site="skin"/> <magnetometer site="hand" cutoff=".15"/>
+  <camprojection site="hand" camera="eye"/> <camprojection site="arm" camera="lens"/>
+  <jointpos joint="hinge"/> <jointvel joint="slide" cutoff=".1"/> <tendonpos tendon="string"/> <tendonvel tendon="string"/>
+  <actuatorpos actuator="pull"/> <actuatorvel actuator="hold"/> <actuatorfrc actuator="hold"/>
+  <jointactuatorfrc joint="hinge"/> <tendonactuatorfrc tendon="string"/>
+  <ballquat joint="ball"/> <ballangvel joint="ball"/>
+  <jointlimitpos joint="hinge"/> <jointlimitvel joint="hinge"/> <jointlimitfrc joint="hinge"/>
+  <tendonlimitpos tendon="string"/> <tendonlimitvel tendon="string"/> <tendonlimitfrc tendon="string"/>
+  <framepos objtype="site" objname="hand"/> <framepos objtype="geom" objname="hand" reftype="body" refname="base"/>
+  <framequat objtype="camera" objname="eye" reftype="xbody" refname="arm"/>
+  <framequat objtype="geom" objname="arm" reftype="site" refname="hand"/> <framequat objtype="body" objname="base"/>
+  <framexaxis objtype="xbody" objname="hand"/> <frameyaxis objtype="site" objname="hand" reftype="geom" refname="arm"/>
+  <framelinvel objtype="body" objname="hand" reftype="site" refname="arm"/> <framelinvel objtype="site" objname="hand"/>
+  <frameangvel objtype="geom" objname="hand" reftype="body" refname="other"/>
+  <framelinacc objtype="geom" objname="hand"/> <frameangacc objtype="xbody" objname="arm"/>
+  <subtreecom body="arm"/> <subtreelinvel body="base"/> <subtreeangmom body="arm"/> <subtreeangmom body="world"/>
+  <e_potential/> <e_kinetic/> <clock/>
+  <contact geom1="box" num="3" data="found force torque dist pos normal tangent linvel angvel" reduce="mindist"/>
+  <contact num="2" data="force torque linvel" reduce="maxforce" subtree1="arm"/> <contact num="2" data="pos normal"/>
+  <contact data="force torque pos" reduce="netforce" body2="base"/> <contact data="torque" reduce="netforce"/>
+</sensor></mujoco>"#;
+
+crate::testing::stage_check::check_stage!(
+    sensing,
+    crate::testing::stage_check::points_and(&[SENSED]),
+    |point| {
+        let (stages, sensing) = point.data.split_sensing();
+        super::forward(&point.model, &point.state, &point.input, &stages, sensing);
+    },
+    |point, bar| {
+        let mut data = point.data.clone();
+        let (stages, sensing) = data.split_sensing();
+        super::backward(
+            &point.model,
+            (&point.state, &point.input),
+            &stages,
+            sensing,
+            &mut bar.data.sensing,
+            super::Targets {
+                kinematics: &mut bar.data.kinematics,
+                tendon: &mut bar.data.tendon,
+                inertia: &mut bar.data.inertia,
+                transmission: &mut bar.data.transmission,
+                velocity: &mut bar.data.velocity,
+                actuation: &mut bar.data.actuation,
+                contacts: &mut bar.data.contacts,
+                constraint: &mut bar.data.constraint,
+                solve: &mut bar.data.solve,
+                model: &mut bar.model,
+                state: &mut bar.state,
+                input: &mut bar.input,
+            },
+        );
+    }
+);

@@ -3,39 +3,63 @@
 //! The ray starts at the contact and points out of the body that carries the site's sensor, so that a thin volume just
 //! over the surface feels the contact as well as one that contains the point.
 
+use super::Sensed;
+use super::backward::Reverse;
 use super::measure::Reader;
 use crate::math::Vec3;
-use crate::model::GeomKind;
+use crate::model::{GeomKind, Model};
 use crate::scalar::Scalar;
+use crate::stages::constraint::Block;
 
 impl<T: Scalar> Reader<'_, T> {
     /// Sum of the normal forces that a site feels.
     pub(super) fn touch(&self, site: usize) -> T {
-        let (structure, kinematics) = (&self.model.structure, self.stages.kinematics);
-        let body = structure.sites.body[site];
-        let size = self.model.sites.size[site].0.map(T::value);
         let mut total = T::ZERO;
         for block in self.stages.constraint.contact_blocks() {
-            let contact = &self.stages.collision.contacts[block.object];
-            let [first, second] = contact.geoms.map(|geom| structure.geoms.body[geom]);
-            let force = self.stages.solve.force[block.row] - contact.adhesion;
-            if body != first && body != second || force.value() <= 0.0 {
-                continue;
-            }
-            let normal = contact.frame.row(0);
-            let direction = if body == second { -normal } else { normal };
-            let rotation = &kinematics.site_rotation[site];
-            let offset = contact.position - kinematics.site_position[site];
-            let ray = Ray {
-                origin: rotation.transpose_mul_vec(offset).0.map(T::value),
-                direction: rotation.transpose_mul_vec(direction).0.map(T::value),
-            };
-            if ray.meets(structure.sites.kind[site], size) {
-                total += force;
+            if feels(self.model, self.stages, site, block) {
+                total += normal_force(self.stages, block);
             }
         }
         total
     }
+}
+
+impl Reverse<'_, '_> {
+    /// The twin of [`Reader::touch`]: which contacts the site feels stays as it is.
+    pub(super) fn touch(&mut self, site: usize, bar: f64) {
+        for block in self.stages.constraint.contact_blocks() {
+            if feels(self.model, self.stages, site, block) {
+                self.targets.solve.force[block.row] += bar;
+                self.targets.contacts[block.object].adhesion -= bar;
+            }
+        }
+    }
+}
+
+/// What a contact pushes with along its normal.
+fn normal_force<T: Scalar>(stages: &Sensed<'_, T>, block: &Block) -> T {
+    stages.solve.force[block.row] - stages.collision.contacts[block.object].adhesion
+}
+
+/// Whether a site feels a contact.
+fn feels<T: Scalar>(model: &Model<T>, stages: &Sensed<'_, T>, site: usize, block: &Block) -> bool {
+    let (structure, kinematics) = (&model.structure, stages.kinematics);
+    let body = structure.sites.body[site];
+    let contact = &stages.collision.contacts[block.object];
+    let [first, second] = contact.geoms.map(|geom| structure.geoms.body[geom]);
+    if body != first && body != second || normal_force(stages, block).value() <= 0.0 {
+        return false;
+    }
+    let normal = contact.frame.row(0);
+    let direction = if body == second { -normal } else { normal };
+    let rotation = &kinematics.site_rotation[site];
+    let offset = contact.position - kinematics.site_position[site];
+    let ray = Ray {
+        origin: rotation.transpose_mul_vec(offset).0.map(T::value),
+        direction: rotation.transpose_mul_vec(direction).0.map(T::value),
+    };
+    let size = model.sites.size[site].0.map(T::value);
+    ray.meets(structure.sites.kind[site], size)
 }
 
 /// A half line in the frame of a shape.

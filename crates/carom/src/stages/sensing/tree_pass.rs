@@ -117,7 +117,7 @@ fn external_forces<T: Scalar>(
 }
 
 /// The force along a tendon: actuators, constraints, spring, damper and inertia.
-fn tension<T: Scalar>(
+pub(super) fn tension<T: Scalar>(
     model: &Model<T>,
     stages: &Sensed<'_, T>,
     tendon: usize,

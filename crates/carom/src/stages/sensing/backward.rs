@@ -1,0 +1,110 @@
+//! The adjoint of sensors and energies.
+//!
+//! Read upwards: sensors pass their cotangents to what they read, among it the passes over the tree, which follow from
+//! the last to the first. Sensors of ranges and of distances between geoms are not passed back yet: [`without_backward`]
+//! lists them, so that whoever needs their gradient can refuse.
+
+use super::{Sensed, Sensing};
+use crate::cotangent::{InputBar, StateBar};
+use crate::model::{Model, SensorKind};
+use crate::stages::actuation::Actuation;
+use crate::stages::collision::Contact;
+use crate::stages::constraint::ConstraintBar;
+use crate::stages::inertia::Inertia;
+use crate::stages::kinematics::Kinematics;
+use crate::stages::solve::SolveBar;
+use crate::stages::tendon::Tendon;
+use crate::stages::transmission::TransmissionData;
+use crate::stages::velocity::Velocity;
+use crate::state::{Input, State};
+
+/// Cotangents that the sensors pass on.
+#[derive(Debug)]
+#[allow(missing_docs, reason = "each field is the cotangent of what it names")]
+pub struct Targets<'a> {
+    pub kinematics: &'a mut Kinematics,
+    pub tendon: &'a mut Tendon,
+    pub inertia: &'a mut Inertia,
+    pub transmission: &'a mut TransmissionData,
+    pub velocity: &'a mut Velocity,
+    pub actuation: &'a mut Actuation,
+    pub contacts: &'a mut [Contact],
+    pub constraint: &'a mut ConstraintBar,
+    pub solve: &'a mut SolveBar,
+    pub model: &'a mut Model,
+    pub state: &'a mut StateBar,
+    pub input: &'a mut InputBar,
+}
+
+/// Sensors whose cotangents are not passed on, though their values do depend on the state.
+pub fn without_backward(model: &Model) -> impl Iterator<Item = usize> {
+    let kinds = model.structure.sensors.kind.iter().enumerate();
+    kinds.filter_map(|(sensor, &kind)| (!has_backward(kind)).then_some(sensor))
+}
+
+/// Whether the cotangents of a sensor are passed on.
+fn has_backward(kind: SensorKind) -> bool {
+    !matches!(
+        kind,
+        SensorKind::Rangefinder { .. }
+            | SensorKind::GeomDistance { .. }
+            | SensorKind::GeomNormal { .. }
+            | SensorKind::GeomFromTo { .. }
+    )
+}
+
+/// Everything that the adjoints of sensors read and write.
+pub(super) struct Reverse<'a, 't> {
+    pub(super) model: &'a Model,
+    pub(super) state: &'a State,
+    pub(super) input: &'a Input,
+    pub(super) stages: &'a Sensed<'a, f64>,
+    pub(super) sensing: &'a Sensing,
+    pub(super) bar: &'a mut Sensing,
+    pub(super) targets: &'a mut Targets<'t>,
+}
+
+/// Adds the cotangents of everything that sensors read; `bar` is used up.
+pub fn backward(
+    model: &Model,
+    (state, input): (&State, &Input),
+    stages: &Sensed<'_, f64>,
+    sensing: &Sensing,
+    bar: &mut Sensing,
+    mut targets: Targets<'_>,
+) {
+    let sensors = &model.structure.sensors;
+    let needs = &sensors.needs;
+    let enabled = !model.settings.disable.sensor;
+    let mut reverse = Reverse {
+        model,
+        state,
+        input,
+        stages,
+        sensing,
+        bar,
+        targets: &mut targets,
+    };
+    if enabled && !sensors.kind.is_empty() {
+        for (sensor, &kind) in sensors.kind.iter().enumerate() {
+            if has_backward(kind) {
+                reverse.sensor(sensor, kind);
+            }
+        }
+        if needs.interaction_force {
+            reverse.interaction_forces();
+            reverse.external_forces();
+        }
+        if needs.acceleration {
+            reverse.accelerations();
+        }
+        if needs.subtree_velocity {
+            reverse.subtree_velocities();
+        }
+    }
+    if model.settings.enable.energy || enabled && needs.energy {
+        let [potential_bar, kinetic_bar] = reverse.bar.energy[0];
+        reverse.potential_energy(potential_bar);
+        reverse.kinetic_energy(kinetic_bar);
+    }
+}
