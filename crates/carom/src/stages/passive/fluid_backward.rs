@@ -5,7 +5,7 @@
 //! frame around them are written out: with R the frame's axes, r its lever arm from the tree's centre of mass and m the
 //! motion that the cotangents give the body,
 //!
-//!   F̄ = Rᵀ·(m about the frame's origin),   w̄ = R·(local motion's cotangent),   R̄ = (R·F̄)·Fᵀ + w·w̄_localᵀ
+//!   F̄ = Rᵀ·(m about the frame's origin),   w̄ = R·(local motion's cotangent),   R̄ = (R·F̄)·Fᵀ + w·(w̄ in the frame)ᵀ
 //!
 //! Without a medium all forces vanish, but not their derivatives by density and viscosity.
 
