@@ -1,26 +1,26 @@
 //! Friction as a smooth function of the sliding speed [Brown 2016].
 //!
-//! With s = |v|/v_t the speed in units of the transition speed, f the normal force, μ_d and μ_s the coefficients of
+//! With s = |v|/w the speed in units of the transition speed w, f the normal force, μ and μ₀ the coefficients of
 //! sliding and of greatest static friction,
 //!
-//!   F = f·(μ_d·tanh(4·s) + (μ_s − μ_d)·s/(s²/4 + 3/4)²) + σ·|v|·tanh(4·f/f_t)             (1)
+//!   F = f·(μ·tanh(4·s) + (μ₀ − μ)·s/(s²/4 + 3/4)²) + σ·|v|·tanh(4·f/g)             (1)
 //!
-//! against the velocity. The second term has its peak, μ_s − μ_d, at s = 1 and fades beyond: Stribeck's curve. The
-//! third is viscous friction, which acts in full above the normal force f_t. There is no true sticking: a body on a
-//! slope creeps at a speed well below v_t.
+//! against the velocity. The second term has its peak, μ₀ − μ, at s = 1 and fades beyond: Stribeck's curve. The
+//! third is viscous friction, which acts in full above the normal force g. There is no true sticking: a body on a
+//! slope creeps at a speed well below w.
 
 use crate::scalar::Scalar;
 
 /// The numbers of (1) apart from the sliding coefficient, which belongs to the contact.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BrownMcPhee<T: Scalar = f64> {
-    /// v_t (m/s).
+    /// w (m/s).
     pub transition_speed: T,
-    /// μ_s/μ_d.
+    /// μ₀/μ.
     pub static_ratio: T,
     /// σ (N·s/m).
     pub viscous: T,
-    /// f_t (N).
+    /// g (N).
     pub viscous_force: T,
 }
 
@@ -78,7 +78,7 @@ mod tests {
         viscous_force: 2.0,
     };
 
-    /// (1) as it stands, for f = μ_d = 1.
+    /// (1) as it stands, for f = μ = 1.
     fn published(speed: f64) -> f64 {
         let s = speed / LAW.transition_speed;
         (4.0 * s).tanh() + (LAW.static_ratio - 1.0) * s / (0.25 * s * s + 0.75).powi(2)

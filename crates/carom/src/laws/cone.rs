@@ -90,7 +90,7 @@ impl CoulombContact {
         let (values, vectors) = symmetric_eigen(schur, count);
         contact.values = values.map(|value| value.max(floor));
         contact.vectors = vectors;
-        contact.coupling_eigen = contact.to_eigen(&contact.coupling);
+        contact.coupling_eigen = contact.in_eigenvectors(&contact.coupling);
         contact
     }
 
@@ -98,7 +98,7 @@ impl CoulombContact {
         self.normal.is_nan() || self.normal < MIN_INVERSE_INERTIA
     }
 
-    fn to_eigen(&self, tangent: &[f64; TANGENTS]) -> [f64; TANGENTS] {
+    fn in_eigenvectors(&self, tangent: &[f64; TANGENTS]) -> [f64; TANGENTS] {
         let mut rotated = [0.0; TANGENTS];
         for k in 0..self.count {
             for j in 0..self.count {
@@ -127,7 +127,7 @@ impl CoulombContact {
         }
         let problem = Secular {
             contact: self,
-            constant: self.to_eigen(&tangent),
+            constant: self.in_eigenvectors(&tangent),
             start: -ratio,
         };
         let at_rest = problem.at(0.0);

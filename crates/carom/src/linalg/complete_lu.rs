@@ -51,8 +51,7 @@ impl CompletePivotLu {
             if step == 0 {
                 least = pivot.abs() * RANK_TOLERANCE;
             }
-            // Also false for what is not a number.
-            if !(pivot.abs() > least) {
+            if pivot.is_nan() || pivot.abs() <= least {
                 break;
             }
             self.rank = step + 1;
@@ -179,9 +178,12 @@ mod tests {
             lu.factor();
             assert_eq!(lu.rank(), rank);
             for transposed in [false, true] {
-                let entry = |row: usize, column: usize| match transposed {
-                    false => matrix[row * size + column],
-                    true => matrix[column * size + row],
+                let entry = |row: usize, column: usize| {
+                    if transposed {
+                        matrix[column * size + row]
+                    } else {
+                        matrix[row * size + column]
+                    }
                 };
                 let times = |x: &[f64]| -> Vec<f64> {
                     (0..size)

@@ -48,7 +48,8 @@ fn meshes() -> Model {
         let mut numbers = String::new();
         for _ in 0..count {
             for x in (random.vector() * 0.3).0 {
-                numbers.push_str(&format!("{x:.4} "));
+                numbers += &x.to_string();
+                numbers.push(' ');
             }
         }
         format!(r#"<mesh name="{name}" vertex="{numbers}"/>"#)
@@ -103,7 +104,7 @@ fn shape<'a>(
             (GeomKind::Box, ShapeData::None, SharedShape::new(cuboid))
         }
         mesh => {
-            let (data, other) = &hulls[mesh as usize % hulls.len()];
+            let (data, other) = &hulls[usize::try_from(mesh).unwrap_or(0) % hulls.len()];
             (GeomKind::Mesh, *data, other.clone())
         }
     };

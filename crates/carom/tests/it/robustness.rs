@@ -50,8 +50,13 @@ impl Random {
         self.unit() < probability
     }
 
+    fn below(&mut self, bound: usize) -> usize {
+        let bits = self.bits() % bound.max(1) as u64;
+        usize::try_from(bits).unwrap_or(0)
+    }
+
     fn pick<'a, T: ?Sized>(&mut self, choices: &[&'a T]) -> &'a T {
-        choices[(self.bits() % choices.len() as u64) as usize]
+        choices[self.below(choices.len())]
     }
 
     /// Three numbers in (−1, 1), as text.
@@ -83,7 +88,7 @@ fn mesh_vertices(random: &mut Random) -> String {
         points.push(format!("{} {} {}", point[0], point[1], point[2]));
     }
     for _ in 0..random.bits() % 4 {
-        let again = points[(random.bits() % count) as usize].clone();
+        let again = points[random.below(points.len())].clone();
         points.push(again);
     }
     points.join(" ")
@@ -108,7 +113,7 @@ fn geom(random: &mut Random, meshes: usize, is_static: bool) -> String {
     let shape = match kind {
         "plane" => r#"size="1 1 1""#.to_owned(),
         "hfield" => r#"hfield="field""#.to_owned(),
-        "mesh" => format!(r#"mesh="mesh{}""#, random.bits() as usize % meshes),
+        "mesh" => format!(r#"mesh="mesh{}""#, random.below(meshes)),
         _ => format!(r#"size="{} {} {}""#, size(), size(), size()),
     };
     let mut text = format!(
@@ -195,7 +200,7 @@ fn scene(random: &mut Random) -> String {
         heights.join(" ")
     );
     let mut bodies = geom(random, meshes, true);
-    for _ in 0..1 + random.bits() % 2 {
+    for _ in 0..=random.bits() % 2 {
         bodies += &body(random, meshes, *spread, 0);
     }
     format!("<mujoco>{option}<asset>{assets}</asset><worldbody>{bodies}</worldbody></mujoco>")
@@ -223,7 +228,7 @@ fn spoil(random: &mut Random, state: &mut State, input: &mut Input) {
         &1e300,
         &-1e200,
     ]);
-    let index = random.bits() as usize;
+    let index = random.below(usize::MAX);
     let list: &mut [f64] = match random.bits() % 4 {
         0 => &mut state.qpos,
         1 => &mut state.qvel,

@@ -27,7 +27,10 @@ fn refusals(option: &str, custom: &str) -> Vec<String> {
     let (spec, problems) = mjcf::read(path, &files, &settings, &mut sources);
     assert!(problems.is_empty(), "{problems:?}");
     let (model, problems) = compile(&spec);
-    assert_eq!(model.is_none(), problems.iter().any(|one| one.is_error()));
+    assert_eq!(
+        model.is_none(),
+        problems.iter().any(carom_spec::Diagnostic::is_error)
+    );
     problems
         .iter()
         .map(|problem| format!("{}: {}", problem.code, problem.message))

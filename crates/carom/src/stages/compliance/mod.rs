@@ -1,9 +1,9 @@
 //! Forces of contacts that give way: Hunt–Crossley springs with Brown–McPhee friction.
 //!
 //! Reads the contacts, the configuration and the velocities; writes [`Compliance`]. For a contact of depth δ = −r with
-//! unit normal n (from the first body to the second), tangents t and relative velocity u of the second body's point,
+//! unit normal n (from the first body to the second), tangents t, relative velocity u of the second body's point and its part ut along the tangents,
 //!
-//!   f = k·δⁿ·(1 − c·n·u)₊,   F(j) = −(f·μ(j)·φ(|u_t|) + σ)·t(j)·u                       (1)
+//!   f = k·δⁿ·(1 − c·n·u)₊,   F(j) = −(f·μ(j)·φ(|ut|) + σ)·t(j)·u                       (1)
 //!   τ = Σ Jᵀ·(n·f + Σ t(j)·F(j))                                                        (2)
 //!
 //! with φ and σ of [`brown_mcphee`](crate::laws::brown_mcphee). τ is a smooth force: it joins the others in the

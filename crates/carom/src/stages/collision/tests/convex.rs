@@ -40,7 +40,8 @@ fn random_mesh() -> Model {
     let mut random = Random(5);
     let mut text = String::new();
     for _ in 0..90 {
-        text.push_str(&format!("{:.4} ", 0.25 * random.next()));
+        text += &(0.25 * random.next()).to_string();
+        text.push(' ');
     }
     mesh_model(&text)
 }

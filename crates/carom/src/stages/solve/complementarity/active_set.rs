@@ -68,7 +68,6 @@ impl ActiveSet {
 
     /// e of the active rows. (1)
     pub(super) fn equations<T: Scalar>(
-        &self,
         island: &Island<'_>,
         phase: &[Phase],
         point: Point<'_, T>,

@@ -9,7 +9,7 @@
 use super::super::Solve;
 use super::super::law::Phase;
 use super::Complementarity;
-use super::active_set::Point;
+use super::active_set::{ActiveSet, Point};
 use super::sweep::Island;
 use crate::linalg::tree_ldl;
 use crate::model::Model;
@@ -66,7 +66,7 @@ pub(super) fn correct<T: Scalar>(
             velocity: &room.velocity,
             friction: &room.friction,
         };
-        active.equations(&island, phase, point, &mut room.equation);
+        ActiveSet::equations(&island, phase, point, &mut room.equation);
         let point = Point {
             impulse,
             velocity,

@@ -92,7 +92,7 @@ impl LocalProblem {
             }
         }
         let kind = match block.kind {
-            BlockKind::Equality => LocalKind::Equality(inverse(matrix, count)),
+            BlockKind::Equality => LocalKind::Equality(inverse(&matrix, count)),
             BlockKind::DofFriction | BlockKind::TendonFriction => {
                 LocalKind::Friction(h * friction(0))
             }
@@ -179,8 +179,8 @@ fn quotient(numerator: f64, denominator: f64) -> f64 {
 }
 
 /// The inverse of a symmetric matrix on the directions that something moves.
-fn inverse(matrix: BlockMatrix, count: usize) -> BlockMatrix {
-    let (values, vectors) = symmetric_eigen(matrix, count);
+fn inverse(matrix: &BlockMatrix, count: usize) -> BlockMatrix {
+    let (values, vectors) = symmetric_eigen(*matrix, count);
     let greatest = values[..count].iter().fold(0.0_f64, |most, &x| most.max(x));
     let mut inverse = [[0.0; MAX_ROWS]; MAX_ROWS];
     for (&value, vector) in values[..count].iter().zip(&vectors) {

@@ -144,7 +144,7 @@ pub(super) fn solve(
         }
         progress.residual = residual;
         best = best.min(residual);
-        if progress.iterations % PATIENCE == 0 {
+        if progress.iterations.is_multiple_of(PATIENCE) {
             if best > ENOUGH_PROGRESS * best_before {
                 hold = (hold + 1) % HOLD.len();
                 island.hold(HOLD[hold], iterate);
@@ -298,7 +298,7 @@ impl<'a> Island<'a> {
             velocity: iterate.velocity,
             friction: self.friction,
         };
-        active.equations(self, iterate.phase, point, &mut newton.equation);
+        ActiveSet::equations(self, iterate.phase, point, &mut newton.equation);
         active.factor(self, iterate.phase, point);
         active.solve(&mut newton.equation, &mut newton.scratch);
         for (&row, &step) in active.rows().iter().zip(&newton.equation) {

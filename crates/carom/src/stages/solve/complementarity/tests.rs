@@ -19,7 +19,7 @@ fn make_rigid(model: &mut Model, mixing: f64, baumgarte: [f64; 2], restitution: 
         kind: vec![LawKind::Complementarity],
         geom1: vec![None],
         geom2: vec![None],
-        points: vec![0..0],
+        points: vec![std::ops::Range::default()],
         iterations: vec![1500],
         of_rows: Some(0),
         has_hunt_crossley: false,
@@ -161,10 +161,11 @@ fn pile(seed: u64, law: &str) -> Constrained {
         };
         let condim = [1, 3, 3, 4, 6][random.below(5)];
         let friction = random.between(0.1, 1.2);
-        bodies += &format!(
+        let body = format!(
             r#"<body pos="{x} {y} {z}" euler="{a} {b} {c}"><freejoint/><geom type="{kind}" size="{size}"
               condim="{condim}" friction="{friction} 0.01 0.002"/></body>"#
         );
+        bodies += &body;
     }
     let model = model_from_mjcf(&format!(
         r#"<mujoco><compiler angle="radian"/><worldbody><geom type="plane" size="2 2 1"/>{bodies}

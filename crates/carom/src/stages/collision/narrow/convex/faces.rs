@@ -13,6 +13,10 @@ use crate::scalar::Scalar;
 /// Cosine and sine of the angle (0.0889 rad) within which faces and edges count as parallel.
 pub(super) const PARALLEL: (f64, f64) = (0.996_050_996_844_831_3, 0.088_782_947_036_116_58);
 /// Cosine and sine of the corners of a quarter of a cap, with the digits that MuJoCo has.
+#[expect(
+    clippy::approx_constant,
+    reason = "the last digits decide between contacts that tie"
+)]
 const CAP_QUARTER: [[f64; 2]; 4] = [
     [1.0, 0.0],
     [0.923_879_532_511_287, 0.382_683_432_365_09],

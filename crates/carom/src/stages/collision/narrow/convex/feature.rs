@@ -351,12 +351,12 @@ impl<'a, 'b, T: Scalar> Features<'a, 'b, T> {
                 return [point, point + gap];
             }
         }
-        let point = self.material_point(first, &u[..count1], witness);
+        let point = Self::material_point(first, &u[..count1], witness);
         [point, point + gap]
     }
 
     /// The point of the first feature nearest to a plain one, as a point that moves with the shape.
-    fn material_point(&self, base: Vec3<T>, directions: &[Vec3<T>], near: Vec3) -> Vec3<T> {
+    fn material_point(base: Vec3<T>, directions: &[Vec3<T>], near: Vec3) -> Vec3<T> {
         let offset = near - base.value();
         match *directions {
             [u] => {
