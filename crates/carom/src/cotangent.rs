@@ -95,7 +95,7 @@ impl InputBar {
     }
 }
 
-/// Cotangents of the results of all stages; see [`Data`](crate::Data).
+/// Cotangents of the results of all stages; see [`Data`].
 #[derive(Clone, Debug, PartialEq)]
 #[allow(
     missing_docs,

@@ -12,7 +12,7 @@
 //! by M. Both search along their directions for the exact minimum, start at the better of the warm start and a₀, and
 //! treat islands of kinematic trees apart. A model that asks for MuJoCo's PGS gets Newton: it solves the same problem.
 //!
-//! A model may ask for sweeps over the frictional forces afterwards ([`noslip`]); they leave the minimum of (1).
+//! A model may ask for sweeps over the frictional forces afterwards (`noslip`); they leave the minimum of (1).
 //!
 //! Differentiating (2) at the solution gives H·da = dτ − dM·a + d(Jᵀ)·f + Jᵀ·df, whatever the iterations were. Over dual
 //! numbers the values are solved for, then one Newton correction carries the tangents. The factor of H, the phases of

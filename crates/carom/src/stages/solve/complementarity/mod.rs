@@ -19,11 +19,11 @@
 //! Projected Gauss–Seidel solves block by block, each exactly, forth and back over the blocks of an island, until no
 //! block would change a velocity by more than the tolerance. With M̂ = Lᵀ·D·L and Y = D^(−½)·L⁻ᵀ·Jᵀ, whose columns
 //! reach from the bodies to the root only, a sweep needs one matrix: velocities are Yᵀ·z for z = Y·λ.  (6)
-//! Anderson's method extrapolates the sweeps, and Newton steps on the [active set](active_set) finish what converges
+//! Anderson's method extrapolates the sweeps, and Newton steps on the active set finish what converges
 //! slowly; what does not help is taken back.
 //!
 //! The phases, impulses and velocities at the solution stay for the backward pass: they are what (1) to (5) are
-//! differentiated at, never the sweeps. Dual numbers get their tangents so: [`derivative`].
+//! differentiated at, never the sweeps. Dual numbers get their tangents so: `derivative`.
 
 mod active_set;
 mod anderson;
