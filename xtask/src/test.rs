@@ -187,6 +187,8 @@ fn compare_with_mujoco(directory: &Path) -> Outcome {
             "run",
             "--quiet",
             "--locked",
+            // As the tests are: optimised.
+            "--profile=test",
             "--package",
             "carom-cli",
             "--",
