@@ -119,11 +119,20 @@ struct Fact {
     text: String,
 }
 
-fn fact(key: &'static str, label: &'static str, value: serde_json::Value) -> Fact {
-    let text = match &value {
+/// A value as a person would write it.
+fn readable(value: &serde_json::Value) -> String {
+    match value {
         serde_json::Value::String(text) => text.clone(),
+        serde_json::Value::Array(list) => {
+            let words: Vec<_> = list.iter().map(readable).collect();
+            words.join(", ")
+        }
         other => other.to_string(),
-    };
+    }
+}
+
+fn fact(key: &'static str, label: &'static str, value: serde_json::Value) -> Fact {
+    let text = readable(&value);
     Fact {
         key,
         label,
