@@ -12,6 +12,7 @@
 
 mod coincidence;
 mod contact_sensor;
+mod gradients;
 mod hull_topology;
 mod laws;
 mod numbers;

@@ -7,9 +7,9 @@ use carom::{Data, Input, Model, State, integrate};
 use crate::models;
 
 /// Boxes that fall onto each other: contacts come and go, and islands merge.
-fn pile() -> Model {
+fn pile(count: i32, custom: &str) -> Model {
     let mut bodies = String::new();
-    for index in 0..48 {
+    for index in 0..count {
         let (layer, place) = (index / 16, index % 16);
         let along = |step: i32| f64::from(step) * 0.12 + f64::from(index % 5) * 0.01;
         let _ = write!(
@@ -23,29 +23,44 @@ fn pile() -> Model {
         );
     }
     models::from_text(&format!(
-        r#"<mujoco><worldbody><geom type="plane" size="5 5 1"/>{bodies}</worldbody></mujoco>"#
+        r#"<mujoco><worldbody><geom type="plane" size="5 5 1"/>{bodies}</worldbody>{custom}</mujoco>"#
     ))
 }
 
-#[test]
-fn a_falling_pile_allocates_nothing_once_warm() {
-    let model = pile();
-    let start = State::reference(&model);
+/// Runs 200 steps twice and counts in the second run; the greatest number of contacts.
+#[track_caller]
+fn assert_warm_steps_allocate_nothing(model: &Model) -> usize {
+    let start = State::reference(model);
     let mut state = start.clone();
-    let input = Input::zeros(&model);
-    let mut data = Data::new(&model);
+    let input = Input::zeros(model);
+    let mut data = Data::new(model);
     let mut contacts = 0;
     let mut run = || {
         state.copy_from(&start);
         for _ in 0..200 {
-            integrate::step(&model, &mut state, &input, &mut data);
+            integrate::step(model, &mut state, &input, &mut data);
             contacts = contacts.max(data.collision.contacts.len());
         }
     };
     run();
     let counted = allocation_counter::measure(&mut run);
     assert_eq!(counted.count_total, 0);
+    contacts
+}
+
+#[test]
+fn a_falling_pile_allocates_nothing_once_warm() {
+    let contacts = assert_warm_steps_allocate_nothing(&pile(48, ""));
     assert!(contacts > 100, "{contacts}");
+}
+
+#[test]
+fn other_contact_laws_allocate_nothing_once_warm() {
+    for law in ["complementarity", "hunt_crossley"] {
+        let custom = format!(r#"<custom><text name="carom/contact" data="law={law}"/></custom>"#);
+        let contacts = assert_warm_steps_allocate_nothing(&pile(12, &custom));
+        assert!(contacts > 20, "{law}: {contacts}");
+    }
 }
 
 #[test]

@@ -9,6 +9,7 @@
 mod allocation;
 mod compile;
 mod convex;
+mod laws;
 mod models;
 mod physics;
 mod robustness;

@@ -1,5 +1,6 @@
 //! Physics that any simulator owes its users, checked against textbook answers and not against another simulator.
 
+mod complementarity;
 mod conservation;
 mod friction;
 mod impacts;

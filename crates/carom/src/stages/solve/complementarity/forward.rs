@@ -175,6 +175,7 @@ fn solve_islands<T: Scalar>(
         anderson,
         active,
         newton,
+        proximal,
         ..
     } = &mut out.complementarity;
     // Velocities of ordinary size are meant; greater ones cannot be more exact than rounding.
@@ -204,6 +205,7 @@ fn solve_islands<T: Scalar>(
             anderson,
             active,
             newton,
+            proximal,
         };
         let progress = sweep::solve(&island, limits, &mut helpers, &mut iterate);
         add_to_report(progress, &mut out.report);

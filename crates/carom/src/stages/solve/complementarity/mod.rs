@@ -20,7 +20,8 @@
 //! block would change a velocity by more than the tolerance. With M̂ = Lᵀ·D·L and Y = D^(−½)·L⁻ᵀ·Jᵀ, whose columns
 //! reach from the bodies to the root only, a sweep needs one matrix: velocities are Yᵀ·z for z = Y·λ.  (6)
 //! Anderson's method extrapolates the sweeps, and Newton steps on the active set finish what converges
-//! slowly; what does not help is taken back.
+//! slowly; where contacts slide at speeds near zero or share loads in many ways, a proximal Newton method
+//! takes over. What does not help is taken back.
 //!
 //! The phases, impulses and velocities at the solution stay for the backward pass: they are what (1) to (5) are
 //! differentiated at, never the sweeps. Dual numbers get their tangents so: `derivative`.
@@ -29,6 +30,7 @@ mod active_set;
 mod anderson;
 mod derivative;
 mod forward;
+mod proximal;
 mod response;
 mod rows;
 mod sweep;
@@ -40,6 +42,7 @@ pub use forward::forward;
 use crate::scalar::Scalar;
 use active_set::ActiveSet;
 use anderson::Anderson;
+use proximal::Proximal;
 use response::Response;
 use rows::LocalProblem;
 
@@ -79,5 +82,6 @@ pub struct Complementarity<T: Scalar = f64> {
     /// The system of the active rows.
     active: ActiveSet,
     newton: sweep::NewtonWork,
+    proximal: Proximal,
     correction: derivative::Work<T>,
 }

@@ -3,6 +3,7 @@
 use super::super::law::Phase;
 use super::active_set::{ActiveSet, Point};
 use super::anderson::Anderson;
+use super::proximal::Proximal;
 use super::response::Response;
 use super::rows::LocalProblem;
 use crate::laws::cone::MAX_ROWS;
@@ -40,6 +41,7 @@ pub(super) struct Helpers<'a> {
     pub(super) anderson: &'a mut Anderson,
     pub(super) active: &'a mut ActiveSet,
     pub(super) newton: &'a mut NewtonWork,
+    pub(super) proximal: &'a mut Proximal,
 }
 
 /// Room for Newton steps.
@@ -107,7 +109,7 @@ pub(super) fn solve(
     };
     let mut origin = Origin::Sweep;
     let (mut best, mut best_before, mut hold) = (f64::INFINITY, f64::INFINITY, 0);
-    let (mut wait, mut next_newton) = (NEWTON_WAIT, NEWTON_WAIT);
+    let (mut wait, mut next_newton, mut failures) = (NEWTON_WAIT, NEWTON_WAIT, 0);
     while progress.iterations < limits.iterations {
         progress.iterations += 1;
         helpers.anderson.remember_start(island, iterate.impulse);
@@ -137,6 +139,7 @@ pub(super) fn solve(
                 origin = island.take_back(origin, helpers, iterate);
                 wait = (2 * wait).min(NEWTON_WAIT_MOST);
                 next_newton = progress.iterations + wait;
+                failures += 1;
                 continue;
             }
             Origin::Newton => next_newton = progress.iterations,
@@ -153,7 +156,9 @@ pub(super) fn solve(
             (best_before, best) = (best, f64::INFINITY);
         }
         let extrapolates = progress.iterations > PLAIN_SWEEPS;
-        origin = if progress.iterations >= next_newton && island.newton(helpers, iterate) {
+        origin = if progress.iterations >= next_newton
+            && island.leap(failures, limits.tolerance, helpers, iterate)
+        {
             helpers.anderson.forget();
             Origin::Newton
         } else if helpers
@@ -283,15 +288,33 @@ impl<'a> Island<'a> {
         }
     }
 
-    /// One Newton step of the active rows, keeping the impulses before it; false if the island is too large.
+    /// One Newton step of the active rows, or after a failure the slower and safer method, in turns, keeping the
+    /// impulses before it; false if the island is too large.
+    fn leap(
+        &self,
+        failures: usize,
+        tolerance: f64,
+        helpers: &mut Helpers<'_>,
+        iterate: &mut Iterate<'_>,
+    ) -> bool {
+        helpers.newton.impulse.clear();
+        helpers.newton.impulse.extend_from_slice(iterate.impulse);
+        if failures % 2 == 0 {
+            self.newton(helpers, iterate)
+        } else {
+            helpers
+                .proximal
+                .solve(self, failures / 2, tolerance, iterate)
+        }
+    }
+
+    /// One Newton step of the active rows; false if the island is too large.
     fn newton(&self, helpers: &mut Helpers<'_>, iterate: &mut Iterate<'_>) -> bool {
         let Helpers { active, newton, .. } = helpers;
         active.collect(self, iterate.phase);
         if active.rows().is_empty() || active.rows().len() > NEWTON_ROWS {
             return false;
         }
-        newton.impulse.clear();
-        newton.impulse.extend_from_slice(iterate.impulse);
         self.velocities(iterate.impulse, iterate.momentum, iterate.velocity);
         let point = Point {
             impulse: iterate.impulse,

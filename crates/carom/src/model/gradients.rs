@@ -1,0 +1,62 @@
+//! What of a model has no backward pass.
+
+use super::{LawKind, Model};
+use crate::scalar::Scalar;
+
+impl<T: Scalar> Model<T> {
+    /// Why a backward pass through whole steps of this model would be wrong, in a sentence; none if nothing is in its
+    /// way. Derivatives over dual numbers do not have these limits.
+    pub fn gradient_refusal(&self) -> Option<String> {
+        let laws = &self.structure.laws;
+        let has_history = |history: &[Option<usize>]| history.iter().position(Option::is_some);
+        let names = &self.structure.names;
+        let part = if laws.kind.contains(&LawKind::Complementarity) {
+            "the complementarity law of contacts".to_owned()
+        } else if laws.has_hunt_crossley {
+            "the Hunt–Crossley law of contacts".to_owned()
+        } else if self.settings.noslip_iterations > 0 {
+            "the noslip sweeps (noslip_iterations)".to_owned()
+        } else if let Some(actuator) = has_history(&self.structure.actuators.history) {
+            format!("the history of actuator '{}'", names.actuators[actuator])
+        } else if let Some(sensor) = has_history(&self.structure.sensors.history) {
+            format!("the history of sensor '{}'", names.sensors[sensor])
+        } else {
+            return None;
+        };
+        Some(format!("there is no backward pass yet through {part}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::model_from_mjcf;
+
+    fn refusal(option: &str, rest: &str) -> Option<String> {
+        let model = model_from_mjcf(&format!(
+            r#"<mujoco><option {option}/><worldbody><geom type="plane" size="1 1 1"/>
+              <body pos="0 0 1"><joint name="j" type="slide" axis="0 0 1"/><geom size="0.1"/></body></worldbody>
+              {rest}</mujoco>"#
+        ));
+        model.gradient_refusal()
+    }
+
+    #[test]
+    fn what_has_no_backward_pass_is_named() {
+        let motor =
+            |more: &str| format!(r#"<actuator><motor name="m" joint="j" {more}/></actuator>"#);
+        let law = |law: &str| {
+            format!(r#"<custom><text name="carom/contact" data="law={law}"/></custom>"#)
+        };
+        for (option, rest, part) in [
+            ("", law("complementarity"), "complementarity"),
+            ("", law("hunt_crossley"), "Hunt–Crossley"),
+            (r#"noslip_iterations="3""#, String::new(), "noslip"),
+            ("", motor(r#"nsample="3" delay="0.004""#), "actuator 'm'"),
+        ] {
+            let sentence = refusal(option, &rest).unwrap_or_default();
+            assert!(sentence.contains(part), "{part}: '{sentence}'");
+        }
+        assert_eq!(refusal("", &motor("")), None);
+        assert_eq!(refusal("", &law("soft")), None);
+    }
+}
