@@ -58,8 +58,8 @@ fn a_falling_pile_allocates_nothing_once_warm() {
 fn other_contact_laws_allocate_nothing_once_warm() {
     for law in ["complementarity", "hunt_crossley"] {
         let custom = format!(r#"<custom><text name="carom/contact" data="law={law}"/></custom>"#);
-        let contacts = assert_warm_steps_allocate_nothing(&pile(12, &custom));
-        assert!(contacts > 20, "{law}: {contacts}");
+        let contacts = assert_warm_steps_allocate_nothing(&pile(6, &custom));
+        assert!(contacts > 6, "{law}: {contacts}");
     }
 }
 
