@@ -129,7 +129,10 @@ pub(super) fn edges<T: Scalar>(
     let world = |corner: u32| shape.posed.to_world(shape.corner(corner));
     match (shape.kind, feature) {
         (CoreKind::Segment, _) => {
-            let surface = outward * shape.radius;
+            // The line of the surface that is nearest to the contact: on a rounded end, the normal's part along the
+            // axis does not shift the line.
+            let axis = shape.posed.rotation.column(2);
+            let surface = (outward - axis * axis.dot(outward)) * shape.radius;
             out.push(Candidate::edge(world(1) + surface, world(0) + surface));
         }
         (CoreKind::Cylinder, Feature::Rim(_) | Feature::Side) => {
