@@ -299,7 +299,7 @@ impl<'a> Island<'a> {
     ) -> bool {
         helpers.newton.impulse.clear();
         helpers.newton.impulse.extend_from_slice(iterate.impulse);
-        if failures % 2 == 0 {
+        if failures.is_multiple_of(2) {
             self.newton(helpers, iterate)
         } else {
             helpers

@@ -339,7 +339,7 @@ fn project_on_cone(x: &mut [f64]) {
     x[1..].iter_mut().for_each(|x| *x *= scale);
 }
 
-/// De Saxcé's form of Coulomb's law, x = P(x − ρ·(w + |w_T|·n)), iterated for as long as it takes: slow, but it shares
+/// De Saxcé's form of Coulomb's law, `x = P(x − ρ·(w + |w|·n))`, iterated for as long as it takes: slow, but it shares
 /// nothing with the solver.
 #[test]
 fn a_plain_projected_iteration_finds_the_same_friction() {
