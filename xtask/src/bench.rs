@@ -89,7 +89,7 @@ fn smooth(engines: &mut Engines, rounds: usize, models: &[PathBuf]) -> Outcome {
 /// How many times the work of one thread two threads do, and how much CPU time a step costs them more.
 fn thread_scaling(carom: &Path) -> Result<(f64, f64), String> {
     let arguments = ["bench", "models/humanoid.xml", "--threads", "1,2"];
-    let sizes = ["--steps", "500", "--batches", "7", "--json"];
+    let sizes = ["--steps", "500", "--batches", "25", "--json"];
     let answer = output(command(carom).args(arguments).args(sizes))?;
     let answer: Value = serde_json::from_str(&answer).map_err(|error| error.to_string())?;
     let number = |name: &str| answer[1][name].as_f64();
@@ -173,8 +173,11 @@ struct Comparison {
 }
 
 impl Comparison {
-    fn ratio(&self) -> f64 {
-        self.theirs.median / self.ours.median
+    /// By the least times and by the medians. The first is judged: neighbours on a shared machine only ever add time, and
+    /// on a busy one they add it to more than half of the batches.
+    fn ratios(&self) -> [f64; 2] {
+        let Self { ours, theirs, .. } = self;
+        [theirs.minimum / ours.minimum, theirs.median / ours.median]
     }
 }
 
@@ -220,8 +223,8 @@ struct Ratios(Vec<f64>);
 impl Ratios {
     fn new() -> Self {
         println!(
-            "{:<34} {:>21} {:>21} {:>8} {:>11}",
-            "model", "carom µs min/median", "peer µs min/median", "ratio", "contacts"
+            "{:<34} {:>21} {:>21} {:>13} {:>11}",
+            "model", "carom µs min/median", "peer µs min/median", "ratios", "contacts"
         );
         Self(Vec::new())
     }
@@ -232,9 +235,9 @@ impl Ratios {
             theirs,
             contacts,
         } = comparison;
-        let ratio = comparison.ratio();
+        let [ratio, of_medians] = comparison.ratios();
         println!(
-            "{name:<34} {:>10.3} {:>10.3} {:>10.3} {:>10.3} {ratio:>8.2} {:>5} {:>5}",
+            "{name:<34} {:>10.3} {:>10.3} {:>10.3} {:>10.3} {ratio:>6.2} {of_medians:>6.2} {:>5} {:>5}",
             ours.minimum, ours.median, theirs.minimum, theirs.median, contacts[0], contacts[1]
         );
         self.0.push(ratio);
@@ -249,7 +252,7 @@ impl Ratios {
         let mean = (logarithms / self.0.len() as f64).exp();
         let least = self.0.iter().copied().fold(f64::INFINITY, f64::min);
         println!(
-            "geometric mean {mean:.2}× (bar {mean_bar}×), least {least:.2}× (bar {single_bar}×)"
+            "by least times: geometric mean {mean:.2}× (bar {mean_bar}×), least {least:.2}× (bar {single_bar}×)"
         );
         if mean < mean_bar || least < single_bar {
             return Err("carom is slower than its bar".to_owned());

@@ -55,7 +55,7 @@ enum Command {
         #[arg(long, value_enum, default_value = "smooth")]
         set: bench::Set,
         /// Timed batches per model
-        #[arg(long, default_value_t = 15)]
+        #[arg(long, default_value_t = 40)]
         rounds: usize,
         /// Models instead of the default set
         models: Vec<PathBuf>,
