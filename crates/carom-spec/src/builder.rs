@@ -29,6 +29,7 @@
 //! assert_eq!(spec.bodies[2].parent, 1);
 //! ```
 
+use crate::model_spec::with_parents;
 use crate::model_spec::{
     ActuatorElement, ActuatorSpec, BiasKind, BodySpec, GeomKind, GeomSpec, InertiaSpec,
     InertialSpec, JointKind, JointSpec, ModelSpec, Reference, SiteSpec, Transmission,
@@ -90,7 +91,7 @@ impl ModelBuilder {
         let mut spec = self.spec;
         let bodies = std::mem::take(&mut spec.bodies);
         let mut children = vec![Vec::new(); bodies.len()];
-        for (index, body) in bodies.iter().enumerate().skip(1) {
+        for (index, body) in with_parents(&bodies) {
             children[body.parent.min(index - 1)].push(index);
         }
         let mut bodies: Vec<Option<BodySpec>> = bodies.into_iter().map(Some).collect();

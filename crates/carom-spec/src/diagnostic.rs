@@ -448,7 +448,8 @@ mod tests {
         assert!(shown.len() < 1000);
         let lines: Vec<&str> = shown.lines().collect();
         let caret = lines[3].chars().position(|c| c == '^').unwrap();
-        let marked: String = lines[2].chars().skip(caret).take(3).collect();
+        let shown_characters: Vec<char> = lines[2].chars().collect();
+        let marked: String = shown_characters[caret..caret + 3].iter().collect();
         assert_eq!(marked, "bad");
     }
 

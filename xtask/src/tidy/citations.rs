@@ -57,7 +57,7 @@ fn comments(file: &File) -> impl Iterator<Item = &str> {
 fn citations(line: &str) -> Vec<String> {
     let brackets = line
         .split('[')
-        .skip(1)
+        .skip(1) // the text before the first bracket
         .filter_map(|rest| rest.split(']').next());
     brackets
         .flat_map(|bracket| bracket.split(';'))

@@ -9,7 +9,7 @@ pub(super) fn architecture_paths_exist(repository: &Repository) -> Vec<String> {
         return vec![format!("{DOCUMENT}: missing")];
     };
     text.split('`')
-        .skip(1)
+        .skip(1) // every second piece is inside backticks
         .step_by(2)
         .filter(|word| is_path(word) && !repository.contains(word))
         .map(|path| format!("{DOCUMENT}: `{path}` does not exist"))
@@ -41,7 +41,7 @@ pub(super) fn links_exist(repository: &Repository) -> Vec<String> {
 fn links(text: &str) -> impl Iterator<Item = &str> {
     let outside_code = text.split("```").step_by(2);
     outside_code
-        .flat_map(|prose| prose.split("](").skip(1))
+        .flat_map(|prose| prose.split("](").skip(1)) // the text before the first link
         .filter_map(|rest| rest.split_once(')').map(|(target, _)| target.trim()))
 }
 

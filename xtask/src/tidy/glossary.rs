@@ -91,7 +91,7 @@ fn array_fields(text: &str) -> Vec<(&str, &str)> {
     let mut fields = Vec::new();
     let declarations = text
         .split("arrays! {")
-        .skip(1)
+        .skip(1) // the text before the first declaration
         .filter_map(|rest| rest.split("\n}").next());
     for declaration in declarations {
         let mut structure = "";

@@ -157,13 +157,9 @@ fn facts(model: &Model) -> Vec<Fact> {
         Integrator::Implicit => "implicit",
         Integrator::ImplicitFast => "implicitfast",
     };
-    let masses = model
-        .bodies
-        .mass
-        .iter()
-        .skip(1)
-        .copied()
-        .filter(|&mass| mass > 0.0);
+    // The world has no mass of its own.
+    let moving = model.bodies.mass[1..].iter().copied();
+    let masses = moving.filter(|&mass| mass > 0.0);
     let (lightest, heaviest) = masses.fold((f64::INFINITY, 0.0f64), |(low, high), mass| {
         (low.min(mass), high.max(mass))
     });

@@ -80,7 +80,7 @@ impl Reference {
         let Some(array) = self.arrays.get(key) else {
             return &[];
         };
-        let width: usize = array.shape.iter().skip(1).product();
+        let width: usize = array.shape.get(1..).unwrap_or_default().iter().product();
         array
             .as_numbers()
             .get(row * width..(row + 1) * width)

@@ -155,7 +155,9 @@ impl Part {
             .map(|(copy, &body)| (body, copy + 1))
             .collect();
         let mut numbers: BTreeMap<usize, usize> = BTreeMap::new();
-        for (index, frame) in source.frames.iter().enumerate().skip(first_frame) {
+        for (index, frame) in
+            (first_frame..).zip(&source.frames[first_frame.min(source.frames.len())..])
+        {
             let body = match bodies.get(&frame.body) {
                 Some(&body) => body,
                 None if frame.body == carrier && is_chosen(Some(index)) => 0,

@@ -115,3 +115,8 @@ pub enum SleepPolicy {
     /// Starts asleep.
     Init,
 }
+
+/// Every body that has a parent, with its index: all but the world, which comes first.
+pub fn with_parents(bodies: &[BodySpec]) -> impl DoubleEndedIterator<Item = (usize, &BodySpec)> {
+    (1..bodies.len()).map(|index| (index, &bodies[index]))
+}

@@ -35,7 +35,7 @@ pub use asset::{
     HeightFieldSpec, MaterialSpec, MeshBuiltin, MeshBuiltinKind, MeshInertia, MeshSpec,
     TextureKind, TextureSpec,
 };
-pub use body::{BodySpec, InertiaSpec, InertialSpec, SleepPolicy};
+pub use body::{BodySpec, InertiaSpec, InertialSpec, SleepPolicy, with_parents};
 pub use contact::{ExcludeSpec, PairSpec};
 pub use contact_law::{
     ComplementaritySpec, ContactLaw, ContactLawSpec, ContactPoints, HuntCrossleySpec,

@@ -13,7 +13,7 @@ use super::geoms::CompiledGeom;
 use super::principal_frame::{Tolerance, principal_frame};
 use super::report::{Report, called, code};
 use crate::math::{Pose, Quat, Vec3};
-use carom_spec::model_spec::JointKind;
+use carom_spec::model_spec::{JointKind, with_parents};
 
 /// Masses and moments below this are not enough for a body that moves, as in MuJoCo.
 const MIN_MOVING: f64 = 1e-15;
@@ -49,7 +49,7 @@ pub(super) struct Inertials {
 pub(super) fn compute(source: Source<'_>, report: &mut Report) -> Inertials {
     let spec = source.spec;
     let mut has_children = vec![false; spec.bodies.len()];
-    for body in spec.bodies.iter().skip(1) {
+    for (_, body) in with_parents(&spec.bodies) {
         has_children[body.parent] = true;
     }
     let mut bodies: Vec<BodyInertial> = Vec::with_capacity(spec.bodies.len());
@@ -360,12 +360,12 @@ fn check_moving(spec: &ModelSpec, bodies: &[BodyInertial], report: &mut Report) 
         body.mass >= MIN_MOVING && body.inertia.iter().all(|&moment| moment >= MIN_MOVING)
     };
     let mut carries = bodies.iter().map(is_heavy).collect::<Vec<bool>>();
-    for (id, body) in spec.bodies.iter().enumerate().skip(1).rev() {
+    for (id, body) in with_parents(&spec.bodies).rev() {
         if body.joints.is_empty() && carries[id] {
             carries[body.parent] = true;
         }
     }
-    for (id, body) in spec.bodies.iter().enumerate().skip(1) {
+    for (id, body) in with_parents(&spec.bodies) {
         let is_news = bodies[id].is_sound && bodies[id].geoms.iter().all(Option::is_some);
         if !body.joints.is_empty() && !carries[id] && is_news {
             report.error_help(

@@ -138,7 +138,7 @@ fn check_combination(body: &BodySpec, report: &mut Report) {
         .joints
         .iter()
         .skip_while(|joint| joint.kind != JointKind::Ball)
-        .skip(1)
+        .skip(1) // the ball joint itself
         .find(|joint| matches!(joint.kind, JointKind::Ball | JointKind::Hinge));
     if let Some(joint) = rotations_after_ball {
         report.error(

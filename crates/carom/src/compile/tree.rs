@@ -5,6 +5,7 @@
 //! is the set of bodies whose dofs are connected.
 
 use carom_spec::ModelSpec;
+use carom_spec::model_spec::with_parents;
 
 use super::Source;
 use super::checks::finite;
@@ -53,7 +54,7 @@ pub(super) fn is_well_formed(spec: &ModelSpec, report: &mut Report) -> bool {
     }
     // The path from the world to the previous body: the parent must be on it.
     let mut path = vec![0];
-    for (id, body) in spec.bodies.iter().enumerate().skip(1) {
+    for (id, body) in with_parents(&spec.bodies) {
         while path.last().is_some_and(|&last| last != body.parent) {
             path.pop();
         }
@@ -230,7 +231,7 @@ fn set_total_mass(total: Option<f64>, model: &mut Model) {
     let Some(total) = total.filter(|&total| total > 0.0) else {
         return;
     };
-    let sum: f64 = model.bodies.mass.iter().skip(1).sum();
+    let sum: f64 = model.bodies.mass[1..].iter().sum();
     let scale = (total / sum.max(MIN)).max(MIN);
     for id in 1..model.counts().nbody {
         model.bodies.mass[id] *= scale;

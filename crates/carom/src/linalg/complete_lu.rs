@@ -78,6 +78,7 @@ impl CompletePivotLu {
                 .iter()
                 .enumerate()
                 .skip(step)
+            // what is factored already
             {
                 if entry.abs() > best.2.abs() {
                     best = (row, column, entry);

@@ -1,6 +1,7 @@
 //! The tree of bodies with everything attached to them.
 
 use super::tag::{Output, Tag};
+use crate::model_spec::with_parents;
 use crate::model_spec::{
     BodySpec, CameraSpec, GeomSpec, InertiaSpec, InertialSpec, JointKind, JointSpec, LightSpec,
     SiteSpec,
@@ -11,7 +12,7 @@ const NO_ROTATION: [f64; 4] = [1.0, 0.0, 0.0, 0.0];
 /// Writes the tree depth first, with an explicit stack: specs made by hand can be deep.
 pub(super) fn write(out: &mut Output, bodies: &[BodySpec]) {
     let mut children = vec![Vec::new(); bodies.len()];
-    for (index, body) in bodies.iter().enumerate().skip(1) {
+    for (index, body) in with_parents(bodies) {
         if let Some(list) = children.get_mut(body.parent) {
             list.push(index);
         }

@@ -56,7 +56,8 @@ pub fn backward(
         targets.input.force[dof] += force_bar;
     }
     let kinematics_bar = targets.kinematics;
-    for (body, &wrench) in input.body_force.iter().enumerate().skip(1) {
+    for body in 1..input.body_force.len() {
+        let wrench = input.body_force[body];
         // The velocity of the centre of mass when the dofs move at the rate of the cotangent.
         let mut motion = Spatial::ZERO;
         for &dof in jacobian::moving_dofs(model, body) {

@@ -52,7 +52,8 @@ pub(crate) fn apply_body_forces<T: Scalar>(
     kinematics: &Kinematics<T>,
     generalised: &mut [T],
 ) {
-    for (body, &wrench) in input.body_force.iter().enumerate().skip(1) {
+    for body in 1..input.body_force.len() {
+        let wrench = input.body_force[body];
         if !T::HAS_DERIVATIVES && wrench == Spatial::ZERO {
             continue;
         }

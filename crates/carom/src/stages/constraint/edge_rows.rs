@@ -73,6 +73,7 @@ fn push_block<T: Scalar>(
     };
     if block.kind == BlockKind::PyramidalContact {
         for row in block.rows().skip(1) {
+            // after the normal, the tangents
             let friction = constraint.rows[row].friction;
             edges.push(edge(block.row, Some((row, friction))));
             edges.push(edge(block.row, Some((row, -friction))));

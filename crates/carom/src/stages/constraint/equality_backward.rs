@@ -56,8 +56,8 @@ pub(crate) fn polynomial_vjp(
     };
     let (_, slope) = polynomial(data, 0.0, Some(x));
     let (mut power, mut power_before) = (x, 1.0);
-    for (degree, bar) in data_bar.iter_mut().enumerate().take(5).skip(1) {
-        *bar += slope_bar * degree as f64 * power_before - position_bar * power;
+    for (degree, bar) in (1..).zip(&mut data_bar[1..5]) {
+        *bar += slope_bar * f64::from(degree) * power_before - position_bar * power;
         (power, power_before) = (power * x, power);
     }
     let bend = 2.0 * data[2] + x * (6.0 * data[3] + x * 12.0 * data[4]);

@@ -260,6 +260,7 @@ fn inertial_frames<T: Scalar>(model: &Model<T>, out: &mut Kinematics<T>) {
     let coincidences = model.structure.coincidences.bodies.iter().enumerate();
     for (((body, &coincidence), local), (position, rotation)) in
         coincidences.zip(local).zip(world).skip(1)
+    // the world's is set above
     {
         frames.place((body, coincidence), local, position, rotation);
     }

@@ -192,6 +192,7 @@ fn regularization_cost<T: Scalar>(
         if block.kind == BlockKind::PyramidalContact {
             // The edges of one direction are (most ± force)/2μ.
             for (row, force) in rows.iter().zip(forces).skip(1) {
+                // after the normal, the tangents
                 let [most, force] = [work.most[cursor], *force].map(T::value);
                 let twice = 2.0 * row.friction.value();
                 let squares = 2.0 * (most * most + force * force) / (twice * twice);

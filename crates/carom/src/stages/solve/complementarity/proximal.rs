@@ -297,7 +297,7 @@ fn is_cone(block: &Block) -> bool {
 
 /// Length of the tangents in the units of x.
 fn tangent_length(wanted: &[f64], friction: &[f64]) -> f64 {
-    let tangents = wanted.iter().zip(friction).skip(1);
+    let tangents = wanted.iter().zip(friction).skip(1); // the normal has no friction
     let square = tangents.fold(0.0, |sum, (&y, &mu)| sum + (y / coefficient(mu)).powi(2));
     square.sqrt()
 }

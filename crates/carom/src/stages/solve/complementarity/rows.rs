@@ -157,7 +157,7 @@ impl LocalProblem {
             LocalKind::Push => impulse[0] = impulse[0].max(0.0),
             LocalKind::Contact(..) => {
                 impulse[0] = impulse[0].max(0.0);
-                let tangents = impulse.iter().zip(friction).skip(1);
+                let tangents = impulse.iter().zip(friction).skip(1); // the normal has no friction
                 let square: f64 = tangents.map(|(x, mu)| (x / mu) * (x / mu)).sum();
                 let used = square.sqrt();
                 if used > impulse[0] {

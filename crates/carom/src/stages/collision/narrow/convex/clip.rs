@@ -107,6 +107,7 @@ fn farthest_two<T: Scalar>(points: &[Vec3<T>]) -> [usize; 2] {
     let (mut best, mut most) = ([0, 1], 0.0);
     for (i, p) in points.iter().enumerate() {
         for (j, q) in points.iter().enumerate().skip(i + 1) {
+            // every pair once
             let distance = (p.value() - q.value()).norm_squared();
             if distance > most {
                 (best, most) = ([i, j], distance);
