@@ -63,6 +63,25 @@ impl StateBar {
         self.mocap_position.fill(Vec3::ZERO);
         self.mocap_rotation.fill(Vec3::ZERO);
     }
+
+    /// Adds another cotangent.
+    pub fn add(&mut self, other: &Self) {
+        let numbers = |sum: &mut [f64], terms: &[f64]| {
+            for (sum, term) in sum.iter_mut().zip(terms) {
+                *sum += term;
+            }
+        };
+        numbers(&mut self.qpos, &other.qpos);
+        numbers(&mut self.qvel, &other.qvel);
+        numbers(&mut self.act, &other.act);
+        let vectors = |sum: &mut [Vec3], terms: &[Vec3]| {
+            for (sum, &term) in sum.iter_mut().zip(terms) {
+                *sum += term;
+            }
+        };
+        vectors(&mut self.mocap_position, &other.mocap_position);
+        vectors(&mut self.mocap_rotation, &other.mocap_rotation);
+    }
 }
 
 /// Cotangent of an [`Input`](crate::Input).
@@ -160,6 +179,31 @@ impl DataBar {
         let contacts = data.collision.contacts.iter();
         self.contacts
             .extend(contacts.map(|contact| contact.map(|_| 0.0)));
+    }
+}
+
+/// Cotangents of everything that a step depends on or computes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cotangents {
+    /// Of every number of the model.
+    pub model: Model,
+    /// Of the state.
+    pub state: StateBar,
+    /// Of the input.
+    pub input: InputBar,
+    /// Of the results of the stages.
+    pub data: DataBar,
+}
+
+impl Cotangents {
+    /// All zero.
+    pub fn zeros(model: &Model) -> Self {
+        Self {
+            model: Model::zeros(model.structure.clone(), model.settings),
+            state: StateBar::zeros(model),
+            input: InputBar::zeros(model),
+            data: DataBar::zeros(model),
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use crate::stages::actuation::Actuation;
 use crate::stages::bias::Bias;
 use crate::stages::collision::Collision;
 use crate::stages::compliance::Compliance;
-use crate::stages::constraint::Constraint;
+use crate::stages::constraint::{Constraint, Sources};
 use crate::stages::inertia::Inertia;
 use crate::stages::kinematics::Kinematics;
 use crate::stages::passive::Passive;
@@ -62,6 +62,33 @@ impl<T: Scalar> Data<T> {
             solve: Solve::new(model),
             sensing: Sensing::zeros(n),
             integration: Integration::new(model),
+        }
+    }
+
+    /// What constraint rows are made from.
+    pub fn constraint_sources(&self) -> Sources<'_, T> {
+        Sources {
+            kinematics: &self.kinematics,
+            tendon: &self.tendon,
+            inertia: &self.inertia,
+            velocity: &self.velocity,
+            collision: &self.collision,
+        }
+    }
+
+    /// What sensors read.
+    pub fn sensed(&self) -> Sensed<'_, T> {
+        Sensed {
+            kinematics: &self.kinematics,
+            tendon: &self.tendon,
+            inertia: &self.inertia,
+            transmission: &self.transmission,
+            velocity: &self.velocity,
+            actuation: &self.actuation,
+            acceleration: &self.acceleration,
+            collision: &self.collision,
+            constraint: &self.constraint,
+            solve: &self.solve,
         }
     }
 

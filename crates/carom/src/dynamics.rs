@@ -1,5 +1,9 @@
 //! THE list of stages: read it down for the forward pass; the backward pass is the same list read upwards.
 
+pub mod backward;
+
+pub use backward::At;
+
 use crate::data::Data;
 use crate::model::Model;
 use crate::scalar::Scalar;
@@ -102,6 +106,18 @@ fn observe_forward<T: Scalar>(
     data: &mut Data<T>,
     observer: &mut impl Observer,
 ) {
+    observe_smooth(model, state, input, data, observer);
+    observe_constraints(model, state, input, data, observer);
+}
+
+/// From state and input to the acceleration without constraints.
+fn observe_smooth<T: Scalar>(
+    model: &Model<T>,
+    state: &State<T>,
+    input: &Input<T>,
+    data: &mut Data<T>,
+    observer: &mut impl Observer,
+) {
     observe_position(model, state, data, observer);
     observe_velocity(model, state, data, observer);
     let Data {
@@ -140,7 +156,6 @@ fn observe_forward<T: Scalar>(
         acceleration,
     );
     observer.ended("acceleration");
-    observe_constraints(model, state, input, data, observer);
 }
 
 /// The part of [`forward`] that depends on contacts: constraint rows and their solution.
@@ -160,14 +175,7 @@ fn observe_constraints<T: Scalar>(
     data: &mut Data<T>,
     observer: &mut impl Observer,
 ) {
-    let sources = constraint::Sources {
-        kinematics: &data.kinematics,
-        tendon: &data.tendon,
-        inertia: &data.inertia,
-        velocity: &data.velocity,
-        collision: &data.collision,
-    };
-    constraint::forward(model, state, input, sources, &mut data.constraint);
+    constraint_rows(model, state, input, data);
     observer.ended("constraint");
     let Data {
         inertia,
@@ -194,6 +202,38 @@ fn observe_constraints<T: Scalar>(
     observer.ended("solve");
 }
 
+fn constraint_rows<T: Scalar>(
+    model: &Model<T>,
+    state: &State<T>,
+    input: &Input<T>,
+    data: &mut Data<T>,
+) {
+    let sources = constraint::Sources {
+        kinematics: &data.kinematics,
+        tendon: &data.tendon,
+        inertia: &data.inertia,
+        velocity: &data.velocity,
+        collision: &data.collision,
+    };
+    constraint::forward(model, state, input, sources, &mut data.constraint);
+}
+
+/// What [`forward`] found, computed again for a backward pass: the solver does not search but takes the acceleration
+/// that it found then. False where its equations have no unique solution.
+pub fn retrace(
+    model: &Model,
+    state: &State,
+    input: &Input,
+    acceleration: &[f64],
+    data: &mut Data,
+) -> bool {
+    observe_smooth(model, state, input, data, &mut ());
+    constraint_rows(model, state, input, data);
+    let (inertia, smooth, rows) = (&data.inertia, &data.acceleration, &data.constraint);
+    solve::at_solution(model, inertia, smooth, rows, acceleration, &mut data.solve);
+    solve::factor_at_solution(model, inertia, smooth, rows, &mut data.solve)
+}
+
 /// As [`forward`], then sensors and energies.
 pub fn forward_and_sense<T: Scalar>(
     model: &Model<T>,
@@ -213,6 +253,12 @@ pub fn observe_and_sense<T: Scalar>(
     observer: &mut impl Observer,
 ) {
     observe_forward(model, state, input, data, observer);
+    sense(model, state, input, data);
+    observer.ended("sensing");
+}
+
+/// Sensors and energies, after [`forward`].
+pub fn sense<T: Scalar>(model: &Model<T>, state: &State<T>, input: &Input<T>, data: &mut Data<T>) {
     let (stages, sensing) = data.split_sensing();
     sensing::forward(model, state, input, &stages, sensing);
     let Data {
@@ -223,5 +269,4 @@ pub fn observe_and_sense<T: Scalar>(
     } = data;
     sensing::measure_distances(model, kinematics, &mut collision.manifold, sensing);
     sensing::delay(model, state, sensing);
-    observer.ended("sensing");
 }

@@ -3,6 +3,7 @@
 mod constrained;
 mod mechanism;
 pub(crate) mod stage_check;
+pub(crate) mod step_check;
 
 use std::path::Path;
 

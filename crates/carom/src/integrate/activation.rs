@@ -2,7 +2,9 @@
 
 use crate::model::Model;
 use crate::scalar::Scalar;
-use crate::stages::actuation::{is_disabled, nearest_setpoint, next_activation};
+use crate::stages::actuation::{
+    is_disabled, nearest_setpoint, nearest_setpoint_vjp, next_activation, next_activation_vjp,
+};
 use crate::stages::transmission::TransmissionData;
 
 /// Advances all activations by one time step; those of switched-off actuators stay. Angular setpoints move to the
@@ -32,4 +34,47 @@ pub(super) fn advance<T: Scalar>(
             act[last] = nearest_setpoint(model, actuator, act[last], length);
         }
     }
+}
+
+/// The twin of [`advance`]: adds to the cotangents of activations, rates and model; returns that of the step.
+pub(super) fn advance_vjp(
+    model: &Model,
+    act: &[f64],
+    (activation_dot, transmission): (&[f64], &TransmissionData),
+    bar: &[f64],
+    (act_bar, activation_dot_bar): (&mut [f64], &mut [f64]),
+    model_bar: &mut Model,
+) -> f64 {
+    let mut h_bar = 0.0;
+    if act.is_empty() {
+        return h_bar;
+    }
+    if model.settings.disable.actuation {
+        for (act_bar, &bar) in act_bar.iter_mut().zip(bar) {
+            *act_bar += bar;
+        }
+        return h_bar;
+    }
+    let h = model.option.timestep[0];
+    for (actuator, states) in model.structure.actuators.activations.iter().enumerate() {
+        let disabled = is_disabled(model, actuator);
+        let last = states.clone().last();
+        for state in states.clone() {
+            let rate = if disabled { 0.0 } else { activation_dot[state] };
+            if last == Some(state) {
+                let next = next_activation(model, actuator, act[state], rate, h);
+                let length = transmission.length[actuator];
+                nearest_setpoint_vjp(model, actuator, (next, length), bar[state], model_bar);
+            }
+            let given = (act[state], rate, h);
+            let [act_part, rate_part, step_part] =
+                next_activation_vjp(model, actuator, given, bar[state], model_bar);
+            act_bar[state] += act_part;
+            if !disabled {
+                activation_dot_bar[state] += rate_part;
+            }
+            h_bar += step_part;
+        }
+    }
+    h_bar
 }

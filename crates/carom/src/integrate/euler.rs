@@ -7,7 +7,9 @@
 //! and â = a when no joint is damped or implicit damping is switched off.
 
 use super::{Integration, update_state};
+use crate::cotangent::Cotangents;
 use crate::data::Data;
+use crate::dynamics::At;
 use crate::linalg::tree_ldl;
 use crate::model::Model;
 use crate::scalar::Scalar;
@@ -48,6 +50,82 @@ pub(super) fn advance<T: Scalar>(model: &Model<T>, state: &mut State<T>, data: &
         chosen,
         None,
     );
+}
+
+/// The adjoint of (1): μ = (M + h·B)⁻¹·â̄ is the cotangent of the forces, and M̄ −= μ·âᵀ, B̄ −= h·μ·âᵀ.
+///
+/// Uses up the cotangent of â; returns â.
+pub(super) fn backward<'a>(at: At<'a>, bar: &mut [f64], bars: &mut Cotangents) -> &'a [f64] {
+    let At {
+        model, state, data, ..
+    } = at;
+    let integration = &data.integration;
+    let sparsity = &model.structure.inertia;
+    let acceleration = if has_implicit_damping(model) {
+        let (factor, inverse) = (&integration.matrix, &integration.diagonal_inverse);
+        tree_ldl::solve_in_place(sparsity, factor, inverse, bar);
+        &integration.acceleration
+    } else {
+        inertia::solve(model, &data.inertia, bar);
+        &data.solve.qacc
+    };
+    let matrix_bar = &mut bars.data.inertia.matrix;
+    inertia::subtract_outer_product(model, bar, acceleration, matrix_bar);
+    add(&mut bars.data.acceleration.force_smooth, bar);
+    add(&mut bars.data.solve.force_constraint, bar);
+    let disable = &model.settings.disable;
+    if !(disable.eulerdamp || disable.damper) {
+        for dof in 0..bar.len() {
+            let product = -bar[dof] * acceleration[dof];
+            damping_derivative_vjp(model, dof, state.qvel[dof], product, bars);
+        }
+    }
+    acceleration
+}
+
+/// sum ← sum + terms.
+pub(super) fn add(sum: &mut [f64], terms: &[f64]) {
+    for (sum, term) in sum.iter_mut().zip(terms) {
+        *sum += term;
+    }
+}
+
+/// The twin of h times [`damping_derivative`].
+pub(super) fn damping_derivative_vjp(
+    model: &Model,
+    dof: usize,
+    velocity: f64,
+    bar: f64,
+    bars: &mut Cotangents,
+) {
+    let h = model.option.timestep[0];
+    bars.model.option.timestep[0] += damping_derivative(model, dof, velocity) * bar;
+    let numbers = &mut bars.model.dofs;
+    let poly = model.dofs.damping_poly[dof];
+    bars.state.qvel[dof] += polynomial_derivative_vjp(
+        poly,
+        velocity,
+        h * bar,
+        (&mut numbers.damping[dof], &mut numbers.damping_poly[dof]),
+    );
+}
+
+/// The twin of [`polynomial_derivative`]; returns the cotangent of the velocity.
+pub(super) fn polynomial_derivative_vjp(
+    [quadratic, cubic]: [f64; 2],
+    velocity: f64,
+    bar: f64,
+    (linear_bar, poly_bar): (&mut f64, &mut [f64; 2]),
+) -> f64 {
+    *linear_bar += bar;
+    poly_bar[0] += 2.0 * velocity.abs() * bar;
+    poly_bar[1] += 3.0 * velocity * velocity * bar;
+    let slope = if velocity == 0.0 {
+        0.0
+    } else {
+        velocity.signum()
+    };
+    (2.0 * quadratic * slope + 6.0 * cubic * velocity) * bar
 }
 
 /// M + h·B in the work area. (1)

@@ -11,15 +11,18 @@
 //! - RK4: the weighted mean of four stages, also for v in the update of q; `runge_kutta`
 
 mod activation;
+mod backward;
 mod coriolis;
 pub(crate) mod euler;
 mod free_body;
 mod implicit;
 mod positions;
 mod runge_kutta;
+mod runge_kutta_backward;
 #[cfg(test)]
 mod tests;
 
+pub use backward::Retraced;
 pub use positions::{difference, integrate_positions};
 
 use crate::data::Data;

@@ -19,9 +19,9 @@ use crate::scalar::Scalar;
 use crate::state::{Input, State};
 
 /// Where the later stages lie, in time steps.
-const STAGE: [f64; 3] = [0.5, 0.5, 1.0];
+pub(super) const STAGE: [f64; 3] = [0.5, 0.5, 1.0];
 /// Weights of the stages.
-const WEIGHT: [f64; 4] = [1.0 / 6.0, 1.0 / 3.0, 1.0 / 3.0, 1.0 / 6.0];
+pub(super) const WEIGHT: [f64; 4] = [1.0 / 6.0, 1.0 / 3.0, 1.0 / 3.0, 1.0 / 6.0];
 
 /// The start of the step, the rates of one stage and the weighted means.
 #[derive(Clone, Debug, PartialEq)]
@@ -141,7 +141,8 @@ pub(super) fn advance<T: Scalar>(
 
 /// target ← target + factor·source.
 #[inline]
-fn add_scaled<T: Scalar>(target: &mut [T], source: &[T], factor: f64) {
+pub(super) fn add_scaled<T: Scalar>(target: &mut [T], source: &[T], factor: impl Into<T>) {
+    let factor = factor.into();
     for (target, &source) in target.iter_mut().zip(source) {
         *target += source * factor;
     }
@@ -150,7 +151,7 @@ fn add_scaled<T: Scalar>(target: &mut [T], source: &[T], factor: f64) {
 /// Rates in the tangent space at the start of the step of a stage at `reach` along the previous rates.
 ///
 /// `rates` holds those of the previous stage and receives those of this one.
-fn tangent_rates<T: Scalar>(model: &Model<T>, qvel: &[T], reach: T, rates: &mut [T]) {
+pub(super) fn tangent_rates<T: Scalar>(model: &Model<T>, qvel: &[T], reach: T, rates: &mut [T]) {
     let joints = &model.structure.joints;
     for (joint, &dof) in joints.dof.iter().enumerate() {
         let rotation = match joints.kind[joint] {
@@ -172,7 +173,7 @@ fn tangent_rates<T: Scalar>(model: &Model<T>, qvel: &[T], reach: T, rates: &mut 
 }
 
 /// Rate of the rotation vector r under the local angular velocity ω. (1)
-fn rotation_vector_rate<T: Scalar>(rotation: Vec3<T>, velocity: Vec3<T>) -> Vec3<T> {
+pub(super) fn rotation_vector_rate<T: Scalar>(rotation: Vec3<T>, velocity: Vec3<T>) -> Vec3<T> {
     let rotation = within_half_turn(rotation);
     let once = rotation.cross(velocity);
     let twice = rotation.cross(once);

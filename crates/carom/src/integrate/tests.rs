@@ -8,7 +8,9 @@ use crate::math::Vec3;
 use crate::model::{Integrator, Model};
 use crate::stages::sensing::{kinetic_energy, potential_energy};
 use crate::state::{Input, State};
-use crate::testing::{Random, assert_close, random_input, random_model, random_state};
+use crate::testing::{
+    Random, assert_close, random_input, random_model, random_state, stage_check, step_check,
+};
 
 /// A frictionless mechanism with free, ball, slide and hinge joints.
 fn conservative_model(seed: u64) -> Model {
@@ -236,4 +238,27 @@ fn discrete_inverse_dynamics_undoes_a_step() {
             assert_close("force", &force, &input.force, 1e-9);
         }
     }
+}
+
+/// Points of all models without contacts, under an integrator.
+fn check_backward(integrator: Integrator) {
+    for (name, mut point) in stage_check::points() {
+        println!("{name}");
+        point.model.settings.integrator = integrator;
+        point.model.settings.disable.contact = true;
+        crate::stages::solve::tighten(&mut point.model);
+        point.data = Data::new(&point.model);
+        dynamics::forward_and_sense(&point.model, &point.state, &point.input, &mut point.data);
+        step_check::check(&point);
+    }
+}
+
+#[test]
+fn backward_is_the_adjoint_of_an_euler_step() {
+    check_backward(Integrator::Euler);
+}
+
+#[test]
+fn backward_is_the_adjoint_of_a_runge_kutta_step() {
+    check_backward(Integrator::RungeKutta4);
 }

@@ -1,6 +1,6 @@
 //! What of a model has no backward pass.
 
-use super::{LawKind, Model};
+use super::{Integrator, LawKind, Model};
 use crate::scalar::Scalar;
 
 impl<T: Scalar> Model<T> {
@@ -16,6 +16,11 @@ impl<T: Scalar> Model<T> {
             "the Hunt–Crossley law of contacts".to_owned()
         } else if self.settings.noslip_iterations > 0 {
             "the noslip sweeps (noslip_iterations)".to_owned()
+        } else if matches!(
+            self.settings.integrator,
+            Integrator::Implicit | Integrator::ImplicitFast
+        ) {
+            "the implicit integrators".to_owned()
         } else if let Some(actuator) = has_history(&self.structure.actuators.history) {
             format!("the history of actuator '{}'", names.actuators[actuator])
         } else if let Some(sensor) = has_history(&self.structure.sensors.history) {
@@ -50,6 +55,7 @@ mod tests {
         for (option, rest, part) in [
             ("", law("complementarity"), "complementarity"),
             ("", law("hunt_crossley"), "Hunt–Crossley"),
+            (r#"integrator="implicit""#, String::new(), "implicit"),
             (r#"noslip_iterations="3""#, String::new(), "noslip"),
             ("", motor(r#"nsample="3" delay="0.004""#), "actuator 'm'"),
         ] {

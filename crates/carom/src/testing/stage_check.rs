@@ -11,9 +11,10 @@
 
 use super::Random;
 use crate::arrays::Arrays;
-use crate::cotangent::{DataBar, InputBar, StateBar};
+use crate::cotangent::{Cotangents, DataBar};
 use crate::data::Data;
 use crate::dual::Dual;
+use crate::dynamics::At;
 use crate::linalg::tree_ldl;
 use crate::math::{Quat, Vec3};
 use crate::model::{ActuatorDynamics, Coincidence, Cone, JointKind, Model, Transmission};
@@ -32,27 +33,22 @@ pub(crate) struct Point<T: Scalar = f64> {
     pub(crate) data: Data<T>,
 }
 
-/// Cotangents, or a direction, of everything at a [`Point`].
-#[derive(Clone)]
-pub(crate) struct PointBar {
-    pub(crate) model: Model,
-    pub(crate) state: StateBar,
-    pub(crate) input: InputBar,
-    pub(crate) data: DataBar,
-}
-
-impl PointBar {
-    pub(crate) fn zeros(point: &Point) -> Self {
-        let model = &point.model;
-        let mut data = DataBar::zeros(model);
-        data.start(&point.data);
-        Self {
-            model: Model::zeros(model.structure.clone(), model.settings),
-            state: StateBar::zeros(model),
-            input: InputBar::zeros(model),
-            data,
+impl Point {
+    pub(crate) fn at(&self) -> At<'_> {
+        At {
+            model: &self.model,
+            state: &self.state,
+            input: &self.input,
+            data: &self.data,
         }
     }
+}
+
+/// No cotangents, or a direction along which nothing moves.
+fn zeros(point: &Point) -> Cotangents {
+    let mut bar = Cotangents::zeros(&point.model);
+    bar.data.start(&point.data);
+    bar
 }
 
 /// A stage to check: its results are those whose name is in `RESULTS`.
@@ -60,7 +56,7 @@ pub(crate) trait Stage {
     /// Name of the field of [`Data`].
     const NAME: &'static str;
     fn forward<T: Scalar>(point: &mut Point<T>);
-    fn backward(point: &Point, bar: &mut PointBar);
+    fn backward(point: &Point, bar: &mut Cotangents);
 }
 
 /// Calls `$action!(name)` for the results of every stage.
@@ -104,9 +100,9 @@ pub(crate) fn check<S: Stage>(point: &Point) {
 
 fn compare<S: Stage>(
     point: &Point,
-    result_bar: &PointBar,
-    bar: &PointBar,
-    direction: &PointBar,
+    result_bar: &Cotangents,
+    bar: &Cotangents,
+    direction: &Cotangents,
     group: &str,
 ) {
     let backward = pair_inputs::<S>(bar, direction);
@@ -142,7 +138,7 @@ fn compare<S: Stage>(
 /// one side only; the flags of geoms without ellipsoid forces; cutoffs that are absent; the optics of cameras, which are
 /// rounded to single precision; the numbers of angular servos whose equality makes them such; and the control limits of
 /// muscles, which coincide with the limits of excitation.
-fn two_sided(point: &Point, direction: &PointBar) -> PointBar {
+pub(super) fn two_sided(point: &Point, direction: &Cotangents) -> Cotangents {
     let mut direction = direction.clone();
     let (option, moving) = (&point.model.option, &mut direction.model.option);
     if option.density[0] == 0.0 {
@@ -189,8 +185,8 @@ fn two_sided(point: &Point, direction: &PointBar) -> PointBar {
 /// The derivative of ⟨ȳ, y⟩ along a direction by differences.
 fn central_difference<S: Stage>(
     point: &Point,
-    result_bar: &PointBar,
-    direction: &PointBar,
+    result_bar: &Cotangents,
+    direction: &Cotangents,
     step: f64,
 ) -> f64 {
     let [ahead, behind] = [step, -step].map(|step| {
@@ -202,7 +198,7 @@ fn central_difference<S: Stage>(
 }
 
 /// Families of the model, stages, parts of state and input.
-fn groups(model: &Model) -> Vec<&'static str> {
+pub(super) fn groups(model: &Model) -> Vec<&'static str> {
     let mut groups = vec![
         "qpos", "qvel", "act", "mocap", "input", "contacts", "rows", "solution",
     ];
@@ -243,7 +239,7 @@ const FAMILIES: [&str; 17] = [
     "model.keyframes",
 ];
 
-fn keep_only(direction: &mut PointBar, group: &str) {
+pub(super) fn keep_only(direction: &mut Cotangents, group: &str) {
     direction.model.for_each_mut(|family, _, _, _, number| {
         if !group.starts_with("model.") || group[6..] != *family {
             *number = 0.0;
@@ -289,8 +285,8 @@ fn keep_only(direction: &mut PointBar, group: &str) {
     }
 }
 
-fn random_result_bar<S: Stage>(point: &Point, random: &mut Random) -> PointBar {
-    let mut bar = PointBar::zeros(point);
+fn random_result_bar<S: Stage>(point: &Point, random: &mut Random) -> Cotangents {
+    let mut bar = zeros(point);
     macro_rules! fill {
         ($stage:ident) => {
             if S::NAME == stringify!($stage) {
@@ -339,8 +335,8 @@ fn random_result_bar<S: Stage>(point: &Point, random: &mut Random) -> PointBar {
     bar
 }
 
-fn random_direction<S: Stage>(point: &Point, random: &mut Random) -> PointBar {
-    let mut direction = PointBar::zeros(point);
+pub(super) fn random_direction<S: Stage>(point: &Point, random: &mut Random) -> Cotangents {
+    let mut direction = zeros(point);
     direction
         .model
         .for_each_mut(|_, _, _, _, number| *number = random.next());
@@ -487,7 +483,7 @@ pub(crate) fn qpos_tangent(model: &Model, qpos: &[f64], direction: &[f64]) -> Ve
 }
 
 /// The point over dual numbers, moving along a direction.
-fn with_direction(point: &Point, direction: &PointBar) -> Point<Dual<1>> {
+pub(super) fn with_direction(point: &Point, direction: &Cotangents) -> Point<Dual<1>> {
     point_along(point, direction, |value, tangent| Dual {
         value,
         tangent: [tangent],
@@ -495,13 +491,13 @@ fn with_direction(point: &Point, direction: &PointBar) -> Point<Dual<1>> {
 }
 
 /// The point moved by a finite step along a direction.
-fn moved_along(point: &Point, direction: &PointBar, step: f64) -> Point {
+pub(super) fn moved_along(point: &Point, direction: &Cotangents, step: f64) -> Point {
     point_along(point, direction, |value, tangent| value + step * tangent)
 }
 
 fn point_along<T: Scalar>(
     point: &Point,
-    direction: &PointBar,
+    direction: &Cotangents,
     combine: impl Fn(f64, f64) -> T + Copy,
 ) -> Point<T> {
     let mut tangents = Vec::new();
@@ -608,7 +604,7 @@ fn normalize<T: Scalar>(model: &mut Model<T>) {
 }
 
 /// ⟨x̄, ẋ⟩ over everything but the stage's own results, and the sum of magnitudes.
-fn pair_inputs<S: Stage>(bar: &PointBar, direction: &PointBar) -> (f64, f64) {
+pub(super) fn pair_inputs<S: Stage>(bar: &Cotangents, direction: &Cotangents) -> (f64, f64) {
     let mut terms: Vec<[f64; 2]> = Vec::new();
     let mut bars = Vec::new();
     (bar.model).for_each(|_, _, _, _, number| bars.push(number));
@@ -864,14 +860,15 @@ macro_rules! check_stage {
     ($name:ident, $points:expr, |$point:ident| $forward:expr, |$at:ident, $bar:ident| $backward:expr) => {
         #[test]
         fn backward_is_the_adjoint_of_forward() {
-            use $crate::testing::stage_check::{Point, PointBar, Stage, check};
+            use $crate::cotangent::Cotangents;
+            use $crate::testing::stage_check::{Point, Stage, check};
             struct Checked;
             impl Stage for Checked {
                 const NAME: &'static str = stringify!($name);
                 fn forward<T: $crate::scalar::Scalar>($point: &mut Point<T>) {
                     $forward
                 }
-                fn backward($at: &Point, $bar: &mut PointBar) {
+                fn backward($at: &Point, $bar: &mut Cotangents) {
                     $backward
                 }
             }

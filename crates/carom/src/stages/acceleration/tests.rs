@@ -47,19 +47,5 @@ crate::testing::stage_check::check_stage!(
         ),
         &mut point.data.acceleration,
     ),
-    |point, bar| super::backward(
-        &point.model,
-        &point.input,
-        (&point.data.kinematics, &point.data.inertia),
-        &point.data.acceleration,
-        &mut bar.data.acceleration,
-        super::Targets {
-            kinematics: &mut bar.data.kinematics,
-            inertia: &mut bar.data.inertia,
-            passive: &mut bar.data.passive,
-            bias: &mut bar.data.bias,
-            actuation: &mut bar.data.actuation,
-            input: &mut bar.input,
-        },
-    )
+    |point, bar| crate::dynamics::backward::acceleration(point.at(), bar)
 );

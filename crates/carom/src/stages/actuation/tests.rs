@@ -186,23 +186,5 @@ crate::testing::stage_check::check_stage!(
         &point.data.passive,
         &mut point.data.actuation,
     ),
-    |point, bar| super::backward(
-        &point.model,
-        (&point.state, &point.input),
-        (
-            &point.data.transmission,
-            &point.data.velocity,
-            &point.data.passive
-        ),
-        &point.data.actuation,
-        &mut bar.data.actuation,
-        super::Targets {
-            transmission: &mut bar.data.transmission,
-            velocity: &mut bar.data.velocity,
-            passive: &mut bar.data.passive,
-            model: &mut bar.model,
-            state: &mut bar.state,
-            input: &mut bar.input,
-        },
-    )
+    |point, bar| crate::dynamics::backward::actuation(point.at(), bar)
 );

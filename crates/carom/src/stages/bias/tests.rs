@@ -57,22 +57,5 @@ crate::testing::stage_check::check_stage!(
         &point.data.velocity,
         &mut point.data.bias,
     ),
-    |point, bar| super::backward(
-        &point.model,
-        &point.state,
-        (
-            &point.data.kinematics,
-            &point.data.tendon,
-            &point.data.velocity
-        ),
-        &point.data.bias,
-        &mut bar.data.bias,
-        super::Targets {
-            kinematics: &mut bar.data.kinematics,
-            tendon: &mut bar.data.tendon,
-            velocity: &mut bar.data.velocity,
-            model: &mut bar.model,
-            state: &mut bar.state,
-        },
-    )
+    |point, bar| crate::dynamics::backward::bias(point.at(), bar)
 );

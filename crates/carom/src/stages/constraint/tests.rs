@@ -205,30 +205,5 @@ crate::testing::stage_check::check_stage!(
         let (model, state) = (&point.model, &point.state);
         super::forward(model, state, &point.input, sources, &mut data.constraint);
     },
-    |point, bar| {
-        let data = &point.data;
-        let sources = super::Sources {
-            kinematics: &data.kinematics,
-            tendon: &data.tendon,
-            inertia: &data.inertia,
-            velocity: &data.velocity,
-            collision: &data.collision,
-        };
-        super::backward(
-            &point.model,
-            &point.state,
-            sources,
-            &data.constraint,
-            &mut bar.data.constraint,
-            super::Targets {
-                kinematics: &mut bar.data.kinematics,
-                tendon: &mut bar.data.tendon,
-                inertia: &mut bar.data.inertia,
-                velocity: &mut bar.data.velocity,
-                contacts: &mut bar.data.contacts,
-                model: &mut bar.model,
-                state: &mut bar.state,
-            },
-        );
-    }
+    |point, bar| crate::dynamics::backward::constraint(point.at(), bar)
 );

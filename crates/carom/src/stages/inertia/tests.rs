@@ -91,12 +91,5 @@ crate::testing::stage_check::check_stage!(
         &point.data.tendon,
         &mut point.data.inertia,
     ),
-    |point, bar| super::backward(
-        &point.model,
-        (&point.data.kinematics, &point.data.tendon),
-        &point.data.inertia,
-        &mut bar.data.inertia,
-        (&mut bar.data.kinematics, &mut bar.data.tendon),
-        &mut bar.model,
-    )
+    |point, bar| crate::dynamics::backward::inertia(point.at(), bar)
 );

@@ -151,13 +151,5 @@ fn quaternions_are_normalised_on_reading_only() {
 crate::testing::stage_check::check_stage!(
     kinematics,
     |point| super::forward(&point.model, &point.state, &mut point.data.kinematics),
-    |point, bar| super::backward(
-        &point.model,
-        &point.state,
-        &point.data.kinematics,
-        &mut bar.data.kinematics,
-        &mut bar.data.frame_wrench,
-        &mut bar.model,
-        &mut bar.state,
-    )
+    |point, bar| crate::dynamics::backward::kinematics(point.at(), bar)
 );

@@ -211,24 +211,5 @@ crate::testing::stage_check::check_stage!(
         &point.data.collision,
         &mut point.data.passive,
     ),
-    |point, bar| super::backward(
-        &point.model,
-        &point.state,
-        (
-            &point.data.kinematics,
-            &point.data.tendon,
-            &point.data.velocity,
-            &point.data.collision,
-        ),
-        &mut bar.data.passive,
-        super::Targets {
-            kinematics: &mut bar.data.kinematics,
-            tendon: &mut bar.data.tendon,
-            velocity: &mut bar.data.velocity,
-            contacts: &mut bar.data.contacts,
-            model: &mut bar.model,
-            state: &mut bar.state,
-            body_work: &mut bar.data.frame_wrench,
-        },
-    )
+    |point, bar| crate::dynamics::backward::passive(point.at(), bar)
 );

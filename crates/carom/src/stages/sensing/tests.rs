@@ -456,29 +456,5 @@ crate::testing::stage_check::check_stage!(
         let (stages, sensing) = point.data.split_sensing();
         super::forward(&point.model, &point.state, &point.input, &stages, sensing);
     },
-    |point, bar| {
-        let mut data = point.data.clone();
-        let (stages, sensing) = data.split_sensing();
-        super::backward(
-            &point.model,
-            (&point.state, &point.input),
-            &stages,
-            sensing,
-            &mut bar.data.sensing,
-            super::Targets {
-                kinematics: &mut bar.data.kinematics,
-                tendon: &mut bar.data.tendon,
-                inertia: &mut bar.data.inertia,
-                transmission: &mut bar.data.transmission,
-                velocity: &mut bar.data.velocity,
-                actuation: &mut bar.data.actuation,
-                contacts: &mut bar.data.contacts,
-                constraint: &mut bar.data.constraint,
-                solve: &mut bar.data.solve,
-                model: &mut bar.model,
-                state: &mut bar.state,
-                input: &mut bar.input,
-            },
-        );
-    }
+    |point, bar| crate::dynamics::backward::sensing(point.at(), bar)
 );

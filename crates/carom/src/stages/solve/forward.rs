@@ -18,6 +18,48 @@ pub fn forward<T: Scalar>(
     warmstart: &[T],
     out: &mut Solve<T>,
 ) {
+    let smooth = (inertia, acceleration);
+    solve_from(model, smooth, constraint, Start::Near(warmstart), out);
+    if model.settings.noslip_iterations > 0 {
+        let sources = noslip::Sources {
+            model,
+            inertia,
+            acceleration,
+            constraint,
+        };
+        noslip::forward(&sources, out);
+    }
+}
+
+/// Everything that [`forward`] leaves behind at a solution that it found before, without a search.
+pub fn at_solution(
+    model: &Model,
+    inertia: &Inertia,
+    acceleration: &Acceleration,
+    constraint: &Constraint,
+    solution: &[f64],
+    out: &mut Solve,
+) {
+    let smooth = (inertia, acceleration);
+    solve_from(model, smooth, constraint, Start::At(solution), out);
+}
+
+/// Where the solver starts.
+#[derive(Clone, Copy)]
+enum Start<'a, T> {
+    /// At what may be near the solution.
+    Near(&'a [T]),
+    /// At the solution.
+    At(&'a [T]),
+}
+
+fn solve_from<T: Scalar>(
+    model: &Model<T>,
+    (inertia, acceleration): (&Inertia<T>, &Acceleration<T>),
+    constraint: &Constraint<T>,
+    start: Start<'_, T>,
+    out: &mut Solve<T>,
+) {
     out.qacc.copy_from_slice(&acceleration.smooth);
     out.force_constraint.fill(T::ZERO);
     out.report = SolveReport::default();
@@ -53,7 +95,11 @@ pub fn forward<T: Scalar>(
         smooth,
         iterate,
     } = work;
-    let warmstart = (!model.settings.disable.warmstart).then(|| plain(warmstart, warmstart_room));
+    let (warmstart, is_solution) = match start {
+        Start::Near(_) if model.settings.disable.warmstart => (None, false),
+        Start::Near(warmstart) => (Some(plain(warmstart, warmstart_room)), false),
+        Start::At(solution) => (Some(plain(solution, warmstart_room)), true),
+    };
     let problem = Problem {
         structure: &model.structure,
         blocks,
@@ -72,6 +118,11 @@ pub fn forward<T: Scalar>(
     for index in 0..islands.count() {
         let island = Island::new(&problem, islands, index);
         hessian.analyze(&island);
+        if let (Some(solution), true) = (warmstart, is_solution) {
+            iterate.place(&island, solution, phase);
+            iterate.update_gradient(&island);
+            continue;
+        }
         let progress = iterate.start(&island, warmstart, criteria.tolerance, phase);
         let progress = match model.settings.solver {
             SolverKind::ConjugateGradient => {
@@ -90,15 +141,6 @@ pub fn forward<T: Scalar>(
     write_solution(model, out);
     if T::HAS_DERIVATIVES {
         correct(model, inertia, acceleration, constraint, out);
-    }
-    if model.settings.noslip_iterations > 0 {
-        let sources = noslip::Sources {
-            model,
-            inertia,
-            acceleration,
-            constraint,
-        };
-        noslip::forward(&sources, out);
     }
 }
 

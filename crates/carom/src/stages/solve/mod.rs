@@ -34,7 +34,7 @@ mod start;
 mod tests;
 
 pub use backward::{SolveBar, backward};
-pub use forward::{factor_at_solution, forward, tighten};
+pub use forward::{at_solution, factor_at_solution, forward, tighten};
 pub use hessian::Hessian;
 pub use island::Islands;
 

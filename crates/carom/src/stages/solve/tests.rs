@@ -526,18 +526,8 @@ crate::testing::stage_check::check_stage!(
         );
     },
     |point, bar| {
+        crate::dynamics::backward::solve(point.at(), bar);
         let data = &mut bar.data;
-        super::backward(
-            &point.model,
-            &point.data.constraint,
-            &point.data.solve,
-            &mut data.solve,
-            (
-                &mut data.inertia,
-                &mut data.acceleration,
-                &mut data.constraint,
-            ),
-        );
         let smooth = &point.data.acceleration.smooth;
         let smooth_bar = &mut data.acceleration.smooth;
         let matrix_bar = &mut data.inertia.matrix;

@@ -116,16 +116,5 @@ crate::testing::stage_check::check_stage!(
         &point.data.kinematics,
         &mut point.data.tendon,
     ),
-    |point, bar| super::backward(
-        &point.model,
-        &point.state,
-        &point.data.kinematics,
-        &point.data.tendon,
-        &bar.data.tendon,
-        super::Targets {
-            kinematics: &mut bar.data.kinematics,
-            model: &mut bar.model,
-            state: &mut bar.state,
-        },
-    )
+    |point, bar| crate::dynamics::backward::tendon(point.at(), bar)
 );

@@ -185,21 +185,5 @@ crate::testing::stage_check::check_stage!(
         &point.data.collision,
         &mut point.data.transmission,
     ),
-    |point, bar| super::backward(
-        &point.model,
-        &point.state,
-        (
-            &point.data.kinematics,
-            &point.data.tendon,
-            &point.data.collision
-        ),
-        &bar.data.transmission,
-        super::Targets {
-            kinematics: &mut bar.data.kinematics,
-            tendon: &mut bar.data.tendon,
-            contacts: &mut bar.data.contacts,
-            model: &mut bar.model,
-            state: &mut bar.state,
-        },
-    )
+    |point, bar| crate::dynamics::backward::transmission(point.at(), bar)
 );

@@ -47,21 +47,5 @@ crate::testing::stage_check::check_stage!(
         &point.data.transmission,
         &mut point.data.velocity,
     ),
-    |point, bar| super::backward(
-        &point.model,
-        &point.state,
-        (
-            &point.data.kinematics,
-            &point.data.tendon,
-            &point.data.transmission
-        ),
-        &point.data.velocity,
-        &mut bar.data.velocity,
-        super::Targets {
-            kinematics: &mut bar.data.kinematics,
-            tendon: &mut bar.data.tendon,
-            transmission: &mut bar.data.transmission,
-            state: &mut bar.state,
-        },
-    )
+    |point, bar| crate::dynamics::backward::velocity(point.at(), bar)
 );

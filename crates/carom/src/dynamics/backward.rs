@@ -1,0 +1,258 @@
+//! THE list of stages read upwards: from cotangents of results to those of state, input and model.
+//!
+//! Each function below says what one stage's backward twin reads and adds to; [`backward`] is their order.
+
+use crate::cotangent::Cotangents;
+use crate::data::Data;
+use crate::model::Model;
+use crate::stages::{
+    acceleration, actuation, bias, constraint, inertia, kinematics, passive, sensing, solve,
+    tendon, transmission, velocity,
+};
+use crate::state::{Input, State};
+
+/// Where derivatives are taken: what the stages were given, and their results.
+#[derive(Clone, Copy, Debug)]
+pub struct At<'a> {
+    /// The model.
+    pub model: &'a Model,
+    /// The state.
+    pub state: &'a State,
+    /// The input.
+    pub input: &'a Input,
+    /// The results; the factors of H must be those of the solution, see
+    /// [`solve::factor_at_solution`](crate::stages::solve::factor_at_solution).
+    pub data: &'a Data,
+}
+
+/// The adjoint of [`forward`](super::forward): uses up `bar.data` and adds to the other cotangents. Cotangents of sensors
+/// and energies come first, through [`sensing`].
+pub fn backward(at: At<'_>, bar: &mut Cotangents) {
+    solve(at, bar);
+    constraint(at, bar);
+    acceleration(at, bar);
+    actuation(at, bar);
+    bias(at, bar);
+    passive(at, bar);
+    velocity(at, bar);
+    transmission(at, bar);
+    inertia(at, bar);
+    tendon(at, bar);
+    kinematics(at, bar);
+}
+
+/// The adjoint of [`sense`](super::sense).
+pub fn sensing(at: At<'_>, bar: &mut Cotangents) {
+    let data = &mut bar.data;
+    sensing::backward(
+        at.model,
+        (at.state, at.input),
+        &at.data.sensed(),
+        &at.data.sensing,
+        &mut data.sensing,
+        sensing::Targets {
+            kinematics: &mut data.kinematics,
+            tendon: &mut data.tendon,
+            inertia: &mut data.inertia,
+            transmission: &mut data.transmission,
+            velocity: &mut data.velocity,
+            actuation: &mut data.actuation,
+            contacts: &mut data.contacts,
+            constraint: &mut data.constraint,
+            solve: &mut data.solve,
+            model: &mut bar.model,
+            state: &mut bar.state,
+            input: &mut bar.input,
+        },
+    );
+}
+
+pub(crate) fn solve(at: At<'_>, bar: &mut Cotangents) {
+    let data = &mut bar.data;
+    solve::backward(
+        at.model,
+        &at.data.constraint,
+        &at.data.solve,
+        &mut data.solve,
+        (
+            &mut data.inertia,
+            &mut data.acceleration,
+            &mut data.constraint,
+        ),
+    );
+}
+
+pub(crate) fn constraint(at: At<'_>, bar: &mut Cotangents) {
+    let data = &mut bar.data;
+    constraint::backward(
+        at.model,
+        at.state,
+        at.data.constraint_sources(),
+        &at.data.constraint,
+        &mut data.constraint,
+        constraint::Targets {
+            kinematics: &mut data.kinematics,
+            tendon: &mut data.tendon,
+            inertia: &mut data.inertia,
+            velocity: &mut data.velocity,
+            contacts: &mut data.contacts,
+            model: &mut bar.model,
+            state: &mut bar.state,
+        },
+    );
+}
+
+pub(crate) fn acceleration(at: At<'_>, bar: &mut Cotangents) {
+    let data = &mut bar.data;
+    acceleration::backward(
+        at.model,
+        at.input,
+        (&at.data.kinematics, &at.data.inertia),
+        &at.data.acceleration,
+        &mut data.acceleration,
+        acceleration::Targets {
+            kinematics: &mut data.kinematics,
+            inertia: &mut data.inertia,
+            passive: &mut data.passive,
+            bias: &mut data.bias,
+            actuation: &mut data.actuation,
+            input: &mut bar.input,
+        },
+    );
+}
+
+pub(crate) fn actuation(at: At<'_>, bar: &mut Cotangents) {
+    let data = &mut bar.data;
+    actuation::backward(
+        at.model,
+        (at.state, at.input),
+        (&at.data.transmission, &at.data.velocity, &at.data.passive),
+        &at.data.actuation,
+        &mut data.actuation,
+        actuation::Targets {
+            transmission: &mut data.transmission,
+            velocity: &mut data.velocity,
+            passive: &mut data.passive,
+            model: &mut bar.model,
+            state: &mut bar.state,
+            input: &mut bar.input,
+        },
+    );
+}
+
+pub(crate) fn bias(at: At<'_>, bar: &mut Cotangents) {
+    let data = &mut bar.data;
+    bias::backward(
+        at.model,
+        at.state,
+        (&at.data.kinematics, &at.data.tendon, &at.data.velocity),
+        &at.data.bias,
+        &mut data.bias,
+        bias::Targets {
+            kinematics: &mut data.kinematics,
+            tendon: &mut data.tendon,
+            velocity: &mut data.velocity,
+            model: &mut bar.model,
+            state: &mut bar.state,
+        },
+    );
+}
+
+pub(crate) fn passive(at: At<'_>, bar: &mut Cotangents) {
+    let data = &mut bar.data;
+    passive::backward(
+        at.model,
+        at.state,
+        (
+            &at.data.kinematics,
+            &at.data.tendon,
+            &at.data.velocity,
+            &at.data.collision,
+        ),
+        &mut data.passive,
+        passive::Targets {
+            kinematics: &mut data.kinematics,
+            tendon: &mut data.tendon,
+            velocity: &mut data.velocity,
+            contacts: &mut data.contacts,
+            model: &mut bar.model,
+            state: &mut bar.state,
+            body_work: &mut data.frame_wrench,
+        },
+    );
+}
+
+pub(crate) fn velocity(at: At<'_>, bar: &mut Cotangents) {
+    let data = &mut bar.data;
+    velocity::backward(
+        at.model,
+        at.state,
+        (&at.data.kinematics, &at.data.tendon, &at.data.transmission),
+        &at.data.velocity,
+        &mut data.velocity,
+        velocity::Targets {
+            kinematics: &mut data.kinematics,
+            tendon: &mut data.tendon,
+            transmission: &mut data.transmission,
+            state: &mut bar.state,
+        },
+    );
+}
+
+pub(crate) fn transmission(at: At<'_>, bar: &mut Cotangents) {
+    let data = &mut bar.data;
+    transmission::backward(
+        at.model,
+        at.state,
+        (&at.data.kinematics, &at.data.tendon, &at.data.collision),
+        &data.transmission,
+        transmission::Targets {
+            kinematics: &mut data.kinematics,
+            tendon: &mut data.tendon,
+            contacts: &mut data.contacts,
+            model: &mut bar.model,
+            state: &mut bar.state,
+        },
+    );
+}
+
+pub(crate) fn inertia(at: At<'_>, bar: &mut Cotangents) {
+    let data = &mut bar.data;
+    inertia::backward(
+        at.model,
+        (&at.data.kinematics, &at.data.tendon),
+        &at.data.inertia,
+        &mut data.inertia,
+        (&mut data.kinematics, &mut data.tendon),
+        &mut bar.model,
+    );
+}
+
+pub(crate) fn tendon(at: At<'_>, bar: &mut Cotangents) {
+    let data = &mut bar.data;
+    tendon::backward(
+        at.model,
+        at.state,
+        &at.data.kinematics,
+        &at.data.tendon,
+        &data.tendon,
+        tendon::Targets {
+            kinematics: &mut data.kinematics,
+            model: &mut bar.model,
+            state: &mut bar.state,
+        },
+    );
+}
+
+pub(crate) fn kinematics(at: At<'_>, bar: &mut Cotangents) {
+    let data = &mut bar.data;
+    kinematics::backward(
+        at.model,
+        at.state,
+        &at.data.kinematics,
+        &mut data.kinematics,
+        &mut data.frame_wrench,
+        &mut bar.model,
+        &mut bar.state,
+    );
+}

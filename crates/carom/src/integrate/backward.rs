@@ -1,0 +1,182 @@
+//! The adjoint of a step.
+//!
+//! With x̄⁺ the cotangents of the next state, the update (1) of the module passes back
+//!
+//!   v̄ = v̄⁺ + (∂(q ⊕ h·v⁺)/∂v⁺)ᵀ·q̄⁺,   â̄ = h·v̄,   q̄ = (∂(q ⊕ h·v⁺)/∂q)ᵀ·q̄⁺                    (1̄)
+//!
+//! From â̄ each integrator goes on to forces and inertia, and the stages read upwards do the rest.
+
+use super::positions::integrate_positions_vjp;
+use super::{activation, advance, euler, runge_kutta_backward};
+use crate::cotangent::{Cotangents, StateBar};
+use crate::data::Data;
+use crate::dynamics::{self, At};
+use crate::model::{Integrator, Model};
+use crate::state::{Input, State};
+
+/// A step computed again for its backward pass, and room for that.
+#[derive(Clone, Debug)]
+pub struct Retraced {
+    /// Where the integrator evaluated the dynamics: once, or four times for RK4.
+    pub(super) evaluations: Vec<Evaluation>,
+    /// The state after the step.
+    pub(super) end: State,
+    /// Whether sensors were computed again.
+    pub(super) senses: bool,
+    /// Cotangent of the acceleration â, nv.
+    pub(super) acceleration_bar: Vec<f64>,
+    /// Cotangent of the velocity with which positions move, nv.
+    pub(super) rate_bar: Vec<f64>,
+    /// Work area of RK4.
+    pub(super) stages: runge_kutta_backward::Work,
+}
+
+/// One evaluation of the dynamics.
+#[derive(Clone, Debug)]
+pub(super) struct Evaluation {
+    pub(super) state: State,
+    pub(super) data: Data,
+}
+
+impl Retraced {
+    /// Room for the steps of a model.
+    pub fn new(model: &Model) -> Self {
+        let nv = model.counts().nv;
+        let evaluation = Evaluation {
+            state: State::reference(model),
+            data: Data::new(model),
+        };
+        let count = match model.settings.integrator {
+            Integrator::RungeKutta4 => 4,
+            _ => 1,
+        };
+        Self {
+            end: evaluation.state.clone(),
+            senses: false,
+            evaluations: vec![evaluation; count],
+            acceleration_bar: vec![0.0; nv],
+            rate_bar: vec![0.0; nv],
+            stages: runge_kutta_backward::Work::new(model),
+        }
+    }
+
+    /// Results at the start of the step.
+    pub fn data(&self) -> &Data {
+        &self.evaluations[0].data
+    }
+
+    /// Computes a step again; not for models that [refuse gradients](Model::gradient_refusal).
+    ///
+    /// `acceleration` is what the solver found in it: the warm start of the state after the step. Returns whether the equations of the solver have a unique solution, without which there is no derivative.
+    pub fn retrace(
+        &mut self,
+        model: &Model,
+        state: &State,
+        input: &Input,
+        acceleration: &[f64],
+    ) -> bool {
+        self.senses = false;
+        self.end.copy_from(state);
+        if model.settings.integrator == Integrator::RungeKutta4 {
+            return runge_kutta_backward::retrace(model, input, self);
+        }
+        let Evaluation { state, data } = &mut self.evaluations[0];
+        state.copy_from(&self.end);
+        let is_unique = dynamics::retrace(model, state, input, acceleration, data);
+        advance(model, &mut self.end, input, data);
+        is_unique
+    }
+
+    /// Computes sensors and energies of the retraced step again, for cotangents of theirs.
+    pub fn sense(&mut self, model: &Model, input: &Input) {
+        let Evaluation { state, data } = &mut self.evaluations[0];
+        dynamics::sense(model, state, input, data);
+        self.senses = true;
+    }
+
+    /// The adjoint of the step that was retraced last.
+    ///
+    /// `next` holds the cotangents of the next state. Those of results at the start of the step (forces, …, and sensors
+    /// after [`sense`](Self::sense)) are in `bar.data`, begun with [`start`](crate::cotangent::DataBar::start) for [`Self::data`]. `bar.state` receives the
+    /// cotangents of the state before the step; those of input and model are added to.
+    pub fn backward(
+        &mut self,
+        model: &Model,
+        input: &Input,
+        next: &StateBar,
+        bar: &mut Cotangents,
+    ) {
+        bar.state.set_zero();
+        if model.settings.integrator == Integrator::RungeKutta4 {
+            runge_kutta_backward::backward(model, input, self, next, bar);
+            return;
+        }
+        let Self {
+            evaluations,
+            end,
+            acceleration_bar,
+            rate_bar,
+            ..
+        } = self;
+        let Evaluation { state, data } = &evaluations[0];
+        let at = At {
+            model,
+            state,
+            input,
+            data,
+        };
+        rate_bar.copy_from_slice(&next.qvel);
+        positions_and_activations(
+            at,
+            (&end.qvel, &data.actuation.activation_dot),
+            next,
+            (rate_bar, &mut bar.data.actuation.activation_dot),
+            (&mut bar.state, &mut bar.model),
+        );
+        let h = model.option.timestep[0];
+        for (dof, &rate_bar) in rate_bar.iter().enumerate() {
+            bar.state.qvel[dof] += rate_bar;
+            acceleration_bar[dof] = h * rate_bar;
+        }
+        let acceleration = euler::backward(at, acceleration_bar, bar);
+        bar.model.option.timestep[0] += dot(rate_bar, acceleration);
+        if self.senses {
+            dynamics::backward::sensing(at, bar);
+        }
+        dynamics::backward::backward(at, bar);
+    }
+}
+
+/// The part of (1̄) that does not pass through the acceleration: positions that moved with `rate` from the state, and
+/// activations with their rates.
+pub(super) fn positions_and_activations(
+    at: At<'_>,
+    (rate, activation_dot): (&[f64], &[f64]),
+    next: &StateBar,
+    (rate_bar, activation_dot_bar): (&mut [f64], &mut [f64]),
+    (state_bar, model_bar): (&mut StateBar, &mut Model),
+) {
+    let (model, state) = (at.model, at.state);
+    let h = model.option.timestep[0];
+    let qpos_bar = (&next.qpos[..], &mut state_bar.qpos[..]);
+    let mut h_bar = integrate_positions_vjp(model, &state.qpos, (rate, h), qpos_bar, rate_bar);
+    h_bar += activation::advance_vjp(
+        model,
+        &state.act,
+        (activation_dot, &at.data.transmission),
+        &next.act,
+        (&mut state_bar.act, activation_dot_bar),
+        model_bar,
+    );
+    model_bar.option.timestep[0] += h_bar;
+    for (sum, &term) in (state_bar.mocap_position.iter_mut()).zip(&next.mocap_position) {
+        *sum += term;
+    }
+    for (sum, &term) in (state_bar.mocap_rotation.iter_mut()).zip(&next.mocap_rotation) {
+        *sum += term;
+    }
+}
+
+pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
