@@ -16,7 +16,7 @@ use crate::model::Model;
 use crate::stages::acceleration::Acceleration;
 use crate::stages::actuation::Actuation;
 use crate::stages::bias::Bias;
-use crate::stages::collision::Contact;
+use crate::stages::collision::{BackwardWork, Contact};
 use crate::stages::constraint::ConstraintBar;
 use crate::stages::inertia::Inertia;
 use crate::stages::kinematics::Kinematics;
@@ -135,6 +135,8 @@ pub struct DataBar {
     pub sensing: Sensing,
     /// Of the numbers of the contacts, in their order.
     pub contacts: Vec<Contact>,
+    /// Work area of the collision stage.
+    pub collision: BackwardWork,
     /// Work area: torque and force that the cotangents exert on each body frame, at its origin.
     pub frame_wrench: Vec<Spatial>,
 }
@@ -157,6 +159,7 @@ impl DataBar {
             solve: SolveBar::zeros(model),
             sensing: Sensing::zeros(n),
             contacts: Vec::new(),
+            collision: BackwardWork::default(),
             frame_wrench: vec![Spatial::ZERO; n.nbody],
         }
     }

@@ -6,8 +6,8 @@ use crate::cotangent::Cotangents;
 use crate::data::Data;
 use crate::model::Model;
 use crate::stages::{
-    acceleration, actuation, bias, constraint, inertia, kinematics, passive, sensing, solve,
-    tendon, transmission, velocity,
+    acceleration, actuation, bias, collision, constraint, inertia, kinematics, passive, sensing,
+    solve, tendon, transmission, velocity,
 };
 use crate::state::{Input, State};
 
@@ -36,6 +36,7 @@ pub fn backward(at: At<'_>, bar: &mut Cotangents) {
     passive(at, bar);
     velocity(at, bar);
     transmission(at, bar);
+    collision(at, bar);
     inertia(at, bar);
     tendon(at, bar);
     kinematics(at, bar);
@@ -44,6 +45,14 @@ pub fn backward(at: At<'_>, bar: &mut Cotangents) {
 /// The adjoint of [`sense`](super::sense).
 pub fn sensing(at: At<'_>, bar: &mut Cotangents) {
     let data = &mut bar.data;
+    sensing::measure_distances_backward(
+        at.model,
+        &at.data.kinematics,
+        &data.sensing,
+        &mut data.collision,
+        &mut data.kinematics,
+        &mut bar.model,
+    );
     sensing::backward(
         at.model,
         (at.state, at.input),
@@ -213,6 +222,19 @@ pub(crate) fn transmission(at: At<'_>, bar: &mut Cotangents) {
             model: &mut bar.model,
             state: &mut bar.state,
         },
+    );
+}
+
+pub(crate) fn collision(at: At<'_>, bar: &mut Cotangents) {
+    let data = &mut bar.data;
+    collision::backward(
+        at.model,
+        &at.data.kinematics,
+        &at.data.collision,
+        &data.contacts,
+        &mut data.collision,
+        &mut data.kinematics,
+        &mut bar.model,
     );
 }
 

@@ -30,14 +30,8 @@ impl<T: Scalar> Field<'_, T> {
     }
 
     /// One of the two triangles of a cell, anticlockwise from above.
-    fn triangle(&self, [row, column, half]: [usize; 3]) -> [Vec3<T>; 3] {
-        let start = self.sample(row, column);
-        let end = self.sample(row + 1, column + 1);
-        if half == 0 {
-            [start, self.sample(row, column + 1), end]
-        } else {
-            [start, end, self.sample(row + 1, column)]
-        }
+    fn triangle(&self, id: [usize; 3]) -> [Vec3<T>; 3] {
+        triangle_samples(id).map(|[row, column]| self.sample(row, column))
     }
 
     /// Height of the upper edge of a wall at a place along it, or none where the wall is not.
@@ -62,6 +56,25 @@ impl<T: Scalar> Field<'_, T> {
     }
 }
 
+/// Row and column of the corners of a triangle, given by row and column of its cell and which of the two it is.
+pub(super) fn triangle_samples([row, column, half]: [usize; 3]) -> [[usize; 2]; 3] {
+    let (start, end) = ([row, column], [row + 1, column + 1]);
+    if half == 0 {
+        [start, [row, column + 1], end]
+    } else {
+        [start, end, [row + 1, column]]
+    }
+}
+
+/// The part of a height field that a ray meets.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Piece {
+    /// A triangle on top.
+    Triangle([usize; 3]),
+    /// A wall or the base.
+    Flat,
+}
+
 /// The cell of a position in units of cells.
 #[allow(
     clippy::cast_possible_truncation,
@@ -72,13 +85,13 @@ fn cell(position: f64, count: usize) -> usize {
     position.floor().clamp(0.0, (count - 2) as f64) as usize
 }
 
-/// Where a ray first meets a height field.
-pub(super) fn meet<T: Scalar>(
+/// Where and in which piece a ray first meets a height field.
+pub(super) fn first<T: Scalar>(
     [rows, columns]: [usize; 2],
     size: &[T; 4],
     elevation: &[T],
     ray: &Ray<T>,
-) -> Option<SurfacePoint<T>> {
+) -> Option<(SurfacePoint<T>, Piece)> {
     if rows < 2 || columns < 2 {
         return None;
     }
@@ -93,11 +106,12 @@ pub(super) fn meet<T: Scalar>(
         origin: ray.origin - Vec3([T::ZERO, T::ZERO, by]),
         ..*ray
     };
-    let mut best = cuboid(Vec3([half_x, half_y, base * 0.5]), &raised(-base * 0.5));
+    let mut best = cuboid(Vec3([half_x, half_y, base * 0.5]), &raised(-base * 0.5))
+        .map(|point| (point, Piece::Flat));
     let faces = cuboid_faces(Vec3([half_x, half_y, height * 0.5]), &raised(height * 0.5));
-    let mut offer = |point: SurfacePoint<T>| {
-        if best.is_none_or(|best| point.distance.value() < best.distance.value()) {
-            best = Some(point);
+    let mut offer = |point: SurfacePoint<T>, piece: Piece| {
+        if best.is_none_or(|(best, _)| point.distance.value() < best.distance.value()) {
+            best = Some((point, piece));
         }
     };
     let seen = faces.iter().flatten().map(|distance| distance.value());
@@ -109,8 +123,11 @@ pub(super) fn meet<T: Scalar>(
     }
     // From inside of the box the way starts at the ray's origin.
     let enter = if enter < leave { enter } else { 0.0 };
-    if let Some(point) = surface(&field, ray, [enter, leave]) {
-        offer(point);
+    if let Some(id) = surface(&field, ray, [enter, leave]) {
+        offer(
+            triangle::point(field.triangle(id), ray),
+            Piece::Triangle(id),
+        );
     }
     for (wall, distance) in faces[..4].iter().enumerate() {
         let Some(distance) = *distance else {
@@ -120,18 +137,18 @@ pub(super) fn meet<T: Scalar>(
         if place[2].value() < field.edge(wall, place).value() {
             let mut normal = Vec3::ZERO;
             normal[wall / 2] = T::from(if wall % 2 == 1 { 1.0 } else { -1.0 });
-            offer(SurfacePoint { distance, normal });
+            offer(SurfacePoint { distance, normal }, Piece::Flat);
         }
     }
     best
 }
 
-/// Where a ray first meets the triangles below its way between two distances.
+/// The triangle that a ray first meets below its way between two distances.
 fn surface<T: Scalar>(
     field: &Field<'_, T>,
     ray: &Ray<T>,
     [enter, leave]: [f64; 2],
-) -> Option<SurfacePoint<T>> {
+) -> Option<[usize; 3]> {
     let seen = ray.values();
     let across = Across::new(seen.direction);
     // One cell more on each side, against rounding.
@@ -156,5 +173,5 @@ fn surface<T: Scalar>(
             }
         }
     }
-    first.map(|(id, _)| triangle::point(field.triangle(id), ray))
+    first.map(|(id, _)| id)
 }

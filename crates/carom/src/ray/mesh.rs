@@ -12,6 +12,17 @@ pub(super) fn meet<T: Scalar>(
     surface: MeshSurface<'_, T>,
     ray: &Ray<T>,
 ) -> Option<SurfacePoint<T>> {
+    let face = first_face(vertices, surface, ray)?;
+    let corners = surface.triangles[face as usize].map(|vertex| vertices[vertex as usize]);
+    Some(triangle::point(corners, ray))
+}
+
+/// The triangle that a ray first meets.
+pub(super) fn first_face<T: Scalar>(
+    vertices: &[Vec3<T>],
+    surface: MeshSurface<'_, T>,
+    ray: &Ray<T>,
+) -> Option<u32> {
     let seen = ray.values();
     let across = Across::new(seen.direction);
     let inverse = seen.direction.map(f64::recip);
@@ -37,9 +48,7 @@ pub(super) fn meet<T: Scalar>(
         }
         index += 1;
     }
-    let (face, _) = first?;
-    let corners = surface.triangles[face as usize].map(|vertex| vertices[vertex as usize]);
-    Some(triangle::point(corners, ray))
+    first.map(|(face, _)| face)
 }
 
 /// Whether a ray enters a box before a distance, by its passage between the three pairs of planes.

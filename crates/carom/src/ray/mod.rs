@@ -7,6 +7,7 @@
 //! Functions are generic over the scalar: the piece of surface that is hit (which face, triangle, cap) is found on
 //! values and held fixed, so derivatives are those of the intersection with this piece.
 
+mod backward;
 mod height_field;
 mod mesh;
 mod primitive;
@@ -15,6 +16,7 @@ mod tests;
 mod tree;
 mod triangle;
 
+pub(crate) use backward::meet_backward;
 pub use tree::TriangleTree;
 pub(crate) use tree::refit;
 
@@ -34,6 +36,12 @@ pub struct Ray<T: Scalar = f64> {
 }
 
 impl<T: Scalar> Ray<T> {
+    /// All zero: a cotangent.
+    pub(crate) const ZERO: Self = Self {
+        origin: Vec3::ZERO,
+        direction: Vec3::ZERO,
+    };
+
     /// The point at a distance in units of the direction's length.
     #[inline]
     pub fn at(&self, distance: T) -> Vec3<T> {
@@ -224,12 +232,6 @@ pub fn meet<T: Scalar>(shape: &PosedShape<'_, T>, ray: &Ray<T>) -> Option<Surfac
     let local = ray.seen_from(shape);
     let size = shape.size;
     let point = match (shape.kind, shape.data) {
-        (GeomKind::Plane, _) => primitive::plane(size, &local),
-        (GeomKind::Sphere, _) => primitive::sphere(size[0], &local),
-        (GeomKind::Capsule, _) => primitive::capsule(size, &local),
-        (GeomKind::Ellipsoid, _) => primitive::ellipsoid(size, &local),
-        (GeomKind::Cylinder, _) => primitive::cylinder(size, &local),
-        (GeomKind::Box, _) => primitive::cuboid(size, &local),
         (
             GeomKind::Mesh,
             ShapeData::Mesh {
@@ -243,8 +245,8 @@ pub fn meet<T: Scalar>(shape: &PosedShape<'_, T>, ray: &Ray<T>) -> Option<Surfac
                 size,
                 elevation,
             },
-        ) => height_field::meet(grid, size, elevation, &local),
-        _ => None,
+        ) => height_field::first(grid, size, elevation, &local).map(|(point, _)| point),
+        (kind, _) => primitive::meet(kind, size, &local),
     }?;
     Some(SurfacePoint {
         distance: point.distance,

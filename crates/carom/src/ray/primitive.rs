@@ -5,6 +5,7 @@
 
 use super::{Ray, SurfacePoint};
 use crate::math::{MIN_LENGTH, Vec3};
+use crate::model::GeomKind;
 use crate::scalar::Scalar;
 
 /// Both roots of a·x² + 2·b·x + c = 0, the smaller first; none if there are no real ones or the equation is not
@@ -36,8 +37,25 @@ fn axis_vector<T: Scalar>(axis: usize, length: f64) -> Vec3<T> {
     vector
 }
 
+/// Where a ray first meets a shape that is given by its size.
+pub(super) fn meet<T: Scalar>(
+    kind: GeomKind,
+    size: Vec3<T>,
+    ray: &Ray<T>,
+) -> Option<SurfacePoint<T>> {
+    match kind {
+        GeomKind::Plane => plane(size, ray),
+        GeomKind::Sphere => sphere(size[0], ray),
+        GeomKind::Capsule => capsule(size, ray),
+        GeomKind::Ellipsoid => ellipsoid(size, ray),
+        GeomKind::Cylinder => cylinder(size, ray),
+        GeomKind::Box => cuboid(size, ray),
+        GeomKind::Mesh | GeomKind::HeightField => None,
+    }
+}
+
 /// A plane, from its front side and within its rectangle.
-pub(super) fn plane<T: Scalar>(size: Vec3<T>, ray: &Ray<T>) -> Option<SurfacePoint<T>> {
+fn plane<T: Scalar>(size: Vec3<T>, ray: &Ray<T>) -> Option<SurfacePoint<T>> {
     if ray.direction[2].value() > -MIN_LENGTH {
         return None;
     }
@@ -52,7 +70,7 @@ pub(super) fn plane<T: Scalar>(size: Vec3<T>, ray: &Ray<T>) -> Option<SurfacePoi
 }
 
 /// A sphere.
-pub(super) fn sphere<T: Scalar>(radius: T, ray: &Ray<T>) -> Option<SurfacePoint<T>> {
+fn sphere<T: Scalar>(radius: T, ray: &Ray<T>) -> Option<SurfacePoint<T>> {
     let distance = first_root(
         ray.direction.norm_squared(),
         ray.direction.dot(ray.origin),
@@ -78,7 +96,7 @@ fn round_side<T: Scalar>(radius: T, half: T, ray: &Ray<T>) -> Option<SurfacePoin
 }
 
 /// A capsule: the round side, and half a sphere at each end.
-pub(super) fn capsule<T: Scalar>(size: Vec3<T>, ray: &Ray<T>) -> Option<SurfacePoint<T>> {
+fn capsule<T: Scalar>(size: Vec3<T>, ray: &Ray<T>) -> Option<SurfacePoint<T>> {
     let (radius, half) = (size[0], size[1]);
     let mut best = round_side(radius, half, ray);
     for end in [1.0, -1.0] {
@@ -102,7 +120,7 @@ pub(super) fn capsule<T: Scalar>(size: Vec3<T>, ray: &Ray<T>) -> Option<SurfaceP
 }
 
 /// An ellipsoid.
-pub(super) fn ellipsoid<T: Scalar>(size: Vec3<T>, ray: &Ray<T>) -> Option<SurfacePoint<T>> {
+fn ellipsoid<T: Scalar>(size: Vec3<T>, ray: &Ray<T>) -> Option<SurfacePoint<T>> {
     let weight = size.map(|radius| (radius * radius).recip());
     let distance = first_root(
         ray.direction.component_mul(weight).dot(ray.direction),
@@ -114,7 +132,7 @@ pub(super) fn ellipsoid<T: Scalar>(size: Vec3<T>, ray: &Ray<T>) -> Option<Surfac
 }
 
 /// A cylinder.
-pub(super) fn cylinder<T: Scalar>(size: Vec3<T>, ray: &Ray<T>) -> Option<SurfacePoint<T>> {
+fn cylinder<T: Scalar>(size: Vec3<T>, ray: &Ray<T>) -> Option<SurfacePoint<T>> {
     let (radius, half) = (size[0], size[1]);
     let mut best = None;
     if ray.direction[2].value().abs() > MIN_LENGTH {

@@ -69,3 +69,21 @@ pub(super) fn point<T: Scalar>(corners: [Vec3<T>; 3], ray: &Ray<T>) -> SurfacePo
         normal: normal.normalized().0,
     }
 }
+
+/// The twin of [`point`]: cotangents of the ray and of the corners.
+pub(super) fn point_vjp([a, b, c]: [Vec3; 3], ray: &Ray, bar: &SurfacePoint) -> (Ray, [Vec3; 3]) {
+    let (along_a, along_b) = (a - c, b - c);
+    let normal = along_a.cross(along_b);
+    let rate = ray.direction.dot(normal);
+    let distance = (c - ray.origin).dot(normal) / rate;
+    let scale = bar.distance / rate;
+    let mut normal_bar = (c - ray.at(distance)) * scale;
+    normal.normalized_vjp(bar.normal, 0.0, &mut normal_bar);
+    let (mut a_bar, mut b_bar) = (Vec3::ZERO, Vec3::ZERO);
+    along_a.cross_vjp(along_b, normal_bar, &mut a_bar, &mut b_bar);
+    let ray_bar = Ray {
+        origin: normal * -scale,
+        direction: normal * (-scale * distance),
+    };
+    (ray_bar, [a_bar, b_bar, normal * scale - a_bar - b_bar])
+}

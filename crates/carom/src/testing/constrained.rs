@@ -179,6 +179,7 @@ fn random_contact(random: &mut Random, nbody: usize) -> Contact {
         adhesion: 0.0,
         surface_velocity: [0.0; 3],
         law: None,
+        pair: None,
         excluded: random.below(8) == 0,
     }
 }

@@ -13,7 +13,6 @@ use crate::integrate::{self, Retraced};
 use crate::math::{Quat, Vec3};
 use crate::model::{JointKind, Model};
 use crate::scalar::Scalar;
-use crate::stages::sensing;
 use crate::state::State;
 
 /// Step sizes of difference quotients.
@@ -80,10 +79,6 @@ fn random_bars(point: &Point, random: &mut Random) -> (StateBar, Vec<f64>) {
     }
     let mut values = vec![0.0; model.counts().nsensor_value];
     values.fill_with(|| random.next());
-    let sensors = &model.structure.sensors;
-    for sensor in sensing::without_backward(model) {
-        values[sensors.address[sensor]..][..sensors.dimension[sensor]].fill(0.0);
-    }
     (next, values)
 }
 

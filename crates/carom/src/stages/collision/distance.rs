@@ -1,8 +1,9 @@
 //! The distance of two geoms, also when they are apart.
 
+use super::backward::{BackwardWork, Cotangent, PairBar, shapes_backward};
 use super::forward::{posed_shape, rank};
 use super::narrow::{self, convex};
-use super::{Manifold, PosedShape};
+use super::{ContactPoint, Manifold, PosedShape};
 use crate::math::Vec3;
 use crate::model::{GeomKind, Model};
 use crate::scalar::Scalar;
@@ -92,20 +93,92 @@ fn deepest_point<T: Scalar>(
     let collider = narrow::collider::<T>(first.kind, second.kind)?;
     work.clear();
     collider(first, second, T::from(cutoff), work);
+    let point = work.points()[deepest(work, cutoff)?];
+    let half = point.normal * (point.distance * 0.5);
+    Some(GeomDistance {
+        distance: point.distance,
+        points: [point.position - half, point.position + half],
+        normal: point.normal,
+    })
+}
+
+/// Which point is deepest, if it is closer than the cutoff.
+fn deepest<T: Scalar>(points: &Manifold<T>, cutoff: f64) -> Option<usize> {
     let mut deepest = None;
     let mut least = cutoff;
-    for point in work.points() {
+    for (index, point) in points.points().iter().enumerate() {
         if point.distance.value() < least {
             least = point.distance.value();
-            deepest = Some(point);
+            deepest = Some(index);
         }
     }
-    deepest.map(|point| {
-        let half = point.normal * (point.distance * 0.5);
-        GeomDistance {
-            distance: point.distance,
-            points: [point.position - half, point.position + half],
-            normal: point.normal,
-        }
-    })
+    deepest
+}
+
+/// The twin of [`distance`]: adds the cotangents of the geoms' poses and of their shapes.
+pub fn distance_backward(
+    model: &Model,
+    kinematics: &Kinematics,
+    (geoms, cutoff): ([usize; 2], f64),
+    bar: &GeomDistance,
+    work: &mut BackwardWork,
+    (kinematics_bar, model_bar): (&mut Kinematics, &mut Model),
+) {
+    let [first, second] = geoms.map(|geom| model.structure.geoms.kind[geom]);
+    let (geoms, bar) = if rank(first) > rank(second) {
+        let flipped = GeomDistance {
+            points: [bar.points[1], bar.points[0]],
+            normal: -bar.normal,
+            ..*bar
+        };
+        ([geoms[1], geoms[0]], flipped)
+    } else {
+        (geoms, *bar)
+    };
+    let [one, two] = geoms.map(|geom| posed_shape(model, kinematics, geom));
+    let mut pair = PairBar::new(geoms, model_bar);
+    if has_support_functions(one.kind, two.kind) {
+        let bar = convex::SurfaceBar {
+            normal: bar.normal,
+            distance: bar.distance,
+            points: bar.points,
+        };
+        let workspace = &mut work.manifold.convex;
+        convex::distance_backward([&one, &two], cutoff, &bar, workspace, &mut pair);
+    } else {
+        deepest_point_backward([&one, &two], cutoff, &bar, work, &mut pair);
+    }
+    pair.finish(kinematics, kinematics_bar);
+}
+
+fn deepest_point_backward(
+    shapes: [&PosedShape<'_>; 2],
+    cutoff: f64,
+    bar: &GeomDistance,
+    work: &mut BackwardWork,
+    out: &mut PairBar<'_>,
+) {
+    let Some(collider) = narrow::collider::<f64>(shapes[0].kind, shapes[1].kind) else {
+        return;
+    };
+    work.manifold.clear();
+    collider(shapes[0], shapes[1], cutoff, &mut work.manifold);
+    let Some(deepest) = deepest(&work.manifold, cutoff) else {
+        return;
+    };
+    let mut points = std::mem::take(&mut work.points);
+    points.clear();
+    points.extend(work.manifold.points().iter().map(|&point| Cotangent {
+        point,
+        bar: ContactPoint::default(),
+    }));
+    let (point, half_bar) = (points[deepest].point, bar.points[1] - bar.points[0]);
+    points[deepest].bar = ContactPoint {
+        distance: bar.distance + 0.5 * half_bar.dot(point.normal),
+        position: bar.points[0] + bar.points[1],
+        normal: bar.normal + half_bar * (0.5 * point.distance),
+        tangent: Vec3::ZERO,
+    };
+    shapes_backward(shapes, cutoff, &points, work, out);
+    work.points = points;
 }

@@ -12,7 +12,7 @@ use crate::scalar::Scalar;
 use crate::stages::kinematics::Kinematics;
 
 /// Least friction coefficient of a contact.
-const MIN_FRICTION: f64 = 1e-5;
+pub(super) const MIN_FRICTION: f64 = 1e-5;
 
 /// Finds all contacts.
 pub fn forward<T: Scalar>(model: &Model<T>, kinematics: &Kinematics<T>, out: &mut Collision<T>) {
@@ -174,6 +174,7 @@ fn contact_in_frame<T: Scalar>(
         adhesion: parameters.adhesion,
         surface_velocity: [T::ZERO; 3],
         law: parameters.law,
+        pair: parameters.pair,
         excluded: in_gap && !sticks,
     }
 }
@@ -181,21 +182,22 @@ fn contact_in_frame<T: Scalar>(
 /// Rows: normal, a tangent near the preferred one or near the y axis (the z axis when the normal is along y), and
 /// their cross product.
 fn frame<T: Scalar>(normal: Vec3<T>, preferred: Vec3<T>) -> Mat3<T> {
-    let project = |tangent: Vec3<T>| (tangent - normal * normal.dot(tangent)).normalized();
-    let fallback = if normal[1].value().abs() < 0.5 {
-        Vec3([T::ZERO, T::ONE, T::ZERO])
-    } else {
-        Vec3([T::ZERO, T::ZERO, T::ONE])
-    };
-    let along = if preferred.norm_squared().value() < 0.25 {
-        fallback
-    } else {
-        preferred
-    };
-    let (tangent, _) = project(along);
+    let along = tangent_source(normal, preferred);
+    let (tangent, _) = (along - normal * normal.dot(along)).normalized();
     let other = normal.cross(tangent);
     Mat3([
         normal[0], normal[1], normal[2], tangent[0], tangent[1], tangent[2], other[0], other[1],
         other[2],
     ])
+}
+
+/// What the first tangent is the projection of.
+pub(super) fn tangent_source<T: Scalar>(normal: Vec3<T>, preferred: Vec3<T>) -> Vec3<T> {
+    if preferred.norm_squared().value() >= 0.25 {
+        preferred
+    } else if normal[1].value().abs() < 0.5 {
+        Vec3::Y
+    } else {
+        Vec3::Z
+    }
 }

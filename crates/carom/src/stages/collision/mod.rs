@@ -7,6 +7,7 @@
 //! Iterative colliders run on values; their result is then re-evaluated over `T` at the features they found (vertex,
 //! edge, face, or the smooth point), so that derivatives are those of the solution, never of the iteration.
 
+mod backward;
 mod broad;
 mod coverage;
 mod distance;
@@ -18,9 +19,11 @@ mod surface_velocity;
 #[cfg(test)]
 mod tests;
 
+pub use backward::{BackwardWork, backward};
+pub(crate) use backward::{PairBar, add_tangent};
 pub use broad::{Broad, Candidate};
 pub use coverage::{for_each_possible_pair, unsupported_pairs};
-pub use distance::{GeomDistance, distance, shape_distance};
+pub use distance::{GeomDistance, distance, distance_backward, shape_distance};
 pub use forward::{forward, posed_shape};
 pub use narrow::convex::Workspace;
 
@@ -194,6 +197,8 @@ pub struct Contact<T: Scalar = f64> {
     pub surface_velocity: [T; 3],
     /// The contact law; none for MuJoCo's soft one.
     pub law: Option<usize>,
+    /// The explicit contact pair that asks for the contact, if one does.
+    pub pair: Option<usize>,
     /// Whether the contact is left out of the constraints (in the gap, or without dofs).
     pub excluded: bool,
 }
@@ -215,6 +220,7 @@ impl<T: Scalar> Contact<T> {
             adhesion: convert(self.adhesion),
             surface_velocity: self.surface_velocity.map(&mut convert),
             law: self.law,
+            pair: self.pair,
             excluded: self.excluded,
         }
     }

@@ -32,6 +32,8 @@ pub struct Parameters<T: Scalar = f64> {
     pub adhesion: T,
     /// The contact law; none for MuJoCo's soft one.
     pub law: Option<usize>,
+    /// The explicit pair that the parameters are from, if any.
+    pub pair: Option<usize>,
 }
 
 /// Distance up to which points of two geoms, or of an explicit pair, become contacts: margin and gap. Cheaper than all
@@ -93,6 +95,7 @@ fn of_pair<T: Scalar>(model: &Model<T>, pair: usize) -> Parameters<T> {
         solimp: pairs.solimp[pair],
         adhesion: pairs.adhesion[pair],
         law: None,
+        pair: Some(pair),
     }
 }
 
@@ -111,6 +114,7 @@ fn of_geoms<T: Scalar>(model: &Model<T>, first: usize, second: usize) -> Paramet
         solimp: geoms.solimp[geom],
         adhesion: geoms.adhesion[geom],
         law: None,
+        pair: None,
     };
     match structure.priority[first].cmp(&structure.priority[second]) {
         std::cmp::Ordering::Greater => return of_one(first),
@@ -141,6 +145,7 @@ fn of_geoms<T: Scalar>(model: &Model<T>, first: usize, second: usize) -> Paramet
         solimp: std::array::from_fn(|i| blend(solimp1[i], solimp2[i])),
         adhesion: geoms.adhesion[first] + geoms.adhesion[second],
         law: None,
+        pair: None,
     }
 }
 
@@ -157,4 +162,95 @@ fn first_weight<T: Scalar>(mix1: T, mix2: T) -> T {
 /// Slide, spin and roll to two slides, spin and two rolls.
 fn five<T: Scalar>([slide, spin, roll]: [T; 3]) -> [T; 5] {
     [slide, slide, spin, roll, roll]
+}
+
+/// The twin of [`mix`]: adds the cotangents of the numbers that the parameters come from.
+pub(super) fn mix_vjp(model: &Model, geoms: [usize; 2], bar: &Parameters, model_bar: &mut Model) {
+    let mut bar = *bar;
+    if model.settings.enable.override_contacts {
+        let option = &mut model_bar.option;
+        option.override_margin[0] += bar.margin;
+        add(&mut option.override_friction[0], &bar.friction);
+        add(&mut option.override_solref[0], &bar.solref);
+        add(&mut option.override_solimp[0], &bar.solimp);
+        (bar.margin, bar.friction) = (0.0, [0.0; 5]);
+        (bar.solref, bar.solimp) = ([0.0; 2], [0.0; 5]);
+    }
+    let Some(pair) = bar.pair else {
+        of_geoms_vjp(model, geoms, &bar, model_bar);
+        return;
+    };
+    let pairs = &mut model_bar.pairs;
+    pairs.margin[pair] += bar.margin;
+    pairs.gap[pair] += bar.gap;
+    pairs.adhesion[pair] += bar.adhesion;
+    add(&mut pairs.friction[pair], &bar.friction);
+    add(&mut pairs.solref[pair], &bar.solref);
+    add(&mut pairs.solreffriction[pair], &bar.solreffriction);
+    add(&mut pairs.solimp[pair], &bar.solimp);
+}
+
+fn of_geoms_vjp(
+    model: &Model,
+    [first, second]: [usize; 2],
+    bar: &Parameters,
+    model_bar: &mut Model,
+) {
+    let (geoms, out) = (&model.geoms, &mut model_bar.geoms);
+    for geom in [first, second] {
+        out.margin[geom] += bar.margin;
+        out.gap[geom] += bar.gap;
+    }
+    let [slide1, slide2, spin, roll1, roll2] = bar.friction;
+    let friction = [slide1 + slide2, spin, roll1 + roll2];
+    let priority = &model.structure.geoms.priority;
+    if priority[first] != priority[second] {
+        let winner = if priority[first] > priority[second] {
+            first
+        } else {
+            second
+        };
+        out.adhesion[winner] += bar.adhesion;
+        add(&mut out.friction[winner].0, &friction);
+        add(&mut out.solref[winner], &bar.solref);
+        add(&mut out.solimp[winner], &bar.solimp);
+        return;
+    }
+    out.adhesion[first] += bar.adhesion;
+    out.adhesion[second] += bar.adhesion;
+    for (k, bar) in friction.into_iter().enumerate() {
+        let is_second = geoms.friction[second][k] > geoms.friction[first][k];
+        out.friction[if is_second { second } else { first }][k] += bar;
+    }
+    let weight = first_weight(geoms.solmix[first], geoms.solmix[second]);
+    let mut weight_bar = 0.0;
+    let (solref1, solref2) = (geoms.solref[first], geoms.solref[second]);
+    let standard = solref1[0] > 0.0 && solref2[0] > 0.0;
+    for (k, bar) in bar.solref.into_iter().enumerate() {
+        if standard {
+            out.solref[first][k] += bar * weight;
+            out.solref[second][k] += bar * (1.0 - weight);
+            weight_bar += bar * (solref1[k] - solref2[k]);
+        } else {
+            let is_second = solref2[k] < solref1[k];
+            out.solref[if is_second { second } else { first }][k] += bar;
+        }
+    }
+    for (k, bar) in bar.solimp.into_iter().enumerate() {
+        out.solimp[first][k] += bar * weight;
+        out.solimp[second][k] += bar * (1.0 - weight);
+        weight_bar += bar * (geoms.solimp[first][k] - geoms.solimp[second][k]);
+    }
+    let [mix1, mix2] = [first, second].map(|geom| geoms.solmix[geom]);
+    if mix1 >= MIN_WEIGHT && mix2 >= MIN_WEIGHT {
+        let scale = weight_bar / (mix1 + mix2).powi(2);
+        out.solmix[first] += mix2 * scale;
+        out.solmix[second] -= mix1 * scale;
+    }
+}
+
+fn add(sum: &mut [f64], bar: &[f64]) {
+    for (sum, bar) in sum.iter_mut().zip(bar) {
+        *sum += bar;
+    }
 }

@@ -4,7 +4,7 @@
 //! contact sees the difference of its two geoms, along its tangents and about its normal.
 
 use super::Contact;
-use crate::math::Vec3;
+use crate::math::{Mat3, Vec3};
 use crate::model::Model;
 use crate::scalar::Scalar;
 use crate::stages::kinematics::Kinematics;
@@ -42,6 +42,53 @@ fn field_at<T: Scalar>(
     let offset = point - kinematics.geom_position[geom];
     let linear = rotation.mul_vec(Vec3([vx, vy, vz])) + angular.cross(offset);
     (linear, angular)
+}
+
+/// The twin of [`set`] for one contact: adds to the cotangents of its position and frame, of the geoms' poses and of
+/// their fields.
+pub(super) fn set_vjp(
+    model: &Model,
+    kinematics: &Kinematics,
+    contact: &Contact,
+    bar: &mut Contact,
+    (kinematics_bar, model_bar): (&mut Kinematics, &mut Model),
+) {
+    let [first_bar, second_bar, spin_bar] = bar.surface_velocity;
+    if [first_bar, second_bar, spin_bar] == [0.0; 3] {
+        return;
+    }
+    let [normal, tangent1, tangent2] = [0, 1, 2].map(|row| contact.frame.row(row));
+    let linear_bar = tangent1 * first_bar + tangent2 * second_bar;
+    let angular_bar = normal * spin_bar;
+    let (mut linear, mut angular) = (Vec3::ZERO, Vec3::ZERO);
+    for (geom, sign) in contact.geoms.into_iter().zip([-1.0, 1.0]) {
+        let (velocity, spin) = field_at(model, kinematics, geom, contact.position);
+        linear += velocity * sign;
+        angular += spin * sign;
+        let [vx, vy, vz, wx, wy, wz] = model.geoms.surface_velocity[geom];
+        let offset = contact.position - kinematics.geom_position[geom];
+        let linear_bar = linear_bar * sign;
+        let spin_bar = angular_bar * sign + offset.cross(linear_bar);
+        let offset_bar = linear_bar.cross(spin);
+        bar.position += offset_bar;
+        kinematics_bar.geom_position[geom] -= offset_bar;
+        let (mut constant_bar, mut turning_bar) = (Vec3::ZERO, Vec3::ZERO);
+        let rotation = &kinematics.geom_rotation[geom];
+        let rotation_bar = &mut kinematics_bar.geom_rotation[geom];
+        rotation.mul_vec_vjp(
+            Vec3([vx, vy, vz]),
+            linear_bar,
+            rotation_bar,
+            &mut constant_bar,
+        );
+        rotation.mul_vec_vjp(Vec3([wx, wy, wz]), spin_bar, rotation_bar, &mut turning_bar);
+        let field_bar = &mut model_bar.geoms.surface_velocity[geom];
+        for axis in 0..3 {
+            field_bar[axis] += constant_bar[axis];
+            field_bar[3 + axis] += turning_bar[axis];
+        }
+    }
+    bar.frame += Mat3::from_rows(angular * spin_bar, linear * first_bar, linear * second_bar);
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Distances, normals and filters.
 
+mod backward;
 mod boxes;
 mod broad;
 mod convex;

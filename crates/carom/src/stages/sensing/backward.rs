@@ -1,8 +1,8 @@
 //! The adjoint of sensors and energies.
 //!
 //! Read upwards: sensors pass their cotangents to what they read, among it the passes over the tree, which follow from
-//! the last to the first. Sensors of ranges and of distances between geoms are not passed back yet: [`without_backward`]
-//! lists them, so that whoever needs their gradient can refuse.
+//! the last to the first. Distances between geoms have a pass of their own, as in the forward direction:
+//! [`measure_distances_backward`](super::measure_distances_backward).
 
 use super::{Sensed, Sensing};
 use crate::cotangent::{InputBar, StateBar};
@@ -36,18 +36,11 @@ pub struct Targets<'a> {
     pub input: &'a mut InputBar,
 }
 
-/// Sensors whose cotangents are not passed on, though their values do depend on the state.
-pub fn without_backward(model: &Model) -> impl Iterator<Item = usize> {
-    let kinds = model.structure.sensors.kind.iter().enumerate();
-    kinds.filter_map(|(sensor, &kind)| (!has_backward(kind)).then_some(sensor))
-}
-
-/// Whether the cotangents of a sensor are passed on.
+/// Whether [`backward`] passes the cotangents of a sensor on; distances between geoms have a pass of their own.
 fn has_backward(kind: SensorKind) -> bool {
     !matches!(
         kind,
-        SensorKind::Rangefinder { .. }
-            | SensorKind::GeomDistance { .. }
+        SensorKind::GeomDistance { .. }
             | SensorKind::GeomNormal { .. }
             | SensorKind::GeomFromTo { .. }
     )

@@ -1,11 +1,11 @@
 //! Distances between geoms, or between the geoms of bodies: how far, in which direction, from where to where.
 
 use super::Sensing;
-use super::forward::clip;
+use super::forward::{clip, clip_vjp};
 use crate::math::Vec3;
 use crate::model::{Model, SensorGeoms, SensorKind};
 use crate::scalar::Scalar;
-use crate::stages::collision::{self, Manifold};
+use crate::stages::collision::{self, BackwardWork, GeomDistance, Manifold};
 use crate::stages::kinematics::Kinematics;
 use std::ops::Range;
 
@@ -29,7 +29,7 @@ pub fn measure_distances<T: Scalar>(
         };
         let cutoff = model.sensors.cutoff[sensor];
         let sides = [first, second];
-        let (distance, [from, to]) = shortest(model, kinematics, sides, cutoff, work);
+        let (distance, [from, to], _) = shortest(model, kinematics, sides, cutoff, work);
         let values = &mut out.values[sensors.address[sensor]..][..sensors.dimension[sensor]];
         match kind {
             SensorKind::GeomDistance { .. } => values[0] = distance,
@@ -53,15 +53,16 @@ fn direction<T: Scalar>(segment: Vec3<T>) -> Vec3<T> {
     }
 }
 
-/// The shortest distance below the cutoff and its end points; the cutoff and zeros where all geoms are farther.
+/// The shortest distance below the cutoff, its end points and its geoms; the cutoff, zeros and none where all geoms are
+/// farther.
 fn shortest<T: Scalar>(
     model: &Model<T>,
     kinematics: &Kinematics<T>,
     [first, second]: [SensorGeoms; 2],
     cutoff: T,
     work: &mut Manifold<T>,
-) -> (T, [Vec3<T>; 2]) {
-    let mut best = (cutoff, [Vec3::ZERO; 2]);
+) -> (T, [Vec3<T>; 2], Option<[usize; 2]>) {
+    let mut best = (cutoff, [Vec3::ZERO; 2], None);
     for geom1 in geoms(model, first) {
         for geom2 in geoms(model, second) {
             let pair = [geom1, geom2];
@@ -69,7 +70,7 @@ fn shortest<T: Scalar>(
             if let Some(found) = found
                 && found.distance.value() < best.0.value()
             {
-                best = (found.distance, found.points);
+                best = (found.distance, found.points, Some(pair));
             }
         }
     }
@@ -80,6 +81,73 @@ fn geoms<T: Scalar>(model: &Model<T>, side: SensorGeoms) -> Range<usize> {
     match side {
         SensorGeoms::Geom(geom) => geom..geom + 1,
         SensorGeoms::Body(body) => model.structure.bodies.geoms[body].clone(),
+    }
+}
+
+/// The twin of [`measure_distances`]: adds the cotangents of the geoms' poses and shapes, and of the cutoffs.
+pub fn measure_distances_backward(
+    model: &Model,
+    kinematics: &Kinematics,
+    bar: &Sensing,
+    work: &mut BackwardWork,
+    kinematics_bar: &mut Kinematics,
+    model_bar: &mut Model,
+) {
+    let sensors = &model.structure.sensors;
+    if model.settings.disable.sensor || !sensors.needs.distance {
+        return;
+    }
+    for (sensor, &kind) in sensors.kind.iter().enumerate() {
+        let (SensorKind::GeomDistance { first, second }
+        | SensorKind::GeomNormal { first, second }
+        | SensorKind::GeomFromTo { first, second }) = kind
+        else {
+            continue;
+        };
+        let dimension = sensors.dimension[sensor];
+        let mut bars = [0.0; 6];
+        bars[..dimension].copy_from_slice(&bar.values[sensors.address[sensor]..][..dimension]);
+        if bars == [0.0; 6] {
+            continue;
+        }
+        let (sides, cutoff) = ([first, second], model.sensors.cutoff[sensor]);
+        let (distance, points, geoms) =
+            shortest(model, kinematics, sides, cutoff, work.manifold_mut());
+        let segment = points[1] - points[0];
+        let mut found_bar = GeomDistance {
+            distance: 0.0,
+            points: [Vec3::ZERO; 2],
+            normal: Vec3::ZERO,
+        };
+        let cutoff_bar = &mut model_bar.sensors.cutoff[sensor];
+        let mut clip = |values: &[f64], bars: &mut [f64]| {
+            *cutoff_bar += clip_vjp(model, sensor, kind, values, bars);
+        };
+        match kind {
+            SensorKind::GeomDistance { .. } => {
+                clip(&[distance], &mut bars[..1]);
+                found_bar.distance = bars[0];
+            }
+            SensorKind::GeomNormal { .. } => {
+                clip(&direction(segment).0, &mut bars[..3]);
+                if segment != Vec3::ZERO {
+                    let [x, y, z, ..] = bars;
+                    segment.normalized_vjp(Vec3([x, y, z]), 0.0, &mut found_bar.points[1]);
+                    found_bar.points[0] = -found_bar.points[1];
+                }
+            }
+            _ => {
+                let [x, y, z, rest @ ..] = bars;
+                found_bar.points = [Vec3([x, y, z]), Vec3(rest)];
+            }
+        }
+        if let Some(geoms) = geoms {
+            let bars = (&mut *kinematics_bar, &mut *model_bar);
+            let query = (geoms, cutoff);
+            collision::distance_backward(model, kinematics, query, &found_bar, work, bars);
+        } else {
+            model_bar.sensors.cutoff[sensor] += found_bar.distance;
+        }
     }
 }
 

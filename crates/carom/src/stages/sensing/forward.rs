@@ -74,14 +74,9 @@ pub fn delay<T: Scalar>(model: &Model<T>, state: &State<T>, out: &mut Sensing<T>
 /// Holds the values within the sensor's cutoff.
 pub(super) fn clip<T: Scalar>(model: &Model<T>, sensor: usize, kind: SensorKind, values: &mut [T]) {
     let cutoff = model.sensors.cutoff[sensor];
-    let Some(both_signs) = model.structure.sensors.clip[sensor] else {
+    let Some(both_signs) = clips_both_signs(model, sensor, kind) else {
         return;
     };
-    // These two understand the cutoff as a range of detection.
-    let detects = matches!(kind, SensorKind::Contact(_) | SensorKind::GeomFromTo { .. });
-    if cutoff.value() <= 0.0 || detects {
-        return;
-    }
     for value in values {
         *value = if both_signs {
             value.clamp(-cutoff, cutoff)
@@ -89,4 +84,36 @@ pub(super) fn clip<T: Scalar>(model: &Model<T>, sensor: usize, kind: SensorKind,
             value.min(cutoff)
         };
     }
+}
+
+/// Whether values are held within the cutoff on both sides, or on the upper side only; none if they are not.
+fn clips_both_signs<T: Scalar>(model: &Model<T>, sensor: usize, kind: SensorKind) -> Option<bool> {
+    // These two understand the cutoff as a range of detection.
+    let detects = matches!(kind, SensorKind::Contact(_) | SensorKind::GeomFromTo { .. });
+    let clips = model.sensors.cutoff[sensor].value() > 0.0 && !detects;
+    model.structure.sensors.clip[sensor].filter(|_| clips)
+}
+
+/// The twin of [`clip`] at values that are not clipped: sets the cotangents of those that would be to zero and returns
+/// that of the cutoff, on which alone they depend.
+pub(super) fn clip_vjp(
+    model: &Model,
+    sensor: usize,
+    kind: SensorKind,
+    values: &[f64],
+    bars: &mut [f64],
+) -> f64 {
+    let cutoff = model.sensors.cutoff[sensor];
+    let Some(both_signs) = clips_both_signs(model, sensor, kind) else {
+        return 0.0;
+    };
+    let mut cutoff_bar = 0.0;
+    for (&value, bar) in values.iter().zip(bars) {
+        if value > cutoff {
+            cutoff_bar += std::mem::take(bar);
+        } else if both_signs && value < -cutoff {
+            cutoff_bar -= std::mem::take(bar);
+        }
+    }
+    cutoff_bar
 }

@@ -256,7 +256,7 @@ impl<T: Scalar> Reader<'_, T> {
     }
 
     /// Focal lengths in pixels.
-    pub(super) fn focal_pixels(&self, camera: usize, resolution: [f64; 2]) -> [T; 2] {
+    fn focal_pixels(&self, camera: usize, resolution: [f64; 2]) -> [T; 2] {
         let cameras = &self.model.cameras;
         let [focal_x, focal_y, ..] = cameras.intrinsic[camera];
         focal_lengths(
@@ -266,17 +266,18 @@ impl<T: Scalar> Reader<'_, T> {
             resolution,
         )
     }
+}
 
-    /// Principal point in pixels from the left and from the top.
-    pub(super) fn principal_pixel(&self, camera: usize, resolution: [f64; 2]) -> [T; 2] {
-        let cameras = &self.model.cameras;
-        let size = cameras.sensor_size[camera];
-        if size[0] == T::ZERO || size[1] == T::ZERO {
-            return resolution.map(|pixels| T::from(0.5 * pixels));
-        }
-        let [.., x, y] = cameras.intrinsic[camera];
-        in_pixels([x, y], size, resolution)
+/// Principal point in pixels from the left and from the top.
+pub(super) fn principal_point<T: Scalar>(
+    size: [T; 2],
+    [.., x, y]: [T; 4],
+    resolution: [f64; 2],
+) -> [T; 2] {
+    if size[0] == T::ZERO || size[1] == T::ZERO {
+        return resolution.map(|pixels| T::from(0.5 * pixels));
     }
+    in_pixels([x, y], size, resolution)
 }
 
 /// Pixel at which a camera sees a point given in its frame.

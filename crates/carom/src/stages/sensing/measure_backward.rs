@@ -31,6 +31,10 @@ impl<'a> Reverse<'a, '_> {
             self.contacts(&contact_sensor, address);
             return;
         }
+        if let SensorKind::Rangefinder { output, .. } = kind {
+            self.ranges(sensor, kind, output);
+            return;
+        }
         if dimension > MOST_VALUES {
             return;
         }

@@ -16,12 +16,13 @@ mod frame;
 mod measure;
 mod measure_backward;
 mod rangefinder;
+mod rangefinder_backward;
 mod touch;
 mod tree_backward;
 mod tree_pass;
 
-pub use backward::{Targets, backward, without_backward};
-pub use distance::measure_distances;
+pub use backward::{Targets, backward};
+pub use distance::{measure_distances, measure_distances_backward};
 pub use energy::{kinetic_energy, potential_energy};
 pub use forward::{delay, forward};
 

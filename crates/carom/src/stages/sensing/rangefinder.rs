@@ -5,14 +5,18 @@
 //! in its frame. An orthographic camera has f = c₀ and g = r₀ half the resolution, and looks along −z from the points
 //! (a, −b, 0) times half its extent.
 
-use super::measure::Reader;
+use super::measure::{Reader, focal_lengths, principal_point};
+use crate::dual::Dual;
 use crate::math::Vec3;
-use crate::model::FrameObject;
+use crate::model::{FrameObject, Model};
 use crate::ray::{Filter, Hit, Ray, cast};
 use crate::scalar::Scalar;
+use crate::stages::kinematics::Kinematics;
 
 /// Which values a ray reports: distance, direction, origin, point, normal, depth.
-type Fields = [bool; 6];
+pub(super) type Fields = [bool; 6];
+/// How many numbers each of them has.
+pub(super) const LENGTHS: [usize; 6] = [1, 3, 3, 3, 3, 1];
 
 impl<T: Scalar> Reader<'_, T> {
     /// Writes the values of a rangefinder, ray by ray.
@@ -20,11 +24,9 @@ impl<T: Scalar> Reader<'_, T> {
         let kinematics = self.stages.kinematics;
         match object {
             FrameObject::Site(site) => {
-                let ray = Ray {
-                    origin: kinematics.site_position[site],
-                    direction: kinematics.site_rotation[site].column(2),
-                };
-                let hit = self.cast_from(self.model.structure.sites.body[site], &ray);
+                let ray = site_ray(kinematics, site);
+                let body = self.model.structure.sites.body[site];
+                let hit = cast_from(self.model, kinematics, body, &ray);
                 let depth = hit.map(|hit| hit.point.distance);
                 write(fields, &ray, hit, depth, values);
             }
@@ -38,57 +40,132 @@ impl<T: Scalar> Reader<'_, T> {
         let body = structure.cameras.body[camera];
         let position = kinematics.camera_position[camera];
         let forward = -kinematics.camera_rotation[camera].column(2);
-        let [columns, rows] = structure.cameras.resolution[camera];
-        let pixels = (0..rows).flat_map(|row| (0..columns).map(move |column| [column, row]));
-        let per_ray = values.len() / (columns as usize * rows as usize).max(1);
+        let per_ray = values_per_ray(fields);
         if per_ray == 0 {
             return;
         }
+        let pixels = pixels(structure.cameras.resolution[camera]);
         for (pixel, values) in pixels.zip(values.chunks_exact_mut(per_ray)) {
-            let ray = self.pixel_ray(camera, pixel);
-            let hit = self.cast_from(body, &ray);
+            let ray = pixel_ray(self.model, kinematics, camera, pixel);
+            let hit = cast_from(self.model, kinematics, body, &ray);
             let depth = hit.map(|hit| (ray.at(hit.point.distance) - position).dot(forward));
             write(fields, &ray, hit, depth, values);
         }
     }
+}
 
-    /// The first geom of another body.
-    fn cast_from(&self, body: usize, ray: &Ray<T>) -> Option<Hit<T>> {
-        let filter = Filter {
-            exclude_body: Some(body),
-            ..Filter::default()
+/// Columns and rows of all pixels, in the order of the sensor's values.
+pub(super) fn pixels([columns, rows]: [u32; 2]) -> impl Iterator<Item = [u32; 2]> {
+    (0..rows).flat_map(move |row| (0..columns).map(move |column| [column, row]))
+}
+
+/// How many numbers a ray reports.
+pub(super) fn values_per_ray(fields: Fields) -> usize {
+    let lengths = fields.into_iter().zip(LENGTHS);
+    lengths
+        .filter_map(|(is_wanted, length)| is_wanted.then_some(length))
+        .sum()
+}
+
+/// The ray along the z axis of a site.
+pub(super) fn site_ray<T: Scalar>(kinematics: &Kinematics<T>, site: usize) -> Ray<T> {
+    Ray {
+        origin: kinematics.site_position[site],
+        direction: kinematics.site_rotation[site].column(2),
+    }
+}
+
+/// The first geom of another body.
+pub(super) fn cast_from<T: Scalar>(
+    model: &Model<T>,
+    kinematics: &Kinematics<T>,
+    body: usize,
+    ray: &Ray<T>,
+) -> Option<Hit<T>> {
+    let filter = Filter {
+        exclude_body: Some(body),
+        ..Filter::default()
+    };
+    cast(model, kinematics, ray, &filter)
+}
+
+/// The ray through the centre of a pixel, counted from the left and from the top.
+pub(super) fn pixel_ray<T: Scalar>(
+    model: &Model<T>,
+    kinematics: &Kinematics<T>,
+    camera: usize,
+    pixel: [u32; 2],
+) -> Ray<T> {
+    let rotation = &kinematics.camera_rotation[camera];
+    let position = kinematics.camera_position[camera];
+    let local = Optics::of(model, camera).ray(pixel);
+    if model.structure.cameras.orthographic[camera] {
+        return Ray {
+            origin: position + rotation.mul_vec(local),
+            direction: -rotation.column(2),
         };
-        cast(self.model, self.stages.kinematics, ray, &filter)
+    }
+    Ray {
+        origin: position,
+        direction: rotation.mul_vec(local).normalized().0,
+    }
+}
+
+/// The numbers of a camera.
+pub(super) struct Optics<T> {
+    pub(super) fovy: T,
+    pub(super) sensor_size: [T; 2],
+    pub(super) intrinsic: [T; 4],
+    resolution: [f64; 2],
+    orthographic: bool,
+}
+
+impl<T: Scalar> Optics<T> {
+    fn of(model: &Model<T>, camera: usize) -> Self {
+        let (structure, numbers) = (&model.structure.cameras, &model.cameras);
+        Self {
+            fovy: numbers.fovy[camera],
+            sensor_size: numbers.sensor_size[camera],
+            intrinsic: numbers.intrinsic[camera],
+            resolution: structure.resolution[camera].map(f64::from),
+            orthographic: structure.orthographic[camera],
+        }
     }
 
-    /// The ray through the centre of a pixel, counted from the left and from the top.
-    fn pixel_ray(&self, camera: usize, pixel: [u32; 2]) -> Ray<T> {
-        let kinematics = self.stages.kinematics;
-        let rotation = &kinematics.camera_rotation[camera];
-        let position = kinematics.camera_position[camera];
-        let resolution = self.model.structure.cameras.resolution[camera].map(f64::from);
+    /// In the frame of the camera: the start of the ray of an orthographic camera, the direction of that of another.
+    pub(super) fn ray(&self, pixel: [u32; 2]) -> Vec3<T> {
+        let (resolution, intrinsic) = (self.resolution, self.intrinsic);
         let center = pixel.map(|index| f64::from(index) + 0.5);
-        if self.model.structure.cameras.orthographic[camera] {
-            let half = self.model.cameras.fovy[camera] * 0.5;
+        if self.orthographic {
+            let half = self.fovy * 0.5;
             let [x, y] = [0, 1].map(|axis| half * (center[axis] / (0.5 * resolution[axis]) - 1.0));
-            return Ray {
-                origin: position + rotation.mul_vec(Vec3([x, -y, T::ZERO])),
-                direction: -rotation.column(2),
-            };
+            return Vec3([x, -y, T::ZERO]);
         }
-        let focal = self.focal_pixels(camera, resolution);
-        let principal = self.principal_pixel(camera, resolution);
+        let [focal_x, focal_y, ..] = intrinsic;
+        let focal = focal_lengths(self.fovy, self.sensor_size, [focal_x, focal_y], resolution);
+        let principal = principal_point(self.sensor_size, intrinsic, resolution);
         let [x, y] = [0, 1].map(|axis| (T::from(center[axis]) - principal[axis]) / focal[axis]);
-        let (direction, _) = rotation.mul_vec(Vec3([x, -y, -T::ONE])).normalized();
-        Ray {
-            origin: position,
-            direction,
+        Vec3([x, -y, -T::ONE])
+    }
+}
+
+impl Optics<f64> {
+    /// The numbers of a camera as variables: field of view, sensor size, intrinsics.
+    pub(super) fn variables(model: &Model, camera: usize) -> Optics<Dual<7>> {
+        let plain = Self::of(model, camera);
+        let (size, intrinsic) = (plain.sensor_size, plain.intrinsic);
+        Optics {
+            fovy: Dual::variable(plain.fovy, 0),
+            sensor_size: std::array::from_fn(|k| Dual::variable(size[k], 1 + k)),
+            intrinsic: std::array::from_fn(|k| Dual::variable(intrinsic[k], 3 + k)),
+            resolution: plain.resolution,
+            orthographic: plain.orthographic,
         }
     }
 }
 
 /// Writes the requested values of a ray.
-fn write<T: Scalar>(
+pub(super) fn write<T: Scalar>(
     fields: Fields,
     ray: &Ray<T>,
     hit: Option<Hit<T>>,

@@ -449,12 +449,55 @@ const SENSED: &str = r#"<mujoco><option magnetic=".1 .2 .3"><flag energy="enable
   <contact data="force torque pos" reduce="netforce" body2="base"/> <contact data="torque" reduce="netforce"/>
 </sensor></mujoco>"#;
 
+/// Ranges and distances to shapes of every kind.
+const RANGED: &str = r#"<mujoco>
+  <asset>
+    <hfield name="hills" nrow="5" ncol="6" size="2 2 .4 .1"
+      elevation="0 .2 .9 1 .3 .8 .1 .4 .7 0 .5 .6 .3 .2 .5 .9 .1 .6 .4 .7 .2 .8 .3 .5 .6 .1 .9 .4 .2 .7"/>
+    <mesh name="gem" vertex="-.11 -.02 .01 .12 .01 -.02 .02 -.13 .03 -.01 .14 .02 .03 .01 -.12 .01 .02 .13
+      .08 .07 .06 -.07 .08 -.05"/>
+  </asset>
+  <worldbody>
+    <geom name="floor" type="plane" size="9 9 1" pos="0 0 -2"/> <geom name="hills" type="hfield" hfield="hills" pos="0 0 -1.5"/>
+    <geom name="ball" size=".3" pos="2.5 0 .1"/> <geom name="bar" type="capsule" size=".2 .3" pos="2 1.5 .2" euler="10 20 0"/>
+    <geom name="egg" type="ellipsoid" size=".2 .3 .4" pos="0 2.5 0" euler="5 15 0"/>
+    <geom name="can" type="cylinder" size=".3 .2" pos="-2 1.5 0" euler="30 20 0"/>
+    <geom name="block" type="box" size=".2 .3 .3" pos="-2.5 -.5 0" euler="20 10 40"/>
+    <geom name="gem" type="mesh" mesh="gem" pos="0 -2 0" euler="15 25 35"/>
+    <body name="probe"><freejoint/><geom name="probe" type="box" size=".1 .1 .1"/> <geom name="tip" size=".05" pos=".2 0 0"/>
+      <site name="a" euler="0 90 0"/> <site name="b" euler="90 0 0"/> <site name="c" euler="180 0 0" pos=".1 .2 0"/>
+      <camera name="eye" pos="0 .1 .2" euler="70 10 0" fovy="60" resolution="3 2"/>
+      <camera name="lens" pos="0 .1 .2" euler="-70 10 0" focal=".02 .025" principal=".001 .002" sensorsize=".03 .02" resolution="2 2"/>
+      <camera name="flat" pos="0 .1 .2" fovy=".5" resolution="2 1" projection="orthographic"/>
+    </body>
+  </worldbody>
+  <sensor>
+    <rangefinder site="a" data="dist dir origin point normal depth"/> <rangefinder site="b" data="dist point normal"/>
+    <rangefinder site="c" data="dist normal" cutoff="1"/> <rangefinder camera="eye" data="dist point normal depth"/>
+    <rangefinder camera="lens" data="dist dir origin depth"/> <rangefinder camera="flat" data="dist dir origin normal depth"/>
+    <distance geom1="probe" geom2="floor" cutoff="9"/> <normal geom1="floor" geom2="tip" cutoff="9"/>
+    <distance geom1="probe" geom2="ball" cutoff="9"/> <fromto geom1="ball" geom2="tip" cutoff="9"/>
+    <fromto geom1="probe" geom2="bar" cutoff="9"/> <normal geom1="tip" geom2="bar" cutoff="9"/>
+    <fromto geom1="probe" geom2="egg" cutoff="9"/> <normal geom1="tip" geom2="egg" cutoff="9"/>
+    <fromto geom1="can" geom2="probe" cutoff="9"/> <fromto geom1="tip" geom2="can" cutoff="9"/>
+    <fromto geom1="probe" geom2="block" cutoff="9"/> <fromto geom1="tip" geom2="block" cutoff="9"/>
+    <fromto geom1="gem" geom2="probe" cutoff="9"/> <distance geom1="tip" geom2="gem" cutoff="9"/>
+    <distance body1="probe" geom2="ball" cutoff="9"/> <distance geom1="probe" geom2="ball" cutoff=".1"/>
+  </sensor></mujoco>"#;
+
 crate::testing::stage_check::check_stage!(
     sensing,
-    crate::testing::stage_check::points_and(&[SENSED]),
+    crate::testing::stage_check::points_and(&[SENSED, RANGED]),
     |point| {
         let (stages, sensing) = point.data.split_sensing();
         super::forward(&point.model, &point.state, &point.input, &stages, sensing);
+        let Data {
+            kinematics,
+            collision,
+            sensing,
+            ..
+        } = &mut point.data;
+        super::measure_distances(&point.model, kinematics, &mut collision.manifold, sensing);
     },
     |point, bar| crate::dynamics::backward::sensing(point.at(), bar)
 );

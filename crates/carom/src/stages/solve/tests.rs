@@ -224,6 +224,7 @@ fn lift(contact: &Contact) -> Contact<Dual<1>> {
         adhesion: contact.adhesion.into(),
         surface_velocity: contact.surface_velocity.map(Into::into),
         law: contact.law,
+        pair: None,
         excluded: contact.excluded,
     }
 }

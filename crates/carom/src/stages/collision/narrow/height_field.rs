@@ -9,9 +9,10 @@
 //! without margin MuJoCo's search ends early and may report other normals than that of the least depth; with any
 //! margin, however small, it agrees.
 
-use super::convex::{self, CoreShape};
+use super::convex::{self, CoreShape, SurfaceBar, Workspace};
 use crate::math::Vec3;
 use crate::scalar::Scalar;
+use crate::stages::collision::backward::{Cotangent, PairBar};
 use crate::stages::collision::{MAX_POINTS, Manifold, PosedShape, ShapeData};
 
 /// The samples of a height field.
@@ -36,54 +37,73 @@ pub(super) fn collide<T: Scalar>(
     margin: T,
     out: &mut Manifold<T>,
 ) {
-    let ShapeData::HeightField {
-        grid,
-        size,
-        elevation,
-    } = field.data
-    else {
-        return;
-    };
-    let (samples, origin) = (
-        Field {
-            grid,
-            size,
-            elevation,
-        },
-        field.position,
-    );
-    if grid[0] < 2 || grid[1] < 2 {
-        return;
-    }
-    let Some(shape) = CoreShape::new(other, origin) else {
+    let origin = field.position;
+    let (Some(samples), Some(shape)) = (Field::of(field), CoreShape::new(other, origin)) else {
         return;
     };
     let bounds = Bounds::new(field, &shape);
-    let [rows, columns] = samples.cells_below(&bounds, margin.value());
-    for row in rows {
-        for cell in 2 * columns.start..2 * columns.end {
-            let prism = samples.prism(row, cell);
-            let top = prism[3..].iter().map(|corner| corner[2].value());
-            let is_below = top.fold(f64::NEG_INFINITY, f64::max) + margin.value() < bounds.low[2];
-            let Some(prism) =
-                CoreShape::from_points(&prism, Vec3::ZERO, field.rotation).filter(|_| !is_below)
-            else {
-                continue;
-            };
-            let shapes = [&prism, &shape];
-            let Some(found) = convex::touch(shapes, margin.value(), &mut out.convex) else {
-                continue;
-            };
-            let surface = found.inflated(shapes);
-            let mut point = surface.contact();
-            point.position += origin;
-            if point.distance.value() < margin.value() {
-                out.push(point);
-            }
-            if out.points().len() == MAX_POINTS {
-                return;
-            }
+    for cell in samples.cells_below(&bounds, margin.value()) {
+        let Some(prism) = samples.prism_near(cell, &bounds, margin.value()) else {
+            continue;
+        };
+        let Some(prism) = CoreShape::from_points(&prism, Vec3::ZERO, field.rotation) else {
+            continue;
+        };
+        let shapes = [&prism, &shape];
+        let Some(found) = convex::touch(shapes, margin.value(), &mut out.convex) else {
+            continue;
+        };
+        let surface = found.inflated(shapes);
+        let mut point = surface.contact();
+        point.position += origin;
+        if point.distance.value() < margin.value() {
+            out.push(point);
         }
+        if out.points().len() == MAX_POINTS {
+            return;
+        }
+    }
+}
+
+/// The twin of [`collide`]: the same prisms are found again.
+pub(in super::super) fn backward(
+    [field, other]: [&PosedShape<'_>; 2],
+    margin: f64,
+    points: &[Cotangent],
+    work: &mut Workspace,
+    out: &mut PairBar<'_>,
+) {
+    let (Some(samples), Some(shape)) = (Field::of(field), CoreShape::new(other, field.position))
+    else {
+        return;
+    };
+    let bounds = Bounds::new(field, &shape);
+    let mut points = points.iter();
+    for cell in samples.cells_below(&bounds, margin) {
+        let Some(corners) = samples.prism_near(cell, &bounds, margin) else {
+            continue;
+        };
+        let Some(prism) = CoreShape::from_points(&corners, Vec3::ZERO, field.rotation) else {
+            continue;
+        };
+        let shapes = [&prism, &shape];
+        let found = convex::touch(shapes, margin, work);
+        let Some(found) = found.filter(|found| found.inflated(shapes).distance < margin) else {
+            continue;
+        };
+        let Some(Cotangent { bar, .. }) = points.next() else {
+            return;
+        };
+        let bar = SurfaceBar {
+            normal: bar.normal,
+            distance: bar.distance,
+            points: [bar.position * 0.5; 2],
+        };
+        let feature_bar = convex::touch_vjp(shapes, &found, &bar);
+        feature_bar.add_to(shapes, &found, out);
+        feature_bar.for_each_corner(0, &found, |corner, bar| {
+            samples.corner_vjp(cell, corner as usize, bar, out);
+        });
     }
 }
 
@@ -100,9 +120,35 @@ impl Bounds {
     }
 }
 
-impl<T: Scalar> Field<'_, T> {
+impl<'a, T: Scalar> Field<'a, T> {
+    /// The samples of a shape; none without any cell.
+    fn of(shape: &PosedShape<'a, T>) -> Option<Self> {
+        match shape.data {
+            ShapeData::HeightField {
+                grid,
+                size,
+                elevation,
+            } if grid[0] >= 2 && grid[1] >= 2 => Some(Self {
+                grid,
+                size,
+                elevation,
+            }),
+            _ => None,
+        }
+    }
+
+    /// Prisms below a box: their rows and their places in these.
+    fn cells_below(
+        &self,
+        bounds: &Bounds,
+        margin: f64,
+    ) -> impl Iterator<Item = [usize; 2]> + use<T> {
+        let [rows, columns] = self.ranges_below(bounds, margin);
+        rows.flat_map(move |row| (2 * columns.start..2 * columns.end).map(move |cell| [row, cell]))
+    }
+
     /// Rows and columns of the cells below a box; empty when the box is outside.
-    fn cells_below(&self, bounds: &Bounds, margin: f64) -> [std::ops::Range<usize>; 2] {
+    fn ranges_below(&self, bounds: &Bounds, margin: f64) -> [std::ops::Range<usize>; 2] {
         let [half_x, half_y, height, base] = self.size.map(T::value);
         let is_near = |axis: usize, low: f64, high: f64| {
             bounds.low[axis] - margin <= high && bounds.high[axis] + margin >= low
@@ -145,20 +191,44 @@ impl<T: Scalar> Field<'_, T> {
         ])
     }
 
-    /// One of the two prisms of each cell of a row, counted from the left: three points of the base, three of the
-    /// surface.
-    fn prism(&self, row: usize, index: usize) -> [Vec3<T>; 6] {
+    /// Row and column of the three samples of a prism.
+    fn top([row, index]: [usize; 2]) -> [[usize; 2]; 3] {
         let column = index / 2;
-        let upper = |column: usize| self.sample(row + 1, column);
-        let lower = |column: usize| self.sample(row, column);
-        let top = if index.is_multiple_of(2) {
-            [upper(column), lower(column), upper(column + 1)]
+        if index.is_multiple_of(2) {
+            [[row + 1, column], [row, column], [row + 1, column + 1]]
         } else {
-            [lower(column), upper(column + 1), lower(column + 1)]
-        };
-        let [a, b, c] = top;
+            [[row, column], [row + 1, column + 1], [row, column + 1]]
+        }
+    }
+
+    /// One of the two prisms of each cell of a row, counted from the left: three points of the base, three of the
+    /// surface. None when it is below a box.
+    fn prism_near(&self, cell: [usize; 2], bounds: &Bounds, margin: f64) -> Option<[Vec3<T>; 6]> {
+        let [a, b, c] = Self::top(cell).map(|[row, column]| self.sample(row, column));
+        let heights = [a, b, c].map(|corner| corner[2].value()).into_iter();
+        if heights.fold(f64::NEG_INFINITY, f64::max) + margin < bounds.low[2] {
+            return None;
+        }
         let below = |corner: Vec3<T>| Vec3([corner[0], corner[1], -self.size[3]]);
-        [below(a), below(b), below(c), a, b, c]
+        Some([below(a), below(b), below(c), a, b, c])
+    }
+}
+
+impl Field<'_, f64> {
+    /// From a corner of a prism to the sizes and the elevation.
+    fn corner_vjp(&self, cell: [usize; 2], corner: usize, bar: Vec3, out: &mut PairBar<'_>) {
+        let [row, column] = Self::top(cell)[corner % 3];
+        let [rows, columns] = self.grid;
+        let along = |index: usize, count: usize| 2.0 * index as f64 / (count - 1) as f64 - 1.0;
+        out.add_field_size(0, 0, bar[0] * along(column, columns));
+        out.add_field_size(0, 1, bar[1] * along(row, rows));
+        if corner < 3 {
+            out.add_field_size(0, 3, -bar[2]);
+        } else {
+            let sample = row * columns + column;
+            out.add_field_size(0, 2, bar[2] * self.elevation[sample]);
+            out.add_elevation(0, sample, bar[2] * self.size[2]);
+        }
     }
 }
 

@@ -8,12 +8,12 @@ mod box_box;
 mod capsule_box;
 mod capsule_capsule;
 pub(super) mod convex;
-mod height_field;
+pub(super) mod height_field;
 mod plane_box;
 mod plane_capsule;
 mod plane_cylinder;
 mod plane_ellipsoid;
-mod plane_mesh;
+pub(super) mod plane_mesh;
 mod plane_sphere;
 mod sphere_box;
 mod sphere_capsule;
@@ -30,20 +30,19 @@ pub type Collider<T> = fn(&PosedShape<'_, T>, &PosedShape<'_, T>, T, &mut Manifo
 /// The collider of a pair of kinds, given in the order above; none when there is none yet.
 pub fn collider<T: Scalar>(first: GeomKind, second: GeomKind) -> Option<Collider<T>> {
     use GeomKind as K;
+    if first == K::Sphere
+        && let Some(collider) = sphere_collider(second)
+    {
+        return Some(collider);
+    }
+    if let Some(collider) = formula_collider(first, second) {
+        return Some(collider);
+    }
     Some(match (first, second) {
         (K::Plane, K::Sphere) => plane_sphere::collide,
         (K::Plane, K::Capsule) => plane_capsule::collide,
-        (K::Plane, K::Ellipsoid) => plane_ellipsoid::collide,
-        (K::Plane, K::Cylinder) => plane_cylinder::collide,
         (K::Plane, K::Box) => plane_box::collide,
         (K::Plane, K::Mesh) => plane_mesh::collide,
-        (K::Sphere, K::Sphere) => sphere_sphere::collide,
-        (K::Sphere, K::Capsule) => sphere_capsule::collide,
-        (K::Sphere, K::Cylinder) => sphere_cylinder::collide,
-        (K::Sphere, K::Box) => sphere_box::collide,
-        (K::Capsule, K::Capsule) => capsule_capsule::collide,
-        (K::Capsule, K::Box) => capsule_box::collide,
-        (K::Box, K::Box) => box_box::collide,
         (K::Sphere, K::Ellipsoid | K::Mesh)
         | (K::Capsule, K::Ellipsoid | K::Cylinder | K::Mesh)
         | (K::Ellipsoid, K::Ellipsoid | K::Cylinder | K::Box | K::Mesh)
@@ -53,6 +52,34 @@ pub fn collider<T: Scalar>(first: GeomKind, second: GeomKind) -> Option<Collider
             K::HeightField,
             K::Sphere | K::Capsule | K::Ellipsoid | K::Cylinder | K::Box | K::Mesh,
         ) => height_field::collide,
+        _ => return None,
+    })
+}
+
+/// The collider of a sphere with a shape against which it has a formula.
+pub(super) fn sphere_collider<T: Scalar>(second: GeomKind) -> Option<Collider<T>> {
+    use GeomKind as K;
+    Some(match second {
+        K::Sphere => sphere_sphere::collide,
+        K::Capsule => sphere_capsule::collide,
+        K::Cylinder => sphere_cylinder::collide,
+        K::Box => sphere_box::collide,
+        _ => return None,
+    })
+}
+
+/// The collider of other pairs that have a formula, but for planes and shapes with corners or round ends.
+pub(super) fn formula_collider<T: Scalar>(
+    first: GeomKind,
+    second: GeomKind,
+) -> Option<Collider<T>> {
+    use GeomKind as K;
+    Some(match (first, second) {
+        (K::Plane, K::Ellipsoid) => plane_ellipsoid::collide,
+        (K::Plane, K::Cylinder) => plane_cylinder::collide,
+        (K::Capsule, K::Capsule) => capsule_capsule::collide,
+        (K::Capsule, K::Box) => capsule_box::collide,
+        (K::Box, K::Box) => box_box::collide,
         _ => return None,
     })
 }

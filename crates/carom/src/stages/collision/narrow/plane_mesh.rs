@@ -28,45 +28,60 @@ pub(super) fn collide<T: Scalar>(
     margin: T,
     out: &mut Manifold<T>,
 ) {
-    let ShapeData::Mesh {
-        vertices, topology, ..
-    } = mesh.data
-    else {
+    let ShapeData::Mesh { vertices, .. } = mesh.data else {
         return;
     };
-    let hull = Hull { vertices, topology };
     let normal = plane.axis();
-    let touch = |vertex: u32| {
+    for vertex in corners(plane, mesh, margin.value()).into_iter().flatten() {
         let offset = mesh.rotation.mul_vec(vertices[vertex as usize]);
         let corner = mesh.position + offset;
         let distance = (corner - plane.position).dot(normal);
-        let point = ContactPoint {
+        out.push(ContactPoint {
             distance,
             position: corner - normal * (distance * 0.5),
             normal,
             tangent: Vec3::ZERO,
-        };
-        (point, offset.dot(normal).value())
-    };
-    let up = mesh.rotation.transpose_mul_vec(normal).map(Scalar::value);
-    let Some(deepest) = hull.farthest(-up) else {
-        return;
-    };
-    let (point, _) = touch(deepest);
-    if point.distance.value() > margin.value() {
-        return;
+        });
     }
-    out.push(point);
-    // A vertex inside of a flat side is no corner, and stays alone.
-    let Ok(corner) = topology.vertices.binary_search(&deepest) else {
-        return;
+}
+
+/// The mesh vertices that touch, in the order of their points.
+pub(in super::super) fn corners<T: Scalar>(
+    plane: &PosedShape<'_, T>,
+    mesh: &PosedShape<'_, T>,
+    margin: f64,
+) -> [Option<u32>; 4] {
+    let mut corners = [None; 4];
+    let ShapeData::Mesh {
+        vertices, topology, ..
+    } = mesh.data
+    else {
+        return corners;
     };
-    for other in hull.other_corners(corner, up).into_iter().flatten() {
-        let (point, height) = touch(other);
-        if height <= 0.0 {
-            out.push_within(point, margin);
+    let hull = Hull { vertices, topology };
+    let (normal, rotation) = (plane.axis().value(), mesh.rotation.value());
+    let (center, on_plane) = (mesh.position.value(), plane.position.value());
+    // Height above the centre of the mesh, and whether the plane is close enough.
+    let touch = |vertex: u32| {
+        let offset = rotation.mul_vec(vertices[vertex as usize].value());
+        let distance = (center + offset - on_plane).dot(normal);
+        (offset.dot(normal), distance <= margin)
+    };
+    let up = rotation.transpose_mul_vec(normal);
+    let deepest = hull.farthest(-up).filter(|&vertex| touch(vertex).1);
+    corners[0] = deepest;
+    // A vertex inside of a flat side is no corner, and stays alone.
+    let corner = deepest.and_then(|deepest| topology.vertices.binary_search(&deepest).ok());
+    if let Some(corner) = corner {
+        let others = hull.other_corners(corner, up).into_iter();
+        for (slot, other) in corners[1..].iter_mut().zip(others) {
+            *slot = other.filter(|&vertex| {
+                let (height, is_close) = touch(vertex);
+                height <= 0.0 && is_close
+            });
         }
     }
+    corners
 }
 
 impl<T: Scalar> Hull<'_, T> {

@@ -20,21 +20,47 @@ pub(super) const MOST_POINTS: usize = 4;
 pub(super) struct Buffers<T: Scalar> {
     /// The polygon that clips.
     pub(super) frame: Vec<Vec3<T>>,
-    /// The polygon or edge that is clipped, and the result.
-    pub(super) polygon: Vec<Vec3<T>>,
-    clipped: Vec<Vec3<T>>,
+    /// The polygon or edge that is clipped.
+    pub(super) outline: Vec<Vec3<T>>,
+    /// The corners of the outline, then the points where sides cut it.
+    pub(super) nodes: Vec<Node<T>>,
+    /// What is left: numbers of nodes.
+    polygon: Vec<u32>,
+    clipped: Vec<u32>,
+}
+
+/// A corner of a polygon.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Node<T: Scalar> {
+    /// Where it is (m).
+    pub(super) point: Vec3<T>,
+    /// What made it; none for a corner of the outline.
+    pub(super) cut: Option<Cut>,
+}
+
+/// A side of the frame cuts the edge between two nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Cut {
+    /// The nodes, from and to.
+    pub(super) nodes: [u32; 2],
+    /// The side.
+    pub(super) side: usize,
 }
 
 impl<T: Scalar> Buffers<T> {
-    /// Clips `polygon` to the prism over `frame`, whose outward normal is `normal`, and drops what is farther than
+    /// Clips the outline to the prism over `frame`, whose outward normal is `normal`, and drops what is farther than
     /// `margin` above it.
     pub(super) fn clip(&mut self, normal: Vec3<T>, margin: T) {
-        let sides = self.frame.len();
-        for side in 0..sides {
-            let (start, end) = (self.frame[side], self.frame[(side + 1) % sides]);
-            // Frames run clockwise as seen from outside, so that this points inward.
-            let inward = (end - start).cross((start + normal) - start);
-            self.clip_side(start, inward.normalized().0);
+        let corners = self.outline.iter();
+        self.nodes.clear();
+        self.nodes
+            .extend(corners.map(|&point| Node { point, cut: None }));
+        self.polygon.clear();
+        self.polygon
+            .extend((0..).zip(&self.nodes).map(|(node, _)| node));
+        for side in 0..self.frame.len() {
+            let (start, inward) = self.side(side, normal);
+            self.clip_side(side, start, inward.normalized().0);
             if self.polygon.is_empty() {
                 return;
             }
@@ -43,16 +69,25 @@ impl<T: Scalar> Buffers<T> {
             self.polygon.clear();
             return;
         };
-        self.polygon
-            .retain(|&point| (point - on_face).dot(normal).value() <= margin.value());
+        let nodes = &self.nodes;
+        self.polygon.retain(|&node| {
+            (nodes[node as usize].point - on_face).dot(normal).value() <= margin.value()
+        });
     }
 
-    fn clip_side(&mut self, start: Vec3<T>, inward: Vec3<T>) {
+    /// Where a side of the frame starts, and its normal, which points inward: frames run clockwise as seen from outside.
+    pub(super) fn side(&self, side: usize, normal: Vec3<T>) -> (Vec3<T>, Vec3<T>) {
+        let (start, end) = (self.frame[side], self.frame[(side + 1) % self.frame.len()]);
+        (start, (end - start).cross((start + normal) - start))
+    }
+
+    fn clip_side(&mut self, side: usize, start: Vec3<T>, inward: Vec3<T>) {
         let height = |point: Vec3<T>| (point - start).dot(inward);
         self.clipped.clear();
         let count = self.polygon.len();
         for index in 0..count {
-            let (from, to) = (self.polygon[index], self.polygon[(index + 1) % count]);
+            let ends = [self.polygon[index], self.polygon[(index + 1) % count]];
+            let [from, to] = ends.map(|node| self.nodes[node as usize].point);
             let (height1, height2) = (height(from), height(to));
             let is_inside = [height1, height2].map(|height| height.value() > -INSIDE);
             if is_inside == [false, false] {
@@ -60,55 +95,57 @@ impl<T: Scalar> Buffers<T> {
             }
             if is_inside[0] != is_inside[1] {
                 let t = (height1 / (height1 - height2)).clamp(T::ZERO, T::ONE);
-                self.clipped.push(from + (to - from) * t);
+                let cut = Cut { nodes: ends, side };
+                #[allow(clippy::cast_possible_truncation, reason = "polygons are small")]
+                self.clipped.push(self.nodes.len() as u32);
+                self.nodes.push(Node {
+                    point: from + (to - from) * t,
+                    cut: Some(cut),
+                });
             }
             if is_inside[1] {
-                self.clipped.push(to);
+                self.clipped.push(ends[1]);
             }
         }
         std::mem::swap(&mut self.polygon, &mut self.clipped);
     }
 
-    /// The points to keep: the ends of what was an edge, else at most four that span the largest area.
+    /// The nodes to keep: the ends of what was an edge, else at most four that span the largest area.
     ///
     /// The corners of MuJoCo's polygons of boxes and cylinders have a known order (`in_order`), so that the same four
     /// are found; those of meshes have none, and the largest area of all is the best guess.
-    pub(super) fn reduced(
-        &self,
-        was_edge: bool,
-        in_order: bool,
-    ) -> ([Vec3<T>; MOST_POINTS], usize) {
-        let mut points = [Vec3::ZERO; MOST_POINTS];
+    pub(super) fn reduced(&self, was_edge: bool, in_order: bool) -> ([usize; MOST_POINTS], usize) {
+        let mut nodes = [0; MOST_POINTS];
         let polygon = &self.polygon;
         let mut keep = |places: &[usize]| {
-            for (point, &place) in points.iter_mut().zip(places) {
-                *point = polygon[place];
+            for (node, &place) in nodes.iter_mut().zip(places) {
+                *node = polygon[place] as usize;
             }
         };
         let count = polygon.len();
+        let point = |place: usize| self.nodes[polygon[place] as usize].point.value();
         if was_edge && count > 2 {
-            keep(&farthest_two(polygon));
-            (points, 2)
+            keep(&farthest_two(count, point));
+            (nodes, 2)
         } else if count > MOST_POINTS {
             keep(&if in_order || count > MOST_EXHAUSTIVE {
-                large_quadrilateral(polygon)
+                large_quadrilateral(count, point)
             } else {
-                largest_quadrilateral(polygon)
+                largest_quadrilateral(count, point)
             });
-            (points, MOST_POINTS)
+            (nodes, MOST_POINTS)
         } else {
             keep(&[0, 1, 2, 3][..count]);
-            (points, count)
+            (nodes, count)
         }
     }
 }
 
-fn farthest_two<T: Scalar>(points: &[Vec3<T>]) -> [usize; 2] {
+fn farthest_two(count: usize, point: impl Fn(usize) -> Vec3) -> [usize; 2] {
     let (mut best, mut most) = ([0, 1], 0.0);
-    for (i, p) in points.iter().enumerate() {
-        for (j, q) in points.iter().enumerate().skip(i + 1) {
-            // every pair once
-            let distance = (p.value() - q.value()).norm_squared();
+    for i in 0..count {
+        for j in i + 1..count {
+            let distance = (point(i) - point(j)).norm_squared();
             if distance > most {
                 (best, most) = ([i, j], distance);
             }
@@ -119,9 +156,8 @@ fn farthest_two<T: Scalar>(points: &[Vec3<T>]) -> [usize; 2] {
 
 /// Corners of a large quadrilateral in a convex polygon of more than four corners: each corner in turn is advanced
 /// while the area grows.
-fn large_quadrilateral<T: Scalar>(points: &[Vec3<T>]) -> [usize; 4] {
-    let count = points.len();
-    let area = |corners: [usize; 4]| area(points, corners);
+fn large_quadrilateral(count: usize, point: impl Fn(usize) -> Vec3) -> [usize; 4] {
+    let area = |corners: [usize; 4]| area(corners.map(&point));
     let mut corners = [0, 1, 2, 3];
     let mut best = (corners, area(corners));
     // Advances one corner while the area grows; true if it moved.
@@ -153,26 +189,25 @@ fn large_quadrilateral<T: Scalar>(points: &[Vec3<T>]) -> [usize; 4] {
     best.0
 }
 
-fn area<T: Scalar>(points: &[Vec3<T>], corners: [usize; 4]) -> f64 {
-    let [a, b, c, d] = corners.map(|corner| points[corner].value());
+fn area([a, b, c, d]: [Vec3; 4]) -> f64 {
     0.5 * (a - c).cross(b - d).norm()
 }
 
 /// Corners of the largest quadrilateral in a convex polygon: for every diagonal, the farthest corner on each side.
-fn largest_quadrilateral<T: Scalar>(points: &[Vec3<T>]) -> [usize; 4] {
-    let count = points.len();
+fn largest_quadrilateral(count: usize, point: impl Fn(usize) -> Vec3) -> [usize; 4] {
+    let area = |corners: [usize; 4]| area(corners.map(&point));
     let (mut best, mut most) = ([0, 1, 2, 3], 0.0);
     for a in 0..count {
         for c in a + 2..count {
             let farthest = |side: std::ops::Range<usize>| {
-                let reach = |&corner: &usize| area(points, [a, corner % count, c, a]);
+                let reach = |&corner: &usize| area([a, corner % count, c, a]);
                 side.max_by(|p, q| reach(p).total_cmp(&reach(q)))
                     .map(|corner| corner % count)
             };
             let (Some(b), Some(d)) = (farthest(a + 1..c), farthest(c + 1..a + count)) else {
                 continue;
             };
-            let found = area(points, [a, b, c, d]);
+            let found = area([a, b, c, d]);
             if found > most * (1.0 + TIE) {
                 (best, most) = ([a, b, c, d], found);
             }

@@ -23,8 +23,10 @@ const CAP_QUARTER: [[f64; 2]; 4] = [
     [0.707_106_781_186_548, 0.707_106_781_186_547],
     [0.382_683_432_365_09, 0.923_879_532_511_287],
 ];
+/// Corners of a cap.
+const CAP_CORNERS: usize = 4 * CAP_QUARTER.len();
 /// Corners of the faces +x, −x, +y, −y, +z, −z of a box, clockwise from outside.
-const BOX_FACES: [[u32; 4]; 6] = [
+pub(super) const BOX_FACES: [[u32; 4]; 6] = [
     [7, 3, 1, 5],
     [2, 6, 4, 0],
     [2, 3, 7, 6],
@@ -42,6 +44,8 @@ pub(super) struct Candidate<T: Scalar> {
     pub(super) direction: Vec3<T>,
     /// Ends of an edge (m).
     pub(super) ends: [Vec3<T>; 2],
+    /// Corners at the ends of an edge.
+    pub(super) corners: [u32; 2],
 }
 
 impl<T: Scalar> Candidate<T> {
@@ -50,14 +54,16 @@ impl<T: Scalar> Candidate<T> {
             face,
             direction,
             ends: [Vec3::ZERO; 2],
+            corners: [0; 2],
         }
     }
 
-    fn edge(start: Vec3<T>, end: Vec3<T>) -> Self {
+    fn edge(corners: [u32; 2], ends: [Vec3<T>; 2]) -> Self {
         Self {
             face: 0,
-            direction: (end - start).normalized().0,
-            ends: [start, end],
+            direction: (ends[1] - ends[0]).normalized().0,
+            ends,
+            corners,
         }
     }
 }
@@ -127,39 +133,44 @@ pub(super) fn edges<T: Scalar>(
 ) {
     out.clear();
     let world = |corner: u32| shape.posed.to_world(shape.corner(corner));
+    let edge = |start: u32, end: u32| Candidate::edge([start, end], [world(start), world(end)]);
     match (shape.kind, feature) {
         (CoreKind::Segment, _) => {
             // The line of the surface that is nearest to the contact: on a rounded end, the normal's part along the
             // axis does not shift the line.
             let axis = shape.posed.rotation.column(2);
             let surface = (outward - axis * axis.dot(outward)) * shape.radius;
-            out.push(Candidate::edge(world(1) + surface, world(0) + surface));
+            out.push(Candidate::edge(
+                [1, 0],
+                [world(1) + surface, world(0) + surface],
+            ));
         }
         (CoreKind::Cylinder, Feature::Rim(_) | Feature::Side) => {
             let size = shape.posed.size;
             let rim = rim_offset(shape.posed.to_local(outward), size[0]);
-            let from = if let Feature::Rim(1) = feature {
-                -size[1]
+            let caps = if let Feature::Rim(1) = feature {
+                [1, 0]
             } else {
-                size[1]
+                [0, 1]
             };
-            let at = |height: T| shape.posed.to_world(rim + Vec3([T::ZERO, T::ZERO, height]));
-            out.push(Candidate::edge(at(from), at(-from)));
+            let ends = caps.map(|cap: u32| {
+                let height = if cap == 0 { size[1] } else { -size[1] };
+                shape.posed.to_world(rim + Vec3([T::ZERO, T::ZERO, height]))
+            });
+            out.push(Candidate::edge(caps, ends));
         }
         (CoreKind::Box | CoreKind::Mesh(..), Feature::Corners(corners, 2)) => {
-            out.push(Candidate::edge(world(corners[0]), world(corners[1])));
+            out.push(edge(corners[0], corners[1]));
         }
         (CoreKind::Box, Feature::Corners(corners, 1)) => {
-            let start = world(corners[0]);
-            out.extend((0..3).map(|axis| Candidate::edge(start, world(corners[0] ^ 1 << axis))));
+            out.extend((0..3).map(|axis| edge(corners[0], corners[0] ^ 1 << axis)));
         }
         (CoreKind::Mesh(_, topology), Feature::Corners(corners, 1)) => {
-            let start = world(corners[0]);
             for &polygon in topology.polygons_around.get(corners[0] as usize) {
                 let outline = topology.polygons.get(polygon as usize);
                 if let Some(place) = outline.iter().position(|&vertex| vertex == corners[0]) {
                     let before = outline[(place + outline.len() - 1) % outline.len()];
-                    out.push(Candidate::edge(start, world(before)));
+                    out.push(edge(corners[0], before));
                 }
             }
         }
@@ -182,22 +193,26 @@ pub(super) fn outline<T: Scalar>(shape: &CoreShape<'_, T>, face: u32, out: &mut 
         }
         CoreKind::Cylinder => {
             let (radius, half) = (posed.size[0], posed.size[1]);
-            let side = if face == 0 { 1.0 } else { -1.0 };
-            for quarter in 0..4 {
-                for [cos, sin] in CAP_QUARTER {
-                    let [cos, sin] = match quarter {
-                        0 => [cos, sin],
-                        1 => [-sin, cos],
-                        2 => [-cos, -sin],
-                        _ => [sin, -cos],
-                    };
-                    let corner = [radius * cos, -radius * (side * sin), half * side];
-                    out.push(posed.to_world(Vec3(corner)));
-                }
-            }
+            out.extend((0..CAP_CORNERS).map(|index| {
+                let [x, y, z] = cap_corner(face, index);
+                posed.to_world(Vec3([radius * x, radius * y, half * z]))
+            }));
         }
         _ => {}
     }
+}
+
+/// A corner of a cap of a cylinder, in units of its radius and half height.
+pub(super) fn cap_corner(cap: u32, index: usize) -> [f64; 3] {
+    let [cos, sin] = CAP_QUARTER[index % CAP_QUARTER.len()];
+    let [cos, sin] = match index / CAP_QUARTER.len() {
+        0 => [cos, sin],
+        1 => [-sin, cos],
+        2 => [-cos, -sin],
+        _ => [sin, -cos],
+    };
+    let side = if cap == 0 { 1.0 } else { -1.0 };
+    [cos, -(side * sin), side]
 }
 
 /// Faces that hold all given corners of a box.

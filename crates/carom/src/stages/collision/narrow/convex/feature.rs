@@ -211,6 +211,11 @@ impl<'a, 'b, T: Scalar> Features<'a, 'b, T> {
         }
     }
 
+    /// These features of these shapes.
+    pub(super) fn of(shapes: [&'b CoreShape<'a, T>; 2], features: [Feature; 2]) -> Self {
+        Self { shapes, features }
+    }
+
     /// Whether (2) needs more than one step.
     pub(super) fn is_curved(&self) -> bool {
         self.features

@@ -4,24 +4,38 @@
 //! other. Without such a pair, an edge of one shape that is nearly parallel to a face of the other is clipped. All
 //! points share one normal, that of the second shape's face, or of the face against an edge.
 
-use super::clip::Buffers;
+use super::clip::{Buffers, MOST_POINTS};
 use super::core_shape::{CoreKind, CoreShape};
 use super::faces::{self, Candidate, PARALLEL};
-use super::{Found, Manifold};
+use super::{Found, Manifold, Workspace};
 use crate::math::Vec3;
 use crate::scalar::Scalar;
 use crate::stages::collision::ContactPoint;
 
 /// What is clipped against what.
-struct Clip<T: Scalar> {
+pub(super) struct Clip<T: Scalar> {
     /// Outward normal of the face that clips.
-    face_normal: Vec3<T>,
+    pub(super) face_normal: Vec3<T>,
     /// Direction along which distances are measured.
-    direction: Vec3<T>,
+    pub(super) direction: Vec3<T>,
     /// Contact normal.
-    normal: Vec3<T>,
-    /// Whether an edge is clipped.
-    is_edge: bool,
+    pub(super) normal: Vec3<T>,
+    /// What clips and what is clipped.
+    pub(super) parts: Parts<T>,
+}
+
+/// Which features are parallel.
+pub(super) enum Parts<T: Scalar> {
+    /// Faces of the first and of the second shape; the second is clipped.
+    Faces([u32; 2]),
+    /// An edge of one of the shapes is clipped by a face of the other.
+    Edge {
+        /// The shape with the edge.
+        side: usize,
+        edge: Candidate<T>,
+        /// Face of the other shape.
+        face: u32,
+    },
 }
 
 /// Adds the points of parallel features; false when there are none and the single point is all.
@@ -31,24 +45,12 @@ pub(super) fn add<T: Scalar>(
     margin: T,
     out: &mut Manifold<T>,
 ) -> bool {
-    let [has_faces1, has_faces2] = shapes.map(|shape| faces::has_faces(shape));
-    let [is_edge1, is_edge2] = shapes.map(|shape| matches!(shape.kind, CoreKind::Segment));
-    if !(has_faces1 && (has_faces2 || is_edge2) || is_edge1 && has_faces2) {
-        return false;
-    }
-    let work = &mut out.convex;
-    let Some(clip) = prepare(shapes, found, &mut work.faces, &mut work.clip) else {
+    let Some((clip, nodes)) = clipped(shapes, found, margin, &mut out.convex) else {
         return false;
     };
-    work.clip.clip(clip.face_normal, margin);
-    let in_order = !shapes
-        .iter()
-        .any(|shape| matches!(shape.kind, CoreKind::Mesh(..)));
-    let (points, count) = work.clip.reduced(clip.is_edge, in_order);
-    let Some(&on_face) = work.clip.frame.first() else {
-        return false;
-    };
-    for &point in &points[..count] {
+    let on_face = out.convex.clip.frame[0];
+    for node in nodes.into_iter().flatten() {
+        let point = out.convex.clip.nodes[node].point;
         let height = (point - on_face).dot(clip.face_normal);
         let projected = point - clip.face_normal * height;
         let distance = (projected - point).dot(clip.direction);
@@ -59,7 +61,30 @@ pub(super) fn add<T: Scalar>(
             tangent: Vec3::ZERO,
         });
     }
-    count > 0
+    true
+}
+
+/// Clips the features that are parallel, and gives the nodes that are left of them; none when there are none.
+pub(super) fn clipped<T: Scalar>(
+    shapes: [&CoreShape<'_, T>; 2],
+    found: &Found<'_, '_, T>,
+    margin: T,
+    work: &mut Workspace<T>,
+) -> Option<(Clip<T>, [Option<usize>; MOST_POINTS])> {
+    let [has_faces1, has_faces2] = shapes.map(|shape| faces::has_faces(shape));
+    let [is_edge1, is_edge2] = shapes.map(|shape| matches!(shape.kind, CoreKind::Segment));
+    if !(has_faces1 && (has_faces2 || is_edge2) || is_edge1 && has_faces2) {
+        return None;
+    }
+    let clip = prepare(shapes, found, &mut work.faces, &mut work.clip)?;
+    work.clip.clip(clip.face_normal, margin);
+    let in_order = !shapes
+        .iter()
+        .any(|shape| matches!(shape.kind, CoreKind::Mesh(..)));
+    let is_edge = matches!(clip.parts, Parts::Edge { .. });
+    let (nodes, count) = work.clip.reduced(is_edge, in_order);
+    let kept = std::array::from_fn(|place| (place < count).then_some(nodes[place]));
+    (count > 0 && !work.clip.frame.is_empty()).then_some((clip, kept))
 }
 
 /// Finds the two features and writes them to the buffers.
@@ -79,12 +104,12 @@ fn prepare<T: Scalar>(
     if let Some([i, j]) = facing_faces(candidates, normal.value()) {
         let (first, second) = (candidates[0][i], candidates[1][j]);
         faces::outline(shapes[0], first.face, &mut buffers.frame);
-        faces::outline(shapes[1], second.face, &mut buffers.polygon);
+        faces::outline(shapes[1], second.face, &mut buffers.outline);
         return Some(Clip {
             face_normal: first.direction,
             direction: second.direction,
             normal: -second.direction,
-            is_edge: false,
+            parts: Parts::Faces([first.face, second.face]),
         });
     }
     let [rank1, rank2] = [0, 1].map(|side| faces::rank(shapes[side], features[side]));
@@ -107,8 +132,8 @@ fn prepare<T: Scalar>(
         let found = edge_along_face(&candidates[edge_side], &candidates[face_side], facing);
         if let Some((edge, face)) = found {
             faces::outline(shapes[face_side], face.face, &mut buffers.frame);
-            buffers.polygon.clear();
-            buffers.polygon.extend(edge.ends);
+            buffers.outline.clear();
+            buffers.outline.extend(edge.ends);
             return Some(Clip {
                 face_normal: face.direction,
                 direction: -face.direction,
@@ -117,7 +142,11 @@ fn prepare<T: Scalar>(
                 } else {
                     -face.direction
                 },
-                is_edge: true,
+                parts: Parts::Edge {
+                    side: edge_side,
+                    edge,
+                    face: face.face,
+                },
             });
         }
     }

@@ -12,7 +12,9 @@
 //!
 //! Every loop is bounded and every result finite, for flat, tiny or coincident shapes as well.
 
+mod backward;
 mod clip;
+mod clip_backward;
 mod core_shape;
 mod epa;
 mod faces;
@@ -21,6 +23,9 @@ mod gjk;
 mod manifold;
 mod simplex;
 
+pub(super) use backward::touch_vjp;
+pub(in super::super) use backward::{SurfaceBar, backward, distance_backward};
+pub(in super::super) use clip_backward::ClipBar;
 pub(super) use core_shape::CoreShape;
 
 use super::super::{ContactPoint, Manifold, PosedShape};
@@ -111,6 +116,8 @@ pub(in super::super) fn distance<T: Scalar>(
 pub(super) struct Found<'a, 'b, T: Scalar> {
     touch: Touch<T>,
     features: Features<'a, 'b, T>,
+    /// Whether the features give no solution, so that the points and the normal are those of the search.
+    is_frozen: bool,
 }
 
 /// Nearest points of two surfaces.
@@ -238,7 +245,11 @@ fn refine<'a, 'b, T: Scalar>(
     let is_right = distance - certain <= tolerance && certain >= start.lower - tolerance;
     // Between flat shapes the search is exact, and parallel faces may share no point of its last triangle.
     let is_on_shapes = !pair.is_curved() || features.hold(touch.points);
-    (is_finite && is_right && is_on_shapes).then_some(Found { touch, features })
+    (is_finite && is_right && is_on_shapes).then_some(Found {
+        touch,
+        features,
+        is_frozen: false,
+    })
 }
 
 /// The result of the search itself.
@@ -250,5 +261,6 @@ fn as_found<'a, 'b, T: Scalar>(
     Found {
         touch: features.frozen(start.normal, start.simplex.witness()),
         features,
+        is_frozen: true,
     }
 }
