@@ -473,7 +473,7 @@ const RANGED: &str = r#"<mujoco>
   </worldbody>
   <sensor>
     <rangefinder site="a" data="dist dir origin point normal depth"/> <rangefinder site="b" data="dist point normal"/>
-    <rangefinder site="c" data="dist normal" cutoff="1"/> <rangefinder camera="eye" data="dist point normal depth"/>
+    <rangefinder site="c" data="dist normal" cutoff="1.5"/> <rangefinder camera="eye" data="dist point normal depth"/>
     <rangefinder camera="lens" data="dist dir origin depth"/> <rangefinder camera="flat" data="dist dir origin normal depth"/>
     <distance geom1="probe" geom2="floor" cutoff="9"/> <normal geom1="floor" geom2="tip" cutoff="9"/>
     <distance geom1="probe" geom2="ball" cutoff="9"/> <fromto geom1="ball" geom2="tip" cutoff="9"/>

@@ -31,6 +31,7 @@ fn scene(first: &str, second: &str, more: &str) -> Model {
           <asset>
             <hfield name="hills" nrow="5" ncol="6" size=".6 .5 .2 .1"
               elevation="0 .2 .9 1 .3 .8 .1 .4 .7 0 .5 .6 .3 .2 .5 .9 .1 .6 .4 .7 .2 .8 .3 .5 .6 .1 .9 .4 .2 .7"/>
+            <mesh name="brick" vertex="-.1 -.11 -.1 .1 -.11 -.1 .1 .11 -.1 -.1 .11 -.1 -.1 -.11 .1 .1 -.11 .1 .1 .11 .1 -.1 .11 .1"/>
             <mesh name="gem" vertex="-.11 -.02 .01 .12 .01 -.02 .02 -.13 .03 -.01 .14 .02 .03 .01 -.12 .01 .02 .13
               .08 .07 .06 -.07 .08 -.05"/>
           </asset>
@@ -120,6 +121,43 @@ fn pairs() -> Vec<(String, Point)> {
     points
 }
 
+/// Faces and edges that are nearly parallel, so that contacts are found by clipping.
+fn stacks() -> Vec<(String, Point)> {
+    let shapes = [
+        (SHAPES[6], 0.16),
+        (SHAPES[5], 0.1),
+        (r#"type="mesh" mesh="brick""#, 0.1),
+        (r#"type="capsule" size=".1 .12" euler="0 90 0""#, 0.1),
+    ];
+    let mut random = Random::new(21);
+    let mut points = Vec::new();
+    for (first, height1) in shapes {
+        for (second, height2) in shapes {
+            // Two capsules have two points only when exactly parallel.
+            if first.contains("capsule") && second.contains("capsule") {
+                continue;
+            }
+            let model = scene(first, second, "");
+            let mut found = 0;
+            for _ in 0..60 {
+                let mut state = State::reference(&model);
+                let [x, y, a, b, c] = random.numbers();
+                state.qpos[..3].copy_from_slice(&[0.06 * x, 0.06 * y, height1 + height2 - 0.01]);
+                let quat = Quat([1.0, 0.02 * a, 0.02 * b, 0.4 * c]).normalized();
+                state.qpos[3..7].copy_from_slice(&quat.0);
+                let at = point(model.clone(), state);
+                if at.data.collision.contacts.len() > 1 && is_smooth(&at, &mut random) && found < 4
+                {
+                    points.push((format!("{first} below {second}"), at));
+                    found += 1;
+                }
+            }
+            assert!(found > 1, "{first} {second} {found}");
+        }
+    }
+    points
+}
+
 /// As [`pairs`], with an explicit pair, a contact override, priorities, direct solref and contact points.
 fn parameters() -> Vec<(String, Point)> {
     let mut points = Vec::new();
@@ -154,11 +192,11 @@ fn parameters() -> Vec<(String, Point)> {
 }
 
 mod shapes {
-    use super::{check_stage, collision, dynamics, pairs, parameters};
+    use super::{check_stage, collision, dynamics, pairs, parameters, stacks};
 
     check_stage!(
         collision,
-        pairs().into_iter().chain(parameters()),
+        pairs().into_iter().chain(stacks()).chain(parameters()),
         |point| collision::forward(
             &point.model,
             &point.data.kinematics,

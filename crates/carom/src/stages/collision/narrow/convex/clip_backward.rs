@@ -108,8 +108,9 @@ impl ClipBar {
             let along = to - from;
             let place = height1 / (height1 - height2);
             let slope = inward.dot(along);
-            if (0.0..=1.0).contains(&place) && slope != 0.0 {
-                let shift = bar.dot(along) / slope;
+            let shift = bar.dot(along) / slope;
+            // An edge along the side has no point of intersection.
+            if (0.0..=1.0).contains(&place) && shift.is_finite() {
                 bar -= inward * shift;
                 self.side(
                     buffers,
@@ -119,7 +120,11 @@ impl ClipBar {
                     (start - node.point) * shift,
                 );
             }
-            let place = place.clamp(0.0, 1.0);
+            let place = if place.is_nan() {
+                0.0
+            } else {
+                place.clamp(0.0, 1.0)
+            };
             self.nodes[nodes[0] as usize] += bar * (1.0 - place);
             self.nodes[nodes[1] as usize] += bar * place;
         }

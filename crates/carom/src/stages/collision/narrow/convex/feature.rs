@@ -223,6 +223,11 @@ impl<'a, 'b, T: Scalar> Features<'a, 'b, T> {
             .any(|feature| !matches!(feature, Feature::Corners(..) | Feature::Cap(_)))
     }
 
+    /// Whether the normal follows from the directions of the features, without (2).
+    pub(super) fn fix_normal(&self) -> bool {
+        matches!(self.span(), Span::Two(..))
+    }
+
     /// The directions of both features. The second shape's face decides, then the first's, then two edges.
     fn span(&self) -> Span<T> {
         let (first, count1) = self.features[0].directions(self.shapes[0]);

@@ -223,7 +223,7 @@ fn refine<'a, 'b, T: Scalar>(
     let [witness, other] = start.simplex.witness();
     let mut normal = start.normal;
     let mut touch = features.solve(normal, witness);
-    if features.is_curved() {
+    if features.is_curved() || !features.fix_normal() {
         for _ in 0..MAX_STEPS {
             let next = touch.normal.value();
             let change = (next - normal).norm_squared();
