@@ -88,6 +88,7 @@ pub(super) fn recorded(reference: &Reference, snapshot: usize) -> Result<Vec<Con
             adhesion: 0.0,
             surface_velocity: [0.0; 3],
             law: None,
+            pair: None,
             excluded: array("exclude", index) != 0.0,
         })
         .collect())
@@ -322,6 +323,7 @@ mod tests {
             adhesion: 0.0,
             surface_velocity: [0.0; 3],
             law: None,
+            pair: None,
         }
     }
 
