@@ -7,11 +7,14 @@
 //!   U(k, ·) = chol(A(k, k))⁻ᵀ·A(k, ·);   A(i, j) ← A(i, j) − U(k, i)ᵀ·U(k, j)  for later neighbours i, j of k     (1)
 //!
 //! The pattern may change from one use to the next: all lists keep their capacity, and an unchanged pattern is not
-//! analysed again.
+//! analysed again. Where only some blocks change from one factorisation to the next, only the rows that depend on them
+//! are computed again.
 
+use std::array::from_fn;
 use std::ops::Range;
 
 use super::PivotError;
+use super::minimum_degree::MinimumDegree;
 use super::panel::subtract_rows;
 use crate::scalar::Scalar;
 
@@ -24,6 +27,8 @@ pub struct BlockPlace {
     pub stride: usize,
     /// Whether the transposed block is stored.
     pub transposed: bool,
+    /// When the row that holds it is eliminated.
+    step: u32,
 }
 
 /// A symmetric block matrix, then its factor.
@@ -44,9 +49,9 @@ pub struct BlockCholesky {
     row_start: Vec<usize>,
     width: Vec<usize>,
     values: Vec<f64>,
-    /// Neighbours as bits while ordering: one row of words a node.
-    adjacency: Vec<u64>,
-    degree: Vec<u32>,
+    /// Whether the row of each node is to be computed again; by place.
+    stale: Vec<bool>,
+    ordering: MinimumDegree,
     runs: Vec<Run>,
 }
 
@@ -57,6 +62,9 @@ struct Run {
     target: usize,
     length: usize,
 }
+
+/// Blocks of this size, those of free bodies, have loops of their own.
+const SQUARE: usize = 6;
 
 /// Nodes and edges are numbered with 32 bits.
 fn index(number: usize) -> u32 {
@@ -107,21 +115,7 @@ impl BlockCholesky {
     /// Eliminates nodes symbolically, least degree first.
     fn order_nodes(&mut self) {
         let count = self.sizes.len();
-        let words = count.div_ceil(64);
-        self.adjacency.clear();
-        self.adjacency.resize(count * words, 0);
-        for &[a, b] in &self.edges {
-            let (a, b) = (a as usize, b as usize);
-            if a != b {
-                self.adjacency[a * words + b / 64] |= 1 << (b % 64);
-                self.adjacency[b * words + a / 64] |= 1 << (a % 64);
-            }
-        }
-        self.degree.clear();
-        for node in 0..count {
-            self.degree
-                .push(ones(&self.adjacency[node * words..][..words]));
-        }
+        self.ordering.read(count, &self.edges);
         self.order.clear();
         self.place.clear();
         self.place.resize(count, u32::MAX);
@@ -129,44 +123,14 @@ impl BlockCholesky {
         self.later_start.push(0);
         self.later.clear();
         for step in 0..count {
-            let node = self.least_degree();
-            self.place[node] = index(step);
-            self.order.push(index(node));
-            self.eliminate_symbolically(node, words);
+            let node = self.ordering.eliminate(&mut self.later);
+            self.place[node as usize] = index(step);
+            self.order.push(node);
+            self.later_start.push(self.later.len());
         }
         for step in 0..count {
             let range = self.later_start[step]..self.later_start[step + 1];
             self.later[range].sort_unstable_by_key(|&node| self.place[node as usize]);
-        }
-    }
-
-    /// The remaining node of least degree, the first of them.
-    fn least_degree(&self) -> usize {
-        let remaining = (0..self.sizes.len()).filter(|&node| self.place[node] == u32::MAX);
-        remaining.min_by_key(|&node| self.degree[node]).unwrap_or(0)
-    }
-
-    /// Connects all neighbours of a node with each other and removes the node.
-    fn eliminate_symbolically(&mut self, node: usize, words: usize) {
-        let first = self.later.len();
-        for word in 0..words {
-            let mut bits = self.adjacency[node * words + word];
-            while bits != 0 {
-                self.later.push(index(word * 64) + bits.trailing_zeros());
-                bits &= bits - 1;
-            }
-        }
-        self.later_start.push(self.later.len());
-        for position in first..self.later.len() {
-            let other = self.later[position] as usize;
-            for word in 0..words {
-                let bits = self.adjacency[node * words + word];
-                self.adjacency[other * words + word] |= bits;
-            }
-            let row = &mut self.adjacency[other * words..][..words];
-            row[node / 64] &= !(1 << (node % 64));
-            row[other / 64] &= !(1 << (other % 64));
-            self.degree[other] = ones(row);
         }
     }
 
@@ -188,13 +152,42 @@ impl BlockCholesky {
             self.width.push(width);
             start += size * width;
         }
-        self.values.clear();
+        // Rows are cleared before they are filled.
         self.values.resize(start, 0.0);
+        self.stale.clear();
+        self.stale.resize(self.order.len(), true);
     }
 
-    /// Sets all entries to zero.
+    /// Asks for a factor that owes nothing to the matrix before.
+    pub fn invalidate(&mut self) {
+        self.stale.fill(true);
+    }
+
+    /// Says that blocks of a node change.
+    pub fn invalidate_node(&mut self, node: usize) {
+        self.stale[self.place[node] as usize] = true;
+    }
+
+    /// Whether the row that holds a block must be filled anew, once [`Self::clear`] has been called.
+    #[inline]
+    pub fn is_stale(&self, place: &BlockPlace) -> bool {
+        self.stale[place.step as usize]
+    }
+
+    /// Sets to zero the rows that depend on the nodes that change: theirs, and all those that are updated when they are
+    /// eliminated. The first later neighbour of a node is its parent in the tree of eliminations, and all its later
+    /// neighbours are ancestors there.
     pub fn clear(&mut self) {
-        self.values.fill(0.0);
+        for step in 0..self.order.len() {
+            if !self.stale[step] {
+                continue;
+            }
+            if let Some(&parent) = self.later_of(step).first() {
+                self.stale[self.place[parent as usize] as usize] = true;
+            }
+            let range = self.row_range(step);
+            self.values[range].fill(0.0);
+        }
     }
 
     /// The entries; [`Self::place_of`] tells where a block is.
@@ -227,6 +220,7 @@ impl BlockCholesky {
             start: self.row_start[step] + column_start,
             stride: self.width[step],
             transposed,
+            step: index(step),
         })
     }
 
@@ -243,23 +237,41 @@ impl BlockCholesky {
     }
 
     /// Replaces the matrix by its factor, with reciprocals on the diagonal; fails at the first pivot that is not
-    /// positive. (1)
+    /// positive. (1) Rows that have not been cleared keep their factor: every number is the same as if all had been.
     pub fn factor(&mut self) -> Result<(), PivotError> {
+        let outcome = self.factor_stale();
+        self.stale.fill(outcome.is_err());
+        self.runs.clear();
+        outcome
+    }
+
+    fn factor_stale(&mut self) -> Result<(), PivotError> {
         for step in 0..self.order.len() {
             let node = self.order[step] as usize;
-            let (size, width) = (self.sizes[node], self.width[step]);
-            let range = self.row_range(step);
-            factor_row(&mut self.values[range], size, width).map_err(|row| PivotError {
-                index: self.offset[node] + row,
-            })?;
-            let mut column = size;
-            for position in self.later_start[step]..self.later_start[step + 1] {
-                let neighbour = self.later[position] as usize;
-                self.subtract_from(step, position, column);
-                column += self.sizes[neighbour];
+            if self.stale[step] {
+                let (size, width) = (self.sizes[node], self.width[step]);
+                let range = self.row_range(step);
+                factor_row(&mut self.values[range], size, width).map_err(|row| PivotError {
+                    index: self.offset[node] + row,
+                })?;
             }
+            self.eliminate(step);
         }
         Ok(())
+    }
+
+    /// Subtracts the products of a node's row from the stale rows of its later neighbours. With one neighbour all those
+    /// after it are stale.
+    fn eliminate(&mut self, step: usize) {
+        let mut column = self.width[step];
+        for position in (self.later_start[step]..self.later_start[step + 1]).rev() {
+            let neighbour = self.later[position] as usize;
+            if !self.stale[self.place[neighbour] as usize] {
+                break;
+            }
+            column -= self.sizes[neighbour];
+            self.subtract_from(step, position, column);
+        }
     }
 
     /// Subtracts the products of a node's row from the row of one of its later neighbours, whose columns start at
@@ -268,17 +280,25 @@ impl BlockCholesky {
         let neighbour = self.later[position] as usize;
         let target_step = self.place[neighbour] as usize;
         self.find_runs(step, position, column);
-        let source_size = self.sizes[self.order[step] as usize];
+        let (source, target) = (self.row_range(step), self.row_range(target_step));
         let (width, target_width) = (self.width[step], self.width[target_step]);
-        let (source_start, target_start) = (self.row_start[step], self.row_start[target_step]);
-        let (before, targets) = self.values.split_at_mut(target_start);
-        let source = &before[source_start..source_start + source_size * width];
-        for row in 0..self.sizes[neighbour] {
-            let target = &mut targets[row * target_width..][..target_width];
-            for run in &self.runs {
-                let target = &mut target[run.target..run.target + run.length];
-                subtract_products(source, width, column + row, run.source, target);
-            }
+        let (before, targets) = self.values.split_at_mut(target.start);
+        let mut rows = &before[source];
+        let targets = &mut targets[..target.len()];
+        // Up to so many rows of the source at once, so that each target is loaded and stored once for all of them.
+        while !rows.is_empty() {
+            let count = (rows.len() / width).min(6);
+            let (chunk, rest) = rows.split_at(count * width);
+            let subtract = match count {
+                1 => subtract_runs::<1>,
+                2 => subtract_runs::<2>,
+                3 => subtract_runs::<3>,
+                4 => subtract_runs::<4>,
+                5 => subtract_runs::<5>,
+                _ => subtract_runs::<6>,
+            };
+            subtract(chunk, width, column, &self.runs, targets, target_width);
+            rows = rest;
         }
     }
 
@@ -321,137 +341,174 @@ impl BlockCholesky {
 
     /// x ← A⁻¹·x by the factor.
     pub fn solve_in_place<T: Scalar>(&self, x: &mut [T]) {
-        let steps = 0..self.order.len();
-        for step in steps.clone() {
-            self.for_each_row(step, |row, entries, columns| {
-                let value = x[row] * entries[0];
-                x[row] = value;
-                for (dof, &entry) in columns.zip(&entries[1..]) {
-                    x[dof] -= value * entry;
-                }
-            });
+        for step in 0..self.order.len() {
+            self.solve_forward(step, x);
         }
-        for step in steps.rev() {
-            let size = self.sizes[self.order[step] as usize];
-            for row in (0..size).rev() {
-                let (index, entries, columns) = self.row_of(step, row);
-                let mut sum = x[index];
-                for (dof, &entry) in columns.zip(&entries[1..]) {
-                    sum -= x[dof] * entry;
-                }
-                x[index] = sum * entries[0];
+        for step in (0..self.order.len()).rev() {
+            self.solve_backward(step, x);
+        }
+    }
+
+    /// x(k) ← U(k, k)⁻ᵀ·x(k), then x(j) ← x(j) − U(k, j)ᵀ·x(k) for the later neighbours j of a node k.
+    fn solve_forward<T: Scalar>(&self, step: usize, x: &mut [T]) {
+        let (own, width) = (self.rows_of(step), self.width[step]);
+        let rows = &self.values[self.row_range(step)];
+        for (row, entries) in rows.chunks_exact(width).enumerate() {
+            let (done, rest) = x[own.clone()].split_at_mut(row + 1);
+            let value = done[row] * entries[row];
+            done[row] = value;
+            for (x, &entry) in rest.iter_mut().zip(&entries[row + 1..]) {
+                *x -= value * entry;
             }
         }
-    }
-
-    fn for_each_row<'a>(
-        &'a self,
-        step: usize,
-        mut visit: impl FnMut(usize, &'a [f64], Columns<'a>),
-    ) {
-        for row in 0..self.sizes[self.order[step] as usize] {
-            let (index, entries, columns) = self.row_of(step, row);
-            visit(index, entries, columns);
+        let mut column = own.len();
+        for &neighbour in self.later_of(step) {
+            let other = self.rows_of_node(neighbour);
+            if own.len() == SQUARE && other.len() == SQUARE {
+                let values = from_fn(|row| x[own.start + row]);
+                subtract_transposed(&rows[column..], width, values, &mut x[other]);
+                column += SQUARE;
+                continue;
+            }
+            for (row, entries) in own.clone().zip(rows.chunks_exact(width)) {
+                let value = x[row];
+                let entries = &entries[column..column + other.len()];
+                for (x, &entry) in x[other.clone()].iter_mut().zip(entries) {
+                    *x -= value * entry;
+                }
+            }
+            column += other.len();
         }
     }
 
-    /// Row `row` of a node: its index, its entries from the diagonal on, the indices of those after the diagonal.
-    fn row_of(&self, step: usize, row: usize) -> (usize, &[f64], Columns<'_>) {
-        let node = self.order[step] as usize;
-        let (size, width, offset) = (self.sizes[node], self.width[step], self.offset[node]);
-        let start = self.row_start[step] + row * width;
-        let columns = Columns {
-            factor: self,
-            range: offset + row + 1..offset + size,
-            later: self.later_of(step).iter(),
-        };
-        (
-            offset + row,
-            &self.values[start + row..start + width],
-            columns,
-        )
+    /// x(k) ← U(k, k)⁻¹·(x(k) − Σ U(k, j)·x(j)) over the later neighbours j of a node k.
+    fn solve_backward<T: Scalar>(&self, step: usize, x: &mut [T]) {
+        let (own, width) = (self.rows_of(step), self.width[step]);
+        let rows = &self.values[self.row_range(step)];
+        let mut column = own.len();
+        for &neighbour in self.later_of(step) {
+            let other = self.rows_of_node(neighbour);
+            if own.len() == SQUARE && other.len() == SQUARE {
+                let values = from_fn(|column| x[other.start + column]);
+                subtract_product(&rows[column..], width, values, &mut x[own.clone()]);
+                column += SQUARE;
+                continue;
+            }
+            for (row, entries) in own.clone().zip(rows.chunks_exact(width)) {
+                let entries = &entries[column..column + other.len()];
+                let products = x[other.clone()].iter().zip(entries);
+                let sum = products.fold(T::ZERO, |sum, (&x, &entry)| sum + x * entry);
+                x[row] -= sum;
+            }
+            column += other.len();
+        }
+        for (row, entries) in rows.chunks_exact(width).enumerate().rev() {
+            let (head, later) = x[own.clone()].split_at_mut(row + 1);
+            let mut sum = head[row];
+            for (&x, &entry) in later.iter().zip(&entries[row + 1..]) {
+                sum -= x * entry;
+            }
+            head[row] = sum * entries[row];
+        }
     }
-}
 
-/// Indices of the entries of a row.
-struct Columns<'a> {
-    factor: &'a BlockCholesky,
-    range: Range<usize>,
-    later: std::slice::Iter<'a, u32>,
-}
-
-impl Iterator for Columns<'_> {
-    type Item = usize;
+    /// The rows of the node that is eliminated at a step, among all.
+    #[inline]
+    fn rows_of(&self, step: usize) -> Range<usize> {
+        self.rows_of_node(self.order[step])
+    }
 
     #[inline]
-    fn next(&mut self) -> Option<usize> {
-        loop {
-            if let Some(index) = self.range.next() {
-                return Some(index);
-            }
-            let node = *self.later.next()? as usize;
-            let offset = self.factor.offset[node];
-            self.range = offset..offset + self.factor.sizes[node];
-        }
+    fn rows_of_node(&self, node: u32) -> Range<usize> {
+        let offset = self.offset[node as usize];
+        offset..offset + self.sizes[node as usize]
     }
-}
-
-/// The number of bits that are set.
-fn ones(words: &[u64]) -> u32 {
-    words.iter().map(|word| word.count_ones()).sum()
 }
 
 /// Factors the leading square of some rows and applies it to the rest of them; fails with the row of the pivot.
 fn factor_row(rows: &mut [f64], size: usize, width: usize) -> Result<(), usize> {
     for row in 0..size {
-        let (done, below) = rows.split_at_mut((row + 1) * width);
-        let source = &mut done[row * width + row..];
-        let pivot = source[0];
+        let (mut done, current) = rows.split_at_mut(row * width);
+        let target = &mut current[row..width];
+        while !done.is_empty() {
+            let count = (done.len() / width).min(6);
+            let (chunk, rest) = done.split_at_mut(count * width);
+            match count {
+                1 => subtract_tails::<1>(chunk, width, row, target),
+                2 => subtract_tails::<2>(chunk, width, row, target),
+                3 => subtract_tails::<3>(chunk, width, row, target),
+                4 => subtract_tails::<4>(chunk, width, row, target),
+                5 => subtract_tails::<5>(chunk, width, row, target),
+                _ => subtract_tails::<6>(chunk, width, row, target),
+            }
+            done = rest;
+        }
+        let pivot = target[0];
         if pivot.is_nan() || pivot <= 0.0 {
             return Err(row);
         }
         let inverse = 1.0 / pivot.sqrt();
-        source[0] = inverse;
-        for entry in &mut source[1..] {
+        target[0] = inverse;
+        for entry in &mut target[1..] {
             *entry *= inverse;
-        }
-        for (other, target) in below.chunks_exact_mut(width).enumerate() {
-            let skip = other + 1;
-            let target = &mut target[row + skip..];
-            subtract_rows(target, [&source[skip..]], [source[skip]]);
         }
     }
     Ok(())
 }
 
-/// target ← target − Σ source(q, column)·source(q, from…) over the rows q of the source.
+/// target ← target − Σ source(q, column)·source(q, column…) over P rows q.
 #[inline]
-fn subtract_products(source: &[f64], width: usize, column: usize, from: usize, target: &mut [f64]) {
-    let mut rows = source.chunks_exact(width);
-    while rows.len() >= 6 {
-        subtract_chunk::<6>(&mut rows, column, from, target);
-    }
-    if rows.len() >= 3 {
-        subtract_chunk::<3>(&mut rows, column, from, target);
-    }
-    while rows.len() > 0 {
-        subtract_chunk::<1>(&mut rows, column, from, target);
+fn subtract_tails<const P: usize>(source: &[f64], width: usize, column: usize, target: &mut [f64]) {
+    let tails: [&[f64]; P] = from_fn(|q| &source[q * width + column..][..target.len()]);
+    subtract_rows(target, tails, tails.map(|tail| tail[0]));
+}
+
+/// target(r, ·) ← target(r, ·) − Σ source(q, column + r)·source(q, ·) over P rows q, for the columns in the runs.
+fn subtract_runs<const P: usize>(
+    source: &[f64],
+    width: usize,
+    column: usize,
+    runs: &[Run],
+    targets: &mut [f64],
+    target_width: usize,
+) {
+    let size = targets.len() / target_width;
+    let heads: [&[f64]; P] = from_fn(|q| &source[q * width + column..][..size]);
+    for run in runs {
+        let parts: [&[f64]; P] = from_fn(|q| &source[q * width + run.source..][..run.length]);
+        for (row, target) in targets.chunks_exact_mut(target_width).enumerate() {
+            let target = &mut target[run.target..run.target + run.length];
+            subtract_rows(target, parts, heads.map(|head| head[row]));
+        }
     }
 }
 
+/// x ← x − Aᵀ·values for the square A at the start of some rows.
 #[inline]
-fn subtract_chunk<const P: usize>(
-    rows: &mut std::slice::ChunksExact<'_, f64>,
-    column: usize,
-    from: usize,
-    target: &mut [f64],
-) {
-    let mut parts: [&[f64]; P] = [&[]; P];
-    let mut coefficients = [0.0; P];
-    for (part, coefficient) in parts.iter_mut().zip(&mut coefficients) {
-        let Some(row) = rows.next() else { return };
-        *coefficient = row[column];
-        *part = &row[from..from + target.len()];
+fn subtract_transposed<T: Scalar>(rows: &[f64], width: usize, values: [T; SQUARE], x: &mut [T]) {
+    let rows: [&[f64]; SQUARE] = from_fn(|row| &rows[row * width..][..SQUARE]);
+    let x = &mut x[..SQUARE];
+    for column in 0..SQUARE {
+        let mut sum = values[0] * rows[0][column];
+        for row in 1..SQUARE {
+            sum += values[row] * rows[row][column];
+        }
+        x[column] -= sum;
     }
-    subtract_rows(target, parts, coefficients);
+}
+
+/// x ← x − A·values for the square A at the start of some rows.
+#[inline]
+fn subtract_product<T: Scalar>(rows: &[f64], width: usize, values: [T; SQUARE], x: &mut [T]) {
+    let x = &mut x[..SQUARE];
+    for row in 0..SQUARE {
+        let entries = &rows[row * width..][..SQUARE];
+        let mut sums = [values[0] * entries[0], values[1] * entries[1]];
+        for pair in 1..SQUARE / 2 {
+            for lane in 0..2 {
+                sums[lane] += values[2 * pair + lane] * entries[2 * pair + lane];
+            }
+        }
+        x[row] -= sums[0] + sums[1];
+    }
 }

@@ -1,5 +1,6 @@
 //! The factorisations over random trees against dense arithmetic.
 
+use super::minimum_degree::MinimumDegree;
 use super::{BlockCholesky, DofPattern, PivotError, TreeLu, TreeSparsity, cholesky, tree_ldl};
 use crate::dual::Dual;
 use crate::scalar::Scalar;
@@ -269,53 +270,186 @@ fn cholesky_solves_random_systems() {
     }
 }
 
-#[test]
-fn sparse_blocks_factor_like_a_dense_matrix() {
-    let mut random = Random(21);
-    let mut blocks = BlockCholesky::default();
-    for round in 0..40 {
-        let count = 1 + usize::try_from(random.bits() % 12).unwrap();
+/// A symmetric matrix of blocks, as a list and dense.
+struct BlockMatrix {
+    sizes: Vec<usize>,
+    edges: Vec<[u32; 2]>,
+    dense: Vec<f64>,
+}
+
+impl BlockMatrix {
+    fn random(random: &mut Random, largest: u64) -> Self {
+        let count = 1 + usize::try_from(random.bits() % largest).unwrap();
         let sizes: Vec<usize> = (0..count)
             .map(|_| [1, 2, 3, 6, 6, 7, 10][usize::try_from(random.bits() % 7).unwrap()])
             .collect();
-        let offsets: Vec<usize> = (0..count).map(|node| sizes[..node].iter().sum()).collect();
-        let size: usize = sizes.iter().sum();
         let mut edges: Vec<[u32; 2]> = Vec::new();
         for node in 1..count {
             for other in 0..node {
-                if random.bits().is_multiple_of(4) {
+                // About as many edges a node however many nodes there are.
+                if random.bits().is_multiple_of(4.max(largest / 3)) {
                     edges.push([node, other].map(|node| u32::try_from(node).unwrap()));
                 }
             }
         }
-        blocks.analyze(sizes.iter().copied(), &mut edges);
-        blocks.clear();
-        let mut dense = vec![0.0; size * size];
-        let pairs = (0..count).map(|node| [node, node]);
-        let coupled = edges.iter().map(|edge| edge.map(|node| node as usize));
-        for [row, column] in pairs.chain(coupled).collect::<Vec<_>>() {
-            let place = blocks.place_of(row, column).unwrap();
-            for i in 0..sizes[row] {
-                for j in 0..sizes[column] {
-                    if row == column && j < i {
-                        continue;
+        let size: usize = sizes.iter().sum();
+        let mut matrix = Self {
+            sizes,
+            edges,
+            dense: vec![0.0; size * size],
+        };
+        for block in matrix.blocks() {
+            matrix.change(random, block);
+        }
+        matrix
+    }
+
+    fn size(&self) -> usize {
+        self.sizes.iter().sum()
+    }
+
+    fn offset(&self, node: usize) -> usize {
+        self.sizes[..node].iter().sum()
+    }
+
+    /// Nodes of all blocks, each block once.
+    fn blocks(&self) -> Vec<[usize; 2]> {
+        let diagonal = (0..self.sizes.len()).map(|node| [node, node]);
+        let coupled = self.edges.iter();
+        let coupled = coupled.map(|edge| edge.map(|node| node as usize));
+        diagonal.chain(coupled).collect()
+    }
+
+    /// Gives a block new entries.
+    fn change(&mut self, random: &mut Random, [row, column]: [usize; 2]) {
+        let (size, offsets) = (self.size(), [row, column].map(|node| self.offset(node)));
+        for i in 0..self.sizes[row] {
+            for j in 0..self.sizes[column] {
+                let diagonal = if row == column && i == j {
+                    40.0 + size as f64
+                } else {
+                    0.0
+                };
+                let entry = random.next() + diagonal;
+                let (a, b) = (offsets[0] + i, offsets[1] + j);
+                self.dense[a * size + b] = entry;
+                self.dense[b * size + a] = entry;
+            }
+        }
+    }
+
+    /// Writes the rows that are to be filled; returns how many blocks were left alone.
+    fn fill(&self, factor: &mut BlockCholesky) -> usize {
+        let mut kept = 0;
+        factor.clear();
+        for [row, column] in self.blocks() {
+            let place = factor.place_of(row, column).unwrap();
+            if !factor.is_stale(&place) {
+                kept += 1;
+                continue;
+            }
+            let (a, b) = (self.offset(row), self.offset(column));
+            for i in 0..self.sizes[row] {
+                for j in 0..self.sizes[column] {
+                    if row != column || j >= i {
+                        let entry = self.dense[(a + i) * self.size() + b + j];
+                        let (i, j) = if place.transposed { (j, i) } else { (i, j) };
+                        factor.values_mut()[place.start + i * place.stride + j] = entry;
                     }
-                    let diagonal = if row == column && i == j { 40.0 } else { 0.0 };
-                    let entry = random.next() + diagonal;
-                    let (a, b) = (offsets[row] + i, offsets[column] + j);
-                    dense[a * size + b] = entry;
-                    dense[b * size + a] = entry;
-                    let (i, j) = if place.transposed { (j, i) } else { (i, j) };
-                    blocks.values_mut()[place.start + i * place.stride + j] = entry;
                 }
             }
         }
-        blocks.factor().unwrap();
-        let expected = random.vector(size);
-        let mut x = dense_mul(&dense, &expected);
-        blocks.solve_in_place(&mut x);
+        kept
+    }
+}
+
+#[test]
+fn sparse_blocks_factor_like_a_dense_matrix() {
+    let mut random = Random(21);
+    let mut factor = BlockCholesky::default();
+    for round in 0..40 {
+        let mut matrix = BlockMatrix::random(&mut random, 12);
+        factor.analyze(matrix.sizes.iter().copied(), &mut matrix.edges);
+        factor.invalidate();
+        assert_eq!(matrix.fill(&mut factor), 0);
+        factor.factor().unwrap();
+        let expected = random.vector(matrix.size());
+        let mut x = dense_mul(&matrix.dense, &expected);
+        factor.solve_in_place(&mut x);
         assert_close(&x, &expected);
-        assert!(blocks.entry_count() >= size, "round {round}");
+        assert!(factor.entry_count() >= matrix.size(), "round {round}");
+    }
+}
+
+#[test]
+fn rows_that_depend_on_no_change_keep_their_factor() {
+    let mut random = Random(22);
+    let mut kept = 0;
+    for _ in 0..20 {
+        let mut matrix = BlockMatrix::random(&mut random, 30);
+        let mut factor = BlockCholesky::default();
+        factor.analyze(matrix.sizes.iter().copied(), &mut matrix.edges);
+        matrix.fill(&mut factor);
+        factor.factor().unwrap();
+        let blocks = matrix.blocks();
+        for _ in 0..5 {
+            let chosen = random.bits() % blocks.len() as u64;
+            let block = blocks[usize::try_from(chosen).unwrap()];
+            matrix.change(&mut random, block);
+            for node in block {
+                factor.invalidate_node(node);
+            }
+            kept += matrix.fill(&mut factor);
+            factor.factor().unwrap();
+            let mut whole = factor.clone();
+            whole.invalidate();
+            assert_eq!(matrix.fill(&mut whole), 0);
+            whole.factor().unwrap();
+            assert_eq!(factor, whole);
+        }
+    }
+    assert!(kept > 1000, "only {kept} blocks were kept");
+}
+
+#[test]
+fn nodes_of_least_degree_are_eliminated_first() {
+    let mut random = Random(23);
+    let mut ordering = MinimumDegree::default();
+    for _ in 0..30 {
+        let count = 2 + usize::try_from(random.bits() % 40).unwrap();
+        let mut adjacent = vec![vec![false; count]; count];
+        let mut edges = Vec::new();
+        for a in 0..count {
+            for b in 0..a {
+                if random.bits().is_multiple_of(6) {
+                    adjacent[a][b] = true;
+                    adjacent[b][a] = true;
+                    edges.push([a, b].map(|node| u32::try_from(node).unwrap()));
+                }
+            }
+        }
+        ordering.read(count, &edges);
+        let mut remaining: Vec<usize> = (0..count).collect();
+        while !remaining.is_empty() {
+            let degree = |&node: &usize| {
+                let others = remaining.iter();
+                others.filter(|&&other| adjacent[node][other]).count()
+            };
+            let expected = *remaining.iter().min_by_key(|node| degree(node)).unwrap();
+            let mut found = Vec::new();
+            assert_eq!(ordering.eliminate(&mut found) as usize, expected);
+            remaining.retain(|&node| node != expected);
+            let mut neighbours = remaining.clone();
+            neighbours.retain(|&node| adjacent[expected][node]);
+            found.sort_unstable();
+            let found: Vec<usize> = found.into_iter().map(|node| node as usize).collect();
+            assert_eq!(found, neighbours);
+            for &a in &neighbours {
+                for &b in neighbours.iter().filter(|&&b| b != a) {
+                    adjacent[a][b] = true;
+                }
+            }
+        }
     }
 }
 

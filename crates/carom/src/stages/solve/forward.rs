@@ -117,7 +117,6 @@ fn solve_from<T: Scalar>(
     let criteria = criteria(model);
     for index in 0..islands.count() {
         let island = Island::new(&problem, islands, index);
-        hessian.analyze(&island);
         if let (Some(solution), true) = (warmstart, is_solution) {
             iterate.place(&island, solution, phase);
             iterate.update_gradient(&island);
@@ -180,6 +179,7 @@ pub fn factor_at_solution(
     for index in 0..islands.count() {
         if !work.iterate.factor_is_current[index] {
             let island = Island::new(&problem, islands, index);
+            hessian.invalidate(index);
             let factored = hessian.factor(&island, residual, phase).is_ok();
             work.iterate.factor_is_current[index] = factored;
             complete &= factored;

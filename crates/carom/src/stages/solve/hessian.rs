@@ -6,16 +6,20 @@
 
 use std::ops::Range;
 
+use super::groups::Groups;
 use super::island::Islands;
-use super::law::{Curvature, MAX_ROWS, Phase};
+use super::law::Phase;
 use super::problem::Island;
-use crate::linalg::{BlockCholesky, PivotError, TreeSparsity, cholesky, tree_ldl};
+use crate::linalg::{BlockCholesky, BlockPlace, PivotError, TreeSparsity, cholesky, tree_ldl};
 use crate::model::Structure;
 use crate::scalar::Scalar;
-use crate::stages::constraint::{Block, BlockKind};
+use crate::stages::constraint::Block;
 
 /// Islands of more dofs are sparse.
 const DENSE_LIMIT: usize = 36;
+
+/// The dofs of a free body.
+const FREE: usize = 6;
 
 /// Factors of H, one an island.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -30,8 +34,22 @@ pub struct Hessian {
     /// Index of each tree within its island.
     node: Vec<usize>,
     edges: Vec<[u32; 2]>,
-    /// The sum of Jᵀ·K·J over blocks with the same columns.
-    sums: Vec<f64>,
+    groups: Groups,
+    /// Where the blocks of the sums go, for each sparse factor.
+    pieces: Vec<Vec<Piece>>,
+}
+
+/// A block of a group's sum, and its place in the matrix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Piece {
+    /// The group, counted within the island.
+    group: usize,
+    /// Where the columns of its rows and of its columns stand among those of the group, and how many there are.
+    rows: [usize; 2],
+    columns: [usize; 2],
+    place: BlockPlace,
+    /// Whether both sides are free bodies.
+    is_free: bool,
 }
 
 /// Where the factor of an island is.
@@ -51,6 +69,7 @@ impl Hessian {
         self.tree.resize(structure.inertia.entry_count(), 0.0);
         self.tree_diagonal_inverse.resize(structure.counts.nv, 0.0);
         self.factors.clear();
+        self.groups.clear(islands.count(), problem.blocks.len());
         self.sparse_count = 0;
         self.node.resize(structure.tree_dofs.len(), 0);
         let mut start = 0;
@@ -74,23 +93,21 @@ impl Hessian {
         if self.sparse.len() < self.sparse_count {
             self.sparse
                 .resize_with(self.sparse_count, BlockCholesky::default);
+            self.pieces.resize_with(self.sparse_count, Vec::new);
         }
     }
 
-    /// Finds the pattern of an island's matrix.
-    pub(super) fn analyze(&mut self, island: &Island) {
+    /// Finds the groups of an island, and the pattern of its matrix.
+    fn analyze(&mut self, island: &Island) {
+        self.groups.find(island);
         let Factor::Sparse(index) = self.factors[island.index] else {
             return;
         };
-        let (problem, trees) = (island.problem, &island.problem.structure.dofs.tree);
+        let (problem, structure) = (island.problem, island.problem.structure);
+        let trees = &structure.dofs.tree;
         self.edges.clear();
-        let mut last = usize::MAX;
-        for (_, block) in island.blocks() {
-            if block.column == last {
-                continue;
-            }
-            last = block.column;
-            let columns = &problem.columns[block.columns()];
+        for group in self.groups.of(island.index) {
+            let columns = &problem.columns[group.columns.clone()];
             for (run, start) in runs(columns, trees) {
                 for (other, _) in runs(&columns[start + run.len()..], trees) {
                     let nodes = [run[0], other[0]].map(|dof| self.node[trees[dof]]);
@@ -100,16 +117,43 @@ impl Hessian {
             }
         }
         let sizes = island.dofs().map(|dofs| dofs.len());
-        self.sparse[index].analyze(sizes, &mut self.edges);
+        let matrix = &mut self.sparse[index];
+        matrix.analyze(sizes, &mut self.edges);
+        matrix.invalidate();
+        let pieces = &mut self.pieces[index];
+        pieces.clear();
+        for (group, found) in self.groups.of(island.index).iter().enumerate() {
+            let columns = &problem.columns[found.columns.clone()];
+            for (run, start) in runs(columns, trees) {
+                for (other, other_start) in runs(&columns[..start + run.len()], trees) {
+                    let nodes = [other[0], run[0]].map(|dof| self.node[trees[dof]]);
+                    // The row of the earlier column holds the entry of a diagonal block.
+                    let Some(place) = matrix.place_of(nodes[0], nodes[1]) else {
+                        continue;
+                    };
+                    pieces.push(Piece {
+                        group,
+                        rows: [start, run.len()],
+                        columns: [other_start, other.len()],
+                        place,
+                        is_free: is_free(structure, run) && is_free(structure, other),
+                    });
+                }
+            }
+        }
     }
 
-    /// Computes H at the given phases and residuals, and factorises it.
+    /// Computes H at the given phases and residuals, and factorises it. What the last call for the same island has
+    /// computed is used again where it still holds; see [`Self::invalidate`].
     pub(super) fn factor(
         &mut self,
         island: &Island,
         residual: &[f64],
         phase: &[Phase],
     ) -> Result<(), PivotError> {
+        if !self.groups.are_found(island.index) {
+            self.analyze(island);
+        }
         let Self {
             dense,
             tree,
@@ -117,19 +161,21 @@ impl Hessian {
             factors,
             sparse,
             node,
-            sums,
+            groups,
+            pieces,
             ..
         } = self;
-        let size = island.size();
+        let (size, all_columns) = (island.size(), island.problem.columns);
         let sparsity = &island.problem.structure.inertia;
         match factors[island.index] {
             Factor::Tree => {
                 let dofs = island.dofs().next().unwrap_or_default();
                 let entries = sparsity.row_start[dofs.start]..sparsity.row_start[dofs.end];
                 tree[entries.clone()].copy_from_slice(&island.problem.inertia[entries]);
-                for_each_group(island, residual, phase, sums, |columns, sums| {
-                    add_tree(sparsity, tree, columns, sums);
-                });
+                groups.update(island, residual, phase, |_| ());
+                for (columns, sums) in groups.sums(island.index) {
+                    add_tree(sparsity, tree, &all_columns[columns], sums);
+                }
                 tree_ldl::factor_trees(sparsity, dofs, tree, tree_diagonal_inverse)
             }
             Factor::Dense(start) => {
@@ -137,20 +183,32 @@ impl Hessian {
                 matrix.fill(0.0);
                 add_dense_inertia(island, matrix);
                 let local = island.islands.local();
-                for_each_group(island, residual, phase, sums, |columns, sums| {
-                    add_dense(matrix, size, local, columns, sums);
-                });
+                groups.update(island, residual, phase, |_| ());
+                for (columns, sums) in groups.sums(island.index) {
+                    add_dense(matrix, size, local, &all_columns[columns], sums);
+                }
                 cholesky::factor(matrix, size)
             }
             Factor::Sparse(index) => {
-                let matrix = &mut sparse[index];
+                let (matrix, trees) = (&mut sparse[index], &island.problem.structure.dofs.tree);
+                groups.update(island, residual, phase, |columns| {
+                    for (run, _) in runs(columns, trees) {
+                        matrix.invalidate_node(node[trees[run[0]]]);
+                    }
+                });
                 matrix.clear();
                 add_sparse_inertia(island, node, matrix);
-                for_each_group(island, residual, phase, sums, |columns, sums| {
-                    add_sparse(island, node, matrix, columns, sums);
-                });
+                add_sparse(island, groups, &pieces[index], matrix);
                 matrix.factor()
             }
+        }
+    }
+
+    /// Says that the numbers of an island may not be those of the last factorisation.
+    pub(super) fn invalidate(&mut self, island: usize) {
+        self.groups.invalidate(island);
+        if let Factor::Sparse(index) = self.factors[island] {
+            self.sparse[index].invalidate();
         }
     }
 
@@ -286,91 +344,6 @@ fn runs<'a>(
     })
 }
 
-/// Calls `visit` with the columns and the lower triangle of the sum of Jᵀ·K·J for every group of blocks that share their
-/// columns.
-fn for_each_group(
-    island: &Island,
-    residual: &[f64],
-    phase: &[Phase],
-    sums: &mut Vec<f64>,
-    mut visit: impl FnMut(&[usize], &[f64]),
-) {
-    let mut curvature: Curvature = [[0.0; MAX_ROWS]; MAX_ROWS];
-    let mut group: Option<&Block> = None;
-    for (index, block) in island.blocks() {
-        let law = island.law(block);
-        if !law.curvature(phase[index], &residual[block.rows()], &mut curvature) {
-            continue;
-        }
-        if group.is_none_or(|group| group.column != block.column) {
-            if let Some(group) = group {
-                visit(&island.problem.columns[group.columns()], sums);
-            }
-            sums.clear();
-            sums.resize(block.column_count * block.column_count, 0.0);
-            group = Some(block);
-        }
-        let jacobian = &island.problem.jacobian[block.values()];
-        add_block(block, jacobian, &curvature, sums);
-    }
-    if let Some(group) = group {
-        visit(&island.problem.columns[group.columns()], sums);
-    }
-}
-
-/// Adds Jᵀ·K·J of a block to a lower triangle.
-#[inline]
-fn add_block(block: &Block, jacobian: &[f64], curvature: &Curvature, sums: &mut [f64]) {
-    let columns = block.column_count;
-    match block.row_count {
-        1 => add_products::<1>(jacobian, columns, curvature, sums),
-        3 => add_products::<3>(jacobian, columns, curvature, sums),
-        4 => add_products::<4>(jacobian, columns, curvature, sums),
-        _ => add_products::<6>(jacobian, columns, curvature, sums),
-    }
-}
-
-#[inline]
-fn add_products<const R: usize>(
-    jacobian: &[f64],
-    columns: usize,
-    curvature: &Curvature,
-    sums: &mut [f64],
-) {
-    let rows: [&[f64]; R] = std::array::from_fn(|row| &jacobian[row * columns..][..columns]);
-    let factors = |column: usize| -> [f64; R] {
-        std::array::from_fn(|row| {
-            let products = (0..R).map(|other| curvature[row][other] * rows[other][column]);
-            products.sum()
-        })
-    };
-    // Two rows of the sum at a time, so that each entry of the Jacobian is loaded once for both. What falls beyond the
-    // diagonal is not read.
-    let mut pairs = sums.chunks_exact_mut(2 * columns);
-    for (pair, targets) in pairs.by_ref().enumerate() {
-        let i = 2 * pair;
-        let factors = [factors(i), factors(i + 1)];
-        let (first, second) = targets.split_at_mut(columns);
-        let (first, second) = (&mut first[..i + 2], &mut second[..i + 2]);
-        let rows = rows.map(|row| &row[..i + 2]);
-        for j in 0..i + 2 {
-            for row in 0..R {
-                first[j] += factors[0][row] * rows[row][j];
-                second[j] += factors[1][row] * rows[row][j];
-            }
-        }
-    }
-    let last = pairs.into_remainder();
-    if !last.is_empty() {
-        let factors = factors(columns - 1);
-        for (j, target) in last.iter_mut().enumerate() {
-            for row in 0..R {
-                *target += factors[row] * rows[row][j];
-            }
-        }
-    }
-}
-
 fn add_dense_inertia(island: &Island, matrix: &mut [f64]) {
     let (sparsity, local) = (&island.problem.structure.inertia, island.islands.local());
     let size = island.size();
@@ -396,13 +369,16 @@ fn add_dense(matrix: &mut [f64], size: usize, local: &[usize], columns: &[usize]
     }
 }
 
+/// Writes M to the rows that are filled anew.
 fn add_sparse_inertia(island: &Island, node: &[usize], matrix: &mut BlockCholesky) {
     let structure = island.problem.structure;
     for &tree in island.islands.trees(island.index) {
-        let Some(place) = matrix.place_of(node[tree], node[tree]) else {
+        let place = matrix.place_of(node[tree], node[tree]);
+        let Some(place) = place.filter(|place| matrix.is_stale(place)) else {
             continue;
         };
         let dofs = structure.tree_dofs[tree].clone();
+        let values = matrix.values_mut();
         for dof in dofs.clone() {
             let range = structure.inertia.row_range(dof);
             let entries = structure.inertia.columns[range.clone()]
@@ -410,49 +386,72 @@ fn add_sparse_inertia(island: &Island, node: &[usize], matrix: &mut BlockCholesk
                 .zip(&island.problem.inertia[range]);
             for (&column, &entry) in entries {
                 let row = place.start + (column - dofs.start) * place.stride;
-                matrix.values_mut()[row + dof - dofs.start] = entry;
+                values[row + dof - dofs.start] = entry;
             }
         }
     }
 }
 
-fn add_sparse(
-    island: &Island,
-    node: &[usize],
-    matrix: &mut BlockCholesky,
-    columns: &[usize],
-    sums: &[f64],
-) {
-    let structure = island.problem.structure;
-    let trees = &structure.dofs.tree;
-    for (run, start) in runs(columns, trees) {
-        let tree = trees[run[0]];
-        let first = structure.tree_dofs[tree].start;
-        for (other, other_start) in runs(&columns[..start + run.len()], trees) {
-            let other_tree = trees[other[0]];
-            let other_first = structure.tree_dofs[other_tree].start;
-            // The row of the earlier column holds the entry of a diagonal block.
-            let Some(place) = matrix.place_of(node[other_tree], node[tree]) else {
-                continue;
-            };
-            let values = matrix.values_mut();
-            let (row_step, column_step) = if place.transposed {
-                (1, place.stride)
+/// Adds the sums of all groups to the rows that are filled anew.
+fn add_sparse(island: &Island, groups: &Groups, pieces: &[Piece], matrix: &mut BlockCholesky) {
+    let found = groups.of(island.index);
+    for piece in pieces {
+        let group = &found[piece.group];
+        if !group.is_active() || !matrix.is_stale(&piece.place) {
+            continue;
+        }
+        let columns = &island.problem.columns[group.columns.clone()];
+        let (sum, values) = (groups.sum(group), matrix.values_mut());
+        if piece.is_free {
+            piece.add_free(columns.len(), sum, values);
+        } else {
+            piece.add(island.problem.structure, columns, sum, values);
+        }
+    }
+}
+
+/// Whether columns are all the dofs of a tree that has as many as a free body.
+fn is_free(structure: &Structure, run: &[usize]) -> bool {
+    run.len() == FREE && structure.tree_dofs[structure.dofs.tree[run[0]]].len() == FREE
+}
+
+impl Piece {
+    /// Adds a block between two free bodies, or of one with itself.
+    fn add_free(&self, width: usize, sum: &[f64], values: &mut [f64]) {
+        let ([first, _], [from, _]) = (self.rows, self.columns);
+        let BlockPlace { start, stride, .. } = self.place;
+        let sum = &sum[first * width + from..];
+        for i in 0..FREE {
+            let target = &mut values[start + i * stride..][..FREE];
+            if self.place.transposed {
+                for (target, &sum) in target.iter_mut().zip(&sum[i * width..][..FREE]) {
+                    *target += sum;
+                }
             } else {
-                (place.stride, 1)
-            };
-            for (i, &dof) in run.iter().enumerate() {
-                let sums = &sums[(start + i) * columns.len()..][..=start + i];
-                let column = place.start + (dof - first) * column_step;
-                for (&row, &sum) in other.iter().zip(&sums[other_start..]) {
-                    values[column + (row - other_first) * row_step] += sum;
+                // What this adds beyond the triangle of a diagonal block does not matter.
+                let column = &sum[i..][..=(FREE - 1) * width];
+                for j in 0..FREE {
+                    target[j] += column[j * width];
                 }
             }
         }
     }
-}
 
-/// Whether the curvature of a block changes with the residual, and not only with the phase.
-pub(super) fn is_curved(kind: BlockKind, phase: Phase) -> bool {
-    kind == BlockKind::EllipticContact && phase == Phase::CONE
+    /// Adds a block of any dofs of its trees.
+    fn add(&self, structure: &Structure, columns: &[usize], sum: &[f64], values: &mut [f64]) {
+        let within = |dof: usize| dof - structure.tree_dofs[structure.dofs.tree[dof]].start;
+        let ([first, count], [from, length]) = (self.rows, self.columns);
+        let (row_step, column_step) = if self.place.transposed {
+            (1, self.place.stride)
+        } else {
+            (self.place.stride, 1)
+        };
+        for i in first..first + count {
+            let row = &sum[i * columns.len()..][..=i];
+            let column = self.place.start + within(columns[i]) * column_step;
+            for (&dof, &sum) in columns[from..from + length].iter().zip(&row[from..]) {
+                values[column + within(dof) * row_step] += sum;
+            }
+        }
+    }
 }

@@ -22,6 +22,7 @@ mod backward;
 pub mod complementarity;
 mod conjugate_gradient;
 mod forward;
+mod groups;
 mod hessian;
 mod island;
 pub mod law;
@@ -29,6 +30,7 @@ mod line_search;
 mod newton;
 mod noslip;
 mod problem;
+mod products;
 mod start;
 #[cfg(test)]
 mod tests;

@@ -3,7 +3,8 @@
 //! The cost is convex, piecewise quadratic but for elliptic cones: as soon as the phases are right, one full step ends
 //! at the minimum. A tolerance of zero asks for all that rounding allows.
 
-use super::hessian::{Hessian, is_curved};
+use super::groups::is_curved;
+use super::hessian::Hessian;
 use super::law::Phase;
 use super::line_search::{Accuracy, Ray};
 use super::problem::Island;

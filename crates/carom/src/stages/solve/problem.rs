@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use super::island::Islands;
 use super::law::{Law, Phase};
+use super::products;
 use crate::linalg::cholesky::dot;
 use crate::linalg::tree_ldl;
 use crate::model::Structure;
@@ -119,10 +120,8 @@ impl<'a> Island<'a> {
                 gather.clear();
                 gather.extend(problem.columns[block.columns()].iter().map(|&dof| x[dof]));
             }
-            let rows = problem.jacobian[block.values()].chunks_exact(block.column_count);
-            for (product, row) in product[block.rows()].iter_mut().zip(rows) {
-                *product = dot(row, gather);
-            }
+            let rows = &problem.jacobian[block.values()];
+            products::mul(rows, gather, &mut product[block.rows()]);
         }
     }
 
@@ -156,13 +155,9 @@ impl<'a> Island<'a> {
                 gather.resize(block.column_count, 0.0);
                 last = Some(block);
             }
-            let values = problem.jacobian[block.values()].chunks_exact(block.column_count);
-            for (&factor, values) in rows[block.rows()].iter().zip(values) {
-                if factor != 0.0 {
-                    for (sum, &value) in gather.iter_mut().zip(values) {
-                        *sum += factor * value;
-                    }
-                }
+            let factors = &rows[block.rows()];
+            if factors.iter().any(|&factor| factor != 0.0) {
+                products::add_transposed(&problem.jacobian[block.values()], factors, gather);
             }
         }
         scatter(problem.columns, last, gather, product);

@@ -338,6 +338,38 @@ fn the_factor_is_that_of_the_solution() {
     }
 }
 
+#[test]
+fn a_factor_kept_between_iterations_is_that_of_the_solution() {
+    let mut kept = 0;
+    for seed in 0..60 {
+        let scene = random_constrained(seed, 8 + 2 * usize::from(seed % 3 == 0), Cone::Pyramidal);
+        let mut data = scene.solve();
+        let Data {
+            inertia,
+            acceleration,
+            constraint,
+            solve,
+            ..
+        } = &mut data;
+        if solve.report.iterations < 2 || solve.work.iterate.factor_is_current.contains(&false) {
+            continue;
+        }
+        kept += 1;
+        let mut whole = solve.clone();
+        whole.work.iterate.factor_is_current.fill(false);
+        let (model, out) = (&scene.model, &mut whole);
+        assert!(factor_at_solution(
+            model,
+            inertia,
+            acceleration,
+            constraint,
+            out
+        ));
+        assert_eq!(whole.hessian, solve.hessian, "seed {seed}");
+    }
+    assert!(kept > 5, "only {kept} scenes kept their factor");
+}
+
 /// (M + Jᵀ·K·J)·x.
 fn hessian_product(
     scene: &Constrained,
