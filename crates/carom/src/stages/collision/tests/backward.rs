@@ -263,7 +263,7 @@ fn shared_models_near_rest() {
                 continue;
             };
             if model.counts().nv > 0 && model.gradient_refusal().is_none() {
-                settle(name, model);
+                settle(name, &model);
             }
         }
     }
@@ -271,13 +271,13 @@ fn shared_models_near_rest() {
 
 /// Checks a model at some moments of a simulation, a little beside: where edges are parallel but for rounding, the points
 /// at which they cross, and derivatives of any kind, keep few digits.
-fn settle(name: &str, model: Model) {
+fn settle(name: &str, model: &Model) {
     let mut random = Random::new(31);
-    let (mut state, input) = (State::reference(&model), Input::zeros(&model));
-    let mut data = Data::new(&model);
+    let (mut state, input) = (State::reference(model), Input::zeros(model));
+    let mut data = Data::new(model);
     for steps in [1, 30, 100] {
         for _ in 0..steps {
-            integrate::step(&model, &mut state, &input, &mut data);
+            integrate::step(model, &mut state, &input, &mut data);
         }
         let mut beside = state.clone();
         for coordinate in &mut beside.qpos {
