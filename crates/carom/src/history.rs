@@ -62,6 +62,18 @@ impl<T: Scalar> History<T> {
         self.newest = other.newest;
     }
 
+    /// Copies the values of another history of the same shape, without derivatives.
+    pub(crate) fn copy_values(&mut self, other: &History) {
+        self.due = T::from(other.due);
+        for (to, &from) in self.times.iter_mut().zip(&other.times) {
+            *to = T::from(from);
+        }
+        for (to, &from) in self.values.iter_mut().zip(&other.values) {
+            *to = T::from(from);
+        }
+        self.newest = other.newest;
+    }
+
     /// Values of all samples, in no order of time.
     pub(crate) fn values(&self) -> &[T] {
         &self.values

@@ -18,6 +18,7 @@ pub mod inverse;
 pub mod jacobian;
 pub mod laws;
 pub mod linalg;
+pub mod linearize;
 pub mod math;
 pub mod model;
 pub mod ray;

@@ -1,9 +1,10 @@
-//! Transition Jacobians by centred differences, as the reference made them.
+//! Transition Jacobians: carom's derivatives, and its centred differences made as the reference made them.
 //!
 //! The state is [q, v, w] in the tangent space: positions are moved along the dofs, results are compared along them.
 //! Controls stay within their ranges: at a bound the difference is one-sided.
 
-use carom::{Data, Input, Model, State, integrate};
+use carom::linearize::{self, Linearization};
+use carom::{Data, Input, Model, State, dynamics, integrate};
 
 use super::compare::{Comparison, Family, RowNames};
 use super::reference::{Class, Reference};
@@ -40,6 +41,10 @@ pub(crate) fn compare_differences(
     if by_state.is_empty() {
         return Ok(());
     }
+    let mut data = Data::new(tight);
+    dynamics::forward(tight, &state, &input, &mut data);
+    let mut exact = Linearization::new(tight);
+    linearize::step(tight, &state, &input, &mut data, &mut exact);
     let mut stepper = Stepper::new(tight, state, input);
     let columns = (0..size).map(|column| stepper.by_state(column));
     let ours = transposed(&columns.collect::<Vec<_>>(), size);
@@ -62,6 +67,20 @@ pub(crate) fn compare_differences(
         tolerance,
         (size, &label),
         [&ours, &by_control],
+    );
+    // The derivatives themselves, where differences do not straddle a kink.
+    let stage = "linearize";
+    check.check_labelled(
+        (stage, "A"),
+        tolerance,
+        (size, &label),
+        [&exact.a, &by_state],
+    );
+    check.check_labelled(
+        (stage, "B"),
+        tolerance,
+        (size, &label),
+        [&exact.b, &by_control],
     );
     Ok(())
 }

@@ -26,13 +26,13 @@ use crate::stages::velocity::Velocity;
 
 /// Quantities of subtrees and dofs.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Coriolis<T: Scalar> {
+pub(crate) struct Coriolis<T: Scalar> {
     /// Rate of the composite inertia of each body.
-    rate: Vec<SpatialInertia<T>>,
+    pub(crate) rate: Vec<SpatialInertia<T>>,
     /// Momentum of each body's subtree.
-    momentum: Vec<Spatial<T>>,
+    pub(crate) momentum: Vec<Spatial<T>>,
     /// e of each dof.
-    drift: Vec<Spatial<T>>,
+    pub(crate) drift: Vec<Spatial<T>>,
 }
 
 /// The change of force that a dof's motion makes in its own subtree, seen from its ancestors and from itself.
@@ -48,7 +48,7 @@ pub(super) struct Pair<T> {
 
 impl<T: Scalar> Coriolis<T> {
     /// Room for a model.
-    pub(super) fn new(model: &Model<T>) -> Self {
+    pub(crate) fn new(model: &Model<T>) -> Self {
         let (nbody, nv) = (model.counts().nbody, model.counts().nv);
         Self {
             rate: vec![SpatialInertia::ZERO; nbody],
@@ -58,7 +58,7 @@ impl<T: Scalar> Coriolis<T> {
     }
 
     /// Sums over the bodies from `first` to before `end`, which must be a whole subtree or forest.
-    pub(super) fn prepare(
+    pub(crate) fn prepare(
         &mut self,
         model: &Model<T>,
         (first, end): (usize, usize),

@@ -8,10 +8,10 @@ use crate::model::{JointKind, Model};
 use crate::scalar::Scalar;
 
 /// A 6 × 6 matrix, row by row.
-pub(super) type Block<T> = [[T; 6]; 6];
+pub(crate) type Block<T> = [[T; 6]; 6];
 
 /// The free joints whose kinematic tree has no other dofs: joint, first dof, body.
-pub(super) fn standalone<T: Scalar>(model: &Model<T>) -> impl Iterator<Item = (usize, usize)> + '_ {
+pub(crate) fn standalone<T: Scalar>(model: &Model<T>) -> impl Iterator<Item = (usize, usize)> + '_ {
     let joints = &model.structure.joints;
     joints
         .kind
@@ -27,7 +27,7 @@ pub(super) fn standalone<T: Scalar>(model: &Model<T>) -> impl Iterator<Item = (u
 }
 
 /// x ← A⁻¹·x by elimination with partial pivoting; false, with `x` spoilt, if A is singular.
-pub(super) fn solve<T: Scalar>(matrix: &mut Block<T>, x: &mut [T; 6]) -> bool {
+pub(crate) fn solve<T: Scalar>(matrix: &mut Block<T>, x: &mut [T; 6]) -> bool {
     for column in 0..6 {
         let magnitude = |row: usize| matrix[row][column].value().abs();
         let mut pivot = column;

@@ -25,7 +25,7 @@ use crate::state::State;
 
 /// Work area of the implicit integrators.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Work<T: Scalar> {
+pub(crate) struct Work<T: Scalar> {
     /// Full pattern of `implicit`.
     full: Vec<T>,
     factor: TreeLu<T>,
@@ -70,7 +70,7 @@ pub(super) fn advance<T: Scalar>(model: &Model<T>, state: &mut State<T>, data: &
 }
 
 /// M − h·D in `matrix`, for the terms of D that are symmetric by themselves.
-fn symmetric_part<T: Scalar>(model: &Model<T>, state: &State<T>, data: &mut Data<T>) {
+pub(crate) fn symmetric_part<T: Scalar>(model: &Model<T>, state: &State<T>, data: &mut Data<T>) {
     let h = model.option.timestep[0];
     let (structure, disable) = (&model.structure, &model.settings.disable);
     let matrix = &mut data.integration.matrix;
@@ -288,7 +288,7 @@ pub(super) fn multiply<T: Scalar>(
 }
 
 /// M − h·D of a free body with the derivatives of the bias force and of the medium in full.
-fn free_block<T: Scalar>(
+pub(crate) fn free_block<T: Scalar>(
     model: &Model<T>,
     state: &State<T>,
     data: &mut Data<T>,

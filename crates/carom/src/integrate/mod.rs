@@ -12,12 +12,12 @@
 
 mod activation;
 mod backward;
-mod coriolis;
+pub(crate) mod coriolis;
 pub(crate) mod euler;
-mod free_body;
-mod implicit;
+pub(crate) mod free_body;
+pub(crate) mod implicit;
 mod positions;
-mod runge_kutta;
+pub(crate) mod runge_kutta;
 mod runge_kutta_backward;
 #[cfg(test)]
 mod tests;
@@ -41,7 +41,7 @@ pub struct Integration<T: Scalar = f64> {
     /// Acceleration that advances the velocity, nv.
     pub acceleration: Vec<T>,
     /// Modified inertia and its factor in the pattern of M.
-    matrix: Vec<T>,
+    pub(crate) matrix: Vec<T>,
     /// Inverse diagonal of the factor, nv.
     diagonal_inverse: Vec<T>,
     /// Stages of the Runge–Kutta method.

@@ -19,13 +19,13 @@ use crate::scalar::Scalar;
 use crate::state::{Input, State};
 
 /// Where the later stages lie, in time steps.
-pub(super) const STAGE: [f64; 3] = [0.5, 0.5, 1.0];
+pub(crate) const STAGE: [f64; 3] = [0.5, 0.5, 1.0];
 /// Weights of the stages.
-pub(super) const WEIGHT: [f64; 4] = [1.0 / 6.0, 1.0 / 3.0, 1.0 / 3.0, 1.0 / 6.0];
+pub(crate) const WEIGHT: [f64; 4] = [1.0 / 6.0, 1.0 / 3.0, 1.0 / 3.0, 1.0 / 6.0];
 
 /// The start of the step, the rates of one stage and the weighted means.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Stages<T: Scalar> {
+pub(crate) struct Stages<T: Scalar> {
     qpos: Vec<T>,
     qvel: Vec<T>,
     act: Vec<T>,
@@ -173,7 +173,7 @@ pub(super) fn tangent_rates<T: Scalar>(model: &Model<T>, qvel: &[T], reach: T, r
 }
 
 /// Rate of the rotation vector r under the local angular velocity ω. (1)
-pub(super) fn rotation_vector_rate<T: Scalar>(rotation: Vec3<T>, velocity: Vec3<T>) -> Vec3<T> {
+pub(crate) fn rotation_vector_rate<T: Scalar>(rotation: Vec3<T>, velocity: Vec3<T>) -> Vec3<T> {
     let rotation = within_half_turn(rotation);
     let once = rotation.cross(velocity);
     let twice = rotation.cross(once);

@@ -14,6 +14,7 @@ use std::array::from_fn;
 use std::ops::Range;
 
 use super::PivotError;
+use super::many::subtract_all;
 use super::minimum_degree::MinimumDegree;
 use super::panel::subtract_rows;
 use crate::scalar::Scalar;
@@ -410,6 +411,65 @@ impl BlockCholesky {
             }
             head[row] = sum * entries[row];
         }
+    }
+
+    /// X ← A⁻¹·X by the factor, for right-hand sides that stand row by row, `count` numbers each.
+    ///
+    /// `room` holds the rows of one node meanwhile.
+    pub fn solve_many(&self, count: usize, room: &mut Vec<f64>, x: &mut [f64]) {
+        for step in 0..self.order.len() {
+            self.solve_many_forward(step, count, room, x);
+        }
+        for step in (0..self.order.len()).rev() {
+            self.solve_many_backward(step, count, room, x);
+        }
+    }
+
+    /// As [`Self::solve_forward`].
+    fn solve_many_forward(&self, step: usize, count: usize, room: &mut Vec<f64>, x: &mut [f64]) {
+        let (own, width) = (self.rows_of(step), self.width[step]);
+        let rows = &self.values[self.row_range(step)];
+        let entries_of = || rows.chunks_exact(width);
+        let own_values = &mut x[own.start * count..own.end * count];
+        for (row, entries) in entries_of().enumerate() {
+            let (done, rest) = own_values.split_at_mut((row + 1) * count);
+            let source = &mut done[row * count..];
+            for number in source.iter_mut() {
+                *number *= entries[row];
+            }
+            for (target, &entry) in rest.chunks_exact_mut(count).zip(&entries[row + 1..]) {
+                subtract_rows(target, [&*source], [entry]);
+            }
+        }
+        room.clear();
+        room.extend_from_slice(own_values);
+        let later = self.later_of(step).iter();
+        let later = later.flat_map(|&node| self.rows_of_node(node));
+        for (column, row) in (own.len()..width).zip(later) {
+            let sources = entries_of().map(|entries| entries[column]).enumerate();
+            subtract_all(&mut x[row * count..(row + 1) * count], room, sources);
+        }
+    }
+
+    /// As [`Self::solve_backward`].
+    fn solve_many_backward(&self, step: usize, count: usize, room: &mut Vec<f64>, x: &mut [f64]) {
+        let (own, width) = (self.rows_of(step), self.width[step]);
+        let rows = &self.values[self.row_range(step)];
+        room.clear();
+        room.extend_from_slice(&x[own.start * count..own.end * count]);
+        for (row, entries) in rows.chunks_exact(width).enumerate().rev() {
+            let (head, done) = room.split_at_mut((row + 1) * count);
+            let target = &mut head[row * count..];
+            let within = entries[row + 1..own.len()].iter().copied().enumerate();
+            subtract_all(target, done, within);
+            let later = self.later_of(step).iter();
+            let later = later.flat_map(|&node| self.rows_of_node(node));
+            subtract_all(target, x, later.zip(entries[own.len()..].iter().copied()));
+            for number in target {
+                *number *= entries[row];
+            }
+        }
+        x[own.start * count..own.end * count].copy_from_slice(room);
     }
 
     /// The rows of the node that is eliminated at a step, among all.

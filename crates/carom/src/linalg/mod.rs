@@ -6,6 +6,7 @@ mod block_sparse;
 pub mod cholesky;
 mod complete_lu;
 pub mod lu;
+pub mod many;
 mod minimum_degree;
 mod panel;
 mod symmetric_eigen;

@@ -8,7 +8,9 @@ mod forward;
 mod muscle;
 
 pub use backward::{Targets, backward, nearest_setpoint_vjp, next_activation_vjp};
-pub(crate) use derivative::velocity_derivative;
+pub(crate) use derivative::{
+    Sensitivity, advance_slope, next_derivatives, sensitivity, velocity_derivative,
+};
 pub use forward::{forward, next_activation};
 pub(crate) use forward::{is_disabled, nearest_setpoint, tendon_force};
 

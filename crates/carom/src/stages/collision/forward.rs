@@ -181,7 +181,7 @@ fn contact_in_frame<T: Scalar>(
 
 /// Rows: normal, a tangent near the preferred one or near the y axis (the z axis when the normal is along y), and
 /// their cross product.
-fn frame<T: Scalar>(normal: Vec3<T>, preferred: Vec3<T>) -> Mat3<T> {
+pub(crate) fn frame<T: Scalar>(normal: Vec3<T>, preferred: Vec3<T>) -> Mat3<T> {
     let along = tangent_source(normal, preferred);
     let (tangent, _) = (along - normal * normal.dot(along)).normalized();
     let other = normal.cross(tangent);

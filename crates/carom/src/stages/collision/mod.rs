@@ -24,6 +24,7 @@ pub(crate) use backward::{PairBar, add_tangent};
 pub use broad::{Broad, Candidate};
 pub use coverage::{for_each_possible_pair, unsupported_pairs};
 pub use distance::{GeomDistance, distance, distance_backward, shape_distance};
+pub(crate) use forward::frame as contact_frame;
 pub use forward::{forward, posed_shape};
 pub use narrow::convex::Workspace;
 

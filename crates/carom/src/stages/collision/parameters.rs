@@ -39,7 +39,7 @@ pub struct Parameters<T: Scalar = f64> {
 /// Distance up to which points of two geoms, or of an explicit pair, become contacts: margin and gap. Cheaper than all
 /// [`Parameters`] for pairs that turn out not to touch.
 #[inline]
-pub(super) fn detection_distance<T: Scalar>(
+pub(crate) fn detection_distance<T: Scalar>(
     model: &Model<T>,
     [first, second]: [usize; 2],
     pair: Option<usize>,

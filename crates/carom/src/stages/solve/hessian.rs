@@ -10,7 +10,9 @@ use super::groups::Groups;
 use super::island::Islands;
 use super::law::Phase;
 use super::problem::Island;
-use crate::linalg::{BlockCholesky, BlockPlace, PivotError, TreeSparsity, cholesky, tree_ldl};
+use crate::linalg::{
+    BlockCholesky, BlockPlace, PivotError, TreeSparsity, cholesky, many, tree_ldl,
+};
 use crate::model::Structure;
 use crate::scalar::Scalar;
 use crate::stages::constraint::Block;
@@ -269,6 +271,38 @@ impl Hessian {
 }
 
 impl Hessian {
+    /// X ← H⁻¹·X for many right-hand sides over the dofs of an island, stored row by row, `width` numbers each.
+    ///
+    /// `room` is a work area.
+    pub(crate) fn solve_many(
+        &self,
+        structure: &Structure,
+        islands: &Islands,
+        (island, width): (usize, usize),
+        room: &mut Vec<f64>,
+        x: &mut [f64],
+    ) {
+        let size = islands.size(island);
+        match self.factors[island] {
+            Factor::Tree => {
+                let dofs = islands.dof_ranges(structure, island).next();
+                let (sparsity, inverse) = (&structure.inertia, &self.tree_diagonal_inverse);
+                many::solve_trees(
+                    sparsity,
+                    &self.tree,
+                    inverse,
+                    dofs.unwrap_or_default(),
+                    width,
+                    x,
+                );
+            }
+            Factor::Dense(start) => {
+                many::solve_dense(&self.dense[start..start + size * size], size, width, x);
+            }
+            Factor::Sparse(index) => self.sparse[index].solve_many(width, room, x),
+        }
+    }
+
     /// x ← L⁻¹·D⁻¹·L⁻ᵀ·x over the dofs of one tree, row by row.
     fn solve_tree<T: Scalar>(&self, structure: &Structure, dofs: Range<usize>, x: &mut [T]) {
         let (sparsity, first) = (&structure.inertia, dofs.start);

@@ -1,0 +1,418 @@
+//! Derivatives of contact forces.
+//!
+//! The rows of a contact express the relative motion of two bodies at a point p, along the axes n(r) of its frame. For
+//! joint velocities x, with V(x) = Σ s·x the motions of the bodies about p and Δ their difference, second less first,
+//!
+//!   J(r)·x = n(r)·Δ(x) translation, or rotation for spin and rolls.
+//!
+//! Moving body b by the motion ξ about p changes p, n and the distance (`geometry`), and V(x) of that body; for the motion of
+//! a dof j, ξ = s(j), the latter becomes s(j) × V(x) + g(j) with g(j) = V(x) before its joint × s(j). So, with σ = ±1
+//! the side of the body, and for translations,
+//!
+//!   d(J(r)·x) = dn(r)·Δ + n(r)·(Δ rotation × dp) + σ·n(r)·(ξ × V(x) + g)                              (1)
+//!
+//! and the forces f change by (1) of `rows`. Together they are a wrench w = (p × F + T, F) with F = Σ f(r)·n(r), which acts
+//! on the dofs i of either body as σ·s(i)·w, and changes by
+//!
+//!   dw = Σ df(r)·(p × n(r), n(r)) + (dp × F + p × dF + dT, dF),   dF = Σ f(r)·dn(r)                    (2)
+//!
+//! linear in ξ and g: six by six matrices that are summed over all contacts of a pair of bodies. Then, for a dof j that moves
+//! one or both of them,
+//!
+//!   ∂τ(i)/∂q(j) = σ·s(i)·(dw(j) − s(j) ×* w) for i beyond j,   σ·s(i)·dw(j) otherwise                    (3)
+
+use super::Rows;
+use super::forces::Context;
+use super::geometry::{PointDerivative, Points, Scene, basis, tangent_rate};
+use super::rne::TreeDerivative;
+use super::rows::{curvature, spring_rate, weight_rate};
+use crate::jacobian;
+use crate::math::{Spatial, Vec3};
+use crate::model::Model;
+use crate::stages::collision::Contact;
+use crate::stages::constraint::Row;
+use crate::stages::solve::law::{Curvature, MAX_ROWS};
+
+/// Room for the contacts of one pair of bodies.
+#[derive(Clone, Debug)]
+pub(super) struct ContactDerivative {
+    points: Points,
+    /// Dofs that move either body, with their axes and rates of axes about a common point.
+    dofs: Vec<PairDof>,
+}
+
+/// A dof that moves one body of a pair, or both.
+#[derive(Clone, Copy, Debug)]
+struct PairDof {
+    dof: usize,
+    /// −1 for the first body, 1 for the second, 0 for both.
+    side: f64,
+    axis: Spatial,
+    /// g of (1) for velocity and acceleration.
+    rates: [Spatial; 2],
+    /// dw along its motion (2), and along its velocity.
+    by_position: Spatial,
+    by_velocity: Spatial,
+    /// The former less s ×* w. (3)
+    beyond: Spatial,
+}
+
+/// Six columns.
+type Matrix = [Spatial; 6];
+
+fn apply(matrix: &Matrix, vector: Spatial) -> Spatial {
+    let mut sum = Spatial::ZERO;
+    for (column, &number) in matrix.iter().zip(&vector.0) {
+        sum = sum.scale_add(*column, number);
+    }
+    sum
+}
+
+/// Sums over the contacts of a pair of bodies, about a common point.
+struct Pair {
+    bodies: [usize; 2],
+    center: Vec3,
+    /// dw of (2) by the motion of the first body and of the second, g aside.
+    by_motion: [Matrix; 2],
+    /// dw by g of velocity and of acceleration, for the second body.
+    by_rate: [Matrix; 2],
+    wrench: Spatial,
+}
+
+impl ContactDerivative {
+    /// Room for a model.
+    pub(super) fn new(model: &Model) -> Self {
+        Self {
+            points: Points::new(model),
+            dofs: Vec::with_capacity(model.counts().nv),
+        }
+    }
+
+    /// Adds the derivatives of all contact forces; false where a collider does not find its points again.
+    pub(super) fn add(
+        &mut self,
+        context: &Context<'_>,
+        tree: &TreeDerivative,
+        rows: &mut Rows<'_>,
+    ) -> bool {
+        let data = context.data;
+        self.points.clear();
+        let first = data.constraint.first_contact;
+        let bodies_of = |index: usize| {
+            let contact = &data.collision.contacts[data.constraint.blocks[index].object];
+            contact
+                .geoms
+                .map(|geom| context.model.structure.geoms.body[geom])
+        };
+        let mut pair: Option<Pair> = None;
+        let mut stiffness: Curvature = [[0.0; MAX_ROWS]; MAX_ROWS];
+        for index in first..data.constraint.blocks.len() {
+            if !curvature(context, index, &mut stiffness) {
+                continue;
+            }
+            let bodies = bodies_of(index);
+            if pair.as_ref().is_none_or(|pair| pair.bodies != bodies) {
+                if let Some(pair) = pair.take() {
+                    self.expand(context, tree, &pair, rows);
+                }
+                let contact = &data.collision.contacts[data.constraint.blocks[index].object];
+                pair = Some(Pair {
+                    bodies,
+                    center: contact.position,
+                    by_motion: [[Spatial::ZERO; 6]; 2],
+                    by_rate: [[Spatial::ZERO; 6]; 2],
+                    wrench: Spatial::ZERO,
+                });
+            }
+            let Some(pair) = &mut pair else { continue };
+            if !self.add_contact(context, tree, (index, &stiffness), pair) {
+                return false;
+            }
+        }
+        if let Some(pair) = pair {
+            self.expand(context, tree, &pair, rows);
+        }
+        true
+    }
+
+    /// Adds one contact to the sums of its pair of bodies.
+    fn add_contact(
+        &mut self,
+        context: &Context<'_>,
+        tree: &TreeDerivative,
+        (index, stiffness): (usize, &Curvature),
+        pair: &mut Pair,
+    ) -> bool {
+        let data = context.data;
+        let block = &data.constraint.blocks[index];
+        let scene = Scene {
+            model: context.model,
+            kinematics: &data.kinematics,
+            contacts: &data.collision.contacts,
+        };
+        let Some(geometry) = self.points.of_contact(&scene, block.object) else {
+            return false;
+        };
+        let contact = &data.collision.contacts[block.object];
+        let motion = |body: usize, motions: &[Spatial]| {
+            let offset = jacobian::offset(context.model, &data.kinematics, body, contact.position);
+            motions[body].shift_motion(offset)
+        };
+        let at = Touch {
+            contact,
+            rows: data.constraint.block_rows(block),
+            force: &data.solve.force[block.rows()],
+            stiffness,
+            motions: [&data.velocity.body, &tree.gained]
+                .map(|motions| pair.bodies.map(|body| motion(body, motions))),
+        };
+        let offset = contact.position - pair.center;
+        let moves = pair
+            .bodies
+            .map(|body| !jacobian::moving_dofs(context.model, body).is_empty());
+        let changes = [Change::of_first, Change::of_second];
+        for side in (0..2).filter(|&side| moves[side]) {
+            let response: Matrix =
+                std::array::from_fn(|k| at.respond(&changes[side](&geometry, contact, k), side, k));
+            add_moved(&mut pair.by_motion[side], &response, offset);
+        }
+        for (matrix, damped) in pair.by_rate.iter_mut().zip([true, false]) {
+            let rates: Matrix = std::array::from_fn(|k| at.respond_to_rate(k, damped));
+            add_moved(matrix, &rates, offset);
+        }
+        pair.wrench += at.wrench().shift_force(-offset);
+        true
+    }
+
+    /// From motions of bodies to dofs. (3)
+    fn expand(
+        &mut self,
+        context: &Context<'_>,
+        tree: &TreeDerivative,
+        pair: &Pair,
+        rows: &mut Rows<'_>,
+    ) {
+        let (model, data) = (context.model, context.data);
+        let lists = pair.bodies.map(|body| jacobian::moving_dofs(model, body));
+        let common = (lists[0].iter().zip(lists[1]))
+            .take_while(|(first, second)| first == second)
+            .count();
+        self.dofs.clear();
+        for (list, body, side) in [
+            (&lists[0][..common], pair.bodies[0], 0.0),
+            (&lists[0][common..], pair.bodies[0], -1.0),
+            (&lists[1][common..], pair.bodies[1], 1.0),
+        ] {
+            let offset = jacobian::offset(model, &data.kinematics, body, pair.center);
+            for &dof in list {
+                let about = |motion: Spatial| motion.shift_motion(offset);
+                let rates = [data.velocity.dof_axis_dot[dof], tree.gained_axis[dof]];
+                self.dofs.push(PairDof {
+                    dof,
+                    side,
+                    axis: about(data.kinematics.dof_axis[dof]),
+                    rates: rates.map(about),
+                    by_position: Spatial::ZERO,
+                    by_velocity: Spatial::ZERO,
+                    beyond: Spatial::ZERO,
+                });
+            }
+        }
+        for dof in &mut self.dofs {
+            dof.change(pair);
+        }
+        let nv = context.layout.nv;
+        for own in &self.dofs[common..] {
+            let row = rows.row(own.dof);
+            let axis = own.axis.scale(own.side);
+            for other in &self.dofs {
+                let same_branch = other.side == 0.0 || other.side == own.side;
+                let change = if same_branch && own.dof >= context.turn_start[other.dof] {
+                    other.beyond
+                } else {
+                    other.by_position
+                };
+                row[other.dof] += axis.dot(change);
+                row[nv + other.dof] += axis.dot(other.by_velocity);
+            }
+        }
+    }
+}
+
+impl PairDof {
+    /// dw along the dof's motion and velocity.
+    fn change(&mut self, pair: &Pair) {
+        let [first, second] = &pair.by_motion;
+        self.by_position = if self.side == 0.0 {
+            apply(first, self.axis) + apply(second, self.axis)
+        } else {
+            let own = if self.side < 0.0 { first } else { second };
+            let rates =
+                apply(&pair.by_rate[0], self.rates[0]) + apply(&pair.by_rate[1], self.rates[1]);
+            self.by_velocity = apply(&pair.by_rate[0], self.axis).scale(self.side);
+            apply(own, self.axis) + rates.scale(self.side)
+        };
+        self.beyond = self.by_position - self.axis.cross_force(pair.wrench);
+    }
+}
+
+/// Adds a matrix given about the contact point, `offset` away from the common point.
+fn add_moved(sum: &mut Matrix, matrix: &Matrix, offset: Vec3) {
+    for (direction, sum) in sum.iter_mut().enumerate() {
+        let (turn, _) = basis(direction);
+        let mut column = matrix[direction];
+        let moved = turn.cross(offset);
+        for axis in 0..3 {
+            column = column.scale_add(matrix[3 + axis], moved[axis]);
+        }
+        *sum += column.shift_force(-offset);
+    }
+}
+
+/// How a contact's geometry changes.
+struct Change {
+    distance: f64,
+    position: Vec3,
+    frame: [Vec3; 3],
+}
+
+impl Change {
+    fn new(contact: &Contact, distance: f64, position: Vec3, [normal, tangent]: [Vec3; 2]) -> Self {
+        let other = normal.cross(contact.frame.row(1)) + contact.frame.row(0).cross(tangent);
+        Self {
+            distance,
+            position,
+            frame: [normal, tangent, other],
+        }
+    }
+
+    /// Along a motion of the second geom.
+    fn of_second(geometry: &PointDerivative, contact: &Contact, k: usize) -> Self {
+        let (distance, position) = (geometry.distance[k], geometry.position[k]);
+        Self::new(contact, distance, position, geometry.frame[k])
+    }
+
+    /// Along a motion of the first geom: that of both, less that of the second.
+    fn of_first(geometry: &PointDerivative, contact: &Contact, k: usize) -> Self {
+        let (turn, shift) = basis(k);
+        let [normal, tangent] = [0, 1].map(|row| contact.frame.row(row));
+        let normal_rate = turn.cross(normal);
+        let tangent_rate = if geometry.tangents_turn {
+            turn.cross(tangent)
+        } else {
+            let along = if normal[1].abs() < 0.5 {
+                Vec3::Y
+            } else {
+                Vec3::Z
+            };
+            tangent_rate(contact, along, Vec3::ZERO, normal_rate)
+        };
+        let [own_normal, own_tangent] = geometry.frame[k];
+        Self::new(
+            contact,
+            -geometry.distance[k],
+            shift - geometry.position[k],
+            [normal_rate - own_normal, tangent_rate - own_tangent],
+        )
+    }
+}
+
+/// A contact at the solution.
+struct Touch<'a> {
+    contact: &'a Contact,
+    rows: &'a [Row],
+    force: &'a [f64],
+    stiffness: &'a Curvature,
+    /// Of velocity and acceleration, of both bodies, about the contact point.
+    motions: [[Spatial; 2]; 2],
+}
+
+impl Touch<'_> {
+    /// F and T as a wrench about the contact point.
+    fn wrench(&self) -> Spatial {
+        let mut wrench = Spatial::ZERO;
+        for (row, &force) in self.force.iter().enumerate() {
+            wrench = wrench.scale_add(self.axis(row), force);
+        }
+        wrench
+    }
+
+    /// The wrench of a row's unit force about the contact point.
+    fn axis(&self, row: usize) -> Spatial {
+        if row < 3 {
+            Spatial::new(Vec3::ZERO, self.contact.frame.row(row))
+        } else {
+            Spatial::new(self.contact.frame.row(row - 3), Vec3::ZERO)
+        }
+    }
+
+    /// dw along the motion `direction` of one body. (1), (2)
+    fn respond(&self, change: &Change, side: usize, direction: usize) -> Spatial {
+        let sign = if side == 0 { -1.0 } else { 1.0 };
+        let (turn, shift) = basis(direction);
+        let motion = Spatial::new(turn, shift);
+        let parts = self.motions.map(|[first, second]| {
+            let relative = second - first;
+            let own = if side == 0 { first } else { second };
+            let carried = motion.cross_motion(own).scale(sign);
+            let linear = carried.linear() + relative.angular().cross(change.position);
+            (relative, Spatial::new(carried.angular(), linear))
+        });
+        let count = self.rows.len();
+        let mut residual = [0.0; MAX_ROWS];
+        for (row, residual) in residual.iter_mut().enumerate().take(count) {
+            let along = |(relative, moved): (Spatial, Spatial)| {
+                let axis = row % 3;
+                let (rate, unit) = (change.frame[axis], self.contact.frame.row(axis));
+                if row < 3 {
+                    rate.dot(relative.linear()) + unit.dot(moved.linear())
+                } else {
+                    rate.dot(relative.angular()) + unit.dot(moved.angular())
+                }
+            };
+            *residual = along(parts[1]) + self.rows[row].impedance.damping * along(parts[0]);
+        }
+        residual[0] += spring_rate(&self.rows[0]) * change.distance;
+        let growth = weight_rate(&self.rows[0]) * change.distance;
+        let mut wrench = Spatial::ZERO;
+        let (mut force, mut force_rate, mut moment_rate) = (Vec3::ZERO, Vec3::ZERO, Vec3::ZERO);
+        for row in 0..count {
+            let mut own = self.force[row] * growth;
+            for other in 0..count {
+                own -= self.stiffness[row][other] * residual[other];
+            }
+            wrench = wrench.scale_add(self.axis(row), own);
+            let (unit, rate) = (self.contact.frame.row(row % 3), change.frame[row % 3]);
+            if row < 3 {
+                force = force.scale_add(unit, self.force[row]);
+                force_rate = force_rate.scale_add(rate, self.force[row]);
+            } else {
+                moment_rate = moment_rate.scale_add(rate, self.force[row]);
+            }
+        }
+        wrench + Spatial::new(change.position.cross(force) + moment_rate, force_rate)
+    }
+
+    /// dw by a rate g of velocity (`damped`) or acceleration along `direction`, of the second body. (1)
+    fn respond_to_rate(&self, direction: usize, damped: bool) -> Spatial {
+        let count = self.rows.len();
+        let mut residual = [0.0; MAX_ROWS];
+        for row in 0..count {
+            let along = self.axis(row).0[direction];
+            let factor = if damped {
+                self.rows[row].impedance.damping
+            } else {
+                1.0
+            };
+            residual[row] = factor * along;
+        }
+        let mut wrench = Spatial::ZERO;
+        for row in 0..count {
+            let push: f64 = (0..count)
+                .map(|other| self.stiffness[row][other] * residual[other])
+                .sum();
+            wrench = wrench.scale_add(self.axis(row), -push);
+        }
+        wrench
+    }
+}

@@ -1,0 +1,77 @@
+//! Which models and states the formulas cover; others go through dual numbers.
+
+use crate::data::Data;
+use crate::model::{EqualityKind, Integrator, JointKind, Model, Transmission};
+use crate::stages::actuation;
+use crate::stages::solve::SolveStatus;
+
+/// Whether the formulas cover everything that the model can do.
+pub(super) fn of_model(model: &Model) -> bool {
+    let (structure, settings) = (&*model.structure, &model.settings);
+    let integrator = settings.integrator != Integrator::Implicit;
+    let passive = !(settings.disable.spring && settings.disable.damper);
+    let medium = model.option.density[0] > 0.0 || model.option.viscosity[0] > 0.0;
+    integrator
+        && structure.laws.kind.is_empty()
+        && settings.noslip_iterations == 0
+        && !settings.enable.diagexact
+        && !(passive && medium)
+        && !structure.has_adhesion
+        && !structure.has_surface_velocity
+        && !structure.tendons.spatial.contains(&true)
+        && structure.actuators.history.iter().all(Option::is_none)
+        && (structure.actuators.transmission.iter()).all(|&kind| covers_transmission(model, kind))
+        && (structure.equalities.kind.iter()).all(|&kind| covers_equality(kind))
+}
+
+/// Actuators whose moments are constant.
+fn covers_transmission(model: &Model, transmission: Transmission) -> bool {
+    let kinds = &model.structure.joints.kind;
+    match transmission {
+        Transmission::Joint(joint) => kinds[joint] != JointKind::Ball,
+        Transmission::JointInParent(joint) => {
+            matches!(kinds[joint], JointKind::Hinge | JointKind::Slide)
+        }
+        Transmission::Tendon(tendon) => !model.structure.tendons.spatial[tendon],
+        Transmission::SliderCrank { .. } | Transmission::Site { .. } | Transmission::Body(_) => {
+            false
+        }
+    }
+}
+
+fn covers_equality(kind: EqualityKind) -> bool {
+    match kind {
+        EqualityKind::Joint => true,
+        EqualityKind::Tendon | EqualityKind::Connect | EqualityKind::Weld => false,
+    }
+}
+
+/// Whether the formulas cover what happens in this state, in a model that they cover.
+pub(super) fn of_state(model: &Model, data: &Data) -> bool {
+    let solved = !matches!(
+        data.solve.report.status,
+        SolveStatus::Singular | SolveStatus::NotFinite
+    );
+    let tendons = 0..model.counts().ntendon;
+    let within = |tendon: usize| {
+        let limited = model.structure.tendons.actuator_force_limited[tendon];
+        let [low, high] = model.tendons.actuator_force_range[tendon];
+        let total = actuation::tendon_force(model, tendon, &data.actuation.unlimited_force);
+        !limited || (low..=high).contains(&total)
+    };
+    solved && tendons.into_iter().all(within)
+}
+
+/// Whether no force but those of constraints ties kinematic trees together.
+pub(super) fn trees_are_separate(model: &Model) -> bool {
+    let structure = &*model.structure;
+    let one_tree = |columns: &[usize]| {
+        let trees = columns.iter().map(|&dof| structure.dofs.tree[dof]);
+        let mut trees = trees.clone().zip(trees.skip(1)); // neighbours in the list
+        trees.all(|(tree, next)| tree == next)
+    };
+    let tendons = &structure.tendons.jacobian;
+    let moments = &structure.actuators.moment;
+    (0..model.counts().ntendon).all(|tendon| one_tree(tendons.columns(tendon)))
+        && (0..model.counts().nactuator).all(|actuator| one_tree(moments.columns(actuator)))
+}

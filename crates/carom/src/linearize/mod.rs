@@ -1,0 +1,155 @@
+//! A step as a linear map: A = ∂x⁺/∂x and B = ∂x⁺/∂u, with x = (q, v, w) in tangent space and u the controls.
+//!
+//! The acceleration a of a step solves, with ID inverse dynamics, τ the smooth forces and f the constraint forces,
+//!
+//!   r(q, v, w, u; a) = ID(q, v, a) − τ(q, v, w, u) − Jᵀ·f(J·a − â) = 0                              (1)
+//!
+//! and H = ∂r/∂a = M + Jᵀ·K·J is what the solver has factorised last. So the derivatives of a are one solve with many
+//! right-hand sides,
+//!
+//!   H·da = −∂r/∂q·dq − ∂r/∂v·dv − ∂r/∂w·dw − ∂r/∂u·du                                             (2)
+//!
+//! assembled from inverse dynamics (`rne`), forces (`forces`), limits and other single rows (`rows`) and contacts
+//! (`contact`), and solved in `step`. Integrators that are implicit in velocity, (M − h·D)·ȧ = M·a, add
+//!
+//!   dȧ = da + (M − h·D)⁻¹·(h·D·da + dM·(a − ȧ) + h·dD·ȧ)                                            (3)
+//!
+//! (`implicit`) or, where no constraint acts on a tree, simply (1) at ȧ instead of a. Then dv⁺ = dv + h·dȧ, and positions follow on
+//! the manifold (`update`, `rotation`). RK4 chains (2) over its stages (`runge_kutta`). What these formulas do not cover (see `coverage`) is differentiated by dual numbers through
+//! the whole step (`forward_mode`), which is exact for everything, and slower.
+//!
+//! Where a step has no derivative (a contact begins, a limit engages), that of the branch taken is returned.
+
+mod contact;
+mod coverage;
+mod forces;
+mod forward_mode;
+mod geometry;
+mod implicit;
+mod rne;
+mod rotation;
+mod rows;
+mod runge_kutta;
+mod step;
+#[cfg(test)]
+mod tests;
+mod update;
+
+pub use forward_mode::{ForwardMode, Tangent};
+pub use step::{covers, step};
+
+use std::ops::Range;
+
+use crate::model::{Integrator, Model};
+use contact::ContactDerivative;
+use forces::ForceDerivative;
+use implicit::Implicit;
+use rne::TreeDerivative;
+use runge_kutta::Stages;
+
+/// Where columns are: configuration, velocity, activation, control.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Layout {
+    nv: usize,
+    na: usize,
+    nu: usize,
+    /// All of them.
+    width: usize,
+}
+
+impl Layout {
+    fn new(model: &Model) -> Self {
+        let n = model.counts();
+        Self {
+            nv: n.nv,
+            na: n.na,
+            nu: n.nu,
+            width: 2 * n.nv + n.na + n.nu,
+        }
+    }
+
+    /// The first column of the activations.
+    fn activation(&self) -> usize {
+        2 * self.nv
+    }
+
+    /// The first column of the controls; also the length of a state's tangent.
+    fn control(&self) -> usize {
+        2 * self.nv + self.na
+    }
+}
+
+/// Changes of generalised force or acceleration: one row a dof, one column an input.
+struct Rows<'a> {
+    values: &'a mut [f64],
+    width: usize,
+}
+
+impl Rows<'_> {
+    #[inline]
+    fn row(&mut self, dof: usize) -> &mut [f64] {
+        &mut self.values[dof * self.width..(dof + 1) * self.width]
+    }
+}
+
+/// The derivatives of a step, and the work area in which they are found.
+#[derive(Clone, Debug)]
+pub struct Linearization {
+    /// ∂x⁺/∂x, square of side [`Self::size`], row by row; x = (q, v, act), q in tangent space.
+    pub a: Vec<f64>,
+    /// ∂x⁺/∂u, [`Self::size`] × nu, row by row.
+    pub b: Vec<f64>,
+    layout: Layout,
+    /// Right-hand sides of (2), then the derivatives of the acceleration.
+    rows: Vec<f64>,
+    /// The same for (3).
+    extra: Vec<f64>,
+    /// Rows and columns of one island.
+    island: Vec<f64>,
+    /// Columns of one island.
+    columns: Vec<Range<usize>>,
+    room: Vec<f64>,
+    tree: TreeDerivative,
+    forces: ForceDerivative,
+    contacts: ContactDerivative,
+    implicit: Implicit,
+    /// Whether what happens in one tree never depends on another, constraints aside.
+    trees_are_separate: bool,
+    runge_kutta: Option<Box<Stages>>,
+    /// For what the formulas do not cover; none while that has not occurred.
+    forward: Option<Box<ForwardMode>>,
+}
+
+impl Linearization {
+    /// Room for the derivatives of a model.
+    ///
+    /// A model with features that only dual numbers cover gets their work area now; where this depends on the state,
+    /// it is made when first needed.
+    pub fn new(model: &Model) -> Self {
+        let layout = Layout::new(model);
+        let (size, nv) = (layout.control(), layout.nv);
+        Self {
+            a: vec![0.0; size * size],
+            b: vec![0.0; size * layout.nu],
+            layout,
+            rows: vec![0.0; nv * layout.width],
+            extra: vec![0.0; nv * layout.width],
+            island: vec![0.0; nv * layout.width],
+            columns: Vec::with_capacity(2 * model.counts().ntree + 1),
+            room: Vec::with_capacity(6 * layout.width),
+            tree: TreeDerivative::new(model),
+            forces: ForceDerivative::new(model),
+            contacts: ContactDerivative::new(model),
+            implicit: Implicit::new(model),
+            runge_kutta: (model.settings.integrator == Integrator::RungeKutta4)
+                .then(|| Box::new(Stages::new(model))),
+            trees_are_separate: coverage::trees_are_separate(model),
+            forward: (!coverage::of_model(model)).then(|| Box::new(ForwardMode::new(model))),
+        }
+    }
+
+    /// Length of the tangent of a state: 2·nv + na.
+    pub fn size(&self) -> usize {
+        self.layout.control()
+    }
+}

@@ -1,0 +1,165 @@
+//! Derivatives of single constraint rows: limits, dry friction, joints and tendons that follow others.
+//!
+//! A row with Jacobian J pushes with Jᵀ·f, f = −∇s(y), y = J·a − â, â = −b·J·v − k·d(ρ)·ρ with ρ = r − margin, and its
+//! weight D is proportional to d/(1 − d). At fixed acceleration
+//!
+//!   df = −K·(dJ·a + b·(dJ·v + J·dv) + k·(d + d′·ρ)·dr) + f·d′/(d·(1 − d))·dr                         (1)
+//!   d(Jᵀ·f) = Jᵀ·df + dJᵀ·f,    dr = J·dq                                                          (2)
+//!
+//! J is constant for limits of hinges, slides and fixed tendons and for dry friction; it depends on q for a ball joint's
+//! limit and for polynomial couplings.
+
+use super::Rows;
+use super::forces::{Context, turned_quat};
+use crate::math::Quat;
+use crate::model::{EqualityKind, JointKind};
+use crate::stages::constraint::{Block, BlockKind, Row};
+use crate::stages::solve::law::{Curvature, Law, MAX_ROWS, Phase};
+
+/// R below which its floor holds, so that it does not depend on the distance.
+const LEAST_REGULARIZATION: f64 = 1e-15;
+
+/// Derivative of ln D by the row's position: D is proportional to d/(1 − d).
+pub(super) fn weight_rate(row: &Row) -> f64 {
+    let d = row.impedance.value;
+    if row.regularization <= LEAST_REGULARIZATION {
+        return 0.0;
+    }
+    row.impedance.slope / (d * (1.0 - d))
+}
+
+/// Derivative of k·d(ρ)·ρ by the row's position.
+pub(super) fn spring_rate(row: &Row) -> f64 {
+    let impedance = &row.impedance;
+    let distance = row.position - row.margin;
+    impedance.stiffness * (impedance.value + impedance.slope * distance)
+}
+
+/// The curvature of a block's law at the solution; false if it is zero.
+pub(super) fn curvature(context: &Context<'_>, index: usize, out: &mut Curvature) -> bool {
+    let (constraint, solve) = (&context.data.constraint, &context.data.solve);
+    let block = &constraint.blocks[index];
+    let (mut weight, mut friction) = ([0.0; MAX_ROWS], [0.0; MAX_ROWS]);
+    for (place, row) in constraint.block_rows(block).iter().enumerate() {
+        (weight[place], friction[place]) = (row.weight, row.friction);
+    }
+    let law = Law {
+        kind: block.kind,
+        weight: &weight[..block.row_count],
+        friction: &friction[..block.row_count],
+    };
+    law.curvature(solve.phase[index], &solve.residual[block.rows()], out)
+}
+
+/// Adds the derivatives of the force of a block of one row.
+pub(super) fn add(context: &Context<'_>, index: usize, rows: &mut Rows<'_>) {
+    let data = context.data;
+    let block = &data.constraint.blocks[index];
+    let row = &data.constraint.rows[block.row];
+    // Sliding friction pushes the same whatever moves.
+    let held = data.solve.phase[index] == Phase::QUADRATIC;
+    if !held {
+        return;
+    }
+    let change = Change {
+        force: data.solve.force[block.row],
+        by_position: -row.weight * spring_rate(row)
+            + data.solve.force[block.row] * weight_rate(row),
+        by_velocity: -row.weight * row.impedance.damping,
+        stiffness: row.weight,
+    };
+    constant(context, block, &change, rows);
+    match block.kind {
+        BlockKind::JointLimit if block.column_count == 3 => {
+            ball_limit(context, block, &change, rows);
+        }
+        BlockKind::Equality => following(context, block, &change, rows),
+        _ => {}
+    }
+}
+
+/// How the force of a row changes. (1)
+struct Change {
+    force: f64,
+    by_position: f64,
+    by_velocity: f64,
+    /// K.
+    stiffness: f64,
+}
+
+/// The terms of (2) with a constant Jacobian.
+fn constant(context: &Context<'_>, block: &Block, change: &Change, rows: &mut Rows<'_>) {
+    let constraint = &context.data.constraint;
+    let columns = constraint.block_columns(block);
+    let values = constraint.block_jacobian(block);
+    for (&dof, &value) in columns.iter().zip(values) {
+        let row = rows.row(dof);
+        for (&other, &entry) in columns.iter().zip(values) {
+            row[other] += value * change.by_position * entry;
+            row[context.layout.nv + other] += value * change.by_velocity * entry;
+        }
+    }
+}
+
+/// The terms of dJ for `slopes`(i, j) = ∂J(i)/∂q(j), over the columns of a block. (1), (2)
+fn varying(
+    context: &Context<'_>,
+    block: &Block,
+    change: &Change,
+    slopes: &[[f64; 3]; 3],
+    rows: &mut Rows<'_>,
+) {
+    let (constraint, qacc) = (&context.data.constraint, &context.data.solve.qacc);
+    let columns = constraint.block_columns(block);
+    let values = constraint.block_jacobian(block);
+    for (j, &other) in columns.iter().enumerate() {
+        let along = |x: &[f64]| -> f64 {
+            let terms = columns.iter().enumerate();
+            terms.map(|(i, &dof)| slopes[i][j] * x[dof]).sum()
+        };
+        let push =
+            -change.stiffness * along(qacc) + change.by_velocity * along(&context.state.qvel);
+        for (i, &dof) in columns.iter().enumerate() {
+            rows.row(dof)[other] += values[i] * push + slopes[i][j] * change.force;
+        }
+    }
+}
+
+/// The axis of a ball joint's limit turns with the joint.
+fn ball_limit(context: &Context<'_>, block: &Block, change: &Change, rows: &mut Rows<'_>) {
+    let joints = &context.model.structure.joints;
+    if joints.kind[block.object] != JointKind::Ball {
+        return;
+    }
+    let address = joints.qpos[block.object];
+    let quat = Quat(std::array::from_fn(|k| context.state.qpos[address + k]));
+    let (axis, _) = turned_quat(quat.normalized()).log().normalized();
+    let slopes = axis
+        .0
+        .map(|component| component.tangent.map(|tangent| -tangent));
+    varying(context, block, change, &slopes, rows);
+}
+
+/// The slope of a polynomial coupling changes along its second joint.
+fn following(context: &Context<'_>, block: &Block, change: &Change, rows: &mut Rows<'_>) {
+    let (model, equality) = (context.model, block.object);
+    let structure = &*model.structure;
+    let (joints, equalities) = (&structure.joints, &structure.equalities);
+    if equalities.kind[equality] != EqualityKind::Joint {
+        return;
+    }
+    let Some(second) = equalities.object2[equality] else {
+        return;
+    };
+    let address = joints.qpos[second];
+    let x = context.state.qpos[address] - model.qpos.reference[address];
+    let [_, _, c2, c3, c4, ..] = model.equalities.data[equality];
+    let bend = 2.0 * c2 + x * (6.0 * c3 + 12.0 * c4 * x);
+    let columns = context.data.constraint.block_columns(block);
+    let Some(place) = columns.iter().position(|&dof| dof == joints.dof[second]) else {
+        return;
+    };
+    let mut slopes = [[0.0; 3]; 3];
+    slopes[place][place] = -bend;
+    varying(context, block, change, &slopes, rows);
+}

@@ -1,0 +1,271 @@
+use std::path::Path;
+
+use super::{ForwardMode, Layout, Linearization, Tangent, covers, step};
+use crate::data::Data;
+use crate::dynamics;
+use crate::integrate;
+use crate::model::{Integrator, Model};
+use crate::stages::solve;
+use crate::state::{Input, State};
+use crate::testing::{
+    Random, model_from_file, model_from_mjcf, random_input, random_model, random_state,
+};
+
+/// A and B by dual numbers through the whole step.
+fn by_duals(model: &Model, state: &State, input: &Input) -> (Vec<f64>, Vec<f64>) {
+    let layout = Layout::new(model);
+    let size = layout.control();
+    let (mut a, mut b) = (vec![0.0; size * size], vec![0.0; size * layout.nu]);
+    ForwardMode::new(model).linearize(state, input, &layout, (&mut a, &mut b));
+    (a, b)
+}
+
+/// Asserts that the formulas cover this step and agree with dual numbers.
+fn assert_exact(name: &str, model: &Model, state: &State, input: &Input) {
+    let mut data = Data::new(model);
+    dynamics::forward(model, state, input, &mut data);
+    assert!(covers(model, &data), "{name}: not covered");
+    let mut found = Linearization::new(model);
+    step(model, state, input, &mut data, &mut found);
+    let (a, b) = by_duals(model, state, input);
+    assert_matrix(&format!("{name}, A"), &found.a, &a, found.size());
+    assert_matrix(&format!("{name}, B"), &found.b, &b, model.counts().nu);
+}
+
+fn assert_matrix(name: &str, actual: &[f64], expected: &[f64], width: usize) {
+    let scale = expected.iter().fold(1.0_f64, |max, x| max.max(x.abs()));
+    for (index, (a, e)) in actual.iter().zip(expected).enumerate() {
+        let error = (a - e).abs() / scale;
+        let (row, column) = (index / width, index % width);
+        assert!(
+            error < 1e-9,
+            "{name} at ({row}, {column}): {a} instead of {e}"
+        );
+    }
+}
+
+#[test]
+fn free_mechanisms_agree_with_dual_numbers() {
+    for seed in 0..30 {
+        let mut model = random_model(seed, 7);
+        model.option.density[0] = 0.0;
+        model.option.viscosity[0] = 0.0;
+        let (state, input) = (random_state(seed, &model), random_input(seed, &model));
+        for integrator in [Integrator::Euler, Integrator::ImplicitFast] {
+            model.settings.integrator = integrator;
+            for eulerdamp in [false, true] {
+                model.settings.disable.eulerdamp = eulerdamp;
+                let name = format!("seed {seed}, {integrator:?}, {eulerdamp}");
+                assert_exact(&name, &model, &state, &input);
+            }
+        }
+    }
+}
+
+/// A scene of many contacts, from which a few steps are made.
+fn assert_exact_along(name: &str, mjcf: &str, steps: usize, every: usize) {
+    let mut model = model_from_mjcf(mjcf);
+    solve::tighten(&mut model);
+    let mut random = Random::new(5);
+    let (mut state, mut input) = (State::reference(&model), Input::zeros(&model));
+    let mut data = Data::new(&model);
+    for control in &mut input.ctrl {
+        *control = random.next();
+    }
+    for velocity in &mut state.qvel {
+        *velocity = 0.3 * random.next();
+    }
+    for index in 0..steps {
+        if index % every == every - 1 {
+            assert_exact(&format!("{name}, step {index}"), &model, &state, &input);
+        }
+        integrate::step(&model, &mut state, &input, &mut data);
+    }
+}
+
+const SCENE: &str = r#"<worldbody><geom type="plane" size="2 2 1"/>
+  <body pos="0 0 .18"><freejoint/><geom type="box" size=".1 .12 .08" mass=".5"/></body>
+  <body pos=".03 .02 .36"><freejoint/><geom type="box" size=".1 .12 .08" euler="2 3 20" mass=".5"/></body>
+  <body pos=".5 0 .12"><freejoint/><geom type="sphere" size=".1"/></body>
+  <body pos=".45 .05 .28"><freejoint/><geom type="capsule" size=".05 .1" euler="70 10 0"/></body>
+  <body pos="-.5 0 .2"><joint type="ball"/><geom type="capsule" fromto="0 0 0 .2 0 -.1" size=".04"/>
+    <body pos=".2 0 -.1"><joint axis="0 1 0" damping=".1" range="-40 40" frictionloss=".01"/>
+      <geom type="capsule" fromto="0 0 0 .2 0 -.1" size=".04"/></body></body>
+</worldbody>"#;
+
+#[test]
+fn contacts_agree_with_dual_numbers() {
+    for cone in ["pyramidal", "elliptic"] {
+        for dimension in [1, 3, 4, 6] {
+            let mjcf = format!(
+                r#"<mujoco><option cone="{cone}" impratio="2"/><compiler angle="degree"/>
+                  <default><geom condim="{dimension}" friction=".6 .02 .01"/></default>{SCENE}</mujoco>"#
+            );
+            assert_exact_along(&format!("{cone} {dimension}"), &mjcf, 200, 25);
+        }
+    }
+}
+
+#[test]
+fn contacts_under_implicitfast_agree_with_dual_numbers() {
+    let mjcf = format!(
+        r#"<mujoco><option integrator="implicitfast"/><compiler angle="degree"/>{SCENE}</mujoco>"#
+    );
+    assert_exact_along("implicitfast", &mjcf, 200, 25);
+}
+
+#[test]
+fn every_pair_of_shapes_agrees_with_dual_numbers() {
+    let kinds = [
+        r#"type="sphere" size=".1""#,
+        r#"type="capsule" size=".08 .1""#,
+        r#"type="ellipsoid" size=".08 .1 .12""#,
+        r#"type="cylinder" size=".08 .1""#,
+        r#"type="box" size=".08 .1 .12""#,
+        r#"type="mesh" mesh="wedge""#,
+    ];
+    let mut pairs = Vec::new();
+    for (index, first) in kinds.iter().enumerate() {
+        let plane = r#"<geom type="plane" size="1 1 1"/><body pos="0 0 .07" euler="10 20 30">"#;
+        pairs.push(format!("{plane}<freejoint/><geom {first}/></body>"));
+        for second in &kinds[index..] {
+            pairs.push(format!(
+                r#"<body pos="0 0 0"><freejoint/><geom {first}/></body>
+                  <body pos=".02 .03 .13" euler="10 20 30"><freejoint/><geom {second}/></body>"#
+            ));
+        }
+    }
+    for bodies in pairs {
+        let mjcf = format!(
+            r#"<mujoco><asset><mesh name="wedge" vertex="-.1 -.1 -.1 .1 -.1 -.1 0 .1 -.1 0 0 .12"/></asset>
+              <worldbody>{bodies}</worldbody></mujoco>"#
+        );
+        let mut model = model_from_mjcf(&mjcf);
+        solve::tighten(&mut model);
+        let (mut state, input) = (State::reference(&model), Input::zeros(&model));
+        let mut random = Random::new(5);
+        for velocity in &mut state.qvel {
+            *velocity = 0.3 * random.next();
+        }
+        let mut data = Data::new(&model);
+        dynamics::forward(&model, &state, &input, &mut data);
+        assert!(!data.collision.contacts.is_empty(), "{bodies}");
+        assert_exact(&bodies, &model, &state, &input);
+    }
+}
+
+#[test]
+fn runge_kutta_agrees_with_dual_numbers() {
+    for seed in 0..10 {
+        let mut model = random_model(seed, 6);
+        model.option.density[0] = 0.0;
+        model.option.viscosity[0] = 0.0;
+        model.settings.integrator = Integrator::RungeKutta4;
+        let (state, input) = (random_state(seed, &model), random_input(seed, &model));
+        assert_exact(&format!("seed {seed}"), &model, &state, &input);
+    }
+    let mjcf =
+        format!(r#"<mujoco><option integrator="RK4"/><compiler angle="degree"/>{SCENE}</mujoco>"#);
+    assert_exact_along("scene", &mjcf, 60, 20);
+}
+
+/// States of all shipped models under random controls.
+fn shipped(mut check: impl FnMut(&str, &Model, &State, &Input)) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models");
+    let folders = [folder.clone(), folder.join("features")];
+    let mut files: Vec<_> = (folders.iter())
+        .flat_map(|folder| std::fs::read_dir(folder).unwrap())
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|ending| ending == "xml"))
+        .collect();
+    files.sort();
+    for path in files {
+        let mut model = model_from_file(&path);
+        solve::tighten(&mut model);
+        let mut random = Random::new(11);
+        let (mut state, mut input) = (State::reference(&model), Input::zeros(&model));
+        for control in &mut input.ctrl {
+            *control = 0.4 * random.next();
+        }
+        for velocity in &mut state.qvel {
+            *velocity = 0.2 * random.next();
+        }
+        let mut data = Data::new(&model);
+        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+        for step in 0..=40 {
+            if step % 20 == 0 {
+                check(&format!("{name}, step {step}"), &model, &state, &input);
+            }
+            integrate::step(&model, &mut state, &input, &mut data);
+        }
+    }
+}
+
+#[test]
+fn shipped_models_agree_with_dual_numbers() {
+    let mut covered = Vec::new();
+    shipped(|name, model, state, input| {
+        let mut data = Data::new(model);
+        dynamics::forward(model, state, input, &mut data);
+        if covers(model, &data) {
+            assert_exact(name, model, state, input);
+            covered.push(name.to_owned());
+        }
+    });
+    for name in ["humanoid", "quadruped", "hand", "arm7", "cartpole"] {
+        let found = covered.iter().any(|covered| covered.starts_with(name));
+        assert!(found, "{name} is not covered; {covered:?} are");
+    }
+}
+
+#[test]
+fn products_with_directions_are_those_of_the_matrices() {
+    let model = random_model(3, 6);
+    let (state, input) = (random_state(3, &model), random_input(3, &model));
+    let (a, b) = by_duals(&model, &state, &input);
+    let mut random = Random::new(2);
+    let mut direction = Tangent::zeros(&model);
+    for part in [
+        &mut direction.qpos,
+        &mut direction.qvel,
+        &mut direction.act,
+        &mut direction.ctrl,
+    ] {
+        part.fill_with(|| random.next());
+    }
+    let mut change = Tangent::zeros(&model);
+    ForwardMode::new(&model).jvp(&state, &input, &direction, &mut change);
+    let x = [&*direction.qpos, &direction.qvel, &direction.act].concat();
+    let actual = [&*change.qpos, &change.qvel, &change.act].concat();
+    let dot = |row: &[f64], x: &[f64]| -> f64 { row.iter().zip(x).map(|(a, x)| a * x).sum() };
+    for (row, actual) in actual.iter().enumerate() {
+        let nu = direction.ctrl.len();
+        let expected = dot(&a[row * x.len()..(row + 1) * x.len()], &x)
+            + dot(&b[row * nu..(row + 1) * nu], &direction.ctrl);
+        assert!((actual - expected).abs() < 1e-10 * (1.0 + expected.abs()));
+    }
+}
+
+#[test]
+fn the_change_along_numbers_of_the_model_is_that_of_differences() {
+    let model = model_from_mjcf(
+        r#"<mujoco><worldbody><body><joint axis="0 1 0" damping=".2"/><geom size=".1" pos=".3 0 0" mass="2"/>
+          </body></worldbody></mujoco>"#,
+    );
+    let mut state = State::reference(&model);
+    state.qvel[0] = 0.7;
+    let input = Input::zeros(&model);
+    let mut direction = model.map(|_| 0.0);
+    direction.dofs.damping[0] = 1.0;
+    let mut change = Tangent::zeros(&model);
+    ForwardMode::new(&model).jvp_of_model(&state, &input, (&model, &direction), &mut change);
+    let end = |by: f64| {
+        let mut model = model.clone();
+        model.dofs.damping[0] += by;
+        let (mut state, mut data) = (state.clone(), Data::new(&model));
+        integrate::step(&model, &mut state, &input, &mut data);
+        state.qvel[0]
+    };
+    let expected = (end(1e-6) - end(-1e-6)) / 2e-6;
+    assert!(expected.abs() > 1e-4 && (change.qvel[0] - expected).abs() < 1e-8);
+}
