@@ -35,7 +35,7 @@ impl Group {
 /// The groups of all islands that have been looked at, and their sums.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Groups {
-    groups: Vec<Group>,
+    all: Vec<Group>,
     /// Where the groups of each island are; empty until they are found.
     of_island: Vec<Range<usize>>,
     /// Square matrices, of which the lower triangle counts.
@@ -47,7 +47,7 @@ pub(super) struct Groups {
 impl Groups {
     /// Forgets all groups, and makes room for so many islands and blocks.
     pub(super) fn clear(&mut self, islands: usize, blocks: usize) {
-        self.groups.clear();
+        self.all.clear();
         self.sums.clear();
         self.of_island.clear();
         self.of_island.resize(islands, 0..0);
@@ -61,15 +61,15 @@ impl Groups {
 
     /// Finds the groups of an island.
     pub(super) fn find(&mut self, island: &Island) {
-        let first = self.groups.len();
+        let first = self.all.len();
         let mut sum = self.sums.len();
         for (position, (_, block)) in island.blocks().enumerate() {
-            match self.groups[first..].last_mut() {
+            match self.all[first..].last_mut() {
                 Some(group) if group.columns.start == block.column => {
                     group.blocks.end = position + 1;
                 }
                 _ => {
-                    self.groups.push(Group {
+                    self.all.push(Group {
                         columns: block.columns(),
                         blocks: position..position + 1,
                         sum,
@@ -81,12 +81,12 @@ impl Groups {
             }
         }
         self.sums.resize(sum, 0.0);
-        self.of_island[island.index] = first..self.groups.len();
+        self.of_island[island.index] = first..self.all.len();
     }
 
     /// The groups of an island.
     pub(super) fn of(&self, island: usize) -> &[Group] {
-        &self.groups[self.of_island[island].clone()]
+        &self.all[self.of_island[island].clone()]
     }
 
     /// The columns and sums of an island's groups, without those that are zero.
@@ -103,7 +103,7 @@ impl Groups {
 
     /// Says that the numbers of an island may have changed.
     pub(super) fn invalidate(&mut self, island: usize) {
-        for group in &mut self.groups[self.of_island[island].clone()] {
+        for group in &mut self.all[self.of_island[island].clone()] {
             group.is_current = false;
         }
     }
@@ -118,7 +118,7 @@ impl Groups {
     ) {
         let blocks = island.islands.blocks(island.index);
         for index in self.of_island[island.index].clone() {
-            let group = &self.groups[index];
+            let group = &self.all[index];
             let blocks = &blocks[group.blocks.clone()];
             let is_same = |&block: &usize| {
                 phase[block] == self.phase[block]
@@ -140,7 +140,7 @@ impl Groups {
         residual: &[f64],
         phase: &[Phase],
     ) {
-        let group = &mut self.groups[index];
+        let group = &mut self.all[index];
         let columns = group.columns.len();
         let sums = &mut self.sums[group.sum..group.sum + columns * columns];
         let mut curvature: Curvature = [[0.0; MAX_ROWS]; MAX_ROWS];
