@@ -1,11 +1,15 @@
 //! Edges and polygons of a convex hull.
 //!
 //! Triangles are one polygon when they are connected and their normals fall into the same cell of a grid of spherical
-//! angles, 0.01 rad wide: MuJoCo's rule, which decides which contact points a face gives.
+//! angles, 0.01 rad wide: MuJoCo's rule, which decides which contact points a face gives. The outline of a polygon
+//! starts with the first edge, in the order of the triangles, that is on its rim: where contacts tie, those that come
+//! first are kept.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::f64::consts::PI;
 
+use super::polygon_order::listed;
+use super::quickhull::OrderedHull;
 use crate::math::Vec3;
 use crate::model::HullTopology;
 
@@ -19,19 +23,22 @@ const MIN_AREA: f64 = 1e-15;
 /// A directed edge between hull vertices.
 type Edge = (u32, u32);
 
-/// The topology of a hull whose triangles are anticlockwise from outside.
-pub(super) fn hull_topology(points: &[Vec3], triangles: &[[u32; 3]]) -> HullTopology {
-    let used: BTreeSet<u32> = triangles.iter().flatten().copied().collect();
-    let vertices: Vec<u32> = used.into_iter().collect();
+/// The topology of a hull.
+pub(super) fn hull_topology(points: &[Vec3], hull: &OrderedHull) -> HullTopology {
+    let mut order: Vec<usize> = (0..hull.vertices.len()).collect();
+    order.sort_unstable_by_key(|&place| hull.vertices[place]);
+    let vertices: Vec<u32> = order.iter().map(|&place| hull.vertices[place]).collect();
     let renumber = |vertex: u32| {
         let place = vertices.binary_search(&vertex).unwrap_or_default();
         u32::try_from(place).unwrap_or(u32::MAX)
     };
+    let neighbors = order.iter().map(|&place| {
+        let neighbors = hull.neighbors[place].iter();
+        neighbors.map(|&vertex| renumber(vertex))
+    });
+    let neighbors = neighbors.collect();
+    let triangles = &hull.triangles;
     let hull: Vec<[u32; 3]> = triangles.iter().map(|face| face.map(renumber)).collect();
-    let mut neighbors = vec![BTreeSet::new(); vertices.len()];
-    for (start, end) in hull.iter().flat_map(edges) {
-        neighbors[start as usize].insert(end);
-    }
     let normals = triangles.iter().map(|face| {
         let [a, b, c] = face.map(|vertex| points[vertex as usize]);
         (b - a).cross(c - a)
@@ -46,7 +53,7 @@ pub(super) fn hull_topology(points: &[Vec3], triangles: &[[u32; 3]]) -> HullTopo
     }
     HullTopology {
         vertices,
-        neighbors: neighbors.into_iter().collect(),
+        neighbors,
         polygons: polygons.into_iter().collect(),
         polygons_around: around.into_iter().collect(),
     }
@@ -71,7 +78,8 @@ fn cell(normal: Vec3) -> Option<[i32; 2]> {
     Some([index(y.atan2(x)), index(z.acos())])
 }
 
-/// Outlines of connected triangles of the same cell, in the order of their first triangles.
+/// Outlines of connected triangles of the same cell. Cells come in MuJoCo's order, and the outlines of a cell in the
+/// order of their first triangles.
 fn polygons(hull: &[[u32; 3]], cells: &[Option<[i32; 2]>]) -> Vec<Vec<u32>> {
     let owner: BTreeMap<Edge, usize> = hull
         .iter()
@@ -79,11 +87,17 @@ fn polygons(hull: &[[u32; 3]], cells: &[Option<[i32; 2]>]) -> Vec<Vec<u32>> {
         .flat_map(|(face, triangle)| edges(triangle).map(|edge| (edge, face)))
         .collect();
     let mut is_taken: Vec<bool> = cells.iter().map(Option::is_none).collect();
+    let mut known: Vec<[i32; 2]> = Vec::new();
+    let mut numbers: BTreeMap<[i32; 2], usize> = BTreeMap::new();
     let mut outlines = Vec::new();
     for first in 0..hull.len() {
-        if is_taken[first] {
+        let Some(cell) = cells[first].filter(|_| !is_taken[first]) else {
             continue;
-        }
+        };
+        let number = *numbers.entry(cell).or_insert_with(|| {
+            known.push(cell);
+            known.len() - 1
+        });
         is_taken[first] = true;
         let mut patch = vec![first];
         let mut rim = BTreeMap::new();
@@ -104,19 +118,24 @@ fn polygons(hull: &[[u32; 3]], cells: &[Option<[i32; 2]>]) -> Vec<Vec<u32>> {
                 }
             }
         }
-        outlines.extend(trace(hull[first], &rim));
+        patch.sort_unstable();
+        let outline = trace(patch.iter().map(|&face| hull[face]), &rim);
+        outlines.extend(outline.map(|outline| (number, outline)));
     }
-    outlines
+    let mut ranks = vec![0; known.len()];
+    for (rank, number) in listed(&known).into_iter().enumerate() {
+        ranks[number] = rank;
+    }
+    outlines.sort_by_key(|&(number, _)| ranks[number]);
+    outlines.into_iter().map(|(_, outline)| outline).collect()
 }
 
-/// Follows the rim of a patch once around; starts at the first corner of the first triangle that is on it.
-fn trace(first: [u32; 3], rim: &BTreeMap<u32, u32>) -> Option<Vec<u32>> {
-    let start = first
-        .into_iter()
-        .find(|vertex| rim.contains_key(vertex))
-        .or_else(|| rim.keys().next().copied())?;
+/// Follows the rim of a patch once around; starts with the first edge of its triangles that is on it.
+fn trace(patch: impl Iterator<Item = [u32; 3]>, rim: &BTreeMap<u32, u32>) -> Option<Vec<u32>> {
+    let (start, mut vertex) = patch
+        .flat_map(|triangle| edges(&triangle))
+        .find(|(start, end)| rim.get(start) == Some(end))?;
     let mut outline = vec![start];
-    let mut vertex = *rim.get(&start)?;
     while vertex != start && outline.len() <= rim.len() {
         outline.push(vertex);
         vertex = *rim.get(&vertex)?;
@@ -127,12 +146,12 @@ fn trace(first: [u32; 3], rim: &BTreeMap<u32, u32>) -> Option<Vec<u32>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compile::hull::convex_hull;
+    use crate::compile::quickhull::ordered_hull;
 
     fn topology(points: &[[f64; 3]]) -> HullTopology {
-        let triangles = convex_hull(points, None).unwrap();
+        let hull = ordered_hull(points, None).unwrap();
         let points: Vec<Vec3> = points.iter().copied().map(Vec3).collect();
-        hull_topology(&points, &triangles)
+        hull_topology(&points, &hull)
     }
 
     #[test]
@@ -163,6 +182,67 @@ mod tests {
                 "anticlockwise from outside"
             );
         }
+    }
+
+    /// Polygons of mesh vertices.
+    fn outlines(points: &[[f64; 3]]) -> Vec<Vec<u32>> {
+        let hull = topology(points);
+        let polygons = hull.polygons.iter();
+        polygons
+            .map(|outline| outline.iter().map(|&v| hull.vertices[v as usize]).collect())
+            .collect()
+    }
+
+    // The orders below are those of MuJoCo 4.0.0 (`mjModel.mesh_polyvert`) for the same points.
+
+    #[test]
+    fn squares_of_a_cube_have_a_known_order_and_first_corner() {
+        let corner = |i: u32, axis: u32| f64::from(i >> axis & 1);
+        let points: Vec<_> = (0..8)
+            .map(|i| [corner(i, 0), corner(i, 1), corner(i, 2)])
+            .collect();
+        assert_eq!(
+            outlines(&points),
+            [
+                [6, 4, 5, 7],
+                [6, 2, 0, 4],
+                [3, 2, 6, 7],
+                [5, 1, 3, 7],
+                [1, 5, 4, 0],
+                [2, 3, 1, 0]
+            ]
+        );
+    }
+
+    #[test]
+    fn a_roof_has_a_known_order() {
+        let points = [
+            [0.0, 0.0, 0.0],
+            [4.0, 0.0, 0.0],
+            [4.0, 2.0, 0.0],
+            [0.0, 2.0, 0.0],
+            [1.0, 1.0, 1.0],
+            [3.0, 1.0, 1.0],
+        ];
+        assert_eq!(
+            outlines(&points),
+            [
+                vec![5, 2, 3, 4],
+                vec![3, 2, 1, 0],
+                vec![2, 5, 1],
+                vec![1, 5, 4, 0],
+                vec![4, 3, 0]
+            ]
+        );
+    }
+
+    #[test]
+    fn mirrored_polygons_keep_their_first_corners() {
+        let points = [[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
+        let mut hull = topology(&points);
+        assert_eq!(hull.polygons.get(0), [3, 2, 0]);
+        hull.turn_inside_out();
+        assert_eq!(hull.polygons.get(0), [3, 0, 2]);
     }
 
     #[test]

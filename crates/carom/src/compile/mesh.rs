@@ -15,6 +15,7 @@ use super::checks::finite;
 use super::hull::{FlatPoints, convex_hull};
 use super::hull_topology::hull_topology;
 use super::principal_frame::{Tolerance, principal_frame};
+use super::quickhull::{OrderedHull, ordered_hull};
 use super::report::{Report, called, code};
 use crate::math::{Pose, Quat, Vec3};
 use crate::model::HullTopology;
@@ -220,17 +221,18 @@ fn process(
     name: &str,
 ) -> Result<CompiledMesh, Problem> {
     let needs_hull = needs_hull || mesh.faces.is_empty() || mesh.inertia == MeshInertia::Convex;
-    let mut hull = if needs_hull {
+    let ordered = if needs_hull {
         hull_of(mesh, &raw, name)?
     } else {
-        Vec::new()
+        OrderedHull::default()
     };
+    let mut topology = hull_topology(&raw, &ordered);
+    let mut hull = ordered.triangles;
     let mut faces = if mesh.faces.is_empty() {
         hull.clone()
     } else {
         mesh.faces.clone()
     };
-    let mut topology = hull_topology(&raw, &hull);
     // A mirrored mesh would be inside out.
     let [sx, sy, sz] = mesh.scale;
     if sx * sy * sz <= 0.0 {
@@ -281,10 +283,15 @@ fn process(
     })
 }
 
-fn hull_of(mesh: &MeshSpec, vertices: &[Vec3], name: &str) -> Result<Vec<Triangle>, Problem> {
+/// The hull in MuJoCo's order, or the exact one where that is not defined.
+fn hull_of(mesh: &MeshSpec, vertices: &[Vec3], name: &str) -> Result<OrderedHull, Problem> {
     let points: Vec<[f64; 3]> = vertices.iter().map(|vertex| vertex.0).collect();
     let most = mesh.max_hull_vertices.map(|most| most as usize);
-    convex_hull(&points, most).map_err(|flat| {
+    if let Some(hull) = ordered_hull(&points, most) {
+        return Ok(hull);
+    }
+    let exact = convex_hull(&points, most);
+    exact.map(OrderedHull::from_triangles).map_err(|flat| {
         let (shape, help) = match flat {
             FlatPoints::Coincident => ("in one place", "use a small sphere instead"),
             FlatPoints::Collinear => ("on a line", "use a thin capsule instead"),

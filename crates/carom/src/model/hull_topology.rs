@@ -14,11 +14,13 @@ pub struct HullTopology {
 }
 
 impl HullTopology {
-    /// Reverses the outlines: for the hull of mirrored points.
+    /// Reverses the outlines, which keep their first corners: for the hull of mirrored points.
     pub(crate) fn turn_inside_out(&mut self) {
         let reversed = self.polygons.iter().map(|outline| {
             let mut outline = outline.to_vec();
-            outline.reverse();
+            if let Some(rest) = outline.get_mut(1..) {
+                rest.reverse();
+            }
             outline
         });
         self.polygons = reversed.collect();

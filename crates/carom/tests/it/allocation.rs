@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use carom::cotangent::Cotangents;
+use carom::stages::collision;
 use carom::{Data, Input, Model, State, integrate};
 
 use crate::models;
@@ -79,6 +81,36 @@ fn stepping_allocates_nothing_once_warm() {
             }
         };
         // Lists of contacts and constraints grow to their size in the first run.
+        run();
+        let counted = allocation_counter::measure(run);
+        assert_eq!(counted.count_total, 0, "{} allocates", path.display());
+    }
+}
+
+#[test]
+fn contacts_are_differentiated_without_allocation() {
+    for path in models::shipped().into_iter().chain(models::shared()) {
+        let model = models::load(&path);
+        let (mut state, input) = (State::reference(&model), Input::zeros(&model));
+        let (mut data, mut bar) = (Data::new(&model), Cotangents::zeros(&model));
+        for _ in 0..40 {
+            integrate::step(&model, &mut state, &input, &mut data);
+        }
+        bar.data.start(&data);
+        for contact in &mut bar.data.contacts {
+            *contact = contact.map(|_| 1.0);
+        }
+        let mut run = || {
+            collision::backward(
+                &model,
+                &data.kinematics,
+                &data.collision,
+                &bar.data.contacts,
+                &mut bar.data.collision,
+                &mut bar.data.kinematics,
+                &mut bar.model,
+            );
+        };
         run();
         let counted = allocation_counter::measure(run);
         assert_eq!(counted.count_total, 0, "{} allocates", path.display());

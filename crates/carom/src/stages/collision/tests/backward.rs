@@ -221,7 +221,7 @@ mod models {
     );
 }
 
-/// The stage where things rest on each other, at kinks: dual numbers hold the same features fixed.
+/// The stage near kinks, where things rest on each other: dual numbers hold the same features fixed.
 struct Resting;
 
 impl Stage for Resting {
@@ -242,7 +242,7 @@ impl Stage for Resting {
 }
 
 #[test]
-fn shared_models_at_rest() {
+fn shared_models_near_rest() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let shared =
         std::env::var_os("CAROM_SHARED").map_or_else(|| root.join("../shared"), Into::into);
@@ -263,21 +263,27 @@ fn shared_models_at_rest() {
                 continue;
             };
             if model.counts().nv > 0 && model.gradient_refusal().is_none() {
-                settle(name, model);
+                settle(name, &model);
             }
         }
     }
 }
 
-/// Checks a model at some moments of a simulation.
-fn settle(name: &str, model: Model) {
-    let (mut state, input) = (State::reference(&model), Input::zeros(&model));
-    let mut data = Data::new(&model);
+/// Checks a model at some moments of a simulation, a little beside: where edges are parallel but for rounding, the points
+/// at which they cross, and derivatives of any kind, keep few digits.
+fn settle(name: &str, model: &Model) {
+    let mut random = Random::new(31);
+    let (mut state, input) = (State::reference(model), Input::zeros(model));
+    let mut data = Data::new(model);
     for steps in [1, 30, 100] {
         for _ in 0..steps {
-            integrate::step(&model, &mut state, &input, &mut data);
+            integrate::step(model, &mut state, &input, &mut data);
         }
-        let at = point(model.clone(), state.clone());
+        let mut beside = state.clone();
+        for coordinate in &mut beside.qpos {
+            *coordinate += 1e-4 * random.next();
+        }
+        let at = point(model.clone(), beside);
         println!("{name}: {} contacts", at.data.collision.contacts.len());
         if !at.data.collision.contacts.is_empty() {
             check::<Resting>(&at);

@@ -8,10 +8,6 @@ use crate::scalar::Scalar;
 
 /// Distance by which a point may be outside of a side and still count as inside (m).
 const INSIDE: f64 = 1e-15;
-/// Relative difference below which areas are equal.
-const TIE: f64 = 1e-12;
-/// Most corners of a polygon whose largest quadrilateral is searched exhaustively.
-const MOST_EXHAUSTIVE: usize = 16;
 /// Most points that are kept of a polygon.
 pub(super) const MOST_POINTS: usize = 4;
 
@@ -110,11 +106,8 @@ impl<T: Scalar> Buffers<T> {
         std::mem::swap(&mut self.polygon, &mut self.clipped);
     }
 
-    /// The nodes to keep: the ends of what was an edge, else at most four that span the largest area.
-    ///
-    /// The corners of MuJoCo's polygons of boxes and cylinders have a known order (`in_order`), so that the same four
-    /// are found; those of meshes have none, and the largest area of all is the best guess.
-    pub(super) fn reduced(&self, was_edge: bool, in_order: bool) -> ([usize; MOST_POINTS], usize) {
+    /// The nodes to keep: the ends of what was an edge, else at most four that span a large area.
+    pub(super) fn reduced(&self, was_edge: bool) -> ([usize; MOST_POINTS], usize) {
         let mut nodes = [0; MOST_POINTS];
         let polygon = &self.polygon;
         let mut keep = |places: &[usize]| {
@@ -128,11 +121,7 @@ impl<T: Scalar> Buffers<T> {
             keep(&farthest_two(count, point));
             (nodes, 2)
         } else if count > MOST_POINTS {
-            keep(&if in_order || count > MOST_EXHAUSTIVE {
-                large_quadrilateral(count, point)
-            } else {
-                largest_quadrilateral(count, point)
-            });
+            keep(&large_quadrilateral(count, point));
             (nodes, MOST_POINTS)
         } else {
             keep(&[0, 1, 2, 3][..count]);
@@ -191,27 +180,4 @@ fn large_quadrilateral(count: usize, point: impl Fn(usize) -> Vec3) -> [usize; 4
 
 fn area([a, b, c, d]: [Vec3; 4]) -> f64 {
     0.5 * (a - c).cross(b - d).norm()
-}
-
-/// Corners of the largest quadrilateral in a convex polygon: for every diagonal, the farthest corner on each side.
-fn largest_quadrilateral(count: usize, point: impl Fn(usize) -> Vec3) -> [usize; 4] {
-    let area = |corners: [usize; 4]| area(corners.map(&point));
-    let (mut best, mut most) = ([0, 1, 2, 3], 0.0);
-    for a in 0..count {
-        for c in a + 2..count {
-            let farthest = |side: std::ops::Range<usize>| {
-                let reach = |&corner: &usize| area([a, corner % count, c, a]);
-                side.max_by(|p, q| reach(p).total_cmp(&reach(q)))
-                    .map(|corner| corner % count)
-            };
-            let (Some(b), Some(d)) = (farthest(a + 1..c), farthest(c + 1..a + count)) else {
-                continue;
-            };
-            let found = area([a, b, c, d]);
-            if found > most * (1.0 + TIE) {
-                (best, most) = ([a, b, c, d], found);
-            }
-        }
-    }
-    best
 }

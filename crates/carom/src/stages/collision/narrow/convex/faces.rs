@@ -10,8 +10,9 @@ use crate::math::Vec3;
 use crate::model::HullTopology;
 use crate::scalar::Scalar;
 
-/// Cosine and sine of the angle (0.0889 rad) within which faces and edges count as parallel.
-pub(super) const PARALLEL: (f64, f64) = (0.996_050_996_844_831_3, 0.088_782_947_036_116_58);
+/// Cosine and sine, as MuJoCo rounds them, of the angle (about 0.089 rad) within which faces and edges count as
+/// parallel.
+pub(super) const PARALLEL: (f64, f64) = (0.996, 0.0888);
 /// Cosine and sine of the corners of a quarter of a cap, with the digits that MuJoCo has.
 #[expect(
     clippy::approx_constant,

@@ -78,11 +78,8 @@ pub(super) fn clipped<T: Scalar>(
     }
     let clip = prepare(shapes, found, &mut work.faces, &mut work.clip)?;
     work.clip.clip(clip.face_normal, margin);
-    let in_order = !shapes
-        .iter()
-        .any(|shape| matches!(shape.kind, CoreKind::Mesh(..)));
     let is_edge = matches!(clip.parts, Parts::Edge { .. });
-    let (nodes, count) = work.clip.reduced(is_edge, in_order);
+    let (nodes, count) = work.clip.reduced(is_edge);
     let kept = std::array::from_fn(|place| (place < count).then_some(nodes[place]));
     (count > 0 && !work.clip.frame.is_empty()).then_some((clip, kept))
 }
