@@ -64,6 +64,16 @@ impl StateBar {
         self.mocap_rotation.fill(Vec3::ZERO);
     }
 
+    /// Euclidean length.
+    pub fn norm(&self) -> f64 {
+        let numbers = (self.qpos.iter()).chain(&self.qvel).chain(&self.act);
+        let vectors = (self.mocap_position.iter()).chain(&self.mocap_rotation);
+        let squares = numbers.map(|number| number * number);
+        let squares =
+            squares.sum::<f64>() + vectors.map(|vector| vector.norm_squared()).sum::<f64>();
+        squares.sqrt()
+    }
+
     /// Adds another cotangent.
     pub fn add(&mut self, other: &Self) {
         let numbers = |sum: &mut [f64], terms: &[f64]| {

@@ -1,6 +1,7 @@
 //! `carom check`: what a model file holds, and what to know before simulating it.
 
 mod contacts;
+mod gradients;
 mod stages;
 
 use std::path::{Path, PathBuf};
@@ -19,7 +20,9 @@ const CONTACTS: &str = "E102";
 
 /// Prints what a model holds, what its contacts mean, how long the stages of a step take, and every problem.
 #[derive(clap::Args, Debug)]
-#[command(after_help = "Examples:\n  carom check arm.xml\n  carom check robot.urdf --json")]
+#[command(
+    after_help = "Examples:\n  carom check arm.xml\n  carom check robot.urdf --json\n  carom check arm.xml --gradients"
+)]
 pub(crate) struct Args {
     /// Model file (MJCF or URDF).
     model: PathBuf,
@@ -29,6 +32,9 @@ pub(crate) struct Args {
     /// Leave out the times of the stages.
     #[arg(long)]
     no_timing: bool,
+    /// Compare gradients by every quantity with dual numbers and central differences; fails where they disagree.
+    #[arg(long)]
+    gradients: bool,
     /// Print JSON instead of a table.
     #[arg(long)]
     json: bool,
@@ -37,10 +43,7 @@ pub(crate) struct Args {
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> ExitCode {
     match load::load(&args.model, &args.allow) {
-        Ok(loaded) => {
-            report(args, loaded);
-            ExitCode::SUCCESS
-        }
+        Ok(loaded) => report(args, loaded),
         Err(problem) => {
             if args.json {
                 crate::print(&format!(
@@ -55,7 +58,7 @@ pub(crate) fn run(args: &Args) -> ExitCode {
     }
 }
 
-fn report(args: &Args, loaded: Loaded) {
+fn report(args: &Args, loaded: Loaded) -> ExitCode {
     let Loaded {
         model,
         mut diagnostics,
@@ -67,6 +70,12 @@ fn report(args: &Args, loaded: Loaded) {
     let concerns = contacts::warnings(&model, &kinds).into_iter();
     diagnostics.extend(concerns.map(|sentence| Diagnostic::warning(CONTACTS, sentence)));
     let profile = (!args.no_timing).then(|| stages::profile(&model));
+    let gradients = args.gradients.then(|| gradients::check(&model));
+    let answer = match &gradients {
+        Some(Ok(report)) if gradients::agrees(report) => ExitCode::SUCCESS,
+        Some(_) => ExitCode::from(1),
+        None => ExitCode::SUCCESS,
+    };
     if args.json {
         let facts: serde_json::Map<_, _> = facts
             .into_iter()
@@ -74,15 +83,20 @@ fn report(args: &Args, loaded: Loaded) {
             .collect();
         let list = carom_spec::diagnostic::to_json(&diagnostics, &sources);
         let list: serde_json::Value = serde_json::from_str(&list).unwrap_or_default();
-        let answer = json!({
+        let gradients = gradients.map(|checked| match checked {
+            Ok(report) => gradients::to_json(&report),
+            Err(why) => json!({ "agrees": false, "refused": why }),
+        });
+        let document = json!({
             "valid": true,
             "model": facts,
             "contacts": contacts::to_json(&model, &kinds),
             "timing": profile.as_ref().map(stages::to_json),
+            "gradients": gradients,
             "diagnostics": list,
         });
-        crate::print(&answer.to_string());
-        return;
+        crate::print(&document.to_string());
+        return answer;
     }
     for fact in &facts {
         crate::print(&format!("{:<24} {}", fact.label, fact.text));
@@ -96,6 +110,15 @@ fn report(args: &Args, loaded: Loaded) {
             crate::print(&line);
         }
     }
+    if let Some(checked) = &gradients {
+        crate::print("");
+        match checked {
+            Ok(report) => gradients::lines(report)
+                .iter()
+                .for_each(|line| crate::print(line)),
+            Err(why) => crate::print(&format!("no gradients: {why}")),
+        }
+    }
     crate::print("");
     let rendered = carom_spec::diagnostic::render_all(&diagnostics, &sources);
     eprint!("{rendered}");
@@ -104,6 +127,7 @@ fn report(args: &Args, loaded: Loaded) {
         count => format!("{count} warnings"),
     };
     crate::print(&format!("{}: valid, {warnings}", args.model.display()));
+    answer
 }
 
 fn stem(path: &Path) -> String {

@@ -7,7 +7,7 @@
 //! From â̄ each integrator goes on to forces and inertia, and the stages read upwards do the rest.
 
 use super::positions::integrate_positions_vjp;
-use super::{activation, advance, euler, runge_kutta_backward};
+use super::{activation, advance, euler, implicit_backward, runge_kutta_backward};
 use crate::cotangent::{Cotangents, StateBar};
 use crate::data::Data;
 use crate::dynamics::{self, At};
@@ -27,6 +27,8 @@ pub struct Retraced {
     pub(super) acceleration_bar: Vec<f64>,
     /// Cotangent of the velocity with which positions move, nv.
     pub(super) rate_bar: Vec<f64>,
+    /// Work area of the implicit integrators.
+    pub(super) implicit: Option<implicit_backward::Work>,
     /// Work area of RK4.
     pub(super) stages: runge_kutta_backward::Work,
 }
@@ -56,6 +58,7 @@ impl Retraced {
             evaluations: vec![evaluation; count],
             acceleration_bar: vec![0.0; nv],
             rate_bar: vec![0.0; nv],
+            implicit: implicit_backward::Work::new(model),
             stages: runge_kutta_backward::Work::new(model),
         }
     }
@@ -116,6 +119,7 @@ impl Retraced {
             end,
             acceleration_bar,
             rate_bar,
+            implicit,
             ..
         } = self;
         let Evaluation { state, data } = &evaluations[0];
@@ -138,7 +142,10 @@ impl Retraced {
             bar.state.qvel[dof] += rate_bar;
             acceleration_bar[dof] = h * rate_bar;
         }
-        let acceleration = euler::backward(at, acceleration_bar, bar);
+        let acceleration = match implicit {
+            Some(work) => implicit_backward::backward(at, acceleration_bar, work, bar),
+            None => euler::backward(at, acceleration_bar, bar),
+        };
         bar.model.option.timestep[0] += dot(rate_bar, acceleration);
         if self.senses {
             dynamics::backward::sensing(at, bar);

@@ -28,10 +28,12 @@ use crate::state::State;
 pub(crate) struct Work<T: Scalar> {
     /// Full pattern of `implicit`.
     full: Vec<T>,
-    factor: TreeLu<T>,
+    pub(super) factor: TreeLu<T>,
     coriolis: Coriolis<T>,
     /// Derivatives of the medium's forces on subtrees; empty without medium.
     medium: Vec<ForceDerivative<T>>,
+    /// Matrices of the standalone free bodies under implicitfast, in their order.
+    pub(super) free_blocks: Vec<Block<T>>,
 }
 
 impl<T: Scalar> Work<T> {
@@ -42,6 +44,9 @@ impl<T: Scalar> Work<T> {
             factor: TreeLu::new(&model.structure.inertia),
             coriolis: Coriolis::new(model),
             medium: vec![ForceDerivative::default(); model.counts().nbody],
+            free_blocks: free_body::standalone(model)
+                .map(|_| [[T::ZERO; 6]; 6])
+                .collect(),
         }
     }
 }
@@ -214,8 +219,9 @@ fn solve_symmetric<T: Scalar>(
     data: &mut Data<T>,
     medium: bool,
 ) {
-    for (dof, body) in free_body::standalone(model) {
+    for (index, (dof, body)) in free_body::standalone(model).enumerate() {
         let mut block = free_block(model, state, data, (dof, body), medium);
+        data.integration.implicit.free_blocks[index] = block;
         let mut x = std::array::from_fn(|i| data.integration.acceleration[dof + i]);
         if !free_body::solve(&mut block, &mut x) {
             // As if the body were integrated explicitly.

@@ -16,6 +16,7 @@ pub(crate) mod coriolis;
 pub(crate) mod euler;
 pub(crate) mod free_body;
 pub(crate) mod implicit;
+mod implicit_backward;
 mod positions;
 pub(crate) mod runge_kutta;
 mod runge_kutta_backward;

@@ -240,12 +240,11 @@ fn discrete_inverse_dynamics_undoes_a_step() {
     }
 }
 
-/// Points of all models without contacts, under an integrator.
+/// Steps of all models from random states, under an integrator.
 fn check_backward(integrator: Integrator) {
     for (name, mut point) in stage_check::points() {
         println!("{name}");
         point.model.settings.integrator = integrator;
-        point.model.settings.disable.contact = true;
         crate::stages::solve::tighten(&mut point.model);
         point.data = Data::new(&point.model);
         dynamics::forward_and_sense(&point.model, &point.state, &point.input, &mut point.data);
@@ -256,6 +255,12 @@ fn check_backward(integrator: Integrator) {
 #[test]
 fn backward_is_the_adjoint_of_an_euler_step() {
     check_backward(Integrator::Euler);
+}
+
+#[test]
+fn backward_is_the_adjoint_of_an_implicit_step() {
+    check_backward(Integrator::Implicit);
+    check_backward(Integrator::ImplicitFast);
 }
 
 #[test]

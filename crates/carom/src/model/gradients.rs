@@ -1,7 +1,8 @@
 //! What of a model has no backward pass.
 
-use super::{Integrator, LawKind, Model};
+use super::{LawKind, Model};
 use crate::scalar::Scalar;
+use crate::stages::sensing;
 
 impl<T: Scalar> Model<T> {
     /// Why a backward pass through whole steps of this model would be wrong, in a sentence; none if nothing is in its
@@ -16,11 +17,6 @@ impl<T: Scalar> Model<T> {
             "the Hunt–Crossley law of contacts".to_owned()
         } else if self.settings.noslip_iterations > 0 {
             "the noslip sweeps (noslip_iterations)".to_owned()
-        } else if matches!(
-            self.settings.integrator,
-            Integrator::Implicit | Integrator::ImplicitFast
-        ) {
-            "the implicit integrators".to_owned()
         } else if let Some(actuator) = has_history(&self.structure.actuators.history) {
             format!("the history of actuator '{}'", names.actuators[actuator])
         } else if let Some(sensor) = has_history(&self.structure.sensors.history) {
@@ -29,6 +25,17 @@ impl<T: Scalar> Model<T> {
             return None;
         };
         Some(format!("there is no backward pass yet through {part}"))
+    }
+}
+
+impl Model {
+    /// Why cotangents of sensors would not be passed on, in a sentence; none if they are.
+    pub fn sensor_gradient_refusal(&self) -> Option<String> {
+        let sensor = sensing::without_backward(self).next()?;
+        let name = &self.structure.names.sensors[sensor];
+        Some(format!(
+            "there is no backward pass yet through sensor '{name}' (number {sensor})"
+        ))
     }
 }
 
@@ -55,7 +62,6 @@ mod tests {
         for (option, rest, part) in [
             ("", law("complementarity"), "complementarity"),
             ("", law("hunt_crossley"), "Hunt–Crossley"),
-            (r#"integrator="implicit""#, String::new(), "implicit"),
             (r#"noslip_iterations="3""#, String::new(), "noslip"),
             ("", motor(r#"nsample="3" delay="0.004""#), "actuator 'm'"),
         ] {

@@ -15,9 +15,10 @@ use crate::cotangent::{Cotangents, DataBar};
 use crate::data::Data;
 use crate::dual::Dual;
 use crate::dynamics::At;
+use crate::gradient_check::{make_tangential, normalize, qpos_tangent};
 use crate::linalg::tree_ldl;
 use crate::math::{Mat3, Quat, Vec3};
-use crate::model::{ActuatorDynamics, Coincidence, Cone, JointKind, Model, Transmission};
+use crate::model::{ActuatorDynamics, Coincidence, Cone, Model, Transmission};
 use crate::scalar::Scalar;
 use crate::stages::collision::Contact;
 use crate::stages::constraint::{Block, BlockKind, RowBar};
@@ -433,70 +434,6 @@ pub(super) fn random_direction<S: Stage>(point: &Point, random: &mut Random) -> 
     direction
 }
 
-/// Unit quaternions and unit axes move at right angles to themselves.
-fn make_tangential(model: &Model, direction: &mut Model) {
-    let quat = |primal: &[Quat], direction: &mut [Quat]| {
-        for (&primal, direction) in primal.iter().zip(direction) {
-            *direction = direction.scale_add(primal, -primal.dot(*direction));
-        }
-    };
-    quat(&model.bodies.quat, &mut direction.bodies.quat);
-    quat(
-        &model.bodies.inertial_quat,
-        &mut direction.bodies.inertial_quat,
-    );
-    quat(&model.geoms.quat, &mut direction.geoms.quat);
-    quat(&model.sites.quat, &mut direction.sites.quat);
-    quat(&model.cameras.quat, &mut direction.cameras.quat);
-    let option = &mut direction.option;
-    for tolerance in [
-        &mut option.tolerance,
-        &mut option.ls_tolerance,
-        &mut option.noslip_tolerance,
-        &mut option.ccd_tolerance,
-    ] {
-        tolerance.fill(0.0);
-    }
-    // Friction that is absent stays so: its row would appear.
-    let losses = model
-        .dofs
-        .frictionloss
-        .iter()
-        .chain(&model.tendons.frictionloss);
-    let directions =
-        (direction.dofs.frictionloss.iter_mut()).chain(&mut direction.tendons.frictionloss);
-    for (&loss, direction) in losses.zip(directions) {
-        *direction *= f64::from(u8::from(loss != 0.0));
-    }
-    for (&axis, direction) in (model.joints.axis.iter()).zip(&mut direction.joints.axis) {
-        *direction = direction.scale_add(axis, -axis.dot(*direction));
-    }
-}
-
-/// The tangent of qpos, nq, for a direction in tangent space, nv.
-pub(crate) fn qpos_tangent(model: &Model, qpos: &[f64], direction: &[f64]) -> Vec<f64> {
-    let mut tangent = vec![0.0; qpos.len()];
-    let joints = &model.structure.joints;
-    for joint in 0..model.counts().njoint {
-        let (mut address, mut dof) = (joints.qpos[joint], joints.dof[joint]);
-        match joints.kind[joint] {
-            JointKind::Hinge | JointKind::Slide => {
-                tangent[address] = direction[dof];
-                continue;
-            }
-            JointKind::Free => {
-                tangent[address..address + 3].copy_from_slice(&direction[dof..dof + 3]);
-                (address, dof) = (address + 3, dof + 3);
-            }
-            JointKind::Ball => {}
-        }
-        let quat = Quat(std::array::from_fn(|i| qpos[address + i]));
-        let turn = Vec3(std::array::from_fn(|i| direction[dof + i]));
-        tangent[address..address + 4].copy_from_slice(&quat.derivative(turn).0);
-    }
-    tangent
-}
-
 /// The point over dual numbers, moving along a direction.
 pub(super) fn with_direction(point: &Point, direction: &Cotangents) -> Point<Dual<1>> {
     point_along(point, direction, |value, tangent| Dual {
@@ -601,21 +538,6 @@ fn numbers_of(contact: &Contact) -> Vec<f64> {
         number
     });
     numbers
-}
-
-/// A finite step along a tangent leaves the unit sphere; dual numbers do not.
-fn normalize<T: Scalar>(model: &mut Model<T>) {
-    let quats = (model.bodies.quat.iter_mut())
-        .chain(&mut model.bodies.inertial_quat)
-        .chain(&mut model.geoms.quat)
-        .chain(&mut model.sites.quat)
-        .chain(&mut model.cameras.quat);
-    for quat in quats {
-        *quat = quat.normalized();
-    }
-    for axis in &mut model.joints.axis {
-        *axis = axis.normalized().0;
-    }
 }
 
 /// ⟨x̄, ẋ⟩ over everything but the stage's own results, and the sum of magnitudes.

@@ -9,9 +9,9 @@ use super::stage_check::{
     with_direction,
 };
 use crate::cotangent::{Cotangents, StateBar};
+use crate::gradient_check::tangent_of;
 use crate::integrate::{self, Retraced};
-use crate::math::{Quat, Vec3};
-use crate::model::{JointKind, Model};
+use crate::model::Model;
 use crate::scalar::Scalar;
 use crate::state::State;
 
@@ -146,7 +146,7 @@ fn pair<T: Scalar>(
         .iter()
         .map(|&number| part(number))
         .collect();
-    let mut terms: Vec<f64> = to_tangent(model, &end.qpos, &rates)
+    let mut terms: Vec<f64> = tangent_of(model, &end.qpos, &rates)
         .iter()
         .zip(&next.qpos)
         .map(|(a, b)| a * b)
@@ -178,28 +178,4 @@ fn difference(point: &Point, (next, values): (&StateBar, &[f64]), a: &Point, b: 
         + dot(&next.qvel, &a.state.qvel, &b.state.qvel)
         + dot(&next.act, &a.state.act, &b.state.act)
         + dot(values, &a.data.sensing.values, &b.data.sensing.values)
-}
-
-/// The direction in tangent space, nv, of rates of qpos, nq.
-pub(crate) fn to_tangent(model: &Model, qpos: &[f64], rates: &[f64]) -> Vec<f64> {
-    let mut tangent = vec![0.0; model.counts().nv];
-    let joints = &model.structure.joints;
-    for joint in 0..model.counts().njoint {
-        let (mut address, mut dof) = (joints.qpos[joint], joints.dof[joint]);
-        match joints.kind[joint] {
-            JointKind::Hinge | JointKind::Slide => {
-                tangent[dof] = rates[address];
-                continue;
-            }
-            JointKind::Free => {
-                tangent[dof..dof + 3].copy_from_slice(&rates[address..address + 3]);
-                (address, dof) = (address + 3, dof + 3);
-            }
-            JointKind::Ball => {}
-        }
-        let quat = |numbers: &[f64]| Quat(std::array::from_fn(|i| numbers[address + i]));
-        let turn: Vec3 = quat(qpos).conjugate().mul(quat(rates)).parts().1.scale(2.0);
-        tangent[dof..dof + 3].copy_from_slice(&turn.0);
-    }
-    tangent
 }

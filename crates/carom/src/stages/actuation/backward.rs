@@ -264,11 +264,11 @@ fn effective_controls(model: &Model, input: &Input, bar: &[f64], targets: &mut T
 }
 
 /// One actuator's law, read upwards.
-struct Reverse<'a, 't> {
-    law: &'a Law<'a, f64>,
-    state: &'a State,
-    actuation: &'a Actuation,
-    targets: &'a mut Targets<'t>,
+pub(super) struct Reverse<'a, 't> {
+    pub(super) law: &'a Law<'a, f64>,
+    pub(super) state: &'a State,
+    pub(super) actuation: &'a Actuation,
+    pub(super) targets: &'a mut Targets<'t>,
 }
 
 impl Reverse<'_, '_> {
@@ -365,7 +365,7 @@ impl Reverse<'_, '_> {
     }
 
     /// A curve of a muscle: returns its value and the cotangents of its parameters.
-    fn muscle(
+    pub(super) fn muscle(
         &mut self,
         parameters: &[f64; 10],
         bar: f64,

@@ -1,6 +1,7 @@
 //! Derivatives of actuator forces: by velocity for the implicit integrators, by everything for linearisation.
 
 use super::Actuation;
+use super::backward::{Reverse, Targets, next_activation_vjp};
 use super::forward::{Law, is_disabled, next_activation, time_constant};
 use super::muscle::{Muscle, activation_rate};
 use crate::data::Data;
@@ -43,6 +44,68 @@ pub(crate) fn velocity_derivative<T: Scalar>(
         GainKind::Fixed | GainKind::User => return bias,
     };
     bias + gain * gained(model, actuator, act, actuation)
+}
+
+/// The twin of [`velocity_derivative`]; `bar` receives the cotangents of controls and activation rates.
+pub(crate) fn velocity_derivative_vjp(
+    law: &Law<'_, f64>,
+    state: &State,
+    actuation: &Actuation,
+    derivative_bar: f64,
+    bar: &mut Actuation,
+    targets: &mut Targets<'_>,
+) {
+    let (model, actuator) = (law.model, law.actuator);
+    let structure = &model.structure.actuators;
+    if actuation.saturated[actuator] || is_disabled(model, actuator) {
+        return;
+    }
+    if structure.bias[actuator] == BiasKind::Affine {
+        targets.model.actuators.bias[actuator][2] += derivative_bar;
+    }
+    let input = gained(model, actuator, &state.act, actuation);
+    let parameters = &model.actuators.gain[actuator];
+    let gain_bar = derivative_bar * input;
+    let gain = match structure.gain[actuator] {
+        GainKind::Affine => {
+            targets.model.actuators.gain[actuator][2] += gain_bar;
+            parameters[2]
+        }
+        GainKind::Muscle => {
+            let mut reverse = Reverse {
+                law,
+                state,
+                actuation,
+                targets,
+            };
+            let curve = |muscle: &Muscle<'_, _>, length, rate| {
+                muscle.gain_velocity_derivative(length, rate)
+            };
+            let (gain, slopes) = reverse.muscle(parameters, gain_bar, curve);
+            let sums = &mut targets.model.actuators.gain[actuator];
+            for (sum, slope) in sums.iter_mut().zip(slopes) {
+                *sum += slope;
+            }
+            gain
+        }
+        GainKind::Fixed | GainKind::User => return,
+    };
+    let input_bar = derivative_bar * gain;
+    let Some(last) = structure.activations[actuator].clone().last() else {
+        bar.control[actuator] += input_bar;
+        return;
+    };
+    if structure.activation_early[actuator] {
+        let (rate, h) = (actuation.activation_dot[last], model.option.timestep[0]);
+        let given = (state.act[last], rate, h);
+        let [activation_bar, rate_bar, step_bar] =
+            next_activation_vjp(model, actuator, given, input_bar, targets.model);
+        targets.state.act[last] += activation_bar;
+        bar.activation_dot[last] += rate_bar;
+        targets.model.option.timestep[0] += step_bar;
+    } else {
+        targets.state.act[last] += input_bar;
+    }
 }
 
 /// What the gain multiplies: the control, or the activation, at the end of the step if the actuator acts early.

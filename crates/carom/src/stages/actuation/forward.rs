@@ -93,11 +93,11 @@ pub(crate) fn is_disabled<T: Scalar>(model: &Model<T>, actuator: usize) -> bool 
 }
 
 /// The law of one actuator: force = gain(length, velocity)·input + bias(length, velocity).
-pub(super) struct Law<'a, T: Scalar> {
-    pub(super) model: &'a Model<T>,
-    pub(super) actuator: usize,
-    pub(super) length: T,
-    pub(super) velocity: T,
+pub(crate) struct Law<'a, T: Scalar> {
+    pub(crate) model: &'a Model<T>,
+    pub(crate) actuator: usize,
+    pub(crate) length: T,
+    pub(crate) velocity: T,
 }
 
 impl<T: Scalar> Law<'_, T> {

@@ -10,9 +10,10 @@ mod muscle;
 pub use backward::{Targets, backward, nearest_setpoint_vjp, next_activation_vjp};
 pub(crate) use derivative::{
     Sensitivity, advance_slope, next_derivatives, sensitivity, velocity_derivative,
+    velocity_derivative_vjp,
 };
+pub(crate) use forward::{Law, is_disabled, nearest_setpoint, tendon_force};
 pub use forward::{forward, next_activation};
-pub(crate) use forward::{is_disabled, nearest_setpoint, tendon_force};
 
 use crate::arrays::arrays;
 

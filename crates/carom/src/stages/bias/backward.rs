@@ -39,6 +39,25 @@ pub fn backward(
 ) {
     let sources = (kinematics, tendon, velocity);
     tendon_bias::backward(model, sources, bias, bar, &mut targets);
+    newton_euler_backward(
+        model,
+        state,
+        (kinematics, velocity),
+        bias,
+        bar,
+        &mut targets,
+    );
+}
+
+/// The adjoint of [`recursive_newton_euler`](super::recursive_newton_euler) without accelerations.
+pub(crate) fn newton_euler_backward(
+    model: &Model,
+    state: &State,
+    (kinematics, velocity): (&Kinematics, &Velocity),
+    bias: &Bias,
+    bar: &mut Bias,
+    targets: &mut Targets<'_>,
+) {
     let bodies = &model.structure.bodies;
     for body in 1..model.counts().nbody {
         let mut force_bar = bar.body_force[body];

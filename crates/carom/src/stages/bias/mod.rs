@@ -17,6 +17,7 @@ mod tendon_bias;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use backward::newton_euler_backward;
 pub use backward::{Targets, backward};
 pub use forward::{forward, recursive_newton_euler};
 pub(crate) use tendon_bias::{PathBar, path_acceleration, path_acceleration_vjp};

@@ -7,7 +7,7 @@
 //! with C the composite inertia of the body of i. The stored half of M stands for both; so does its cotangent.
 
 use super::Inertia;
-use crate::linalg::tree_ldl;
+use crate::linalg::{TreeSparsity, tree_ldl};
 use crate::math::Spatial;
 use crate::model::Model;
 use crate::stages::kinematics::Kinematics;
@@ -66,26 +66,46 @@ fn tendon_armature(
     let (sparsity, pattern) = (&model.structure.inertia, &model.structure.tendons.jacobian);
     for (index, &armature) in model.tendons.armature.iter().enumerate() {
         let range = pattern.row(index);
-        let columns = &pattern.columns[range.clone()];
-        let values = &tendon.jacobian[range.clone()];
-        let values_bar = &mut tendon_bar.jacobian[range];
-        let mut armature_bar = 0.0;
-        for (i, &dof) in columns.iter().enumerate() {
-            let row = sparsity.row_range(dof);
-            let mut j = 0;
-            for (&ancestor, &entry) in sparsity.columns[row.clone()].iter().zip(&matrix_bar[row]) {
-                while j < columns.len() && columns[j] < ancestor {
-                    j += 1;
-                }
-                if j < columns.len() && columns[j] == ancestor {
-                    armature_bar += entry * values[i] * values[j];
-                    values_bar[i] += armature * entry * values[j];
-                    values_bar[j] += armature * entry * values[i];
-                }
-            }
-        }
+        let row = (
+            &pattern.columns[range.clone()],
+            &tendon.jacobian[range.clone()],
+        );
+        let armature_bar = outer_product_vjp(
+            sparsity,
+            row,
+            armature,
+            matrix_bar,
+            &mut tendon_bar.jacobian[range],
+        );
         model_bar.tendons.armature[index] += armature_bar;
     }
+}
+
+/// The twin of [`add_outer_product`](super::add_outer_product): adds to the cotangents of the values; returns that of the
+/// factor.
+pub(crate) fn outer_product_vjp(
+    sparsity: &TreeSparsity,
+    (columns, values): (&[usize], &[f64]),
+    factor: f64,
+    matrix_bar: &[f64],
+    values_bar: &mut [f64],
+) -> f64 {
+    let mut factor_bar = 0.0;
+    for (i, &dof) in columns.iter().enumerate() {
+        let row = sparsity.row_range(dof);
+        let mut j = 0;
+        for (&ancestor, &entry) in sparsity.columns[row.clone()].iter().zip(&matrix_bar[row]) {
+            while j < columns.len() && columns[j] < ancestor {
+                j += 1;
+            }
+            if j < columns.len() && columns[j] == ancestor {
+                factor_bar += entry * values[i] * values[j];
+                values_bar[i] += factor * entry * values[j];
+                values_bar[j] += factor * entry * values[i];
+            }
+        }
+    }
+    factor_bar
 }
 
 /// The adjoint of x = M⁻¹·y: `bar` comes in as x̄ and leaves as ȳ = M⁻¹·x̄; M̄ −= ȳ·xᵀ, both halves in one.

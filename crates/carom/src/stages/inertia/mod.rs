@@ -19,7 +19,7 @@ mod forward;
 mod tests;
 
 pub use backward::{backward, solve_vjp};
-pub(crate) use backward::{subtract_outer_product, subtract_scaled_square};
+pub(crate) use backward::{outer_product_vjp, subtract_outer_product, subtract_scaled_square};
 pub(crate) use forward::add_outer_product;
 pub use forward::{forward, mul, solve};
 

@@ -88,6 +88,7 @@ pub(crate) fn of_body<T: Scalar>(
     if bodies.tree[body].is_none() || model.bodies.mass[body].value() < MIN_LENGTH {
         return sum;
     }
+    let medium = (model.option.density[0], model.option.viscosity[0]);
     let center = kinematics.subtree_com[bodies.root[body]];
     let local_motion = |arm: Vec3<T>, rotation: &Mat3<T>| {
         let motion = velocity.body[body].shift_motion(arm);
@@ -99,7 +100,8 @@ pub(crate) fn of_body<T: Scalar>(
     if !geoms.clone().any(has_fluid) {
         let rotation = &kinematics.inertial_rotation[body];
         let arm = kinematics.inertial_position[body] - center;
-        let local = inertia_box(model, body, local_motion(arm, rotation));
+        let box_numbers = (model.bodies.mass[body], model.bodies.inertia[body]);
+        let local = inertia_box(medium, box_numbers, local_motion(arm, rotation));
         return local.into_world(rotation, arm);
     }
     for geom in geoms {
@@ -108,16 +110,21 @@ pub(crate) fn of_body<T: Scalar>(
         }
         let rotation = &kinematics.geom_rotation[geom];
         let arm = kinematics.geom_position[geom] - center;
-        let local = ellipsoid(model, geom, local_motion(arm, rotation));
+        let axes = semi_axes(model.structure.geoms.kind[geom], model.geoms.size[geom]);
+        let coefficients = &model.geoms.fluid[geom];
+        let local = ellipsoid(coefficients, medium, axes, local_motion(arm, rotation));
         sum.add(&local.into_world(rotation, arm));
     }
     sum
 }
 
 /// The inertia-box model: every component of the force depends on that component of the motion alone.
-fn inertia_box<T: Scalar>(model: &Model<T>, body: usize, motion: Spatial<T>) -> ForceDerivative<T> {
-    let (density, viscosity) = (model.option.density[0], model.option.viscosity[0]);
-    let sides = inertia_box_sides(model.bodies.mass[body], model.bodies.inertia[body]);
+pub(super) fn inertia_box<T: Scalar>(
+    (density, viscosity): (T, T),
+    (mass, inertia): (T, Vec3<T>),
+    motion: Spatial<T>,
+) -> ForceDerivative<T> {
+    let sides = inertia_box_sides(mass, inertia);
     let diameter = (sides[0] + sides[1] + sides[2]) / 3.0;
     let (mut torque, mut force) = (Vec3::ZERO, Vec3::ZERO);
     for i in 0..3 {
@@ -135,10 +142,12 @@ fn inertia_box<T: Scalar>(model: &Model<T>, body: usize, motion: Spatial<T>) -> 
 }
 
 /// The ellipsoid model of one geom.
-fn ellipsoid<T: Scalar>(model: &Model<T>, geom: usize, motion: Spatial<T>) -> ForceDerivative<T> {
-    let coefficients = &model.geoms.fluid[geom];
-    let axes = semi_axes(model.structure.geoms.kind[geom], model.geoms.size[geom]);
-    let medium = (model.option.density[0], model.option.viscosity[0]);
+pub(super) fn ellipsoid<T: Scalar>(
+    coefficients: &[T; 12],
+    medium: (T, T),
+    axes: [T; 3],
+    motion: Spatial<T>,
+) -> ForceDerivative<T> {
     let mut sum = added_mass(coefficients, medium.0, motion);
     sum.add(&magnus_lift(coefficients, medium.0, axes, motion));
     sum.torque_by_spin += angular_drag(coefficients, medium, axes, motion.angular());

@@ -13,6 +13,7 @@ mod backward;
 mod fluid;
 mod fluid_backward;
 pub(crate) mod fluid_derivative;
+pub(crate) mod fluid_derivative_backward;
 mod forward;
 
 pub use backward::{Targets, backward};

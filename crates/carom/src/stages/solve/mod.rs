@@ -44,7 +44,7 @@ use complementarity::Complementarity;
 
 use crate::model::Model;
 use crate::scalar::Scalar;
-use law::Phase;
+pub use law::Phase;
 
 /// How a solution was found.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

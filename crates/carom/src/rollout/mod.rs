@@ -15,6 +15,32 @@
 //! assert_eq!(batch[0].qpos(100), batch[7].qpos(100));
 //! ```
 
+//! A recorded trajectory can be read backwards, for the gradient of any loss by everything that it depends on:
+//!
+//! ```
+//! # let spec = carom_spec::read_file("../../models/pendulum.xml".as_ref(), &[]).spec;
+//! # let model = carom::compile::compile(&spec).0.unwrap();
+//! use carom::rollout::{Controls, RolloutBar, rollout};
+//! use carom::{Data, State};
+//!
+//! let (start, controls) = (State::reference(&model), Controls::Zero);
+//! let trajectory = rollout(&model, &start, &controls, 100, &mut Data::new(&model));
+//! // The loss is the last angle: its derivative by that is one.
+//! let mut loss = RolloutBar::zeros(&trajectory);
+//! loss.qpos_mut(100)[0] = 1.0;
+//! let gradient = trajectory.backward(&model, &controls, &mut loss)?;
+//! println!("by the first angle: {}", gradient.start.qpos[0]);
+//! println!("by the damping: {}", gradient.model.dofs.damping[0]);
+//! # Ok::<(), carom::rollout::GradientError>(())
+//! ```
+
+mod gradient;
+mod tape;
+#[cfg(test)]
+mod tests;
+
+pub use gradient::{Adjoint, Gradient, GradientError, Loss, RolloutBar, gradient};
+
 use rayon::prelude::*;
 
 use crate::data::Data;
@@ -22,6 +48,7 @@ use crate::integrate;
 use crate::model::Model;
 use crate::report::NotFinite;
 use crate::state::{Input, State};
+use tape::Tape;
 
 /// Controls of a trajectory.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,97 +75,74 @@ impl Controls {
         }
     }
 
-    /// Whether the controls fit a model.
-    fn fits(&self, nu: usize) -> bool {
-        match self {
+    /// Panics where the controls do not fit a model.
+    fn assert_fit(&self, model: &Model) {
+        let nu = model.counts().nu;
+        let fits = match self {
             Self::Zero => true,
             Self::Constant(values) => values.len() == nu,
             Self::PerStep(values) => nu == 0 || (!values.is_empty() && values.len() % nu == 0),
-        }
+        };
+        assert!(
+            fits,
+            "controls must have {nu} values a step (the model's nu)"
+        );
     }
 }
 
 /// A recorded trajectory: states before each step and at the end, sensors of each step.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rollout {
-    widths: Widths,
-    time: Vec<f64>,
-    qpos: Vec<f64>,
-    qvel: Vec<f64>,
-    act: Vec<f64>,
+    states: Tape,
     sensors: Vec<f64>,
+    /// Numbers of all sensors.
+    sensor_width: usize,
     /// The last state, from which the trajectory can go on.
     pub end: State,
     /// The first step with a number that is not finite, and the number.
     pub not_finite: Option<(usize, NotFinite)>,
 }
 
-/// Row lengths of the recorded arrays.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Widths {
-    qpos: usize,
-    qvel: usize,
-    act: usize,
-    sensors: usize,
-}
-
 impl Rollout {
     /// Number of steps.
     pub fn steps(&self) -> usize {
-        self.time.len() - 1
+        self.states.len() - 1
     }
 
     /// Time before step `step` (s).
     pub fn time(&self, step: usize) -> f64 {
-        self.time[step]
+        self.states.time(step)
     }
 
     /// Configuration before step `step`.
     pub fn qpos(&self, step: usize) -> &[f64] {
-        &self.qpos[step * self.widths.qpos..][..self.widths.qpos]
+        self.states.qpos(step)
     }
 
     /// Velocity before step `step`.
     pub fn qvel(&self, step: usize) -> &[f64] {
-        &self.qvel[step * self.widths.qvel..][..self.widths.qvel]
+        self.states.qvel(step)
     }
 
     /// Activations before step `step`.
     pub fn act(&self, step: usize) -> &[f64] {
-        &self.act[step * self.widths.act..][..self.widths.act]
+        self.states.act(step)
     }
 
     /// Sensor values of step `step`.
     pub fn sensors(&self, step: usize) -> &[f64] {
-        &self.sensors[step * self.widths.sensors..][..self.widths.sensors]
+        &self.sensors[step * self.sensor_width..][..self.sensor_width]
     }
 
     fn new(model: &Model, start: &State, steps: usize) -> Self {
-        let n = model.counts();
-        let widths = Widths {
-            qpos: n.nq,
-            qvel: n.nv,
-            act: n.na,
-            sensors: n.nsensor_value,
-        };
-        let rows = steps + 1;
+        let sensor_width = model.counts().nsensor_value;
         Self {
-            widths,
-            time: Vec::with_capacity(rows),
-            qpos: Vec::with_capacity(rows * widths.qpos),
-            qvel: Vec::with_capacity(rows * widths.qvel),
-            act: Vec::with_capacity(rows * widths.act),
-            sensors: Vec::with_capacity(steps * widths.sensors),
+            states: Tape::with_capacity(model, steps + 1),
+            sensors: Vec::with_capacity(steps * sensor_width),
+            sensor_width,
             end: start.clone(),
             not_finite: None,
         }
-    }
-
-    fn push_state(&mut self) {
-        self.time.push(self.end.time);
-        self.qpos.extend_from_slice(&self.end.qpos);
-        self.qvel.extend_from_slice(&self.end.qvel);
-        self.act.extend_from_slice(&self.end.act);
     }
 }
 
@@ -153,19 +157,15 @@ pub fn rollout(
     steps: usize,
     data: &mut Data,
 ) -> Rollout {
-    assert!(
-        controls.fits(model.counts().nu),
-        "controls must have {} values a step (the model's nu)",
-        model.counts().nu
-    );
+    controls.assert_fit(model);
     let mut input = Input::zeros(model);
     let mut trajectory = Rollout::new(model, start, steps);
-    trajectory.push_state();
+    trajectory.states.push(&trajectory.end);
     for step in 0..steps {
         controls.write(step, &mut input.ctrl);
         let report = integrate::step(model, &mut trajectory.end, &input, data);
         trajectory.sensors.extend_from_slice(&data.sensing.values);
-        trajectory.push_state();
+        trajectory.states.push(&trajectory.end);
         let found = report.not_finite.map(|place| (step, place));
         trajectory.not_finite = trajectory.not_finite.or(found);
     }

@@ -1,0 +1,352 @@
+//! The adjoint of the implicit integrators.
+//!
+//! With F = M − h·D the matrix of the step, F·â = τ and μ = F⁻ᵀ·â̄, forces have the cotangent μ and F̄ = −μ·âᵀ. So each
+//! term of F passes on the derivatives of −μ·F·â with μ and â held:
+//!
+//! - dampers, tendons and actuators, multiples of Jᵀ·J, by the twin of the outer product;
+//! - the medium's forces: h·Σ V(μ)·B·V(â) over the bodies, with V(x) the motion of a body when the dofs move at x;
+//! - the bias force: C = ∂c/∂v is linear in v, as c is quadratic but for gravity, so for any s > 0
+//!
+//!     C·â = (c(v + s·â) − c(v − s·â)) / 2s                                                        (1)
+//!
+//!   holds exactly, and two backward passes through the bias force give the rest.
+
+use super::backward::dot;
+use super::euler::{add, damping_derivative_vjp, polynomial_derivative, polynomial_derivative_vjp};
+use super::free_body;
+use crate::cotangent::Cotangents;
+use crate::dynamics::At;
+use crate::linalg::tree_ldl;
+use crate::math::Spatial;
+use crate::model::{Integrator, Model};
+use crate::stages::actuation::{self, Law};
+use crate::stages::bias::{self, Bias};
+use crate::stages::inertia;
+use crate::stages::passive::fluid_derivative_backward::Immersed;
+use crate::stages::velocity::{self, Velocity};
+use crate::state::State;
+
+/// Work area.
+#[derive(Clone, Debug)]
+pub(super) struct Work {
+    /// Cotangent of the symmetric terms of F, in the pattern of M.
+    matrix_bar: Vec<f64>,
+    /// μ on the dofs whose bias force takes part.
+    turning: Vec<f64>,
+    /// The motion of each body when the dofs move at μ and at â, and their cotangents.
+    motions: [Vec<Spatial>; 2],
+    motion_bars: [Vec<Spatial>; 2],
+    /// The state with another velocity, its velocities and bias force, and their cotangents.
+    state: State,
+    velocity: Velocity,
+    bias: Bias,
+    velocity_bar: Velocity,
+    bias_bar: Bias,
+}
+
+impl Work {
+    /// Room for a model; none for integrators that do not need it.
+    pub(super) fn new(model: &Model) -> Option<Self> {
+        let n = model.counts();
+        let is_implicit = matches!(
+            model.settings.integrator,
+            Integrator::Implicit | Integrator::ImplicitFast
+        );
+        let motions = || std::array::from_fn(|_| vec![Spatial::ZERO; n.nbody]);
+        is_implicit.then(|| Self {
+            matrix_bar: vec![0.0; n.ninertia],
+            turning: vec![0.0; n.nv],
+            motions: motions(),
+            motion_bars: motions(),
+            state: State::reference(model),
+            velocity: Velocity::zeros(n),
+            bias: Bias::zeros(n),
+            velocity_bar: Velocity::zeros(n),
+            bias_bar: Bias::zeros(n),
+        })
+    }
+}
+
+/// From the cotangent of â, which is used up, to those of the forces and of everything in F; returns â.
+pub(super) fn backward<'a>(
+    at: At<'a>,
+    bar: &mut [f64],
+    work: &mut Work,
+    bars: &mut Cotangents,
+) -> &'a [f64] {
+    let acceleration = &at.data.integration.acceleration;
+    solve_transposed(at, bar);
+    work.matrix_bar.fill(0.0);
+    inertia::subtract_outer_product(at.model, bar, acceleration, &mut work.matrix_bar);
+    add(&mut bars.data.inertia.matrix, &work.matrix_bar);
+    add(&mut bars.data.acceleration.force_smooth, bar);
+    add(&mut bars.data.solve.force_constraint, bar);
+    actuators(at, &work.matrix_bar, bars);
+    dampers(at, &work.matrix_bar, bars);
+    medium(at, bar, work, bars);
+    bias_force(at, bar, work, bars);
+    acceleration
+}
+
+/// μ ← F⁻ᵀ·μ.
+fn solve_transposed(at: At<'_>, bar: &mut [f64]) {
+    let sparsity = &at.model.structure.inertia;
+    let integration = &at.data.integration;
+    if at.model.settings.integrator == Integrator::Implicit {
+        let factor = &integration.implicit.factor;
+        factor.solve_transposed_in_place(sparsity, bar);
+        return;
+    }
+    let blocks = &integration.implicit.free_blocks;
+    for ((dof, _), block) in free_body::standalone(at.model).zip(blocks) {
+        let mut transposed = std::array::from_fn(|i| std::array::from_fn(|j| block[j][i]));
+        let mut x = std::array::from_fn(|i| bar[dof + i]);
+        if !free_body::solve(&mut transposed, &mut x) {
+            x = [0.0; 6];
+        }
+        bar[dof..dof + 6].copy_from_slice(&x);
+    }
+    let (factor, inverse) = (&integration.matrix, &integration.diagonal_inverse);
+    tree_ldl::solve_in_place(sparsity, factor, inverse, bar);
+}
+
+/// F −= h·d·Jᵀ·J.
+fn actuators(at: At<'_>, matrix_bar: &[f64], bars: &mut Cotangents) {
+    let (model, data) = (at.model, at.data);
+    if model.settings.disable.actuation {
+        return;
+    }
+    let h = model.option.timestep[0];
+    let pattern = &model.structure.actuators.moment;
+    for actuator in 0..model.counts().nactuator {
+        let law = Law {
+            model,
+            actuator,
+            length: data.transmission.length[actuator],
+            velocity: data.velocity.actuator[actuator],
+        };
+        let derivative = actuation::velocity_derivative(
+            model,
+            actuator,
+            &at.state.act,
+            &data.transmission,
+            &data.velocity,
+            &data.actuation,
+        );
+        let range = pattern.row(actuator);
+        let row = (
+            &pattern.columns[range.clone()],
+            &data.transmission.moment[range.clone()],
+        );
+        let data_bar = &mut bars.data;
+        let factor_bar = inertia::outer_product_vjp(
+            &model.structure.inertia,
+            row,
+            -derivative * h,
+            matrix_bar,
+            &mut data_bar.transmission.moment[range],
+        );
+        bars.model.option.timestep[0] -= derivative * factor_bar;
+        actuation::velocity_derivative_vjp(
+            &law,
+            at.state,
+            &data.actuation,
+            -h * factor_bar,
+            &mut data_bar.actuation,
+            &mut actuation::Targets {
+                transmission: &mut data_bar.transmission,
+                velocity: &mut data_bar.velocity,
+                passive: &mut data_bar.passive,
+                model: &mut bars.model,
+                state: &mut bars.state,
+                input: &mut bars.input,
+            },
+        );
+    }
+}
+
+/// Joint and tendon damping.
+fn dampers(at: At<'_>, matrix_bar: &[f64], bars: &mut Cotangents) {
+    let (model, data) = (at.model, at.data);
+    if model.settings.disable.damper {
+        return;
+    }
+    let h = model.option.timestep[0];
+    let structure = &model.structure;
+    for (dof, &diagonal) in structure.inertia.diagonal.iter().enumerate() {
+        damping_derivative_vjp(model, dof, at.state.qvel[dof], matrix_bar[diagonal], bars);
+    }
+    let pattern = &structure.tendons.jacobian;
+    for (tendon, &speed) in data.velocity.tendon.iter().enumerate() {
+        let (linear, poly) = (
+            model.tendons.damping[tendon],
+            model.tendons.damping_poly[tendon],
+        );
+        let damping = polynomial_derivative(linear, poly, speed);
+        let range = pattern.row(tendon);
+        let row = (
+            &pattern.columns[range.clone()],
+            &data.tendon.jacobian[range.clone()],
+        );
+        let values_bar = &mut bars.data.tendon.jacobian[range];
+        let factor_bar = inertia::outer_product_vjp(
+            &structure.inertia,
+            row,
+            damping * h,
+            matrix_bar,
+            values_bar,
+        );
+        bars.model.option.timestep[0] += damping * factor_bar;
+        let numbers_bar = &mut bars.model.tendons;
+        bars.data.velocity.tendon[tendon] += polynomial_derivative_vjp(
+            poly,
+            speed,
+            h * factor_bar,
+            (
+                &mut numbers_bar.damping[tendon],
+                &mut numbers_bar.damping_poly[tendon],
+            ),
+        );
+    }
+}
+
+/// F −= h·s·B·s, of which implicitfast takes the symmetric part but for standalone free bodies.
+fn medium(at: At<'_>, lambda: &[f64], work: &mut Work, bars: &mut Cotangents) {
+    let (model, data) = (at.model, at.data);
+    let disable = &model.settings.disable;
+    if disable.spring && disable.damper {
+        return;
+    }
+    let bodies = &model.structure.bodies;
+    let h = model.option.timestep[0];
+    let velocities = [lambda, &data.integration.acceleration[..]];
+    let axes = &data.kinematics.dof_axis;
+    for (motions, velocities) in work.motions.iter_mut().zip(velocities) {
+        for body in 1..motions.len() {
+            let mut motion = motions[bodies.parent[body]];
+            for dof in bodies.dofs[body].clone() {
+                motion = motion.scale_add(axes[dof], velocities[dof]);
+            }
+            motions[body] = motion;
+        }
+    }
+    for body_bars in &mut work.motion_bars {
+        body_bars.fill(Spatial::ZERO);
+    }
+    let mut immersed = Immersed {
+        model,
+        kinematics: &data.kinematics,
+        velocity: &data.velocity,
+        kinematics_bar: &mut bars.data.kinematics,
+        velocity_bar: &mut bars.data.velocity,
+        model_bar: &mut bars.model,
+    };
+    let mut sum = 0.0;
+    for body in 1..model.counts().nbody {
+        let pair = [0, 1].map(|index| work.motions[index][body]);
+        let symmetric =
+            model.settings.integrator == Integrator::ImplicitFast && !is_standalone(model, body);
+        let weight = if symmetric { 0.5 } else { 1.0 };
+        let (value, [first, second]) = immersed.form_vjp(body, pair, weight * h);
+        sum += weight * value;
+        work.motion_bars[0][body] += first;
+        work.motion_bars[1][body] += second;
+        if symmetric {
+            let (value, [second, first]) = immersed.form_vjp(body, [pair[1], pair[0]], weight * h);
+            sum += weight * value;
+            work.motion_bars[0][body] += first;
+            work.motion_bars[1][body] += second;
+        }
+    }
+    bars.model.option.timestep[0] += sum;
+    let axes_bar = &mut bars.data.kinematics.dof_axis;
+    for (body_bars, velocities) in work.motion_bars.iter_mut().zip(velocities) {
+        for body in (1..body_bars.len()).rev() {
+            let motion_bar = body_bars[body];
+            for dof in bodies.dofs[body].clone() {
+                axes_bar[dof] = axes_bar[dof].scale_add(motion_bar, velocities[dof]);
+            }
+            body_bars[bodies.parent[body]] += motion_bar;
+        }
+    }
+}
+
+/// Whether a body belongs to a tree that is one free joint.
+fn is_standalone(model: &Model, body: usize) -> bool {
+    let root = model.structure.bodies.root[body];
+    free_body::standalone(model).any(|(_, free)| free == root)
+}
+
+/// F += h·C, for all dofs or for standalone free bodies.
+fn bias_force(at: At<'_>, lambda: &[f64], work: &mut Work, bars: &mut Cotangents) {
+    let (model, data) = (at.model, at.data);
+    let h = model.option.timestep[0];
+    let acceleration = &data.integration.acceleration;
+    if model.settings.integrator == Integrator::Implicit {
+        work.turning.copy_from_slice(lambda);
+    } else {
+        work.turning.fill(0.0);
+        for (dof, _) in free_body::standalone(model) {
+            work.turning[dof..dof + 6].copy_from_slice(&lambda[dof..dof + 6]);
+        }
+    }
+    let length = dot(acceleration, acceleration).sqrt();
+    if length == 0.0 || work.turning.iter().all(|&number| number == 0.0) {
+        return;
+    }
+    let qvel = &at.state.qvel;
+    // Any s is exact but for rounding, which is least where both velocities have the same size.
+    let s = (1.0 + dot(qvel, qvel).sqrt()) / length;
+    let mut form = 0.0;
+    for sign in [1.0, -1.0] {
+        for (dof, moved) in work.state.qvel.iter_mut().enumerate() {
+            *moved = qvel[dof] + sign * s * acceleration[dof];
+        }
+        velocity::forward(
+            model,
+            &work.state,
+            &data.kinematics,
+            &data.tendon,
+            &data.transmission,
+            &mut work.velocity,
+        );
+        let (state, moved) = (&work.state, &work.velocity);
+        bias::recursive_newton_euler(model, &data.kinematics, moved, state, None, &mut work.bias);
+        let factor = sign / (2.0 * s); // (1)
+        form += factor * dot(&work.turning, &work.bias.force);
+        work.bias_bar.set_zero();
+        work.velocity_bar.set_zero();
+        for (bar, &lambda) in work.bias_bar.force.iter_mut().zip(&work.turning) {
+            *bar = -h * factor * lambda;
+        }
+        let data_bar = &mut bars.data;
+        bias::newton_euler_backward(
+            model,
+            state,
+            (&data.kinematics, moved),
+            &work.bias,
+            &mut work.bias_bar,
+            &mut bias::Targets {
+                kinematics: &mut data_bar.kinematics,
+                tendon: &mut data_bar.tendon,
+                velocity: &mut work.velocity_bar,
+                model: &mut bars.model,
+                state: &mut bars.state,
+            },
+        );
+        velocity::backward(
+            model,
+            state,
+            (&data.kinematics, &data.tendon, &data.transmission),
+            moved,
+            &mut work.velocity_bar,
+            velocity::Targets {
+                kinematics: &mut data_bar.kinematics,
+                tendon: &mut data_bar.tendon,
+                transmission: &mut data_bar.transmission,
+                state: &mut bars.state,
+            },
+        );
+    }
+    bars.model.option.timestep[0] -= form;
+}

@@ -1,0 +1,471 @@
+//! The gradient of a loss over a trajectory, by one pass from its end to its start.
+//!
+//! The pass needs every state once more, last first. States are cheap (a humanoid's take 700 bytes), so mostly all of them
+//! are stored. Under a [budget](Adjoint::Checkpointed) only some are, and the others are simulated again from the nearest
+//! one before them, by the schedule that repeats the fewest steps [Griewank 2000]: with room for c states and
+//! every step simulated at most t times, C(c + t, c) steps can be reversed. Steps are functions of the state alone, so
+//! both ways give the same bits.
+
+use std::fmt;
+use std::ops::Range;
+
+use super::tape::Tape;
+use super::{Controls, Rollout};
+use crate::cotangent::{Cotangents, DataBar, StateBar};
+use crate::data::Data;
+use crate::dynamics::At;
+use crate::integrate::{self, Retraced};
+use crate::model::Model;
+use crate::report::NotFinite;
+use crate::state::{Input, State};
+
+/// What a loss says about a trajectory while it is read backwards: derivatives of the loss by what it looks at.
+pub trait Loss {
+    /// Adds the derivatives of the loss by a state: that before step `step`, or the last one.
+    fn by_state(&mut self, step: usize, state: &State, bar: &mut StateBar);
+
+    /// Adds the derivatives of the loss by results of a step: forces, contacts, sensors, …
+    fn by_results(&mut self, step: usize, at: At<'_>, bar: &mut DataBar) {
+        let _ = (step, at, bar);
+    }
+
+    /// Whether [`Self::by_results`] speaks of sensors or energies, which are computed again only then.
+    fn uses_sensors(&self) -> bool {
+        false
+    }
+}
+
+/// How the backward pass gets at the states of the trajectory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Adjoint {
+    /// All of them are stored.
+    Stored,
+    /// At most so many bytes of states are stored, the rest is simulated again.
+    Checkpointed {
+        /// The budget for states; room for three is used in any case.
+        bytes: usize,
+    },
+}
+
+/// Derivatives of a loss over a trajectory.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Gradient {
+    /// By every number of the model.
+    pub model: Model,
+    /// By the start state.
+    pub start: StateBar,
+    /// By the controls of every step, one row of nu a step.
+    pub controls: Vec<f64>,
+    /// Length of the derivative by the state before each step and by the last one: how much of the loss hangs on it.
+    pub norms: Vec<f64>,
+}
+
+/// Why there is no gradient.
+#[derive(Clone, Debug, PartialEq)]
+pub enum GradientError {
+    /// The model has something without a backward pass, named in a sentence.
+    Refused(String),
+    /// The trajectory itself is not finite.
+    NotFinite {
+        /// The step.
+        step: usize,
+        /// What was not finite.
+        place: NotFinite,
+    },
+    /// The equations of the constraint solver have no unique solution.
+    NotUnique {
+        /// The step.
+        step: usize,
+    },
+    /// The derivative by the state grew beyond all numbers.
+    Exploded {
+        /// The step before which it did.
+        step: usize,
+    },
+}
+
+impl fmt::Display for GradientError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Refused(why) => write!(out, "{why}"),
+            Self::NotFinite { step, place } => write!(
+                out,
+                "the trajectory is not finite from step {step} on: {place}; take a smaller time step or shorten it"
+            ),
+            Self::NotUnique { step } => write!(
+                out,
+                "in step {step} the constraint solver's equations have no unique solution, hence no derivative; a body without mass or armature may be the reason"
+            ),
+            Self::Exploded { step } => write!(
+                out,
+                "the derivative by the state before step {step} is not finite; a shorter horizon keeps it in bounds"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for GradientError {}
+
+/// Cotangents of everything that a [`Rollout`] records, in its layout; configurations in tangent space.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RolloutBar {
+    nv: usize,
+    na: usize,
+    sensor_width: usize,
+    qpos: Vec<f64>,
+    qvel: Vec<f64>,
+    act: Vec<f64>,
+    sensors: Vec<f64>,
+    uses_sensors: bool,
+}
+
+impl RolloutBar {
+    /// All zero: a loss that looks at nothing.
+    pub fn zeros(rollout: &Rollout) -> Self {
+        let states = rollout.steps() + 1;
+        let (nv, na) = (rollout.qvel(0).len(), rollout.act(0).len());
+        Self {
+            nv,
+            na,
+            sensor_width: rollout.sensor_width,
+            qpos: vec![0.0; states * nv],
+            qvel: vec![0.0; states * nv],
+            act: vec![0.0; states * na],
+            sensors: vec![0.0; rollout.sensors.len()],
+            uses_sensors: false,
+        }
+    }
+
+    /// By the configuration before a step, in tangent space, nv.
+    pub fn qpos_mut(&mut self, step: usize) -> &mut [f64] {
+        &mut self.qpos[step * self.nv..][..self.nv]
+    }
+
+    /// By the velocity before a step.
+    pub fn qvel_mut(&mut self, step: usize) -> &mut [f64] {
+        &mut self.qvel[step * self.nv..][..self.nv]
+    }
+
+    /// By the activations before a step.
+    pub fn act_mut(&mut self, step: usize) -> &mut [f64] {
+        &mut self.act[step * self.na..][..self.na]
+    }
+
+    /// By the sensor values of a step.
+    pub fn sensors_mut(&mut self, step: usize) -> &mut [f64] {
+        self.uses_sensors = true;
+        &mut self.sensors[step * self.sensor_width..][..self.sensor_width]
+    }
+}
+
+impl Loss for RolloutBar {
+    fn by_state(&mut self, step: usize, _: &State, bar: &mut StateBar) {
+        let add = |sum: &mut [f64], terms: &[f64]| {
+            for (sum, term) in sum.iter_mut().zip(terms) {
+                *sum += term;
+            }
+        };
+        add(&mut bar.qpos, &self.qpos[step * self.nv..]);
+        add(&mut bar.qvel, &self.qvel[step * self.nv..]);
+        add(&mut bar.act, &self.act[step * self.na..]);
+    }
+
+    fn by_results(&mut self, step: usize, _: At<'_>, bar: &mut DataBar) {
+        let terms = &self.sensors[step * self.sensor_width..];
+        for (sum, term) in bar.sensing.values.iter_mut().zip(terms) {
+            *sum += term;
+        }
+    }
+
+    fn uses_sensors(&self) -> bool {
+        self.uses_sensors
+    }
+}
+
+impl Rollout {
+    /// The gradient of a loss over this trajectory; `model` and `controls` are those it was simulated with.
+    ///
+    /// # Errors
+    /// When the model has something without backward pass, or the trajectory no derivative.
+    ///
+    /// # Panics
+    /// When the controls do not fit the model.
+    pub fn backward(
+        &self,
+        model: &Model,
+        controls: &Controls,
+        loss: &mut impl Loss,
+    ) -> Result<Gradient, GradientError> {
+        refuse(model, loss)?;
+        if let Some((step, place)) = self.not_finite {
+            return Err(GradientError::NotFinite { step, place });
+        }
+        let mut pass = Pass::new(model, controls, &self.end, self.steps());
+        pass.begin(&self.states, self.steps(), loss);
+        pass.reverse(&self.states, 0, 0..self.steps(), loss)?;
+        Ok(pass.finish())
+    }
+}
+
+/// Simulates a trajectory and returns its end and the gradient of a loss over it, within a memory budget if one is given.
+///
+/// # Errors
+/// When the model has something without backward pass, or the trajectory no derivative.
+///
+/// # Panics
+/// When the controls do not fit the model.
+pub fn gradient(
+    model: &Model,
+    start: &State,
+    controls: &Controls,
+    steps: usize,
+    adjoint: Adjoint,
+    loss: &mut impl Loss,
+) -> Result<(State, Gradient), GradientError> {
+    refuse(model, loss)?;
+    let states = match adjoint {
+        Adjoint::Stored => steps + 1,
+        Adjoint::Checkpointed { bytes } => (bytes / Tape::bytes_per_state(model)).min(steps + 1),
+    };
+    let mut tape = Tape::with_capacity(model, states.max(RESERVE));
+    tape.push(start);
+    let mut schedule = Schedule {
+        simulation: Simulation::new(model, start, controls),
+        pass: Pass::new(model, controls, start, steps),
+        tape,
+        end: None,
+        loss,
+    };
+    schedule.reverse(0..steps, states.saturating_sub(RESERVE))?;
+    let end = schedule.end.unwrap_or_else(|| start.clone());
+    Ok((end, schedule.pass.finish()))
+}
+
+/// States that are stored in any case: the first, and those before and after the step at hand.
+const RESERVE: usize = 3;
+
+/// Reverses steps, simulating again what is not stored.
+struct Schedule<'a, 'l, L> {
+    simulation: Simulation<'a>,
+    pass: Pass<'a>,
+    tape: Tape,
+    /// The last state, once it is known.
+    end: Option<State>,
+    loss: &'l mut L,
+}
+
+impl<L: Loss> Schedule<'_, '_, L> {
+    /// Reverses steps, the first of which begins at the last state of the tape. The tape may grow by `room` states besides
+    /// the reserve, and is left as it was.
+    fn reverse(&mut self, steps: Range<usize>, room: usize) -> Result<(), GradientError> {
+        let first = self.tape.len() - 1;
+        if steps.len() <= room + 1 {
+            self.simulate(steps.clone(), true)?;
+            self.reverse_stored(first, steps)?;
+        } else if room == 0 {
+            for step in steps.clone().rev() {
+                self.simulate(steps.start..step, false)?;
+                self.tape.push(&self.simulation.state);
+                self.simulate(step..step + 1, true)?;
+                self.reverse_stored(first + 1, step..step + 1)?;
+                self.tape.truncate(first + 1);
+            }
+        } else {
+            let middle = steps.start + first_part(steps.len(), room);
+            self.simulate(steps.start..middle, false)?;
+            self.tape.push(&self.simulation.state);
+            self.reverse(middle..steps.end, room - 1)?;
+            self.tape.truncate(first + 1);
+            self.reverse(steps.start..middle, room)?;
+        }
+        self.tape.truncate(first + 1);
+        Ok(())
+    }
+
+    /// Simulates steps from the last state of the tape, storing the states after them or not.
+    fn simulate(&mut self, steps: Range<usize>, store: bool) -> Result<(), GradientError> {
+        self.simulation.restart(&self.tape);
+        for step in steps {
+            self.simulation.step(step)?;
+            if store {
+                self.tape.push(&self.simulation.state);
+            }
+        }
+        Ok(())
+    }
+
+    /// Reverses steps whose states are on the tape from `first` on.
+    fn reverse_stored(&mut self, first: usize, steps: Range<usize>) -> Result<(), GradientError> {
+        if self.end.is_none() {
+            self.end = Some(self.simulation.state.clone());
+            self.pass.begin(&self.tape, steps.end, self.loss);
+        }
+        self.pass.reverse(&self.tape, first, steps, self.loss)
+    }
+}
+
+/// How many of `steps` steps lie before the next state to store when `room` states can be: as many as can be reversed
+/// with one repeat less, C(room + t − 1, room).
+fn first_part(steps: usize, room: usize) -> usize {
+    let (mut repeats, mut before, mut reach) = (0, 1, 1);
+    while reach < steps {
+        repeats += 1;
+        before = reach;
+        reach = reach.saturating_mul(room + repeats) / repeats;
+    }
+    before
+}
+
+fn refuse(model: &Model, loss: &impl Loss) -> Result<(), GradientError> {
+    let refusal = model.gradient_refusal();
+    let refusal = refusal.or_else(|| {
+        (loss.uses_sensors())
+            .then(|| model.sensor_gradient_refusal())
+            .flatten()
+    });
+    refusal.map_or(Ok(()), |why| Err(GradientError::Refused(why)))
+}
+
+/// The forward side.
+struct Simulation<'a> {
+    model: &'a Model,
+    controls: &'a Controls,
+    input: Input,
+    state: State,
+    data: Data,
+}
+
+impl<'a> Simulation<'a> {
+    fn new(model: &'a Model, start: &State, controls: &'a Controls) -> Self {
+        Self {
+            model,
+            controls,
+            input: Input::zeros(model),
+            state: start.clone(),
+            data: Data::new(model),
+        }
+    }
+
+    /// Goes to the last state of a tape.
+    fn restart(&mut self, tape: &Tape) {
+        tape.read(tape.len() - 1, &mut self.state);
+    }
+
+    fn step(&mut self, step: usize) -> Result<(), GradientError> {
+        self.controls.write(step, &mut self.input.ctrl);
+        let report = integrate::step(self.model, &mut self.state, &self.input, &mut self.data);
+        match report.not_finite {
+            Some(place) => Err(GradientError::NotFinite { step, place }),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The backward side.
+struct Pass<'a> {
+    model: &'a Model,
+    controls: &'a Controls,
+    input: Input,
+    /// The state before the step at hand.
+    state: State,
+    retraced: Retraced,
+    bar: Cotangents,
+    /// Cotangent of the state after the step at hand.
+    next: StateBar,
+    control_bars: Vec<f64>,
+    norms: Vec<f64>,
+}
+
+impl<'a> Pass<'a> {
+    fn new(model: &'a Model, controls: &'a Controls, like: &State, steps: usize) -> Self {
+        controls.assert_fit(model);
+        Self {
+            model,
+            controls,
+            input: Input::zeros(model),
+            state: like.clone(),
+            retraced: Retraced::new(model),
+            bar: Cotangents::zeros(model),
+            next: StateBar::zeros(model),
+            control_bars: vec![0.0; steps * model.counts().nu],
+            norms: vec![0.0; steps + 1],
+        }
+    }
+
+    /// Begins with the last state, the last one of the tape.
+    fn begin(&mut self, tape: &Tape, steps: usize, loss: &mut impl Loss) {
+        tape.read(tape.len() - 1, &mut self.state);
+        loss.by_state(steps, &self.state, &mut self.next);
+        self.norms[steps] = self.next.norm();
+    }
+
+    /// Steps whose states begin at `first` on the tape, last first.
+    fn reverse(
+        &mut self,
+        tape: &Tape,
+        first: usize,
+        steps: Range<usize>,
+        loss: &mut impl Loss,
+    ) -> Result<(), GradientError> {
+        let offset = steps.start;
+        for step in steps.rev() {
+            let index = first + step - offset;
+            tape.read(index, &mut self.state);
+            self.step(step, tape.acceleration(index + 1), loss)?;
+        }
+        Ok(())
+    }
+
+    fn step(
+        &mut self,
+        step: usize,
+        acceleration: &[f64],
+        loss: &mut impl Loss,
+    ) -> Result<(), GradientError> {
+        let Self {
+            model,
+            input,
+            state,
+            retraced,
+            bar,
+            next,
+            ..
+        } = self;
+        self.controls.write(step, &mut input.ctrl);
+        if !retraced.retrace(model, state, input, acceleration) {
+            return Err(GradientError::NotUnique { step });
+        }
+        if loss.uses_sensors() {
+            retraced.sense(model, input);
+        }
+        bar.data.start(retraced.data());
+        let at = At {
+            model,
+            state,
+            input,
+            data: retraced.data(),
+        };
+        loss.by_results(step, at, &mut bar.data);
+        bar.input.set_zero();
+        retraced.backward(model, input, next, bar);
+        loss.by_state(step, state, &mut bar.state);
+        std::mem::swap(&mut bar.state, next);
+        let nu = bar.input.ctrl.len();
+        self.control_bars[step * nu..][..nu].copy_from_slice(&bar.input.ctrl);
+        self.norms[step] = next.norm();
+        if self.norms[step].is_finite() {
+            Ok(())
+        } else {
+            Err(GradientError::Exploded { step })
+        }
+    }
+
+    fn finish(self) -> Gradient {
+        Gradient {
+            model: self.bar.model,
+            start: self.next,
+            controls: self.control_bars,
+            norms: self.norms,
+        }
+    }
+}
