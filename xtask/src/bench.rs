@@ -5,6 +5,7 @@
 
 mod compile;
 mod contacts;
+mod gradients;
 mod growth;
 mod plot;
 
@@ -36,6 +37,8 @@ pub(crate) enum Set {
     Contacts,
     /// Steps of 10 to 1000 free boxes.
     Growth,
+    /// Gradients over trajectories.
+    Gradients,
     /// The first build of the core crates.
     Compile,
 }
@@ -75,6 +78,7 @@ pub(crate) fn bench(peer: Peer, set: Set, rounds: usize, models: &[PathBuf]) -> 
             Ok(())
         }
         Set::Contacts => contacts::bench(&mut engines, rounds, models),
+        Set::Gradients => gradients::bench(&mut engines, rounds),
         Set::Growth => growth::bench(&mut engines, rounds),
         Set::Compile => Ok(()), // has returned above, without engines
     }

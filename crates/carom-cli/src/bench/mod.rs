@@ -1,11 +1,13 @@
 //! `carom bench`: CPU time per step of a model, and answers to the benchmark harness.
 
+mod gradient;
 mod threads;
 
 use std::io::BufRead;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use carom::rollout::Adjoint;
 use carom::{Data, Input, Model, State, integrate};
 use serde_json::{Value, json};
 
@@ -83,7 +85,7 @@ fn least_and_median(mut times: Vec<f64>) -> (f64, f64) {
 
 /// Answers requests until standard input ends: JSON lines as [`Case::from_request`] reads them.
 fn serve() -> Result<(), String> {
-    let mut cases: Vec<(String, Case)> = Vec::new();
+    let mut cases: Vec<(String, (Measure, Case))> = Vec::new();
     for line in std::io::stdin().lock().lines() {
         let line = line.map_err(|cause| format!("error: cannot read requests: {cause}"))?;
         let known = cases.iter().position(|(request, _)| *request == line);
@@ -91,15 +93,53 @@ fn serve() -> Result<(), String> {
         if known.is_none() {
             let request: Value = serde_json::from_str(&line)
                 .map_err(|cause| format!("error: bad request: {cause}"))?;
-            cases.push((line, Case::from_request(&request)?));
+            let measure = Measure::from_request(&request)?;
+            cases.push((line, (measure, Case::from_request(&request)?)));
         }
-        let case = &mut cases[index].1;
-        let microseconds = case.cpu_microseconds_per_step();
+        let (measure, case) = &mut cases[index].1;
+        let microseconds = match *measure {
+            Measure::Step => case.cpu_microseconds_per_step(),
+            Measure::Backward => gradient::backward(case)?,
+            Measure::Gradient(adjoint) => gradient::whole(case, adjoint)?,
+            Measure::FirstGradient => gradient::first(&case.path)?,
+        };
         let contacts = case.data.collision.contacts.len();
         let answer = json!({ "microseconds": microseconds, "contacts": contacts });
         crate::print(&answer.to_string());
     }
     Ok(())
+}
+
+/// What is timed.
+#[derive(Clone, Copy)]
+enum Measure {
+    /// A step.
+    Step,
+    /// The backward pass over a recorded trajectory, per step.
+    Backward,
+    /// A trajectory and its gradient, per step.
+    Gradient(Adjoint),
+    /// From the model file to the gradient of one step.
+    FirstGradient,
+}
+
+impl Measure {
+    /// `"measure": "backward" | "gradient" | "first gradient"`, the second with an optional `"bytes"` budget.
+    fn from_request(request: &Value) -> Result<Self, String> {
+        match request["measure"].as_str() {
+            None => Ok(Self::Step),
+            Some("backward") => Ok(Self::Backward),
+            Some("gradient") => {
+                let bytes = request["bytes"].as_u64();
+                let bytes = bytes.and_then(|bytes| usize::try_from(bytes).ok());
+                let adjoint =
+                    bytes.map_or(Adjoint::Stored, |bytes| Adjoint::Checkpointed { bytes });
+                Ok(Self::Gradient(adjoint))
+            }
+            Some("first gradient") => Ok(Self::FirstGradient),
+            Some(other) => Err(format!("error: cannot measure '{other}'")),
+        }
+    }
 }
 
 /// Sets the numbers that a request names by their index.
@@ -119,6 +159,7 @@ fn overwrite(numbers: &mut [f64], named: &Value) -> Result<(), String> {
 
 /// A model with its start state and controls.
 struct Case {
+    path: PathBuf,
     model: Model,
     start: State,
     state: State,
@@ -145,6 +186,7 @@ impl Case {
         }
         let start = State::keyframe(&model, 0).unwrap_or_else(|| State::reference(&model));
         Ok(Self {
+            path: path.to_owned(),
             state: start.clone(),
             start,
             input: Input::zeros(&model),

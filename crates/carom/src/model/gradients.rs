@@ -2,7 +2,6 @@
 
 use super::{LawKind, Model};
 use crate::scalar::Scalar;
-use crate::stages::sensing;
 
 impl<T: Scalar> Model<T> {
     /// Why a backward pass through whole steps of this model would be wrong, in a sentence; none if nothing is in its
@@ -25,17 +24,6 @@ impl<T: Scalar> Model<T> {
             return None;
         };
         Some(format!("there is no backward pass yet through {part}"))
-    }
-}
-
-impl Model {
-    /// Why cotangents of sensors would not be passed on, in a sentence; none if they are.
-    pub fn sensor_gradient_refusal(&self) -> Option<String> {
-        let sensor = sensing::without_backward(self).next()?;
-        let name = &self.structure.names.sensors[sensor];
-        Some(format!(
-            "there is no backward pass yet through sensor '{name}' (number {sensor})"
-        ))
     }
 }
 

@@ -196,7 +196,7 @@ impl Rollout {
         controls: &Controls,
         loss: &mut impl Loss,
     ) -> Result<Gradient, GradientError> {
-        refuse(model, loss)?;
+        refuse(model)?;
         if let Some((step, place)) = self.not_finite {
             return Err(GradientError::NotFinite { step, place });
         }
@@ -222,7 +222,7 @@ pub fn gradient(
     adjoint: Adjoint,
     loss: &mut impl Loss,
 ) -> Result<(State, Gradient), GradientError> {
-    refuse(model, loss)?;
+    refuse(model)?;
     let states = match adjoint {
         Adjoint::Stored => steps + 1,
         Adjoint::Checkpointed { bytes } => (bytes / Tape::bytes_per_state(model)).min(steps + 1),
@@ -316,13 +316,8 @@ fn first_part(steps: usize, room: usize) -> usize {
     before
 }
 
-fn refuse(model: &Model, loss: &impl Loss) -> Result<(), GradientError> {
+fn refuse(model: &Model) -> Result<(), GradientError> {
     let refusal = model.gradient_refusal();
-    let refusal = refusal.or_else(|| {
-        (loss.uses_sensors())
-            .then(|| model.sensor_gradient_refusal())
-            .flatten()
-    });
     refusal.map_or(Ok(()), |why| Err(GradientError::Refused(why)))
 }
 
