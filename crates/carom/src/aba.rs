@@ -139,11 +139,15 @@ fn joint_axes<T: Scalar>(
 /// Inertia and v ×* I·v of each body.
 fn rigid_bodies<T: Scalar>(model: &Model<T>, kinematics: &Kinematics<T>, work: &mut Workspace<T>) {
     for body in 0..model.counts().nbody {
-        let inertia = SpatialInertia::from_body(
+        let mut inertia = SpatialInertia::from_body(
             model.bodies.inertia[body],
             &kinematics.inertial_rotation[body],
             kinematics.inertial_position[body],
             model.bodies.mass[body],
+        );
+        inertia.add_products(
+            model.bodies.inertia_products[body],
+            &kinematics.inertial_rotation[body],
         );
         work.body_inertia[body] = std::array::from_fn(|column| {
             let mut unit = Spatial::ZERO;

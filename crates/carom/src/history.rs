@@ -54,6 +54,19 @@ impl<T: Scalar> History<T> {
         }
     }
 
+    /// The same history over another scalar.
+    pub(crate) fn map<U: Scalar>(&self, mut convert: impl FnMut(T) -> U) -> History<U> {
+        let mut all = |numbers: &[T]| numbers.iter().map(|&number| convert(number)).collect();
+        let (times, values) = (all(&self.times), all(&self.values));
+        History {
+            due: convert(self.due),
+            times,
+            values,
+            newest: self.newest,
+            dimension: self.dimension,
+        }
+    }
+
     /// Copies another history of the same shape without allocating.
     pub fn copy_from(&mut self, other: &Self) {
         self.due = other.due;

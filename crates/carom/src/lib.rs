@@ -22,6 +22,7 @@ pub mod linalg;
 pub mod linearize;
 pub mod math;
 pub mod model;
+pub mod parameters;
 pub mod ray;
 pub mod report;
 pub mod rollout;

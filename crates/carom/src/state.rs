@@ -1,7 +1,7 @@
 //! What changes while simulating: state and input.
 
 use crate::history::{self, History};
-use crate::math::{Quat, Spatial, Vec3};
+use crate::math::{Components, Quat, Spatial, Vec3};
 use crate::model::Model;
 use crate::scalar::Scalar;
 
@@ -65,6 +65,28 @@ impl<T: Scalar> State<T> {
         state.mocap_position = keys.mocap_position[keyframe * n.nmocap..][..n.nmocap].to_vec();
         state.mocap_quat = keys.mocap_quat[keyframe * n.nmocap..][..n.nmocap].to_vec();
         Some(state)
+    }
+
+    /// The same state over another scalar.
+    pub fn map<U: Scalar>(&self, mut convert: impl FnMut(T) -> U) -> State<U> {
+        let positions = self.mocap_position.iter();
+        let mocap_position = positions.map(|position| position.map(&mut convert));
+        let mocap_position = mocap_position.collect();
+        let quats = self.mocap_quat.iter();
+        let mocap_quat = quats.map(|quat| quat.map(&mut convert)).collect();
+        let histories = self.history.iter();
+        let history = histories.map(|past| past.map(&mut convert)).collect();
+        let mut all = |numbers: &[T]| numbers.iter().map(|&number| convert(number)).collect();
+        State {
+            qpos: all(&self.qpos),
+            qvel: all(&self.qvel),
+            act: all(&self.act),
+            warmstart: all(&self.warmstart),
+            time: convert(self.time),
+            mocap_position,
+            mocap_quat,
+            history,
+        }
     }
 
     /// Copies another state of the same model without allocating.

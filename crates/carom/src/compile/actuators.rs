@@ -5,7 +5,8 @@
 //! - a length range without an interval is computed for muscles.
 //!
 //! Damping and armature of an actuator act on its joint or tendon, seen through the gear: g²·damping, g²·armature.
-//! They are added to the target's own numbers here, so that no stage has to look at actuators for them.
+//! They are added to the target's own numbers when the model is derived, so that no stage has to look at actuators for
+//! them.
 
 use carom_spec::model_spec::{
     ActuatorDynamics, ActuatorSpec, BiasKind, GainKind, JointSpec, Transmission as Target,
@@ -16,7 +17,7 @@ use super::checks::is_limited;
 use super::histories;
 use super::lookup::NameTable;
 use super::report::{Report, called, code};
-use crate::model::{JointKind, Model, Structure, Transmission, Wrap};
+use crate::model::{ActuatorRecipe, JointKind, Model, Structure, Transmission, Wrap};
 
 /// Activation states that a model may have in all; more would not fit in memory.
 const MOST_STATES: usize = 1 << 24;
@@ -226,10 +227,7 @@ fn ranges(
     transmission: Option<Transmission>,
 ) -> Result<[[f64; 2]; 2], &'static str> {
     let [mut control, mut activation] = own_ranges(actuator);
-    let is_servo = actuator.gain == GainKind::Fixed
-        && actuator.bias == BiasKind::Affine
-        && actuator.gain_parameters[0] == -actuator.bias_parameters[1];
-    if is_servo && actuator.inherit_range > 0.0 {
+    if inherits_range(actuator) {
         let inherited = match actuator.dynamics {
             ActuatorDynamics::None | ActuatorDynamics::FilterExact => &mut control,
             ActuatorDynamics::Integrator => &mut activation,
@@ -252,6 +250,14 @@ fn ranges(
         *inherited = [middle - radius, middle + radius];
     }
     Ok([control, activation])
+}
+
+/// Whether a servo takes its range from its target.
+fn inherits_range(actuator: &ActuatorSpec) -> bool {
+    let is_servo = actuator.gain == GainKind::Fixed
+        && actuator.bias == BiasKind::Affine
+        && actuator.gain_parameters[0] == -actuator.bias_parameters[1];
+    is_servo && actuator.inherit_range > 0.0
 }
 
 /// The number of activation states.
@@ -305,13 +311,10 @@ fn moment_dofs(structure: &Structure, transmission: Transmission) -> Vec<usize> 
     }
 }
 
-/// Fills the numbers of actuators and adds their damping and armature to the joints and tendons they act on.
-pub(super) fn numbers(source: Source<'_>, model: &mut Model, _report: &mut Report) {
-    let joints = flat_joints(source);
+/// Fills the given numbers of actuators, and says what they inherit.
+pub(super) fn numbers(source: Source<'_>, model: &mut Model) -> Vec<ActuatorRecipe> {
     for (id, actuator) in source.spec.actuators.iter().enumerate() {
-        let transmission = model.structure.actuators.transmission[id];
-        let ranges = ranges(source, &joints, actuator, Some(transmission));
-        let [control, activation] = ranges.unwrap_or_else(|_| own_ranges(actuator));
+        let [control, activation] = own_ranges(actuator);
         let [damping, damping_poly @ ..] = actuator.damping;
         let numbers = &mut model.actuators;
         numbers.gear[id] = actuator.gear;
@@ -328,51 +331,10 @@ pub(super) fn numbers(source: Source<'_>, model: &mut Model, _report: &mut Repor
         numbers.length_range[id] = actuator.length_range;
         numbers.delay[id] = actuator.history.delay;
     }
-    for id in 0..source.spec.actuators.len() {
-        add_armature(model, id);
-        add_damping(model, id);
-    }
-}
-
-/// Adds the armature of an actuator, seen through its gear, to that of its joint or tendon.
-fn add_armature(model: &mut Model, actuator: usize) {
-    let gear = model.actuators.gear[actuator][0];
-    let armature = model.actuators.armature[actuator] * gear * gear;
-    match model.structure.actuators.transmission[actuator] {
-        Transmission::Joint(_) | Transmission::JointInParent(_) => {
-            for &dof in model.structure.actuators.moment.columns(actuator) {
-                model.dofs.armature[dof] += armature;
-            }
-        }
-        Transmission::Tendon(tendon) => model.tendons.armature[tendon] += armature,
-        _ => {}
-    }
-}
-
-/// Adds the damping of an actuator, seen through its gear, to that of its joint or tendon.
-fn add_damping(model: &mut Model, actuator: usize) {
-    let gear = model.actuators.gear[actuator][0];
-    let scale = gear * gear;
-    let damping = model.actuators.damping[actuator] * scale;
-    let poly = model.actuators.damping_poly[actuator].map(|coefficient| coefficient * scale);
-    let add = |linear: &mut f64, higher: &mut [f64; 2]| {
-        *linear += damping;
-        higher[0] += poly[0];
-        higher[1] += poly[1];
-    };
-    match model.structure.actuators.transmission[actuator] {
-        Transmission::Joint(_) | Transmission::JointInParent(_) => {
-            for &dof in model.structure.actuators.moment.columns(actuator) {
-                add(
-                    &mut model.dofs.damping[dof],
-                    &mut model.dofs.damping_poly[dof],
-                );
-            }
-        }
-        Transmission::Tendon(tendon) => add(
-            &mut model.tendons.damping[tendon],
-            &mut model.tendons.damping_poly[tendon],
-        ),
-        _ => {}
-    }
+    let recipes = source.spec.actuators.iter().map(|actuator| ActuatorRecipe {
+        inherits: inherits_range(actuator).then_some(actuator.inherit_range),
+        inherits_activation: actuator.dynamics == ActuatorDynamics::Integrator,
+        ..ActuatorRecipe::default()
+    });
+    recipes.collect()
 }

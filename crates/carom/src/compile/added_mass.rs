@@ -10,6 +10,8 @@
 
 use std::f64::consts::PI;
 
+use crate::scalar::Scalar;
+
 /// Denominators are kept above this.
 const MIN: f64 = 1e-14;
 
@@ -71,35 +73,36 @@ const SLOPE: [f64; 15] = [
 ];
 
 /// Lamb's coefficient (1) along the first of three half axes.
-fn lamb_coefficient([a, b, c]: [f64; 3]) -> f64 {
-    let [inverse_a, inverse_b, inverse_c] = [a, b, c].map(|axis| 1.0 / (axis * axis));
+fn lamb_coefficient<T: Scalar>([a, b, c]: [T; 3]) -> T {
+    let [inverse_a, inverse_b, inverse_c] = [a, b, c].map(|axis| T::ONE / (axis * axis));
     let scale = (a * a * a * b * c).powf(0.4);
-    let mut sum = 0.0;
-    for ((node, slope), weight) in NODE.iter().zip(SLOPE).zip(WEIGHT) {
+    let mut sum = T::ZERO;
+    for ((node, slope), weight) in NODE.into_iter().zip(SLOPE).zip(WEIGHT) {
         let lambda = scale * node;
-        let along = 1.0 + lambda * inverse_a;
-        let root = (along * (1.0 + lambda * inverse_b) * (1.0 + lambda * inverse_c)).sqrt();
+        let along = lambda * inverse_a + 1.0;
+        let root = (along * (lambda * inverse_b + 1.0) * (lambda * inverse_c + 1.0)).sqrt();
         sum += scale * slope / (along * root) * weight;
     }
     sum * inverse_a
 }
 
 /// Virtual mass along, and virtual inertia about, each half axis, for unit density.
-pub(super) fn added_mass(axes: [f64; 3]) -> ([f64; 3], [f64; 3]) {
+pub(super) fn added_mass<T: Scalar>(axes: [T; 3]) -> ([T; 3], [T; 3]) {
     let [a, b, c] = axes;
-    let volume = 4.0 / 3.0 * PI * a * b * c;
+    let volume = a * (4.0 / 3.0 * PI) * b * c;
     let kappa = [
         lamb_coefficient([a, b, c]),
         lamb_coefficient([b, c, a]),
         lamb_coefficient([c, a, b]),
     ];
-    let mass = kappa.map(|kappa| volume * kappa / (2.0 - kappa).max(MIN));
+    let min = T::from(MIN);
+    let mass = kappa.map(|kappa| volume * kappa / (-kappa + 2.0).max(min));
     let inertia = std::array::from_fn(|axis| {
         let (next, last) = ((axis + 1) % 3, (axis + 2) % 3);
         let (p, q) = (axes[next] * axes[next], axes[last] * axes[last]);
         let (kp, kq) = (kappa[next], kappa[last]);
         let numerator = (p - q) * (p - q) * (kq - kp).abs();
-        let denominator = (2.0 * (p - q) + (p + q) * (kp - kq)).abs().max(MIN);
+        let denominator = ((p - q) * 2.0 + (p + q) * (kp - kq)).abs().max(min);
         volume * (numerator / denominator) / 5.0
     });
     (mass, inertia)

@@ -10,7 +10,7 @@ use super::height_field::CompiledHeightField;
 use super::mesh::CompiledMesh;
 use super::report::Report;
 use crate::math::Vec3;
-use crate::model::{Model, Structure};
+use crate::model::{MeshRecipe, Model, SourceNumbers, Structure};
 use crate::ray::{self, TriangleTree};
 
 /// Meshes and height fields in the order of the description.
@@ -184,5 +184,26 @@ pub(super) fn numbers(source: Source<'_>, model: &mut Model) {
         let range = structure.height_fields.values[id].clone();
         model.height_fields.elevation[range].copy_from_slice(&field.elevation);
         model.height_fields.size[id] = field.size;
+    }
+}
+
+/// What the inertia of meshes is that of.
+pub(super) fn recipes(source: Source<'_>) -> Vec<MeshRecipe> {
+    let meshes = source.spec.meshes.iter();
+    let recipes = meshes.map(|mesh| MeshRecipe {
+        inertia: mesh.inertia,
+        moves: false,
+    });
+    recipes.collect()
+}
+
+/// Fills the numbers that the masses of meshes follow from.
+pub(super) fn sources(source: Source<'_>, numbers: &mut SourceNumbers) {
+    for (id, mesh) in source.assets.meshes.iter().enumerate() {
+        let Some(mesh) = mesh else {
+            continue;
+        };
+        numbers.mesh_volume[id] = mesh.volume();
+        numbers.mesh_inertia_box[id] = Vec3(mesh.inertia_box());
     }
 }

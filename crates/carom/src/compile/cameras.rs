@@ -6,6 +6,7 @@ use super::Source;
 use super::report::{Report, called, code};
 use crate::math::{Quat, Vec3};
 use crate::model::{Model, Structure};
+use crate::scalar::Scalar;
 use crate::stages::kinematics::Kinematics;
 
 /// Focal length that stands for "none given" when the file does not set the near plane (m).
@@ -123,7 +124,7 @@ fn single(number: f64) -> f32 {
 }
 
 /// Derives the poses that tracking cameras keep: those of a camera fixed to its body at the reference configuration.
-pub(super) fn constants(model: &mut Model, kinematics: &Kinematics) {
+pub(super) fn constants<T: Scalar>(model: &mut Model<T>, kinematics: &Kinematics<T>) {
     for (id, &body) in model.structure.cameras.body.iter().enumerate() {
         let cameras = &mut model.cameras;
         let from_body = kinematics.body_rotation[body].mul_vec(cameras.position[id]);

@@ -13,15 +13,20 @@
 use std::sync::Arc;
 
 use carom_spec::Diagnostic;
-use carom_spec::model_spec::BodySpec;
 
+use super::derive::Singular;
 use super::report::{Report, called, code};
-use super::{Source, cameras, equalities, length_range};
-use crate::data::Data;
-use crate::dynamics;
+use super::tendons::SPRING_AT_REST;
+use super::{Source, cameras, equalities};
 use crate::math::Spatial;
-use crate::model::{JointKind, Model, Structure, Wrap};
-use crate::stages::{inertia, kinematics, tendon};
+use crate::model::{Given, JointKind, Model, Recipe, Structure, Wrap};
+use crate::scalar::Scalar;
+use crate::stages::collision::Collision;
+use crate::stages::inertia::Inertia;
+use crate::stages::kinematics::Kinematics;
+use crate::stages::tendon::Tendon;
+use crate::stages::transmission::TransmissionData;
+use crate::stages::{inertia, kinematics, tendon, transmission};
 use crate::state::State;
 
 /// Denominators are kept above this, as in MuJoCo.
@@ -31,19 +36,50 @@ const SAME_FRAME: f64 = 1e-6;
 /// Components of an axis below this count as zero.
 const ALIGNED: f64 = 1e-14;
 
-/// Derives all such constants.
-pub(super) fn derive(source: Source<'_>, model: &mut Model, report: &mut Report) {
-    sum_subtree_masses(model);
-    let state = State::reference(model);
-    let mut data = Data::new(model);
-    // Constants know of no contacts, not even those that an adhesive body would pull on.
-    let switched_off = std::mem::replace(&mut model.settings.disable.contact, true);
-    dynamics::forward_position(model, &state, &mut data);
-    model.settings.disable.contact = switched_off;
-    if !is_regular(source, model, &data, report) {
-        return;
+/// What constants are made from: the mechanism at the reference configuration, without contacts.
+struct AtReference<T: Scalar> {
+    kinematics: Kinematics<T>,
+    tendon: Tendon<T>,
+    inertia: Inertia<T>,
+    transmission: TransmissionData<T>,
+}
+
+impl<T: Scalar> AtReference<T> {
+    fn new(model: &Model<T>) -> Self {
+        let n = model.counts();
+        let mut data = Self {
+            kinematics: Kinematics::zeros(n),
+            tendon: Tendon::zeros(n),
+            inertia: Inertia::zeros(n),
+            transmission: TransmissionData::zeros(n),
+        };
+        let state = State::reference(model);
+        let Self {
+            kinematics,
+            tendon,
+            inertia,
+            transmission,
+        } = &mut data;
+        kinematics::forward(model, &state, kinematics);
+        tendon::forward(model, &state, kinematics, tendon);
+        inertia::forward(model, kinematics, tendon, inertia);
+        // Constants know of no contacts, not even those that an adhesive body would pull on.
+        let contacts = Collision::default();
+        transmission::forward(model, &state, kinematics, tendon, &contacts, transmission);
+        data
     }
-    let sliders = simple_sliders(source, model);
+}
+
+/// Derives all such constants but length ranges.
+pub(super) fn derive<T: Scalar>(
+    recipe: &Recipe,
+    given: &Given<T>,
+    model: &mut Model<T>,
+) -> Result<(), Singular> {
+    sum_subtree_masses(model);
+    let mut data = AtReference::new(model);
+    check_regular(model, &data)?;
+    let sliders = simple_sliders(recipe, model);
     body_weights(model, &data, &sliders);
     dof_weights(model, &data, &sliders);
     inertia_reference(model, &data);
@@ -53,11 +89,11 @@ pub(super) fn derive(source: Source<'_>, model: &mut Model, report: &mut Report)
     cameras::constants(model, &data.kinematics);
     damping_ratios(model, &data);
     spring_lengths(model, &mut data);
-    spring_dampers(source, model);
-    length_range::derive(source, model, report);
+    spring_dampers(given, model);
+    Ok(())
 }
 
-fn sum_subtree_masses(model: &mut Model) {
+fn sum_subtree_masses<T: Scalar>(model: &mut Model<T>) {
     let bodies = &mut model.bodies;
     bodies.subtree_mass.copy_from_slice(&bodies.mass);
     for body in (1..bodies.mass.len()).rev() {
@@ -66,18 +102,28 @@ fn sum_subtree_masses(model: &mut Model) {
     }
 }
 
-/// Whether M can be inverted; an error that names the joint if not.
-fn is_regular(source: Source<'_>, model: &Model, data: &Data, report: &mut Report) -> bool {
+/// Whether M can be inverted.
+fn check_regular<T: Scalar>(model: &Model<T>, data: &AtReference<T>) -> Result<(), Singular> {
     let inverse = &data.inertia.diagonal_inverse;
-    let is_finite = |numbers: &[f64]| numbers.iter().all(|number| number.is_finite());
+    let is_finite = |numbers: &[T]| numbers.iter().all(|number| number.value().is_finite());
     if is_finite(inverse) && is_finite(&data.inertia.factor) {
-        return true;
+        return Ok(());
     }
     // The factorisation does not say where it failed: dofs whose own inertia is not positive come first.
-    let diagonal = |dof: usize| data.inertia.matrix[model.structure.inertia.diagonal[dof]];
+    let diagonal = |dof: usize| data.inertia.matrix[model.structure.inertia.diagonal[dof]].value();
     let is_positive = |dof: usize| diagonal(dof) > 0.0 && diagonal(dof).is_finite();
     let dof = (0..inverse.len()).find(|&dof| !is_positive(dof));
-    let joint = dof.map(|dof| model.structure.dofs.joint[dof]);
+    Err(Singular { dof })
+}
+
+/// Reports a mechanism without inertia, by the name of the joint.
+pub(super) fn report_singular(
+    source: Source<'_>,
+    structure: &Structure,
+    singular: Singular,
+    report: &mut Report,
+) {
+    let joint = singular.dof.map(|dof| structure.dofs.joint[dof]);
     let mut specs = source.spec.bodies.iter().flat_map(|body| &body.joints);
     let diagnostic = match joint.and_then(|joint| specs.nth(joint)) {
         Some(joint) => {
@@ -91,21 +137,20 @@ fn is_regular(source: Source<'_>, model: &Model, data: &Data, report: &mut Repor
         None => Diagnostic::error(code::SINGULAR, "the inertia matrix is singular"),
     };
     report.push(diagnostic.help("remove redundant joints, or give them armature"));
-    false
 }
 
 /// x·M⁻¹·x for a vector x that is zero outside of `dofs` (increasing, with all ancestors); x is used up. (1)
-fn inverse_weight(
-    model: &Model,
-    data: &Data,
+fn inverse_weight<T: Scalar>(
+    model: &Model<T>,
+    data: &AtReference<T>,
     dofs: impl DoubleEndedIterator<Item = usize>,
-    x: &mut [f64],
-) -> f64 {
+    x: &mut [T],
+) -> T {
     let sparsity = &model.structure.inertia;
-    let mut sum = 0.0;
+    let mut sum = T::ZERO;
     for dof in dofs.rev() {
         let value = std::mem::take(&mut x[dof]);
-        if value == 0.0 {
+        if !T::HAS_DERIVATIVES && value == T::ZERO {
             continue;
         }
         let start = sparsity.row_start[dof];
@@ -117,23 +162,23 @@ fn inverse_weight(
     sum
 }
 
-fn body_weights(model: &mut Model, data: &Data, sliders: &[bool]) {
+fn body_weights<T: Scalar>(model: &mut Model<T>, data: &AtReference<T>, sliders: &[bool]) {
     let structure = Arc::clone(&model.structure);
     let bodies = &structure.bodies;
-    let mut x = vec![0.0; structure.counts.nv];
+    let mut x = vec![T::ZERO; structure.counts.nv];
     for body in 1..structure.counts.nbody {
         if bodies.dofs[bodies.weld[body]].is_empty() {
             continue;
         }
         if sliders[body] {
-            model.bodies.inverse_weight[body] = [1.0 / model.bodies.mass[body].max(MIN), 0.0];
+            model.bodies.inverse_weight[body] = [inverse_mass(model, body), T::ZERO];
             continue;
         }
         let dofs = bodies.moving_dofs.columns(body);
         let kinematics = &data.kinematics;
         let offset = kinematics.inertial_position[body] - kinematics.subtree_com[bodies.root[body]];
         // Spatial vectors are rotation first; inverse weights translation first.
-        let mut weights = [0.0; 6];
+        let mut weights = [T::ZERO; 6];
         for (component, weight) in weights.iter_mut().enumerate() {
             for &dof in dofs {
                 let Spatial(motion) = kinematics.dof_axis[dof].shift_motion(offset);
@@ -146,11 +191,16 @@ fn body_weights(model: &mut Model, data: &Data, sliders: &[bool]) {
     }
 }
 
-fn dof_weights(model: &mut Model, data: &Data, sliders: &[bool]) {
+/// The inverse weight of a body that only slides.
+fn inverse_mass<T: Scalar>(model: &Model<T>, body: usize) -> T {
+    T::ONE / model.bodies.mass[body].max(T::from(MIN))
+}
+
+fn dof_weights<T: Scalar>(model: &mut Model<T>, data: &AtReference<T>, sliders: &[bool]) {
     let structure = Arc::clone(&model.structure);
-    let mut x = vec![0.0; structure.counts.nv];
-    let mut weigh = |model: &Model, dof: usize| {
-        x[dof] = 1.0;
+    let mut x = vec![T::ZERO; structure.counts.nv];
+    let mut weigh = |model: &Model<T>, dof: usize| {
+        x[dof] = T::ONE;
         let path = structure.inertia.row_columns(dof).iter().copied();
         inverse_weight(model, data, path, &mut x)
     };
@@ -163,7 +213,7 @@ fn dof_weights(model: &mut Model, data: &Data, sliders: &[bool]) {
             JointKind::Ball => &[0],
             JointKind::Slide | JointKind::Hinge => {
                 model.dofs.inverse_weight[first] = if sliders[body] {
-                    1.0 / model.bodies.mass[body].max(MIN)
+                    inverse_mass(model, body)
                 } else {
                     weigh(model, first)
                 };
@@ -179,7 +229,7 @@ fn dof_weights(model: &mut Model, data: &Data, sliders: &[bool]) {
 }
 
 /// Diagonal of M without the armature of tendons.
-fn inertia_reference(model: &mut Model, data: &Data) {
+fn inertia_reference<T: Scalar>(model: &mut Model<T>, data: &AtReference<T>) {
     for (dof, &body) in model.structure.dofs.body.iter().enumerate() {
         let axis = data.kinematics.dof_axis[dof];
         let momentum = data.inertia.composite[body].mul_motion(axis);
@@ -187,10 +237,10 @@ fn inertia_reference(model: &mut Model, data: &Data) {
     }
 }
 
-fn tendon_constants(model: &mut Model, data: &Data) {
+fn tendon_constants<T: Scalar>(model: &mut Model<T>, data: &AtReference<T>) {
     let structure = Arc::clone(&model.structure);
     let pattern = &structure.tendons.jacobian;
-    let mut x = vec![0.0; structure.counts.nv];
+    let mut x = vec![T::ZERO; structure.counts.nv];
     for tendon in 0..structure.counts.ntendon {
         model.tendons.length_reference[tendon] = data.tendon.length[tendon];
         for (&dof, entry) in pattern.columns(tendon).iter().zip(pattern.row(tendon)) {
@@ -201,24 +251,22 @@ fn tendon_constants(model: &mut Model, data: &Data) {
     }
 }
 
-fn actuator_constants(model: &mut Model, data: &Data) {
+fn actuator_constants<T: Scalar>(model: &mut Model<T>, data: &AtReference<T>) {
     let nv = model.counts().nv;
-    let mut x = vec![0.0; nv];
+    let mut x = vec![T::ZERO; nv];
     for actuator in 0..model.counts().nactuator {
         model.actuators.length_reference[actuator] = data.transmission.length[actuator];
-        x.fill(0.0);
+        x.fill(T::ZERO);
         write_moment(model, data, actuator, &mut x);
         inertia::solve(model, &data.inertia, &mut x);
-        let square: f64 = x
-            .iter()
-            .map(|acceleration| acceleration * acceleration)
-            .sum();
+        let squares = x.iter().map(|&acceleration| acceleration * acceleration);
+        let square = squares.fold(T::ZERO, |sum, square| sum + square);
         model.actuators.acceleration_reference[actuator] = square.sqrt();
     }
 }
 
 /// The moment arms of an actuator, added to a vector over all dofs.
-fn write_moment(model: &Model, data: &Data, actuator: usize, x: &mut [f64]) {
+fn write_moment<T: Scalar>(model: &Model<T>, data: &AtReference<T>, actuator: usize, x: &mut [T]) {
     let pattern = &model.structure.actuators.moment;
     for (&dof, entry) in pattern.columns(actuator).iter().zip(pattern.row(actuator)) {
         x[dof] += data.transmission.moment[entry];
@@ -226,64 +274,60 @@ fn write_moment(model: &Model, data: &Data, actuator: usize, x: &mut [f64]) {
 }
 
 /// Turns damping ratios into damping (2).
-fn damping_ratios(model: &mut Model, data: &Data) {
+fn damping_ratios<T: Scalar>(model: &mut Model<T>, data: &AtReference<T>) {
     let nv = model.counts().nv;
-    let mut x = vec![0.0; nv];
+    let mut x = vec![T::ZERO; nv];
     for actuator in 0..model.counts().nactuator {
         let gain = model.actuators.gain[actuator][0];
         let [_, stiffness, ratio, ..] = model.actuators.bias[actuator];
-        if gain != -stiffness || ratio <= 0.0 {
+        if gain != -stiffness || ratio <= T::ZERO {
             continue;
         }
         write_moment(model, data, actuator, &mut x);
         let inverse = inverse_weight(model, data, 0..nv, &mut x);
-        let mass = 1.0 / inverse.max(MIN);
+        let mass = T::ONE / inverse.max(T::from(MIN));
         model.actuators.bias[actuator][2] = -(ratio * 2.0 * (gain * mass).sqrt());
     }
 }
 
 /// Tendon springs whose length the file leaves out rest where joint springs do.
-fn spring_lengths(model: &mut Model, data: &mut Data) {
-    const AT_REST: [f64; 2] = [-1.0, -1.0];
-    if !model.tendons.spring_length.contains(&AT_REST) {
+fn spring_lengths<T: Scalar>(model: &mut Model<T>, data: &mut AtReference<T>) {
+    let at_rest = SPRING_AT_REST.map(T::from);
+    if !model.tendons.spring_length.contains(&at_rest) {
         return;
     }
     let mut state = State::reference(model);
     state.qpos.copy_from_slice(&model.qpos.spring);
     kinematics::forward(model, &state, &mut data.kinematics);
     tendon::forward(model, &state, &data.kinematics, &mut data.tendon);
-    for (length, &at_rest) in model
-        .tendons
-        .spring_length
-        .iter_mut()
-        .zip(&data.tendon.length)
-    {
-        if *length == AT_REST {
-            *length = [at_rest; 2];
+    let lengths = model.tendons.spring_length.iter_mut();
+    for (length, &found) in lengths.zip(&data.tendon.length) {
+        if *length == at_rest {
+            *length = [found; 2];
         }
     }
 }
 
 /// Stiffness and damping of joints that give a time constant and a damping ratio.
-fn spring_dampers(source: Source<'_>, model: &mut Model) {
+fn spring_dampers<T: Scalar>(given: &Given<T>, model: &mut Model<T>) {
     let structure = Arc::clone(&model.structure);
-    let joints = source.spec.bodies.iter().flat_map(|body| &body.joints);
-    for (id, joint) in joints.enumerate() {
-        let [time, ratio] = joint.spring_damper;
-        if time <= 0.0 || ratio <= 0.0 {
+    let min = T::from(MIN);
+    for (joint, &[time, ratio]) in given.sources.spring_damper.iter().enumerate() {
+        if time <= T::ZERO || ratio <= T::ZERO {
             continue;
         }
-        let first = structure.joints.dof[id];
-        let dofs = match joint.kind {
+        let first = structure.joints.dof[joint];
+        let dofs = match structure.joints.kind[joint] {
             JointKind::Free => first..first + 6,
             JointKind::Ball => first..first + 3,
             JointKind::Slide | JointKind::Hinge => first..first + 1,
         };
-        let weight: f64 = model.dofs.inverse_weight[dofs.clone()].iter().sum();
-        let inertia = dofs.len() as f64 / weight.max(MIN);
-        model.joints.stiffness[id] = inertia / (time * time * ratio * ratio).max(MIN);
+        let weights = model.dofs.inverse_weight[dofs.clone()].iter();
+        let weight = weights.fold(T::ZERO, |sum, &weight| sum + weight);
+        let inertia = T::from(dofs.len() as f64) / weight.max(min);
+        model.joints.stiffness[joint] = inertia / (time * time * ratio * ratio).max(min);
         // Kept as a difference: actuators have added their damping already.
-        let added = 2.0 * inertia / time.max(MIN) - joint.damping[0];
+        let added = inertia * 2.0 / time.max(min) - given.model.dofs.damping[first];
         model.dofs.damping[dofs]
             .iter_mut()
             .for_each(|damping| *damping += added);
@@ -291,13 +335,13 @@ fn spring_dampers(source: Source<'_>, model: &mut Model) {
 }
 
 /// Bodies that only slide along axes, whose inverse weight MuJoCo takes from the mass alone (without armature).
-fn simple_sliders(source: Source<'_>, model: &Model) -> Vec<bool> {
+fn simple_sliders<T: Scalar>(recipe: &Recipe, model: &Model<T>) -> Vec<bool> {
     let structure = &model.structure;
     let mut is_slider: Vec<bool> = (0..structure.counts.nbody)
-        .map(|body| slides_only(&source.spec.bodies[body], body, model))
+        .map(|body| recipe.bodies[body].allow_simple && slides_only(body, model))
         .collect();
     for (tendon, &armature) in model.tendons.armature.iter().enumerate() {
-        if armature != 0.0 {
+        if armature != T::ZERO {
             for wrap in &structure.tendons.path[structure.tendons.wraps[tendon].clone()] {
                 if let Some(body) = wrap_body(structure, *wrap) {
                     is_slider[body] = false;
@@ -317,20 +361,20 @@ fn wrap_body(structure: &Structure, wrap: Wrap) -> Option<usize> {
     }
 }
 
-fn slides_only(spec: &BodySpec, body: usize, model: &Model) -> bool {
+fn slides_only<T: Scalar>(body: usize, model: &Model<T>) -> bool {
     let bodies = &model.structure.bodies;
     let parent = bodies.parent[body];
     let is_near_world =
         bodies.root[body] == body || (bodies.parent[parent] == 0 && bodies.dofs[parent].is_empty());
     let has_children = bodies.subtree_end[body] > body + 1;
-    let is_null = |vector: &[f64]| vector.iter().all(|component| component.abs() < SAME_FRAME);
+    let is_small = |component: &T| component.value().abs() < SAME_FRAME;
+    let is_null = |vector: &[T]| vector.iter().all(is_small);
     let quat = model.bodies.inertial_quat[body].0;
     let is_centred = is_null(&model.bodies.inertial_position[body].0)
         && is_null(&quat[1..])
-        && (quat[0].abs() - 1.0).abs() < SAME_FRAME;
+        && (quat[0].value().abs() - 1.0).abs() < SAME_FRAME;
     let joints = bodies.joints[body].clone();
     body > 0
-        && spec.allow_simple
         && is_near_world
         && !has_children
         && is_centred
@@ -339,7 +383,7 @@ fn slides_only(spec: &BodySpec, body: usize, model: &Model) -> bool {
             let axis = model.joints.axis[joint].0;
             let is_aligned = axis
                 .iter()
-                .filter(|component| component.abs() > ALIGNED)
+                .filter(|component| component.value().abs() > ALIGNED)
                 .count()
                 == 1;
             model.structure.joints.kind[joint] == JointKind::Slide

@@ -16,6 +16,7 @@ use super::lookup::NameTable;
 use super::report::{Report, called, code};
 use crate::math::{Quat, Vec3};
 use crate::model::{EqualityKind, JointKind, Model, Structure};
+use crate::scalar::Scalar;
 use crate::stages::kinematics::Kinematics;
 
 /// Where the torque scale of a weld stands; 1 for other kinds.
@@ -146,7 +147,7 @@ fn data(coupling: &Coupling) -> [f64; 12] {
 /// Derives second anchors and relative poses from the kinematics at the reference configuration:
 ///
 ///   connect: a₂ = R₂ᵀ·(x₁ + R₁·a₁ − x₂)        weld: a₁ = R₁ᵀ·(x₂ + R₂·a₂ − x₁),  q = q₁⁻¹ ⊗ q₂
-pub(super) fn constants(model: &mut Model, kinematics: &Kinematics) {
+pub(super) fn constants<T: Scalar>(model: &mut Model<T>, kinematics: &Kinematics<T>) {
     let equalities = &model.structure.equalities;
     for (id, data) in model.equalities.data.iter_mut().enumerate() {
         let (Some(second), false) = (equalities.object2[id], equalities.between_sites[id]) else {
@@ -159,7 +160,7 @@ pub(super) fn constants(model: &mut Model, kinematics: &Kinematics) {
                 let anchor = carry(kinematics, first, second, anchor);
                 data[3..6].copy_from_slice(&anchor.0);
             }
-            EqualityKind::Weld if data[POSE_AT_REFERENCE] != 0.0 => {
+            EqualityKind::Weld if data[POSE_AT_REFERENCE].value() != 0.0 => {
                 let anchor = carry(kinematics, second, first, anchor);
                 let quat = kinematics.body_quat[first]
                     .conjugate()
@@ -173,7 +174,7 @@ pub(super) fn constants(model: &mut Model, kinematics: &Kinematics) {
 }
 
 /// A point of the frame of body `from` in the frame of body `to`.
-fn carry(kinematics: &Kinematics, from: usize, to: usize, point: Vec3) -> Vec3 {
+fn carry<T: Scalar>(kinematics: &Kinematics<T>, from: usize, to: usize, point: Vec3<T>) -> Vec3<T> {
     let world = kinematics.body_position[from] + kinematics.body_rotation[from].mul_vec(point);
     kinematics.body_rotation[to].transpose_mul_vec(world - kinematics.body_position[to])
 }

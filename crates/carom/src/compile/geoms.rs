@@ -6,12 +6,13 @@ use super::Source;
 use super::added_mass::added_mass;
 use super::assets::Assets;
 use super::checks::finite;
-use super::inertia::Inertials;
+use super::inertia::{Inertials, counts_for_inertia};
 use super::mesh::CompiledMesh;
-use super::primitive;
+use super::primitive::{self, Solid};
 use super::report::{Report, called, code};
 use crate::math::{Pose, Quat, Vec3};
-use crate::model::{GeomShape, Model, Structure};
+use crate::model::{GeomRecipe, GeomShape, MassSource, Model, SourceNumbers, Structure};
+use crate::scalar::Scalar;
 
 /// Lengths and volumes below this count as zero, as in MuJoCo.
 const MIN: f64 = 1e-14;
@@ -23,6 +24,8 @@ pub(super) struct CompiledGeom {
     pub(super) shape: GeomShape,
     /// Frame in the body.
     pub(super) pose: Pose,
+    /// Frame in the body as the description gives it: before meshes are turned and bodies aligned.
+    pub(super) written_pose: Pose,
     /// Sizes.
     pub(super) size: [f64; 3],
     /// Mass (kg); 0 when the body's inertia is not inferred.
@@ -54,6 +57,7 @@ impl CompiledGeom {
         let mut compiled = Self {
             shape: GeomShape::Primitive,
             pose,
+            written_pose: pose,
             size,
             mass: 0.0,
             inertia: [0.0; 3],
@@ -67,6 +71,9 @@ impl CompiledGeom {
         };
         if let Some(mesh) = mesh {
             compiled.take_mesh_frame(geom, mesh, settings, &name, report)?;
+        }
+        if geom.kind != GeomKind::Mesh {
+            compiled.written_pose = compiled.pose;
         }
         check_size(geom, compiled.size, &name, report)?;
         compiled.find_bounds(geom, assets)?;
@@ -135,11 +142,9 @@ impl CompiledGeom {
         match geom.kind {
             GeomKind::HeightField => {
                 let id = assets.height_field_id(geom.height_field.as_ref()?)?;
-                let [x, y, top, base] = assets.height_field(id)?.size;
+                let bounds = primitive::height_field_bounds(assets.height_field(id)?.size);
                 self.shape = GeomShape::HeightField(id);
-                self.size = [x, y, 0.25 * top + 0.5 * base];
-                self.bounding_box = primitive::box_between([-x, -y, -base], [x, y, top]);
-                self.bounding_radius = (x * x + y * y + (top * top).max(base * base)).sqrt();
+                (self.bounding_radius, self.bounding_box, self.size) = bounds;
             }
             GeomKind::Mesh => {
                 let id = assets.mesh_id(geom.mesh.as_ref()?)?;
@@ -165,21 +170,18 @@ impl CompiledGeom {
         name: &str,
         report: &mut Report,
     ) -> Option<()> {
-        let volume = match mesh {
-            Some(mesh) => mesh.volume(),
-            None => primitive::volume(geom.kind, self.size, geom.shell_inertia),
+        let solid = match mesh {
+            Some(mesh) => Solid::Mesh {
+                volume: mesh.volume(),
+                inertia_box: mesh.inertia_box(),
+            },
+            None => Solid::Primitive {
+                kind: geom.kind,
+                size: self.size,
+                shell: geom.shell_inertia,
+            },
         };
-        self.mass = match geom.mass {
-            Some(mass) if mass != 0.0 && volume > MIN => mass,
-            Some(_) => 0.0,
-            None => geom.density * volume,
-        };
-        if self.mass != 0.0 {
-            self.inertia = match mesh {
-                Some(mesh) => primitive::across_squares(mesh.inertia_box(), self.mass / 3.0),
-                None => primitive::inertia(geom.kind, self.size, geom.shell_inertia, self.mass),
-            };
-        }
+        (self.mass, self.inertia) = solid.mass_and_inertia(geom.mass, geom.density);
         let is_negative = |number: f64| number < 0.0;
         if is_negative(self.mass)
             || is_negative(geom.density)
@@ -210,13 +212,19 @@ impl CompiledGeom {
         if !geom.fluid_ellipsoid {
             return [0.0; 12];
         }
-        let axes = primitive::equivalent_ellipsoid(geom.kind, self.size);
-        let ([mx, my, mz], [ix, iy, iz]) = added_mass(axes);
         let [blunt, slender, angular, kutta, magnus] = geom.fluid_coefficients;
+        let [mx, my, mz, ix, iy, iz] = virtual_inertia(geom.kind, self.size);
         [
             1.0, blunt, slender, angular, kutta, magnus, mx, my, mz, ix, iy, iz,
         ]
     }
+}
+
+/// Virtual mass and inertia of a shape in the ellipsoid fluid model.
+pub(super) fn virtual_inertia<T: Scalar>(kind: GeomKind, size: [T; 3]) -> [T; 6] {
+    let axes = primitive::equivalent_ellipsoid(kind, size);
+    let ([mx, my, mz], [ix, iy, iz]) = added_mass(axes);
+    [mx, my, mz, ix, iy, iz]
 }
 
 fn numbers_are_finite(geom: &GeomSpec, name: &str, report: &mut Report) -> bool {
@@ -538,7 +546,7 @@ fn check_geom(
     }
 }
 
-/// Fills the numbers of geoms.
+/// Fills the given numbers of geoms.
 pub(super) fn numbers(source: Source<'_>, inertials: &Inertials, model: &mut Model) {
     let specs = source.spec.bodies.iter().flat_map(|body| &body.geoms);
     let compiled = inertials.bodies.iter().flat_map(|body| &body.geoms);
@@ -548,8 +556,8 @@ pub(super) fn numbers(source: Source<'_>, inertials: &Inertials, model: &mut Mod
             continue;
         };
         numbers.size[id] = Vec3(geom.size);
-        numbers.position[id] = geom.pose.position;
-        numbers.quat[id] = geom.pose.quat;
+        numbers.position[id] = geom.written_pose.position;
+        numbers.quat[id] = geom.written_pose.quat;
         numbers.friction[id] = Vec3(spec.friction);
         numbers.solmix[id] = spec.solver_mix;
         numbers.solref[id] = spec.solver_reference;
@@ -561,5 +569,32 @@ pub(super) fn numbers(source: Source<'_>, inertials: &Inertials, model: &mut Mod
         numbers.bounding_radius[id] = geom.bounding_radius;
         numbers.bounding_box[id] = geom.bounding_box;
         numbers.fluid[id] = geom.fluid(spec);
+    }
+}
+
+/// What the masses of geoms follow from.
+pub(super) fn recipes(source: Source<'_>) -> Vec<GeomRecipe> {
+    let settings = &source.spec.compiler;
+    let bodies = source.spec.bodies.iter().enumerate();
+    let recipes = bodies.flat_map(|(body, body_spec)| {
+        body_spec.geoms.iter().map(move |geom| GeomRecipe {
+            mass: match geom.mass {
+                _ if !counts_for_inertia(body, body_spec, geom, settings) => MassSource::None,
+                Some(_) => MassSource::Mass,
+                None => MassSource::Density,
+            },
+            shell: geom.shell_inertia,
+            fitted: geom.mesh.is_some() && geom.kind != GeomKind::Mesh,
+        })
+    });
+    recipes.collect()
+}
+
+/// Fills the numbers that masses follow from.
+pub(super) fn sources(source: Source<'_>, numbers: &mut SourceNumbers) {
+    let geoms = source.spec.bodies.iter().flat_map(|body| &body.geoms);
+    for (id, geom) in geoms.enumerate() {
+        numbers.geom_mass[id] = geom.mass.unwrap_or(0.0);
+        numbers.geom_density[id] = geom.density;
     }
 }

@@ -10,29 +10,35 @@ use super::Source;
 use super::assets::Assets;
 use super::checks::finite;
 use super::geoms::CompiledGeom;
-use super::principal_frame::{Tolerance, principal_frame};
+use super::principal_frame::{Tolerance, principal, principal_frame};
 use super::report::{Report, called, code};
 use crate::math::{Pose, Quat, Vec3};
+use crate::model::BodyRecipe;
+use crate::scalar::Scalar;
 use carom_spec::model_spec::{JointKind, with_parents};
 
 /// Masses and moments below this are not enough for a body that moves, as in MuJoCo.
 const MIN_MOVING: f64 = 1e-15;
 /// Geoms lighter than this (kg), and moments below (kg·m²), count as nothing.
-const MIN: f64 = 1e-14;
+pub(super) const MIN: f64 = 1e-14;
 
 /// A body's inertia, its frame and its geoms.
 #[derive(Clone, Debug)]
 pub(super) struct BodyInertial {
     /// Frame of the body in its parent.
     pub(super) pose: Pose,
+    /// Frame of the body in its parent as the description gives it, before it is aligned.
+    pub(super) written_pose: Pose,
+    /// Inertia as the description gives it, before bounds are applied.
+    pub(super) written: Part,
     /// Centre of mass and principal axes in the body frame.
     pub(super) inertial_pose: Pose,
     /// Mass (kg).
     pub(super) mass: f64,
     /// Principal moments (kg·m²).
     pub(super) inertia: [f64; 3],
-    /// When the body frame was moved to the inertial frame: the pose of the old frame in the new one.
-    pub(super) alignment: Option<Pose>,
+    /// Whether the body frame was moved to the inertial frame.
+    pub(super) aligned: bool,
     /// Geoms; none where they are unusable.
     pub(super) geoms: Vec<Option<CompiledGeom>>,
     /// Whether nothing was reported about the inertia.
@@ -73,12 +79,7 @@ pub(super) fn body_inertial(
 ) -> BodyInertial {
     let body = &spec.bodies[id];
     let settings = &spec.compiler;
-    let infers = |geom: &GeomSpec| {
-        let [low, high] = settings.inertia_group_range;
-        let is_inferred =
-            body.inertial.is_none() || settings.inertia_from_geom == InertiaFromGeom::Always;
-        id > 0 && is_inferred && (low..=high).contains(&geom.group)
-    };
+    let infers = |geom: &GeomSpec| counts_for_inertia(id, body, geom, settings);
     let geoms: Vec<Option<CompiledGeom>> = body
         .geoms
         .iter()
@@ -91,11 +92,13 @@ pub(super) fn body_inertial(
     };
     let mut inertial = BodyInertial {
         pose,
+        written_pose: pose,
+        written: Part::new(0.0, pose, [0.0; 3]),
         // Without mass the inertial frame has no meaning; MuJoCo leaves the body's own pose there.
         inertial_pose: pose,
         mass: 0.0,
         inertia: [0.0; 3],
-        alignment: None,
+        aligned: false,
         geoms,
         is_sound: true,
     };
@@ -103,6 +106,39 @@ pub(super) fn body_inertial(
         inertial.is_sound = inertial.find_inertia(body, settings, report);
     }
     inertial
+}
+
+/// Whether a geom of body `id` counts for its inertia.
+pub(super) fn counts_for_inertia(
+    id: usize,
+    body: &BodySpec,
+    geom: &GeomSpec,
+    settings: &CompilerSettings,
+) -> bool {
+    let [low, high] = settings.inertia_group_range;
+    let is_inferred =
+        body.inertial.is_none() || settings.inertia_from_geom == InertiaFromGeom::Always;
+    id > 0 && is_inferred && (low..=high).contains(&geom.group)
+}
+
+/// What the inertias of bodies follow from.
+pub(super) fn recipes(source: Source<'_>, inertials: &Inertials) -> Vec<BodyRecipe> {
+    let bodies = source.spec.bodies.iter().zip(&inertials.bodies);
+    let recipes = bodies.map(|(body, inertial)| BodyRecipe {
+        inertia_from_geoms: infers_inertia(body, &source.spec.compiler),
+        aligned: inertial.aligned,
+        allow_simple: body.allow_simple,
+    });
+    recipes.collect()
+}
+
+/// Whether geoms give the inertia of a body.
+pub(super) fn infers_inertia(body: &BodySpec, settings: &CompilerSettings) -> bool {
+    match settings.inertia_from_geom {
+        InertiaFromGeom::Never => false,
+        InertiaFromGeom::Always => true,
+        InertiaFromGeom::Auto => body.inertial.is_none(),
+    }
 }
 
 impl BodyInertial {
@@ -129,11 +165,8 @@ impl BodyInertial {
         if !self.read_explicit(body, settings, report) {
             return false;
         }
-        let from_geoms = match settings.inertia_from_geom {
-            InertiaFromGeom::Never => false,
-            InertiaFromGeom::Always => true,
-            InertiaFromGeom::Auto => body.inertial.is_none(),
-        };
+        self.written = Part::new(self.mass, self.inertial_pose, self.inertia);
+        let from_geoms = infers_inertia(body, settings);
         // An unusable geom was reported already; a guess without it would only add noise.
         let is_complete = self.geoms.iter().all(Option::is_some);
         if from_geoms && !(is_complete && self.sum_geoms(body, settings, report)) {
@@ -216,9 +249,14 @@ impl BodyInertial {
             _ => {
                 let parts: Vec<_> = counted
                     .iter()
-                    .map(|geom| (geom.mass, geom.pose, geom.inertia))
+                    .map(|geom| Part::new(geom.mass, geom.pose, geom.inertia))
                     .collect();
-                let (mass, pose, inertia) = sum_of_parts(&parts);
+                let Part {
+                    mass,
+                    pose,
+                    inertia,
+                    ..
+                } = sum_of_parts(&parts);
                 if !is_usable(inertia, settings) {
                     report.error_help(
                         code::MASS,
@@ -244,11 +282,10 @@ impl BodyInertial {
             .inertial
             .as_ref()
             .map_or(body.span, |inertial| inertial.span);
-        self.mass = self.mass.max(settings.bound_mass);
-        self.inertia = self
-            .inertia
-            .map(|moment| moment.max(settings.bound_inertia));
-        if self.mass < 0.0 || self.inertia.iter().any(|&moment| moment < 0.0) {
+        let bounds = [settings.bound_mass, settings.bound_inertia];
+        let mut part = Part::new(self.mass, self.inertial_pose, self.inertia);
+        let is_possible = part.bound(bounds, false);
+        if part.mass < 0.0 || part.inertia.iter().any(|&moment| moment < 0.0) {
             report.error(
                 code::MASS,
                 span,
@@ -256,21 +293,18 @@ impl BodyInertial {
             );
             return false;
         }
-        let [a, b, c] = self.inertia;
-        let is_possible = a + b >= c && a + c >= b && b + c >= a;
-        if !is_possible {
-            if settings.balance_inertia {
-                self.inertia = [(a + b + c) / 3.0; 3];
-            } else {
-                report.error_help(
-                    code::INERTIA_TRIANGLE,
-                    span,
-                    format!("inertia {a} {b} {c} of {name} is impossible: one moment exceeds the sum of the others"),
-                    "correct it, or set compiler balanceinertia=\"true\"",
-                );
-                return false;
-            }
+        if !is_possible && !settings.balance_inertia {
+            let [a, b, c] = part.inertia;
+            report.error_help(
+                code::INERTIA_TRIANGLE,
+                span,
+                format!("inertia {a} {b} {c} of {name} is impossible: one moment exceeds the sum of the others"),
+                "correct it, or set compiler balanceinertia=\"true\"",
+            );
+            return false;
         }
+        part.bound(bounds, settings.balance_inertia);
+        (self.mass, self.inertia) = (part.mass, part.inertia);
         true
     }
 }
@@ -285,33 +319,86 @@ fn is_usable(moments: [f64; 3], settings: &CompilerSettings) -> bool {
     }
 }
 
-/// Mass, inertial frame and principal moments of rigidly joined parts, each given by mass, frame and moments.
-pub(super) fn sum_of_parts(parts: &[(f64, Pose, [f64; 3])]) -> (f64, Pose, [f64; 3]) {
-    let mut mass = 0.0;
+/// A rigid part of a body.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Part<T = f64> {
+    /// Mass (kg).
+    pub(super) mass: T,
+    /// Centre of mass and axes of the moments.
+    pub(super) pose: Pose<T>,
+    /// Moments of inertia (kg·m²).
+    pub(super) inertia: [T; 3],
+    /// Products of inertia xy, xz, yz (kg·m²).
+    pub(super) products: [T; 3],
+}
+
+impl<T: Scalar> Part<T> {
+    /// A part without products of inertia.
+    pub(super) fn new(mass: T, pose: Pose<T>, inertia: [T; 3]) -> Self {
+        Self {
+            mass,
+            pose,
+            inertia,
+            products: [T::ZERO; 3],
+        }
+    }
+
+    /// Applies lower bounds of mass and moments and, with `balance`, replaces impossible moments by their mean; whether
+    /// they were possible.
+    pub(super) fn bound(&mut self, [mass, inertia]: [f64; 2], balance: bool) -> bool {
+        self.mass = self.mass.max(T::from(mass));
+        self.inertia = self.inertia.map(|moment| moment.max(T::from(inertia)));
+        let [a, b, c] = self.inertia;
+        let is_possible = a + b >= c && a + c >= b && b + c >= a;
+        if !is_possible && balance {
+            self.inertia = [(a + b + c) / 3.0; 3];
+            self.products = [T::ZERO; 3];
+        }
+        is_possible
+    }
+}
+
+/// Rigidly joined parts as one, in its principal axes.
+pub(super) fn sum_of_parts<T: Scalar>(parts: &[Part<T>]) -> Part<T> {
+    let mut mass = T::ZERO;
     let mut moment = Vec3::ZERO;
-    for (part_mass, pose, _) in parts {
-        mass += part_mass;
-        moment += pose.position * *part_mass;
+    for part in parts {
+        mass += part.mass;
+        moment += part.pose.position * part.mass;
     }
     let center = Vec3(moment.0.map(|component| component / mass));
-    let mut full = [0.0; 6];
-    for (part_mass, pose, inertia) in parts {
-        let own = rotated_inertia(*inertia, pose.quat);
-        let shifted = point_inertia(*part_mass, pose.position - center);
+    let mut full = [T::ZERO; 6];
+    for part in parts {
+        let own = rotated_inertia(part);
+        let shifted = point_inertia(part.mass, part.pose.position - center);
         for (sum, (own, shifted)) in full.iter_mut().zip(own.into_iter().zip(shifted)) {
             *sum += own + shifted;
         }
     }
-    let (quat, moments) = principal_frame(full, Tolerance::BODY);
-    (mass, Pose::new(center, quat), moments)
+    let principal = principal(full, Tolerance::BODY);
+    Part {
+        mass,
+        pose: Pose::new(center, principal.quat),
+        inertia: principal.moments,
+        products: principal.products,
+    }
 }
 
-/// A diagonal inertia in the axes outside of its frame: xx, yy, zz, xy, xz, yz.
-fn rotated_inertia(inertia: [f64; 3], quat: Quat) -> [f64; 6] {
-    let axes = quat.to_mat3();
+/// The inertia of a part in the axes outside of its frame: xx, yy, zz, xy, xz, yz.
+fn rotated_inertia<T: Scalar>(part: &Part<T>) -> [T; 6] {
+    let axes = part.pose.quat.to_mat3();
+    let [xy, xz, yz] = part.products;
+    let has_products = T::HAS_DERIVATIVES || part.products.iter().any(|entry| entry.value() != 0.0);
     let entry = |row: usize, column: usize| {
-        let weighted = axes.row(column).component_mul(Vec3(inertia));
-        axes.row(row).dot(weighted)
+        let [x, y, z] = axes.row(column).0;
+        let weighted = axes.row(column).component_mul(Vec3(part.inertia));
+        let own = axes.row(row).dot(weighted);
+        if has_products {
+            let weighted = Vec3([xy * y + xz * z, xy * x + yz * z, xz * x + yz * y]);
+            own + axes.row(row).dot(weighted)
+        } else {
+            own
+        }
     };
     [
         entry(0, 0),
@@ -324,7 +411,7 @@ fn rotated_inertia(inertia: [f64; 3], quat: Quat) -> [f64; 6] {
 }
 
 /// Inertia of a point mass about the origin.
-fn point_inertia(mass: f64, Vec3([x, y, z]): Vec3) -> [f64; 6] {
+fn point_inertia<T: Scalar>(mass: T, Vec3([x, y, z]): Vec3<T>) -> [T; 6] {
     [
         mass * (y * y + z * z),
         mass * (x * x + z * z),
@@ -351,7 +438,7 @@ fn align(body: &mut BodyInertial) {
     for geom in body.geoms.iter_mut().flatten() {
         geom.pose = inverse.mul(geom.pose);
     }
-    body.alignment = Some(inverse);
+    body.aligned = true;
 }
 
 /// Bodies that move need mass and inertia, their own or that of a body fixed to them.

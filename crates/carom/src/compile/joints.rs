@@ -6,7 +6,7 @@ use super::Source;
 use super::checks::{finite, is_limited};
 use super::report::{Report, called, code};
 use crate::math::{Quat, Vec3};
-use crate::model::{Model, Structure};
+use crate::model::{Model, SourceNumbers, Structure};
 
 /// More degrees of freedom in one body are refused, as in MuJoCo.
 const MAX_BODY_DOFS: usize = 6;
@@ -260,6 +260,14 @@ pub(super) fn numbers(source: Source<'_>, model: &mut Model) {
             fill_dof(joint, dof, model);
         }
         fill_reference(joint, id, model);
+    }
+}
+
+/// Fills the numbers that springs and dampers follow from.
+pub(super) fn sources(source: Source<'_>, numbers: &mut SourceNumbers) {
+    let joints = source.spec.bodies.iter().flat_map(|body| &body.joints);
+    for (id, joint) in joints.enumerate() {
+        numbers.spring_damper[id] = joint.spring_damper;
     }
 }
 

@@ -8,8 +8,7 @@ use carom_spec::model_spec::KeyframeSpec;
 
 use super::Source;
 use super::report::{Report, called, code};
-use crate::math::{MIN_LENGTH, Quat, Vec3};
-use crate::model::{Counts, JointKind, Model, Structure};
+use crate::model::{Counts, KeyframeRecipe, Model, Structure};
 
 /// Numbers that all keyframes may have together; more would not fit in memory.
 const MOST_NUMBERS: usize = 1 << 27;
@@ -56,66 +55,46 @@ fn check_lengths(keyframe: &KeyframeSpec, n: &Counts, report: &mut Report) {
     }
 }
 
-/// Fills the numbers of keyframes.
-pub(super) fn numbers(source: Source<'_>, model: &mut Model, _report: &mut Report) {
+/// Fills the numbers of keyframes that are given, and says how many those are.
+pub(super) fn numbers(source: Source<'_>, model: &mut Model) -> Vec<KeyframeRecipe> {
     let nothing = KeyframeSpec::default();
-    for id in 0..model.counts().nkeyframe {
-        let keyframe = source.spec.keyframes.get(id).unwrap_or(&nothing);
-        fill(keyframe, id, model);
-    }
+    let keyframes = (0..model.counts().nkeyframe)
+        .map(|id| fill(source.spec.keyframes.get(id).unwrap_or(&nothing), id, model));
+    keyframes.collect()
 }
 
-fn fill(keyframe: &KeyframeSpec, id: usize, model: &mut Model) {
-    let structure = &model.structure;
-    let n = &structure.counts;
+fn fill(keyframe: &KeyframeSpec, id: usize, model: &mut Model) -> KeyframeRecipe {
+    let n = &model.structure.counts;
     let keys = &mut model.keyframes;
     keys.time[id] = keyframe.time;
-    let qpos = &mut keys.qpos[id * n.nq..][..n.nq];
-    qpos.copy_from_slice(&model.qpos.reference);
-    overwrite(qpos, &keyframe.qpos);
-    normalize_quaternions(structure, qpos);
     // Vectors of zeros by default.
+    overwrite(&mut keys.qpos[id * n.nq..][..n.nq], &keyframe.qpos);
     overwrite(&mut keys.qvel[id * n.nv..][..n.nv], &keyframe.qvel);
     overwrite(&mut keys.act[id * n.na..][..n.na], &keyframe.activation);
     overwrite(&mut keys.ctrl[id * n.nu..][..n.nu], &keyframe.control);
-
-    for (body, mocap) in structure.bodies.mocap.iter().enumerate() {
-        let Some(mocap) = *mocap else { continue };
-        let place = id * n.nmocap + mocap;
-        let position = group(&keyframe.mocap_position, mocap).map(Vec3);
-        keys.mocap_position[place] = position.unwrap_or(model.bodies.position[body]);
-        let quat = group(&keyframe.mocap_quaternion, mocap).map(Quat);
-        keys.mocap_quat[place] = match quat {
-            // MuJoCo leaves a zero quaternion as it is.
-            Some(quat) if quat.dot(quat).sqrt() < MIN_LENGTH => quat,
-            Some(quat) => quat.normalized(),
-            None => model.bodies.quat[body],
-        };
+    // Incomplete groups are left out.
+    let positions = keyframe.mocap_position.chunks_exact(3).take(n.nmocap);
+    let quats = keyframe.mocap_quaternion.chunks_exact(4).take(n.nmocap);
+    let counts = KeyframeRecipe {
+        qpos: keyframe.qpos.len(),
+        mocap_position: positions.len(),
+        mocap_quat: quats.len(),
+    };
+    for (place, position) in keys.mocap_position[id * n.nmocap..]
+        .iter_mut()
+        .zip(positions)
+    {
+        overwrite(&mut place.0, position);
     }
+    for (place, quat) in keys.mocap_quat[id * n.nmocap..].iter_mut().zip(quats) {
+        overwrite(&mut place.0, quat);
+    }
+    counts
 }
 
 /// Replaces the first numbers of `target`.
 fn overwrite(target: &mut [f64], values: &[f64]) {
     for (target, value) in target.iter_mut().zip(values) {
         *target = *value;
-    }
-}
-
-/// Group number `index` of N numbers, if it is complete.
-fn group<const N: usize>(values: &[f64], index: usize) -> Option<[f64; N]> {
-    values.get(N * index..)?.first_chunk().copied()
-}
-
-fn normalize_quaternions(structure: &Structure, qpos: &mut [f64]) {
-    let joints = structure.joints.kind.iter().zip(&structure.joints.qpos);
-    for (kind, &start) in joints {
-        let start = match kind {
-            JointKind::Free => start + 3,
-            JointKind::Ball => start,
-            JointKind::Slide | JointKind::Hinge => continue,
-        };
-        if let Some(numbers) = qpos[start..].first_chunk_mut() {
-            *numbers = Quat(*numbers).normalized().0;
-        }
     }
 }

@@ -12,7 +12,7 @@ use super::report::{Report, called, code};
 use crate::data::Data;
 use crate::dynamics;
 use crate::integrate;
-use crate::model::{BiasKind, Disable, GainKind, Integrator, Model, Transmission};
+use crate::model::{ActuatorRecipe, BiasKind, Disable, GainKind, Integrator, Model, Transmission};
 use crate::stages::inertia;
 use crate::state::{Input, State};
 
@@ -25,8 +25,13 @@ const MAX_STEPS: f64 = 1e7;
 /// Beyond this a coordinate or velocity counts as unstable, as in MuJoCo.
 const UNSTABLE: f64 = 1e10;
 
-/// Computes the length ranges that the settings ask for and the file does not give.
-pub(super) fn derive(source: Source<'_>, model: &mut Model, report: &mut Report) {
+/// Computes the length ranges that the settings ask for and the file does not give; notes where they come from.
+pub(super) fn derive(
+    source: Source<'_>,
+    model: &mut Model,
+    recipes: &mut [ActuatorRecipe],
+    report: &mut Report,
+) {
     let settings = &source.spec.compiler.length_range;
     let mut simulation = None;
     for (actuator, spec) in source.spec.actuators.iter().enumerate() {
@@ -35,8 +40,10 @@ pub(super) fn derive(source: Source<'_>, model: &mut Model, report: &mut Report)
         }
         if let Some(range) = limits_of_target(settings, model, actuator) {
             model.actuators.length_range[actuator] = range;
+            recipes[actuator].length_from_limits = true;
             continue;
         }
+        recipes[actuator].length_simulated = true;
         let simulation = simulation.get_or_insert_with(|| Simulation::new(settings, model));
         match simulation.range(settings, actuator) {
             Ok(range) => model.actuators.length_range[actuator] = range,

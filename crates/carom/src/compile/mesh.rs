@@ -1,33 +1,24 @@
 //! Meshes: reference frame and scale, convex hull, inertia, and the turn into the frame of the inertia.
 //!
-//! With n̂, A, c the normal, area and centre of a triangle, the pyramid over it with its apex at p has volume and first
-//! moment
-//!
-//!   V = (c − p)·n̂·A/3,    V·(¾·c + ¼·p)                                                            (1)
-//!
-//! and products of inertia about the origin that are quadratic in its corners. Sums over the triangles give those of
-//! the body: exactly for a closed surface (`exact`), of the hull (`convex`), with |V| (`legacy`, which forgives
-//! flipped triangles), or of the surface alone (`shell`).
+//! The inertia is that of the body inside of a closed surface (`exact`), of the hull (`convex`), of pyramids with unsigned
+//! volume over all faces (`legacy`, which forgives flipped triangles), or of the surface alone (`shell`).
 
 use carom_spec::model_spec::{MeshInertia, MeshSpec};
 
 use super::checks::finite;
 use super::hull::{FlatPoints, convex_hull};
 use super::hull_topology::hull_topology;
+use super::mesh_moments::{MIN, Triangle, second_moments, solid_center, surface_center, triangle};
 use super::principal_frame::{Tolerance, principal_frame};
 use super::quickhull::{OrderedHull, ordered_hull};
 use super::report::{Report, called, code};
 use crate::math::{Pose, Quat, Vec3};
 use crate::model::HullTopology;
 
-/// Areas and volumes below this count as zero, as in MuJoCo.
-const MIN: f64 = 1e-15;
 /// Triangles at least this large take part in the check of orientation (m²).
 const MIN_ORIENTED_AREA: f64 = 3.162_277_660_168_379e-8;
 /// Tolerances of the triangle inequality of moments, relative and absolute.
 const TRIANGLE_TOLERANCE: (f64, f64) = (1e-6, 1e-9);
-
-type Triangle = [u32; 3];
 
 /// A mesh in the frame of its inertia.
 #[derive(Clone, Debug)]
@@ -184,34 +175,6 @@ fn transformation_is_finite(mesh: &MeshSpec, name: &str, report: &mut Report) ->
     finite(report, span, name, "scale", &mesh.scale)
         & finite(report, span, name, "refpos", &mesh.reference_position)
         & finite(report, span, name, "refquat", &mesh.reference_quaternion)
-}
-
-/// Area, unit normal and centre.
-struct TriangleShape {
-    area: f64,
-    normal: Vec3,
-    center: Vec3,
-}
-
-fn triangle([a, b, c]: [Vec3; 3]) -> TriangleShape {
-    let product = (b - a).cross(c - a);
-    let length = product.norm();
-    let center = Vec3(std::array::from_fn(|axis| {
-        (a[axis] + b[axis] + c[axis]) / 3.0
-    }));
-    if length < MIN {
-        return TriangleShape {
-            area: 0.0,
-            normal: product,
-            center,
-        };
-    }
-    let normal = Vec3(product.0.map(|component| component / length));
-    TriangleShape {
-        area: 0.5 * length,
-        normal,
-        center,
-    }
 }
 
 fn process(
@@ -375,80 +338,4 @@ fn inertia_frame(
         ));
     }
     Ok((center, quat, volume, moments))
-}
-
-/// Area and centre of the surface.
-fn surface_center(faces: impl Iterator<Item = [Vec3; 3]>) -> (f64, Vec3) {
-    let (mut total, mut sum) = (0.0, Vec3::ZERO);
-    for face in faces {
-        let TriangleShape { area, center, .. } = triangle(face);
-        total += area;
-        sum += center * area;
-    }
-    (total, divided(sum, total))
-}
-
-/// Volume and centre by pyramids over the faces (1).
-fn solid_center(
-    faces: impl Iterator<Item = [Vec3; 3]>,
-    apex: Vec3,
-    is_legacy: bool,
-) -> (f64, Vec3) {
-    let (mut total, mut sum) = (0.0, Vec3::ZERO);
-    for face in faces {
-        let TriangleShape {
-            area,
-            normal,
-            center,
-        } = triangle(face);
-        let signed = (center - apex).dot(normal) * area / 3.0;
-        let volume = if is_legacy { signed.abs() } else { signed };
-        total += volume;
-        sum += (center * 0.75 + apex * 0.25) * volume;
-    }
-    (total, divided(sum, total))
-}
-
-fn divided(sum: Vec3, total: f64) -> Vec3 {
-    if total >= MIN {
-        Vec3(sum.0.map(|component| component / total))
-    } else {
-        sum
-    }
-}
-
-/// Volume (or surface) and inertia about a centre for unit density: xx, yy, zz, xy, xz, yz.
-fn second_moments(
-    inertia: MeshInertia,
-    faces: impl Iterator<Item = [Vec3; 3]>,
-    center: Vec3,
-) -> (f64, [f64; 6]) {
-    const PAIRS: [(usize, usize); 6] = [(0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)];
-    let divisor = if inertia == MeshInertia::Shell {
-        12.0
-    } else {
-        20.0
-    };
-    let (mut total, mut products) = (0.0, [0.0; 6]);
-    for face in faces {
-        let corners = face.map(|corner| corner - center);
-        let shape = triangle(corners);
-        let volume = match inertia {
-            MeshInertia::Shell => shape.area,
-            MeshInertia::Legacy => (shape.center.dot(shape.normal) * shape.area / 3.0).abs(),
-            MeshInertia::Exact | MeshInertia::Convex => {
-                shape.center.dot(shape.normal) * shape.area / 3.0
-            }
-        };
-        total += volume;
-        let [d, e, f] = corners;
-        for (product, (i, j)) in products.iter_mut().zip(PAIRS) {
-            let squares = d[i] * d[j] + e[i] * e[j] + f[i] * f[j];
-            let mixed =
-                d[i] * e[j] + d[j] * e[i] + d[i] * f[j] + d[j] * f[i] + e[i] * f[j] + e[j] * f[i];
-            *product += volume / divisor * (2.0 * squares + mixed);
-        }
-    }
-    let [xx, yy, zz, xy, xz, yz] = products;
-    (total, [yy + zz, xx + zz, xx + yy, -xy, -xz, -yz])
 }

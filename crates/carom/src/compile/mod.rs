@@ -6,10 +6,11 @@
 //! 1. *lookup*: names to ids;
 //! 2. *structure*: every module checks its part of the file and fills its part of [`Structure`] and
 //!    its counts. References are resolved and problems reported here, so that one run shows them all;
-//! 3. *numbers*: every module copies or computes its part of the [`Model`]'s numbers. This pass runs only when the
-//!    earlier ones found no error, so it may trust ids and lengths;
-//! 4. *constants*: everything that dynamics at the reference configuration yields (inverse weights, tendon
-//!    lengths, relative poses, damping ratios, length ranges).
+//! 3. *numbers*: every module copies its part of the given numbers, which become the [`Recipe`] of the model. This pass
+//!    runs only when the earlier ones found no error, so it may trust ids and lengths;
+//! 4. *derive*: what follows from given numbers: inertia, bounds, reference state, … and, as *constants*, everything that
+//!    dynamics at the reference configuration yields (inverse weights, tendon lengths, relative poses, damping ratios);
+//! 5. *length ranges* of muscles.
 
 mod actuators;
 mod added_mass;
@@ -18,6 +19,7 @@ mod cameras;
 mod checks;
 mod constants;
 mod contact_filter;
+pub(crate) mod derive;
 mod equalities;
 mod geoms;
 mod height_field;
@@ -31,6 +33,7 @@ mod laws;
 mod length_range;
 mod lookup;
 mod mesh;
+mod mesh_moments;
 mod options;
 mod orientation;
 mod polygon_order;
@@ -51,9 +54,13 @@ use std::sync::Arc;
 use carom_spec::ModelSpec;
 use carom_spec::diagnostic::Diagnostic;
 
-use crate::model::{Model, Structure};
+use crate::model::{Given, Model, Recipe, SourceNumbers, Structure};
 use assets::Assets;
+pub use derive::{Singular, derive};
+pub(crate) use derive::{geom_mass, inertia_before_alignment};
 use lookup::Lookup;
+pub(crate) use mesh_moments::MovingMesh;
+pub(crate) use primitive::box_between;
 use report::Report;
 
 /// What the structure and numbers passes read.
@@ -95,17 +102,33 @@ fn run_passes(spec: &ModelSpec, report: &mut Report) -> Option<Model> {
         return None;
     }
     let settings = options::settings(source.spec);
-    let mut model = Model::zeros(Arc::new(structure), settings);
-    fill_numbers(source, &inertials, &mut model, report);
+    let mut recipe = recipe(
+        source,
+        &inertials,
+        Model::zeros(Arc::new(structure), settings),
+        report,
+    );
+    if report.has_errors() {
+        return None;
+    }
+    let mut model = derive::numbers(&recipe, &recipe.given);
     // Checked before dynamics, where one bad number would spread to all.
-    if report.has_errors() || !checks::results_are_finite(source.spec, &model, report) {
+    if !checks::results_are_finite(source.spec, &model, report) {
         return None;
     }
     model.find_coincidences();
-    constants::derive(source, &mut model, report);
+    if let Err(singular) = constants::derive(&recipe, &recipe.given, &mut model) {
+        constants::report_singular(source, &model.structure, singular, report);
+        return Some(model);
+    }
+    length_range::derive(source, &mut model, &mut recipe.actuators, report);
     if !report.has_errors() {
         checks::results_are_finite(source.spec, &model, report);
     }
+    let lengths = &mut recipe.given.model.actuators.length_range;
+    lengths.clone_from(&model.actuators.length_range);
+    recipe.given.model.structure = Arc::clone(&model.structure);
+    model.recipe = Some(Arc::new(recipe));
     Some(model)
 }
 
@@ -139,26 +162,43 @@ fn build_structure(source: Source<'_>, report: &mut Report) -> Structure {
     structure
 }
 
-/// Pass 3; `structure` is complete and the description free of errors.
-fn fill_numbers(
+/// Pass 3; the structure of `model` is complete and the description free of errors.
+fn recipe(
     source: Source<'_>,
     inertials: &inertia::Inertials,
-    model: &mut Model,
+    mut model: Model,
     report: &mut Report,
-) {
-    options::numbers(source, model, report);
-    tree::numbers(source, inertials, model);
-    joints::numbers(source, model);
-    assets::numbers(source, model);
-    geoms::numbers(source, inertials, model);
-    sites::numbers(source, model);
-    cameras::numbers(source, model, report);
-    tree::align_attached(inertials, model);
-    tendons::numbers(source, model, report);
-    contact_filter::numbers(source, model, report);
-    laws::numbers(source, model, report);
-    equalities::numbers(source, model, report);
-    actuators::numbers(source, model, report);
-    sensors::numbers(source, model, report);
-    keyframes::numbers(source, model, report);
+) -> Recipe {
+    let sources = SourceNumbers::zeros(model.counts());
+    options::numbers(source, &mut model, report);
+    tree::numbers(source, inertials, &mut model);
+    joints::numbers(source, &mut model);
+    assets::numbers(source, &mut model);
+    geoms::numbers(source, inertials, &mut model);
+    sites::numbers(source, &mut model);
+    cameras::numbers(source, &mut model, report);
+    tendons::numbers(source, &mut model, report);
+    contact_filter::numbers(source, &mut model, report);
+    laws::numbers(source, &mut model, report);
+    equalities::numbers(source, &mut model, report);
+    let actuators = actuators::numbers(source, &mut model);
+    sensors::numbers(source, &mut model, report);
+    let keyframes = keyframes::numbers(source, &mut model);
+    let settings = &source.spec.compiler;
+    let mut recipe = Recipe {
+        given: Given { model, sources },
+        geoms: geoms::recipes(source),
+        meshes: assets::recipes(source),
+        bodies: inertia::recipes(source, inertials),
+        actuators,
+        keyframes,
+        inertia_bounds: [settings.bound_mass, settings.bound_inertia],
+        balance_inertia: settings.balance_inertia,
+        total_mass: settings.set_total_mass,
+    };
+    let sources = &mut recipe.given.sources;
+    geoms::sources(source, sources);
+    joints::sources(source, sources);
+    assets::sources(source, sources);
+    recipe
 }

@@ -7,7 +7,8 @@
 
 use std::f64::consts::FRAC_1_SQRT_2;
 
-use crate::math::{Mat3, Quat};
+use crate::math::{Mat3, Quat, Vec3};
+use crate::scalar::Scalar;
 
 /// Tolerances relative to the largest entry of the matrix.
 #[derive(Clone, Copy)]
@@ -30,10 +31,82 @@ impl Tolerance {
         negligible: 1e-7,
         tie: 1e-7,
     };
+    /// For inertias that a parameter changes: exact, and moments keep their order, so that the frame follows.
+    pub(super) const FOLLOW: Self = Self {
+        negligible: 4e-15,
+        tie: f64::INFINITY,
+    };
 }
 
 /// Convergence is quadratic: a handful of rotations suffices for any matrix of finite numbers.
 const MAX_ROTATIONS: usize = 100;
+
+/// Moments that differ by less than this share of the largest have axes that turn too easily to be followed.
+const SEPARATION: f64 = 1e-6;
+
+/// Principal moments and their axes, with what derivatives they have.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Principal<T> {
+    /// Rotation to the principal axes.
+    pub(super) quat: Quat<T>,
+    /// Principal moments.
+    pub(super) moments: [T; 3],
+    /// Products xy, xz, yz about these axes: zero, with derivatives where moments coincide.
+    pub(super) products: [T; 3],
+}
+
+/// The principal frame of a symmetric matrix (xx, yy, zz, xy, xz, yz) over any scalar.
+///
+/// Derivatives are those at the solution: with D = Rᵀ·dA·R for the axes R and the moments λ, dλᵢ = Dᵢᵢ, and the axes
+/// turn by ωₖ = Dᵢⱼ/(λᵢ − λⱼ) for i, j, k in cyclic order. Where λᵢ and λⱼ coincide there is no such turn, and Dᵢⱼ
+/// itself is kept as a product of inertia.
+pub(super) fn principal<T: Scalar>(full: [T; 6], tolerance: Tolerance) -> Principal<T> {
+    let frame = principal_frame(full.map(T::value), tolerance);
+    with_derivatives(full, frame)
+}
+
+/// The derivatives of a principal frame whose values are known.
+pub(super) fn with_derivatives<T: Scalar>(
+    full: [T; 6],
+    (quat, moments): (Quat, [f64; 3]),
+) -> Principal<T> {
+    let fixed = Quat(quat.0.map(T::from));
+    let mut result = Principal {
+        quat: fixed,
+        moments: moments.map(T::from),
+        products: [T::ZERO; 3],
+    };
+    if !T::HAS_DERIVATIVES {
+        return result;
+    }
+    let [xx, yy, zz, xy, xz, yz] = full;
+    let axes = fixed.to_mat3();
+    let rotated = axes
+        .transpose()
+        .mul(&Mat3([xx, xy, xz, xy, yy, yz, xz, yz, zz]))
+        .mul(&axes);
+    let change = rotated.0.map(|entry| entry - entry.value());
+    for axis in 0..3 {
+        result.moments[axis] += change[4 * axis];
+    }
+    let largest = moments
+        .iter()
+        .fold(0.0_f64, |most, moment| most.max(moment.abs()));
+    let mut turn = Vec3::ZERO;
+    for (place, (i, j)) in [(0, 1), (0, 2), (1, 2)].into_iter().enumerate() {
+        let axis = 3 - i - j;
+        let gap = moments[i] - moments[j];
+        if gap.abs() > SEPARATION * largest {
+            // (0, 2) is the pair that is not in cyclic order.
+            let sign = if axis == 1 { -1.0 } else { 1.0 };
+            turn[axis] = change[3 * i + j] / (gap * sign);
+        } else {
+            result.products[place] = change[3 * i + j];
+        }
+    }
+    result.quat = fixed.mul(Quat::from_parts(T::ONE, turn * T::from(0.5)));
+    result
+}
 
 /// Rotation to the principal axes of a symmetric matrix (xx, yy, zz, xy, xz, yz), and the principal moments.
 pub(super) fn principal_frame(full: [f64; 6], tolerance: Tolerance) -> (Quat, [f64; 3]) {

@@ -209,53 +209,17 @@ fn fill_trees(structure: &mut Structure, parents: &[Option<usize>]) {
     }
 }
 
-/// Fills the numbers of bodies.
+/// Fills the given numbers of bodies.
 pub(super) fn numbers(source: Source<'_>, inertials: &Inertials, model: &mut Model) {
     for (id, (body, inertial)) in source.spec.bodies.iter().zip(&inertials.bodies).enumerate() {
         let numbers = &mut model.bodies;
-        numbers.position[id] = inertial.pose.position;
-        numbers.quat[id] = inertial.pose.quat;
-        numbers.inertial_position[id] = inertial.inertial_pose.position;
-        numbers.inertial_quat[id] = inertial.inertial_pose.quat;
-        numbers.mass[id] = inertial.mass;
-        numbers.inertia[id] = Vec3(inertial.inertia);
+        let written = &inertial.written;
+        numbers.position[id] = inertial.written_pose.position;
+        numbers.quat[id] = inertial.written_pose.quat;
+        numbers.inertial_position[id] = written.pose.position;
+        numbers.inertial_quat[id] = written.pose.quat;
+        numbers.mass[id] = written.mass;
+        numbers.inertia[id] = Vec3(written.inertia);
         numbers.gravcomp[id] = body.gravity_compensation;
-    }
-    set_total_mass(source.spec.compiler.set_total_mass, model);
-}
-
-/// Scales masses and inertias to the total that the file asks for.
-fn set_total_mass(total: Option<f64>, model: &mut Model) {
-    /// MuJoCo's lower bound of denominators.
-    const MIN: f64 = 1e-15;
-    let Some(total) = total.filter(|&total| total > 0.0) else {
-        return;
-    };
-    let sum: f64 = model.bodies.mass[1..].iter().sum();
-    let scale = (total / sum.max(MIN)).max(MIN);
-    for id in 1..model.counts().nbody {
-        model.bodies.mass[id] *= scale;
-        model.bodies.inertia[id] *= scale;
-    }
-}
-
-/// Moves what is attached to bodies whose frame was aligned with their inertia: sites and cameras (geoms were moved
-/// with the inertia itself).
-pub(super) fn align_attached(inertials: &Inertials, model: &mut Model) {
-    let structure = std::sync::Arc::clone(&model.structure);
-    for (site, &body) in structure.sites.body.iter().enumerate() {
-        if let Some(alignment) = inertials.bodies[body].alignment {
-            let (position, quat) = (&mut model.sites.position[site], &mut model.sites.quat[site]);
-            let pose = alignment.mul(crate::math::Pose::new(*position, *quat));
-            (*position, *quat) = (pose.position, pose.quat);
-        }
-    }
-    for (camera, &body) in structure.cameras.body.iter().enumerate() {
-        if let Some(alignment) = inertials.bodies[body].alignment {
-            let cameras = &mut model.cameras;
-            let (position, quat) = (&mut cameras.position[camera], &mut cameras.quat[camera]);
-            let pose = alignment.mul(crate::math::Pose::new(*position, *quat));
-            (*position, *quat) = (pose.position, pose.quat);
-        }
     }
 }

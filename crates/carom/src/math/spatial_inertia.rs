@@ -52,6 +52,41 @@ impl<T: Scalar> SpatialInertia<T> {
         ])
     }
 
+    /// Adds products of inertia xy, xz, yz about the axes of a rotation: R·P·Rᵀ.
+    #[inline]
+    pub fn add_products(&mut self, products: Vec3<T>, rotation: &Mat3<T>) {
+        let [xy, xz, yz] = products.0;
+        let weighted = |row: usize| {
+            let [x, y, z] = rotation.row(row).0;
+            Vec3([xy * y + xz * z, xy * x + yz * z, xz * x + yz * y])
+        };
+        let (wx, wy, wz) = (weighted(0), weighted(1), weighted(2));
+        let (x, y, z) = (rotation.row(0), rotation.row(1), rotation.row(2));
+        let sums = [
+            x.dot(wx),
+            y.dot(wy),
+            z.dot(wz),
+            y.dot(wx),
+            z.dot(wx),
+            z.dot(wy),
+        ];
+        for (entry, sum) in self.0.iter_mut().zip(sums) {
+            *entry += sum;
+        }
+    }
+
+    /// The cotangent of products of inertia that are zero, from that of the inertia: 2·rᵢᵀ·S·rⱼ, as in
+    /// [`from_body_vjp`](Self::from_body_vjp).
+    #[inline]
+    pub fn products_vjp(rotation: &Mat3<T>, bar: Self) -> Vec3<T> {
+        let b = &bar.0;
+        let (xy, xz, yz) = (b[3] * 0.5, b[4] * 0.5, b[5] * 0.5);
+        let s = Mat3([b[0], xy, xz, xy, b[1], yz, xz, yz, b[2]]);
+        let (x, y, z) = (rotation.column(0), rotation.column(1), rotation.column(2));
+        let (sx, sy) = (s.mul_vec(x), s.mul_vec(y));
+        Vec3([y.dot(sx), z.dot(sx), z.dot(sy)]).scale(2.0)
+    }
+
     /// The twin of [`from_body`](Self::from_body).
     ///
     /// With S the symmetric matrix for which bar·I = trace(S·I): the principal inertias receive rₖᵀ·S·rₖ for

@@ -77,11 +77,15 @@ impl<T: Scalar> Model<T> {
     }
 }
 
-impl Model<f64> {
+impl<T: Scalar> Model<T> {
     /// Finds the coincidences anew, after poses of geoms, sites or inertias have changed.
     pub fn find_coincidences(&mut self) {
         let bodies = &self.bodies;
-        let inertial = |body: usize| (bodies.inertial_position[body], bodies.inertial_quat[body]);
+        let plain = |position: Vec3<T>, quat: Quat<T>| {
+            (Vec3(position.0.map(T::value)), Quat(quat.0.map(T::value)))
+        };
+        let inertial =
+            |body: usize| plain(bodies.inertial_position[body], bodies.inertial_quat[body]);
         let attached = |body: usize, pose: (Vec3, Quat)| match with_body(pose) {
             Coincidence::None => with_inertia(pose, inertial(body)),
             found => found,
@@ -92,10 +96,10 @@ impl Model<f64> {
                 .map(|body| with_body(inertial(body)))
                 .collect(),
             geoms: (self.structure.geoms.body.iter().enumerate())
-                .map(|(geom, &body)| attached(body, (geoms.position[geom], geoms.quat[geom])))
+                .map(|(geom, &body)| attached(body, plain(geoms.position[geom], geoms.quat[geom])))
                 .collect(),
             sites: (self.structure.sites.body.iter().enumerate())
-                .map(|(site, &body)| attached(body, (sites.position[site], sites.quat[site])))
+                .map(|(site, &body)| attached(body, plain(sites.position[site], sites.quat[site])))
                 .collect(),
         };
         if found != self.structure.coincidences {

@@ -16,6 +16,7 @@ mod gradients;
 mod hull_topology;
 mod laws;
 mod numbers;
+mod recipe;
 mod settings;
 mod structure;
 mod tables;
@@ -31,6 +32,10 @@ pub use numbers::{
     GeomNumbers, HeightFieldNumbers, JointNumbers, KeyframeNumbers, LawNumbers, MeshNumbers,
     OptionNumbers, PairNumbers, QposNumbers, SensorNumbers, SiteNumbers, TendonNumbers,
     WrapNumbers,
+};
+pub use recipe::{
+    ActuatorRecipe, BodyRecipe, GeomRecipe, Given, KeyframeRecipe, MassSource, MeshRecipe, Recipe,
+    SourceNumbers,
 };
 pub use settings::{Cone, Disable, Enable, Integrator, JacobianKind, Settings, SolverKind};
 pub use structure::{
@@ -53,6 +58,8 @@ pub struct Model<T: Scalar = f64> {
     pub structure: Arc<Structure>,
     /// How to simulate.
     pub settings: Settings,
+    /// How the derived numbers follow from the given ones; none in models that were not compiled.
+    pub(crate) recipe: Option<Arc<Recipe>>,
     /// Physical constants and tolerances.
     pub option: OptionNumbers<T>,
     /// Reference configurations.
@@ -144,6 +151,7 @@ impl<T: Scalar> Model<T> {
             keyframes: KeyframeNumbers::zeros(n),
             settings,
             structure,
+            recipe: None,
         }
     }
 
@@ -152,6 +160,7 @@ impl<T: Scalar> Model<T> {
         Model {
             structure: Arc::clone(&self.structure),
             settings: self.settings,
+            recipe: self.recipe.clone(),
             option: self.option.map(&mut convert),
             qpos: self.qpos.map(&mut convert),
             bodies: self.bodies.map(&mut convert),

@@ -66,6 +66,9 @@ arrays! {
         subtree_mass: [T; nbody],
         /// Principal moments of inertia (kg·m²).
         inertia: [Vec3<T>; nbody],
+        /// Products of inertia xy, xz, yz in the frame of the principal axes (kg·m²). Zero in every compiled model: they
+        /// carry derivatives where principal moments coincide, since then the axes have none.
+        inertia_products: [Vec3<T>; nbody],
         /// Mean inverse inertia at the reference configuration: translation (1/kg), rotation (1/(kg·m²)).
         inverse_weight: [[T; 2]; nbody],
         /// Fraction of the body's weight that is compensated.

@@ -63,7 +63,7 @@ pub enum Controls {
 
 impl Controls {
     /// Writes the controls of a step.
-    fn write(&self, step: usize, ctrl: &mut [f64]) {
+    pub(crate) fn write(&self, step: usize, ctrl: &mut [f64]) {
         match self {
             Self::Zero => ctrl.fill(0.0),
             Self::Constant(values) => ctrl.copy_from_slice(values),

@@ -9,7 +9,7 @@ use carom_spec::model_spec::{BodySpec, InertiaFromGeom, SleepPolicy};
 
 use super::super::assets::Assets;
 use super::super::geoms;
-use super::super::inertia::{BodyInertial, body_inertial, sum_of_parts};
+use super::super::inertia::{BodyInertial, Part, body_inertial, sum_of_parts};
 use super::super::report::Report;
 use super::super::sites;
 use super::references::References;
@@ -121,7 +121,7 @@ fn adjusted_inertias(
 fn add_inertias(spec: &mut ModelSpec, inertials: &[BodyInertial], hosts: &[Host]) {
     let part = |id: usize, pose: Pose| {
         let body = &inertials[id];
-        (body.mass, pose.mul(body.inertial_pose), body.inertia)
+        Part::new(body.mass, pose.mul(body.inertial_pose), body.inertia)
     };
     let mut parts = vec![Vec::new(); spec.bodies.len()];
     for (id, host) in hosts.iter().enumerate() {
@@ -132,11 +132,11 @@ fn add_inertias(spec: &mut ModelSpec, inertials: &[BodyInertial], hosts: &[Host]
     for (id, host) in hosts.iter().enumerate() {
         let gains = parts[id].len() > usize::from(inertials[id].mass >= MIN_MASS);
         if host.body == id && gains {
-            let (mass, inertial_pose, inertia) = sum_of_parts(&parts[id]);
+            let sum = sum_of_parts(&parts[id]);
             let combined = BodyInertial {
-                inertial_pose,
-                mass,
-                inertia,
+                inertial_pose: sum.pose,
+                mass: sum.mass,
+                inertia: sum.inertia,
                 ..inertials[id].clone()
             };
             let span = spec.bodies[id].span;

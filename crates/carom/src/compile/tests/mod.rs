@@ -5,6 +5,7 @@ mod actuators;
 mod cameras;
 mod constants;
 mod contacts;
+mod derive;
 mod equalities;
 mod geoms;
 mod hostile;

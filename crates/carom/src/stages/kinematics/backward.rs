@@ -131,6 +131,10 @@ fn body_inertias(
                 mass: &mut model_bar.bodies.mass[body],
             },
         );
+        model_bar.bodies.inertia_products[body] += crate::math::SpatialInertia::products_vjp(
+            &kinematics.inertial_rotation[body],
+            bar.body_inertia[body],
+        );
         bar.inertial_position[body] += offset_bar;
         bar.subtree_com[root[body]] -= offset_bar;
     }

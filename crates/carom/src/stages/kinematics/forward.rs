@@ -335,6 +335,10 @@ fn body_inertias<T: Scalar>(model: &Model<T>, out: &mut Kinematics<T>) {
             offset,
             bodies.mass[body],
         );
+        let products = bodies.inertia_products[body];
+        if T::HAS_DERIVATIVES || products != Vec3::ZERO {
+            out.body_inertia[body].add_products(products, &out.inertial_rotation[body]);
+        }
     }
 }
 

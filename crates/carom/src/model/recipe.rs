@@ -1,0 +1,173 @@
+//! How the derived numbers of a model follow from those that its description gives.
+//!
+//! A compiled [`Model`] holds both kinds: a geom's size is given, the mass of its body follows. The [`Recipe`] keeps the
+//! given numbers as they were before anything was derived, and the discrete facts that say what follows from what.
+//! [`derive`](crate::compile::derive) turns them into the model again, over any [`Scalar`]: this is how
+//! [`parameters`](crate::parameters) change one number and everything that hangs on it.
+
+use std::sync::Arc;
+
+use carom_spec::model_spec::MeshInertia;
+
+use super::Model;
+use crate::arrays::arrays;
+use crate::math::Vec3;
+use crate::scalar::Scalar;
+
+arrays! {
+    /// Given numbers that are not part of a model, because nothing but derived numbers depends on them.
+    pub struct SourceNumbers {
+        /// Mass of geoms that give one (kg).
+        geom_mass: [T; ngeom],
+        /// Density of geoms that do not give their mass (kg/m³, or kg/m² of a shell).
+        geom_density: [T; ngeom],
+        /// Time constant (s) and damping ratio of joints that give these instead of stiffness and damping.
+        spring_damper: [[T; 2]; njoint],
+        /// Volume of meshes (m³), or surface of shells (m²).
+        mesh_volume: [T; nmesh],
+        /// Half sides of the boxes that have the inertia of the meshes (m).
+        mesh_inertia_box: [Vec3<T>; nmesh],
+        /// Volume, centre and inertia (xx, yy, zz, xy, xz, yz, for unit density) of meshes whose vertices are parameters,
+        /// in the frames of the meshes.
+        mesh_moments: [[T; 10]; nmesh],
+    }
+}
+
+/// The numbers that a description gives.
+///
+/// In the model, numbers that are always derived are zero, poses are those of the description (before frames of meshes
+/// and of aligned bodies are taken into account), and damping and armature are without what actuators add.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Given<T: Scalar = f64> {
+    /// Numbers that are also in the compiled model.
+    pub model: Model<T>,
+    /// The others.
+    pub sources: SourceNumbers<T>,
+}
+
+impl<T: Scalar> Given<T> {
+    /// The same numbers over another scalar.
+    pub fn map<U: Scalar>(&self, mut convert: impl FnMut(T) -> U) -> Given<U> {
+        Given {
+            model: self.model.map(&mut convert),
+            sources: self.sources.map(&mut convert),
+        }
+    }
+
+    /// Calls `visit(family, field, element, component, number)` for every number.
+    pub fn for_each(&self, mut visit: impl FnMut(&'static str, &'static str, usize, usize, T)) {
+        self.model.for_each(&mut visit);
+        self.sources.for_each(|field, element, component, number| {
+            visit("sources", field, element, component, number);
+        });
+    }
+
+    /// As [`Self::for_each`], with the number by mutable reference.
+    pub fn for_each_mut(
+        &mut self,
+        mut visit: impl FnMut(&'static str, &'static str, usize, usize, &mut T),
+    ) {
+        self.model.for_each_mut(&mut visit);
+        self.sources
+            .for_each_mut(|field, element, component, number| {
+                visit("sources", field, element, component, number);
+            });
+    }
+}
+
+/// What gives a geom its mass.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MassSource {
+    /// Nothing: it does not count for the inertia of its body.
+    #[default]
+    None,
+    /// Its mass is given.
+    Mass,
+    /// Its density is given.
+    Density,
+}
+
+/// What follows for a geom.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct GeomRecipe {
+    /// What gives its mass.
+    pub mass: MassSource,
+    /// Whether mass is on the surface alone.
+    pub shell: bool,
+    /// Whether a primitive was fitted to a mesh: then its sizes and its pose are final.
+    pub fitted: bool,
+}
+
+/// What follows for a body.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BodyRecipe {
+    /// Whether geoms give the inertia.
+    pub inertia_from_geoms: bool,
+    /// Whether the body frame is moved to the inertial frame.
+    pub aligned: bool,
+    /// Whether the short formula for sliding bodies may be used.
+    pub allow_simple: bool,
+}
+
+/// What follows for a mesh.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MeshRecipe {
+    /// What mass is spread over.
+    pub inertia: MeshInertia,
+    /// Whether vertices are parameters: then mass and inertia follow from the moments in [`SourceNumbers`].
+    pub moves: bool,
+}
+
+/// What follows for an actuator.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ActuatorRecipe {
+    /// The part of its target's range that it inherits, if it does.
+    pub inherits: Option<f64>,
+    /// Whether it is the activation that inherits it, rather than the control.
+    pub inherits_activation: bool,
+    /// Whether its length range is the range of its target.
+    pub length_from_limits: bool,
+    /// Whether its length range was found by simulation, and is kept.
+    pub length_simulated: bool,
+}
+
+/// How many numbers of a keyframe are given; the rest is the reference state's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct KeyframeRecipe {
+    /// Of qpos.
+    pub qpos: usize,
+    /// Positions of mocap bodies.
+    pub mocap_position: usize,
+    /// Orientations of mocap bodies.
+    pub mocap_quat: usize,
+}
+
+/// How a model follows from given numbers; see the [module](self) documentation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Recipe {
+    /// The given numbers.
+    pub given: Given,
+    /// Geoms.
+    pub geoms: Vec<GeomRecipe>,
+    /// Meshes.
+    pub meshes: Vec<MeshRecipe>,
+    /// Bodies.
+    pub bodies: Vec<BodyRecipe>,
+    /// Actuators.
+    pub actuators: Vec<ActuatorRecipe>,
+    /// Keyframes.
+    pub keyframes: Vec<KeyframeRecipe>,
+    /// Lower bounds of mass (kg) and moments of inertia (kg·m²).
+    pub inertia_bounds: [f64; 2],
+    /// Whether impossible moments of inertia are replaced by their mean.
+    pub balance_inertia: bool,
+    /// Total mass to which all masses are scaled (kg).
+    pub total_mass: Option<f64>,
+}
+
+impl<T: Scalar> Model<T> {
+    /// How the model follows from given numbers; none for models that were not compiled.
+    pub fn recipe(&self) -> Option<&Arc<Recipe>> {
+        self.recipe.as_ref()
+    }
+}

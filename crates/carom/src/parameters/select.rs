@@ -1,0 +1,538 @@
+//! From selections to parameters.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::catalogue::Source;
+use super::inertia::{self, to_log_cholesky};
+use super::layout::{self, Layout, Place, StateField, is_direct};
+use super::resolve::{Element, Target, resolve};
+use super::selector::{Selection, Selector, Tie};
+use super::{Entry, ParameterError, Parameters, PseudoInertia, Transform, Unit};
+use crate::compile::{derive, geom_mass, inertia_before_alignment};
+use crate::model::{GeomShape, JointKind, MassSource, Model, Recipe, Structure};
+use crate::state::State;
+
+/// Chooses numbers of a model.
+pub(super) fn select(
+    model: &Model,
+    selections: &[Selection],
+) -> Result<Parameters, ParameterError> {
+    let mut recipe = recipe_of(model)?;
+    let layout = Layout::new(&recipe.given);
+    let mut chosen = Vec::new();
+    let mut skipped = Vec::new();
+    for selection in selections {
+        let selector = Selector::parse(&selection.selector)?;
+        let resolved = resolve(model, &recipe, &layout, &selector)?;
+        for element in &resolved.elements {
+            make_given(model, &mut recipe, element)?;
+        }
+        skipped.extend(resolved.skipped);
+        chosen.push((selection, resolved.elements));
+    }
+    check_geom_masses(&recipe, &chosen)?;
+    let numbers = layout::flat(&recipe.given);
+    let mut builder = Builder {
+        recipe: &recipe,
+        numbers: &numbers,
+        state: State::reference(model),
+        entries: Vec::new(),
+        theta0: Vec::new(),
+        pseudo_inertias: Vec::new(),
+        layout: &layout,
+    };
+    for (selection, elements) in &chosen {
+        builder.add(selection, elements)?;
+    }
+    let Builder {
+        state,
+        entries,
+        theta0,
+        pseudo_inertias,
+        ..
+    } = builder;
+    check_once(&entries)?;
+    let units = units(&layout, &model.structure, (&numbers, &state), &entries);
+    check_rotations(&units, &entries)?;
+    switch_on(&mut recipe, &layout, &entries);
+    let meshes = meshes(&layout, &model.structure, &entries);
+    let base = derive(&recipe, &recipe.given);
+    let mut parameters = Parameters {
+        base: model.clone(),
+        recipe: Arc::new(recipe),
+        layout,
+        entries,
+        pseudo_inertias,
+        units,
+        meshes,
+        theta0,
+        skipped,
+    };
+    parameters.base = base.map_err(|error| parameters.singular(error))?;
+    parameters.base.recipe = Some(Arc::clone(&parameters.recipe));
+    Ok(parameters)
+}
+
+/// The recipe of a model, with numbers that were changed by hand since it was compiled.
+fn recipe_of(model: &Model) -> Result<Recipe, ParameterError> {
+    let refuse = |message: String| Err(ParameterError::Model(message));
+    let Some(recipe) = model.recipe() else {
+        return refuse(
+            "the model was not compiled from a description, so nothing says what follows from its numbers".to_owned(),
+        );
+    };
+    let mut recipe = Recipe::clone(recipe);
+    recipe.given.model.structure = Arc::clone(&model.structure);
+    recipe.given.model.settings = model.settings;
+    let Ok(compiled) = derive(&recipe, &recipe.given) else {
+        return refuse("the inertia matrix of the model is singular".to_owned());
+    };
+    let (given, compiled) = (layout::flat(&recipe.given), layout::flat_model(&compiled));
+    let mut changes = Vec::new();
+    let mut wrong = None;
+    let mut place = 0;
+    model.for_each(|family, field, element, _, number| {
+        let is_changed = number.to_bits() != compiled[place].to_bits();
+        if is_changed && given[place].to_bits() == compiled[place].to_bits() {
+            changes.push((place, number));
+        } else if is_changed && wrong.is_none() {
+            wrong = Some(format!(
+                "{family}.{field} of element {element} was changed after the model was compiled, but follows from other numbers"
+            ));
+        }
+        place += 1;
+    });
+    if let Some(message) = wrong {
+        return refuse(message);
+    }
+    layout::write(&mut recipe.given, &changes);
+    Ok(recipe)
+}
+
+/// Makes the numbers of an element given ones, where they follow from others.
+fn make_given(model: &Model, recipe: &mut Recipe, element: &Element) -> Result<(), ParameterError> {
+    let id = element.id;
+    match (element.family.name, element.attribute.name) {
+        ("body", "mass" | "ipos" | "iquat" | "inertia" | "pseudo_inertia") => {
+            write_inertia(recipe, id);
+        }
+        ("geom", attribute @ ("mass" | "density")) => {
+            let source = if attribute == "mass" {
+                MassSource::Mass
+            } else {
+                MassSource::Density
+            };
+            if recipe.geoms[id].mass == source {
+                return Ok(());
+            }
+            let (mass, volume) = geom_mass(recipe, &recipe.given, id);
+            recipe.given.sources.geom_mass[id] = mass;
+            recipe.given.sources.geom_density[id] = mass / volume;
+            recipe.geoms[id].mass = source;
+            if mass <= 0.0 {
+                let message = format!("{}: it has no mass", element.name);
+                return Err(ParameterError::Refused(message));
+            }
+        }
+        ("mesh", "vertex") => move_mesh(recipe, id),
+        ("tendon", "springlength") => {
+            let length = model.tendons.spring_length[id];
+            recipe.given.model.tendons.spring_length[id] = length;
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// Lets inertias follow the vertices of a mesh, if any body takes its inertia from it.
+fn move_mesh(recipe: &mut Recipe, mesh: usize) {
+    let geoms = &recipe.given.model.structure.geoms;
+    let is_needed = (geoms.shape.iter().enumerate()).any(|(geom, shape)| {
+        *shape == GeomShape::Mesh(mesh)
+            && recipe.geoms[geom].mass != MassSource::None
+            && recipe.bodies[geoms.body[geom]].inertia_from_geoms
+    });
+    if !is_needed || recipe.meshes[mesh].moves {
+        return;
+    }
+    let sources = &mut recipe.given.sources;
+    let (volume, sides) = (sources.mesh_volume[mesh], sources.mesh_inertia_box[mesh]);
+    let [xx, yy, zz] = sides.0.map(|side| side * side * volume / 3.0);
+    sources.mesh_moments[mesh] = [
+        volume,
+        0.0,
+        0.0,
+        0.0,
+        yy + zz,
+        xx + zz,
+        xx + yy,
+        0.0,
+        0.0,
+        0.0,
+    ];
+    recipe.meshes[mesh].moves = true;
+}
+
+/// Writes down the inertia of a body that its geoms give.
+fn write_inertia(recipe: &mut Recipe, body: usize) {
+    if !recipe.bodies[body].inertia_from_geoms {
+        return;
+    }
+    let (mass, pose, inertia) = inertia_before_alignment(recipe, &recipe.given, body);
+    let bodies = &mut recipe.given.model.bodies;
+    bodies.mass[body] = mass;
+    bodies.inertial_position[body] = pose.position;
+    bodies.inertial_quat[body] = pose.quat;
+    bodies.inertia[body] = inertia;
+    recipe.bodies[body].inertia_from_geoms = false;
+}
+
+/// Refuses masses of geoms whose body has an inertia of its own by another selection.
+fn check_geom_masses(
+    recipe: &Recipe,
+    chosen: &[(&Selection, Vec<Element>)],
+) -> Result<(), ParameterError> {
+    let structure = &recipe.given.model.structure;
+    for element in chosen.iter().flat_map(|(_, elements)| elements) {
+        let is_mass = matches!(
+            (element.family.name, element.attribute.name),
+            ("geom", "mass" | "density")
+        );
+        if is_mass && !recipe.bodies[structure.geoms.body[element.id]].inertia_from_geoms {
+            let body = &structure.names.bodies[structure.geoms.body[element.id]];
+            let message = format!(
+                "{} has no effect: mass or inertia of body '{body}' is selected as well; choose one of them",
+                element.name
+            );
+            return Err(ParameterError::Conflict(message));
+        }
+    }
+    Ok(())
+}
+
+/// Parameters while they grow.
+struct Builder<'a> {
+    recipe: &'a Recipe,
+    numbers: &'a [f64],
+    state: State,
+    layout: &'a Layout,
+    entries: Vec<Entry>,
+    theta0: Vec<f64>,
+    pseudo_inertias: Vec<PseudoInertia>,
+}
+
+impl Builder<'_> {
+    fn add(&mut self, selection: &Selection, elements: &[Element]) -> Result<(), ParameterError> {
+        let Some(first) = elements.first() else {
+            return Ok(());
+        };
+        if matches!(first.attribute.source, Source::PseudoInertia) {
+            let plain = Selection::new(selection.selector.clone());
+            let is_whole = |element: &Element| element.components.len() == inertia::COUNT;
+            if *selection != plain || !elements.iter().all(is_whole) {
+                let message = format!(
+                    "'{}' is a transform already: it takes no modifiers and no components",
+                    selection.selector
+                );
+                return Err(ParameterError::Conflict(message));
+            }
+            return elements
+                .iter()
+                .try_for_each(|element| self.add_pseudo_inertia(element));
+        }
+        if selection.tie == Tie::None {
+            for element in elements {
+                for (component, targets) in &element.components {
+                    let name = element.component_name(*component);
+                    let value = self.number(targets);
+                    self.push(selection, element, (name, value), targets.clone())?;
+                }
+            }
+            return Ok(());
+        }
+        self.add_tied(selection, elements)
+    }
+
+    /// One parameter for each component, or for all components where a selector asks for one element alone.
+    fn add_tied(
+        &mut self,
+        selection: &Selection,
+        elements: &[Element],
+    ) -> Result<(), ParameterError> {
+        let mut shared: BTreeMap<usize, Vec<Target>> = BTreeMap::new();
+        for element in elements {
+            for (component, targets) in &element.components {
+                // A single element ties its components to each other: a cube has one side.
+                let key = if elements.len() == 1 { 0 } else { *component };
+                shared.entry(key).or_default().extend(targets);
+            }
+        }
+        let several = shared.len() > 1;
+        for (component, mut targets) in shared {
+            let numbers: Vec<f64> = targets
+                .iter()
+                .map(|target| self.number(&[*target]))
+                .collect();
+            let value = match selection.tie {
+                Tie::Ratio => numbers[0],
+                _ if numbers.iter().all(|number| *number == numbers[0]) => numbers[0],
+                _ => numbers.iter().sum::<f64>() / numbers.len() as f64,
+            };
+            if selection.tie == Tie::Ratio {
+                if value == 0.0 {
+                    let message = format!("'{}' ties ratios to a zero", selection.selector);
+                    return Err(ParameterError::Value(message));
+                }
+                for (target, number) in targets.iter_mut().zip(&numbers) {
+                    target.factor *= number / value;
+                }
+            }
+            let base = selection.selector.split('[').next().unwrap_or_default();
+            let name = if several {
+                format!("{base}[{component}]")
+            } else {
+                selection.selector.clone()
+            };
+            self.push(selection, &elements[0], (name, value), targets)?;
+        }
+        Ok(())
+    }
+
+    /// The parameter's number at the start.
+    fn number(&self, targets: &[Target]) -> f64 {
+        let Some(target) = targets.first() else {
+            return 0.0;
+        };
+        let number = match target.place {
+            Place::Given(place) => self.numbers[place],
+            Place::State(field, index) => {
+                let mut state = self.state.clone();
+                *super::apply::state_number(&mut state, field, index)
+            }
+        };
+        number / target.factor
+    }
+
+    fn push(
+        &mut self,
+        selection: &Selection,
+        element: &Element,
+        (name, value): (String, f64),
+        targets: Vec<Target>,
+    ) -> Result<(), ParameterError> {
+        let theta = selection.transform.invert(value / selection.scale);
+        let theta = theta.map_err(|error| ParameterError::Value(format!("{name}: {error}")))?;
+        let is_direct = |target: &Target| match target.place {
+            Place::Given(place) => {
+                let field = self.layout.field_at(place);
+                field.is_some_and(|field| is_direct(field.family, field.field))
+            }
+            Place::State(..) => true,
+        };
+        self.entries.push(Entry {
+            name,
+            unit: element.attribute.unit,
+            transform: selection.transform,
+            scale: selection.scale,
+            positive: element.attribute.positive,
+            direct: targets.iter().all(is_direct),
+            targets,
+        });
+        self.theta0.push(theta);
+        Ok(())
+    }
+
+    fn add_pseudo_inertia(&mut self, element: &Element) -> Result<(), ParameterError> {
+        let bodies = &self.recipe.given.model.bodies;
+        let (body, start) = (element.id, self.entries.len());
+        let center = bodies.inertial_position[body].0;
+        let theta = to_log_cholesky(bodies.mass[body], center, bodies.inertia[body].0);
+        let Some(theta) = theta else {
+            let message = format!(
+                "{}: the inertia is at the limit of what is physical (one moment is the sum of the others)",
+                element.name
+            );
+            return Err(ParameterError::Value(message));
+        };
+        self.pseudo_inertias.push(PseudoInertia { body, start });
+        for (component, theta) in theta.into_iter().enumerate() {
+            self.theta0.push(theta);
+            self.entries.push(Entry {
+                name: element.component_name(component),
+                unit: element.attribute.unit,
+                transform: Transform::Identity,
+                scale: 1.0,
+                positive: false,
+                targets: Vec::new(),
+                direct: false,
+            });
+        }
+        Ok(())
+    }
+}
+
+/// Refuses numbers that follow two parameters.
+fn check_once(entries: &[Entry]) -> Result<(), ParameterError> {
+    let mut owners: BTreeMap<Place, &str> = BTreeMap::new();
+    let mut names: BTreeMap<&str, ()> = BTreeMap::new();
+    for entry in entries {
+        let is_new = names.insert(&entry.name, ()).is_none();
+        let taken = entry
+            .targets
+            .iter()
+            .find_map(|target| owners.insert(target.place, &entry.name));
+        if let Some(other) = taken.or((!is_new).then_some(&entry.name)) {
+            let message = format!(
+                "'{}' and '{other}' select the same number; leave one out",
+                entry.name
+            );
+            return Err(ParameterError::Conflict(message));
+        }
+    }
+    Ok(())
+}
+
+/// Fields of unit vectors.
+const UNIT_FIELDS: [(&str, &str); 6] = [
+    ("bodies", "quat"),
+    ("bodies", "inertial_quat"),
+    ("joints", "axis"),
+    ("geoms", "quat"),
+    ("sites", "quat"),
+    ("cameras", "quat"),
+];
+
+/// The unit vectors and quaternions that selected numbers belong to.
+fn units(
+    layout: &Layout,
+    structure: &Structure,
+    (numbers, state): (&[f64], &State),
+    entries: &[Entry],
+) -> Vec<Unit> {
+    let mut units: BTreeMap<Place, Unit> = BTreeMap::new();
+    for (index, entry) in entries.iter().enumerate() {
+        for target in &entry.targets {
+            let Some((place, length)) = unit_of(layout, structure, target.place) else {
+                continue;
+            };
+            let unit = units.entry(place).or_insert_with(|| Unit {
+                place,
+                base: base_numbers(place, length, numbers, state),
+                sources: vec![None; length],
+            });
+            unit.sources[offset(place, target.place)] = Some((index, target.factor));
+        }
+    }
+    units.into_values().collect()
+}
+
+/// Refuses parts of rotations of the initial state: the rest would depend on the state it is applied to.
+fn check_rotations(units: &[Unit], entries: &[Entry]) -> Result<(), ParameterError> {
+    let is_partial = |unit: &&Unit| {
+        matches!(unit.place, Place::State(..)) && unit.sources.iter().any(Option::is_none)
+    };
+    let Some(unit) = units.iter().find(is_partial) else {
+        return Ok(());
+    };
+    let name = unit.sources.iter().flatten().next();
+    let name = name.map_or("state.qpos", |&(index, _)| &entries[index].name);
+    let message =
+        format!("{name} is part of a rotation: select all four numbers of its quaternion");
+    Err(ParameterError::Conflict(message))
+}
+
+/// The numbers of a unit vector at the start.
+fn base_numbers(place: Place, length: usize, numbers: &[f64], state: &State) -> Vec<f64> {
+    match place {
+        Place::Given(start) => numbers[start..start + length].to_vec(),
+        Place::State(field, start) => {
+            let mut state = state.clone();
+            (start..start + length)
+                .map(|index| *super::apply::state_number(&mut state, field, index))
+                .collect()
+        }
+    }
+}
+
+fn offset(start: Place, place: Place) -> usize {
+    match (start, place) {
+        (Place::Given(start), Place::Given(place))
+        | (Place::State(_, start), Place::State(_, place)) => place - start,
+        _ => 0,
+    }
+}
+
+/// Where the unit vector of a number starts, and its length; none if it is not part of one.
+fn unit_of(layout: &Layout, structure: &Structure, place: Place) -> Option<(Place, usize)> {
+    match place {
+        Place::Given(place) => {
+            let field = layout.field_at(place)?;
+            let inside = place - field.start;
+            let element = inside / field.width;
+            if UNIT_FIELDS.contains(&(field.family, field.field)) {
+                let start = field.start + element * field.width;
+                return Some((Place::Given(start), field.width));
+            }
+            // The relative pose of a weld ends with a quaternion.
+            let is_weld = (field.family, field.field) == ("equalities", "data")
+                && structure.equalities.kind[element] == crate::model::EqualityKind::Weld
+                && (6..10).contains(&(inside % field.width));
+            let start = field.start + element * field.width + 6;
+            is_weld.then_some((Place::Given(start), 4))
+        }
+        Place::State(StateField::MocapQuat, index) => {
+            Some((Place::State(StateField::MocapQuat, index / 4 * 4), 4))
+        }
+        Place::State(StateField::Qpos, index) => {
+            let joints = structure.joints.kind.iter().zip(&structure.joints.qpos);
+            let mut quats = joints.filter_map(|(kind, &start)| match kind {
+                JointKind::Free => Some(start + 3),
+                JointKind::Ball => Some(start),
+                JointKind::Slide | JointKind::Hinge => None,
+            });
+            let start = quats.find(|start| (*start..start + 4).contains(&index))?;
+            Some((Place::State(StateField::Qpos, start), 4))
+        }
+        Place::State(..) => None,
+    }
+}
+
+/// Switches on what the compiler switches off because numbers are zero, where these are parameters now.
+fn switch_on(recipe: &mut Recipe, layout: &Layout, entries: &[Entry]) {
+    let structure = Arc::make_mut(&mut recipe.given.model.structure);
+    for target in entries.iter().flat_map(|entry| &entry.targets) {
+        let Place::Given(place) = target.place else {
+            continue;
+        };
+        let Some(field) = layout.field_at(place) else {
+            continue;
+        };
+        match (field.family, field.field) {
+            ("bodies", "gravcomp") => structure.has_gravcomp = true,
+            ("geoms", "surface_velocity") => structure.has_surface_velocity = true,
+            ("geoms" | "pairs", "adhesion") => structure.has_adhesion = true,
+            ("tendons" | "actuators", "armature") => structure.has_tendon_armature = true,
+            _ => {}
+        }
+    }
+}
+
+/// Meshes whose vertices are selected.
+fn meshes(layout: &Layout, structure: &Structure, entries: &[Entry]) -> Vec<usize> {
+    let Some(field) = layout.field("meshes", "vertex") else {
+        return Vec::new();
+    };
+    let mut meshes = Vec::new();
+    for target in entries.iter().flat_map(|entry| &entry.targets) {
+        if let Place::Given(place) = target.place
+            && (field.start..field.start + field.length).contains(&place)
+        {
+            let vertex = (place - field.start) / 3;
+            let holds = |range: &std::ops::Range<usize>| range.contains(&vertex);
+            let mesh = structure.meshes.vertices.iter().position(holds);
+            meshes.extend(mesh.filter(|mesh| !meshes.contains(mesh)));
+        }
+    }
+    meshes
+}

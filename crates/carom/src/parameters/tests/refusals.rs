@@ -1,0 +1,104 @@
+//! What cannot be selected, and what is said about it.
+
+use super::RICH;
+use crate::parameters::{ParameterError, Parameters};
+use crate::testing::model_from_mjcf;
+
+fn refusal(selector: &str) -> ParameterError {
+    let model = model_from_mjcf(RICH);
+    match Parameters::select(&model, &[selector]) {
+        Ok(_) => panic!("'{selector}' was accepted"),
+        Err(error) => error,
+    }
+}
+
+#[test]
+fn every_refusal_says_what_is_wrong_and_what_is_right() {
+    for (selector, words) in [
+        ("goem.hull.size", "no family 'goem': did you mean 'geom'?"),
+        (
+            "geom.hull.sise",
+            "geom has no attribute 'sise': did you mean 'size'?",
+        ),
+        (
+            "geom.hul.size",
+            "no geom is called 'hul': did you mean 'hull'?",
+        ),
+        ("geom.hull", "geom has no attribute 'hull'"),
+        ("geom.hull.size[3]", "has 3 components"),
+        ("geom.ball.size[1]", "has 1 components"),
+        ("geom.floor.size", "is a plane, whose size is only drawn"),
+        ("geom.sole.size", "select mesh.vertex"),
+        ("geom.hull.condim", "is a choice, not a real number"),
+        (
+            "geom.shin.density",
+            "the inertia of its body is given otherwise",
+        ),
+        ("option.tolerance", "ends an iteration"),
+        ("body.trunk.subtree_mass", "follows from masses"),
+        ("body.world.pos", "is the world"),
+        ("joint.root.axis", "has no axis"),
+        ("joint.ankle.stiffness", "gives springdamper"),
+        (
+            "joint.rail.frictionloss",
+            "start from a positive frictionloss",
+        ),
+        ("joint.turn.range", "has no limits"),
+        ("actuator.servo.kv", "select dampratio"),
+        ("actuator.servo.ctrlrange", "inherits the range"),
+        ("actuator.pull.bias", "has no bias"),
+        ("actuator.pull.delay", "has no history"),
+        ("equality.glue.relpose", "reference configuration"),
+        ("sensor.0.noise", "no reading depends on it"),
+        ("mesh.wedge.scale", "folded into the vertices"),
+        ("key.home.qpos", "select state.qpos"),
+        ("geom.hull.friction[0] logg", "modifier 'logg'"),
+        (
+            "option.gravity log",
+            "option.gravity[0]: log needs a number above 0, found 0",
+        ),
+        ("body.trunk.pseudo_inertia log", "is a transform already"),
+        ("state.root.qpos[3]", "select all four numbers"),
+    ] {
+        let error = refusal(selector);
+        assert!(error.message().contains(words), "{selector}: {error}");
+    }
+}
+
+#[test]
+fn contradictions_are_refused() {
+    let model = model_from_mjcf(RICH);
+    let conflict = |selectors: &[&str], words: &str| {
+        let error = Parameters::select(&model, selectors).unwrap_err();
+        assert!(
+            matches!(&error, ParameterError::Conflict(text) if text.contains(words)),
+            "{error}"
+        );
+    };
+    conflict(
+        &["geom.hull.size", "geom.h*.size[1]"],
+        "select the same number",
+    );
+    conflict(
+        &["geom.hull.density", "body.trunk.mass"],
+        "choose one of them",
+    );
+}
+
+#[test]
+fn patterns_leave_out_what_has_no_such_numbers() {
+    let model = model_from_mjcf(RICH);
+    let parameters = Parameters::select(&model, &["geom.*.size"]).unwrap();
+    let skipped: Vec<&str> = parameters
+        .skipped()
+        .iter()
+        .map(|(name, _)| name.as_str())
+        .collect();
+    assert_eq!(skipped, ["geom.floor.size", "geom.sole.size"]);
+    let table = parameters.describe(parameters.theta0());
+    assert!(
+        table.contains("left out geom.floor.size: it is a plane"),
+        "{table}"
+    );
+    assert!(table.contains("geom.hull.size[2]"), "{table}");
+}
