@@ -12,7 +12,7 @@ use crate::testing::model_from_mjcf;
 /// A mechanism that uses most features.
 pub(super) const RICH: &str = r#"<mujoco>
   <default><geom contype="0" conaffinity="0"/></default>
-  <option density="1.2" viscosity="0.01" wind="0.5 0.1 0"/>
+  <option tolerance="0" density="1.2" viscosity="0.01" wind="0.5 0.1 0"/>
   <asset><mesh name="wedge" vertex="0 0 0 0.2 0 0 0 0.3 0 0 0 0.25 0.2 0.2 0.1"/></asset>
   <worldbody>
     <geom name="floor" type="plane" size="3 3 1"/>
