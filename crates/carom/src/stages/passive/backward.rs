@@ -230,10 +230,10 @@ pub(crate) fn tendon_spring_vjp(
 ) -> f64 {
     let (numbers, numbers_bar) = (&model.tendons, &mut model_bar.tendons);
     let range = numbers.spring_length[tendon];
-    // Within the range of rest nothing moves the force.
+    // Within the range of rest nothing moves the force; a single length has nothing within.
     let side = if length > range[1] {
         1
-    } else if length < range[0] {
+    } else if length < range[0] || range[0] == range[1] {
         0
     } else {
         return 0.0;

@@ -162,11 +162,12 @@ pub(crate) fn tendon_damper<T: Scalar>(model: &Model<T>, tendon: usize, velocity
     -velocity * polynomial(linear, higher, velocity.abs())
 }
 
-/// Signed distance of a length to a range; zero within.
+/// Signed distance of a length to a range; zero within. A range of a single length has nothing within: the slope at this
+/// length, where springs start at rest, is that of its sides.
 fn beyond_range<T: Scalar>(length: T, [low, high]: [T; 2]) -> T {
     if length > high {
         length - high
-    } else if length < low {
+    } else if length < low || low == high {
         length - low
     } else {
         T::ZERO
