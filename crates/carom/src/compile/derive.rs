@@ -283,8 +283,8 @@ fn scale_to_total_mass<T: Scalar>(total: Option<f64>, model: &mut Model<T>) {
     let scale = (T::from(total) / sum.max(min)).max(min);
     for body in 1..bodies.mass.len() {
         bodies.mass[body] *= scale;
-        bodies.inertia[body] = bodies.inertia[body] * scale;
-        bodies.inertia_products[body] = bodies.inertia_products[body] * scale;
+        bodies.inertia[body] *= scale;
+        bodies.inertia_products[body] *= scale;
     }
 }
 

@@ -263,7 +263,9 @@ mod tests {
         let mut faces = [[0, 2, 1], [0, 1, 3], [1, 2, 3], [2, 0, 3]];
         let [a, b, c, d] = [0, 1, 2, 3].map(|vertex| vertices[vertex]);
         if (b - a).cross(c - a).dot(d - a) < 0.0 {
-            faces.iter_mut().for_each(|face| face.swap(0, 1));
+            for face in &mut faces {
+                face.swap(0, 1);
+            }
         }
         for inertia in [
             MeshInertia::Exact,

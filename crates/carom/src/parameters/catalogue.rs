@@ -593,7 +593,7 @@ fn actuator(model: &Model, recipe: &Recipe, attribute: &str, actuator: usize) ->
             }
             ActuatorDynamics::Filter | ActuatorDynamics::FilterExact => Ok(Some(1)),
             ActuatorDynamics::Muscle => Ok(Some(3)),
-            _ => Ok(None),
+            ActuatorDynamics::User => Ok(None),
         },
         "kp" | "kv" | "dampratio" if !is_servo => no("is not a position servo"),
         "kv" if damping > 0.0 => no("gives a damping ratio: select dampratio"),

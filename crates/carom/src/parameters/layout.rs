@@ -7,7 +7,7 @@ use crate::scalar::Scalar;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Field {
     pub(super) family: &'static str,
-    pub(super) field: &'static str,
+    pub(super) name: &'static str,
     /// Where its first number is.
     pub(super) start: usize,
     /// Numbers of an element.
@@ -28,7 +28,7 @@ impl Layout {
         let mut fields: Vec<Field> = Vec::new();
         let mut count = 0;
         given.for_each(|family, field, element, component, _| {
-            let is_same = |last: &&mut Field| (last.family, last.field) == (family, field);
+            let is_same = |last: &&mut Field| (last.family, last.name) == (family, field);
             match fields.last_mut().filter(is_same) {
                 Some(last) => {
                     last.length += 1;
@@ -38,7 +38,7 @@ impl Layout {
                 }
                 None => fields.push(Field {
                     family,
-                    field,
+                    name: field,
                     start: count,
                     width: 1,
                     length: 1,
@@ -50,8 +50,8 @@ impl Layout {
     }
 
     /// A field by its names; none if it has no numbers.
-    pub(super) fn field(&self, family: &str, field: &str) -> Option<&Field> {
-        let is_meant = |found: &&Field| (found.family, found.field) == (family, field);
+    pub(super) fn field(&self, family: &str, name: &str) -> Option<&Field> {
+        let is_meant = |found: &&Field| (found.family, found.name) == (family, name);
         self.fields.iter().find(is_meant)
     }
 

@@ -1,6 +1,6 @@
 //! From selections to parameters.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::catalogue::Source;
@@ -326,7 +326,7 @@ impl Builder<'_> {
         let is_direct = |target: &Target| match target.place {
             Place::Given(place) => {
                 let field = self.layout.field_at(place);
-                field.is_some_and(|field| is_direct(field.family, field.field))
+                field.is_some_and(|field| is_direct(field.family, field.name))
             }
             Place::State(..) => true,
         };
@@ -375,9 +375,9 @@ impl Builder<'_> {
 /// Refuses numbers that follow two parameters.
 fn check_once(entries: &[Entry]) -> Result<(), ParameterError> {
     let mut owners: BTreeMap<Place, &str> = BTreeMap::new();
-    let mut names: BTreeMap<&str, ()> = BTreeMap::new();
+    let mut names: BTreeSet<&str> = BTreeSet::new();
     for entry in entries {
-        let is_new = names.insert(&entry.name, ()).is_none();
+        let is_new = names.insert(&entry.name);
         let taken = entry
             .targets
             .iter()
@@ -470,12 +470,12 @@ fn unit_of(layout: &Layout, structure: &Structure, place: Place) -> Option<(Plac
             let field = layout.field_at(place)?;
             let inside = place - field.start;
             let element = inside / field.width;
-            if UNIT_FIELDS.contains(&(field.family, field.field)) {
+            if UNIT_FIELDS.contains(&(field.family, field.name)) {
                 let start = field.start + element * field.width;
                 return Some((Place::Given(start), field.width));
             }
             // The relative pose of a weld ends with a quaternion.
-            let is_weld = (field.family, field.field) == ("equalities", "data")
+            let is_weld = (field.family, field.name) == ("equalities", "data")
                 && structure.equalities.kind[element] == crate::model::EqualityKind::Weld
                 && (6..10).contains(&(inside % field.width));
             let start = field.start + element * field.width + 6;
@@ -508,7 +508,7 @@ fn switch_on(recipe: &mut Recipe, layout: &Layout, entries: &[Entry]) {
         let Some(field) = layout.field_at(place) else {
             continue;
         };
-        match (field.family, field.field) {
+        match (field.family, field.name) {
             ("bodies", "gravcomp") => structure.has_gravcomp = true,
             ("geoms", "surface_velocity") => structure.has_surface_velocity = true,
             ("geoms" | "pairs", "adhesion") => structure.has_adhesion = true,

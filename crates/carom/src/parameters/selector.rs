@@ -200,16 +200,12 @@ impl Selector {
 
 /// `2` or `0:3`.
 fn component_range(text: &str) -> Option<(usize, usize)> {
-    match text.split_once(':') {
-        Some((start, end)) => {
-            let (start, end) = (start.trim().parse().ok()?, end.trim().parse().ok()?);
-            (start < end).then_some((start, end))
-        }
-        None => {
-            let index: usize = text.trim().parse().ok()?;
-            Some((index, index.checked_add(1)?))
-        }
+    if let Some((start, end)) = text.split_once(':') {
+        let (start, end) = (start.trim().parse().ok()?, end.trim().parse().ok()?);
+        return (start < end).then_some((start, end));
     }
+    let index: usize = text.trim().parse().ok()?;
+    Some((index, index.checked_add(1)?))
 }
 
 /// Whether a text fits a pattern with `*` and `?`.

@@ -123,10 +123,12 @@ impl Parameters {
             return "nothing depends on it".to_owned();
         };
         let element = (place - field.start) / field.width;
-        let names = (field.family, field.field);
-        switched_off(&self.base.settings, names)
-            .map(str::to_owned)
-            .unwrap_or_else(|| not_reached(&self.base, names, element, (trace, motion)))
+        let names = (field.family, field.name);
+        let reason = match switched_off(&self.base.settings, names) {
+            Some(reason) => reason,
+            None => not_reached(&self.base, names, element, (trace, motion)),
+        };
+        reason.to_owned()
     }
 }
 
@@ -167,10 +169,10 @@ fn not_reached(
     (family, field): (&str, &str),
     element: usize,
     (trace, motion): (&Trace, &Motion<'_>),
-) -> String {
+) -> &'static str {
     let any_contact = trace.touching.contains(&true);
-    let reason = match (family, field) {
-        ("geoms" | "pairs" | "laws" | "height_fields", _) | ("meshes", _) if !any_contact => {
+    match (family, field) {
+        ("geoms" | "pairs" | "laws" | "height_fields" | "meshes", _) if !any_contact => {
             "no contact happened in this motion"
         }
         ("geoms", _) if !trace.touching[element] => "the geom touched nothing in this motion",
@@ -199,6 +201,5 @@ fn not_reached(
         ("sensors", _) => "the sensor keeps no history",
         ("equalities", _) => "the constraint is inactive, or holds exactly",
         _ => "nothing depends on it in this motion",
-    };
-    reason.to_owned()
+    }
 }

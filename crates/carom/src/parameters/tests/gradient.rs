@@ -106,7 +106,7 @@ fn direct_numbers_are_direct() {
     let recipe = model.recipe().unwrap();
     let layout = layout::Layout::new(&recipe.given);
     for field in &layout.fields {
-        if !layout::is_direct(field.family, field.field) {
+        if !layout::is_direct(field.family, field.name) {
             continue;
         }
         let mut place = 0;
@@ -135,7 +135,7 @@ fn direct_numbers_are_direct() {
                 number.tangent == expected || is_fixed || is_refused || is_inherited,
                 "{}.{} in {family}.{name} {element} {component}",
                 field.family,
-                field.field
+                field.name
             );
             place += 1;
         });
