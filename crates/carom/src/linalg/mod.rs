@@ -9,6 +9,7 @@ pub mod lu;
 pub mod many;
 mod minimum_degree;
 mod panel;
+mod partial_lu;
 mod symmetric_eigen;
 pub mod tree_ldl;
 mod tree_sparsity;
@@ -16,6 +17,7 @@ mod tree_sparsity;
 pub use block_sparse::{BlockCholesky, BlockPlace};
 pub use complete_lu::CompletePivotLu;
 pub use lu::{DofPattern, TreeLu};
+pub use partial_lu::PartialPivotLu;
 pub use symmetric_eigen::symmetric_eigen;
 pub use tree_sparsity::TreeSparsity;
 

@@ -1,8 +1,8 @@
 use super::super::forward::plain;
 use super::super::law::Phase;
 use super::super::{Solve, SolveReport, SolveStatus};
-use super::rows::{self, LocalProblem};
-use super::sweep::{self, Helpers, Island, Iterate, Limits, Progress};
+use super::rows::{LocalProblem, TargetNumbers};
+use super::sweep::{self, Island, Iterate, Limits, Progress};
 use super::{Complementarity, derivative};
 use crate::integrate::euler;
 use crate::linalg::tree_ldl;
@@ -113,7 +113,7 @@ impl<T: Scalar> Complementarity<T> {
             let columns = constraint.block_columns(block);
             let jacobian = constraint.block_jacobian(block);
             for (index, row) in constraint.block_rows(block).iter().enumerate() {
-                let target = rows::target(model, law, (block.kind, index == 0), row);
+                let target = TargetNumbers::new(model, law, row).target(block.kind, index == 0);
                 let values = &jacobian[index * columns.len()..][..columns.len()];
                 let mut rise = T::ZERO;
                 for (&value, &dof) in values.iter().zip(columns) {
@@ -144,7 +144,7 @@ impl<T: Scalar> Complementarity<T> {
         for (index, block) in blocks.iter().enumerate() {
             let response = self.response.block(index, block.row_count);
             let friction = |row: usize| constraint.rows[block.row + row].friction.value();
-            let mixing = (self.mixing[index], 0.0);
+            let mixing = self.mixing[index];
             self.local
                 .push(LocalProblem::new(block, &response, mixing, friction, h));
         }
@@ -172,10 +172,8 @@ fn solve_islands<T: Scalar>(
         impulse,
         momentum,
         velocity,
-        anderson,
-        active,
-        newton,
-        proximal,
+        interior,
+        place,
         ..
     } = &mut out.complementarity;
     // Velocities of ordinary size are meant; greater ones cannot be more exact than rounding.
@@ -198,16 +196,9 @@ fn solve_islands<T: Scalar>(
             local,
             impulse,
             momentum,
-            velocity,
             phase: &mut out.phase,
         };
-        let mut helpers = Helpers {
-            anderson,
-            active,
-            newton,
-            proximal,
-        };
-        let progress = sweep::solve(&island, limits, &mut helpers, &mut iterate);
+        let progress = sweep::solve(&island, limits, (interior, place), &mut iterate);
         add_to_report(progress, &mut out.report);
         island.velocities(impulse, momentum, velocity);
     }

@@ -16,21 +16,20 @@
 //! contacts that close in this step [Heiden 2021]. As v⁺ enters, there is no energy from friction; a bounce e ≤ 1
 //! returns no more than came in, and α > 0 pushes bodies out of each other at the price of some energy.
 //!
-//! Projected Gauss–Seidel solves block by block, each exactly, forth and back over the blocks of an island, until no
-//! block would change a velocity by more than the tolerance. With M̂ = Lᵀ·D·L and Y = D^(−½)·L⁻ᵀ·Jᵀ, whose columns
-//! reach from the bodies to the root only, a sweep needs one matrix: velocities are Yᵀ·z for z = Y·λ.  (6)
-//! Anderson's method extrapolates the sweeps, and Newton steps on the active set finish what converges
-//! slowly; where contacts slide at speeds near zero or share loads in many ways, a proximal Newton method
-//! takes over. What does not help is taken back.
+//! Projected Gauss–Seidel solves block by block, each exactly, forth and back over the blocks of an island. With
+//! M̂ = Lᵀ·D·L and Y = D^(−½)·L⁻ᵀ·Jᵀ, whose columns reach from the bodies to the root only, a sweep needs one matrix:
+//! velocities are Yᵀ·z for z = Y·λ.  (6)
+//! A few sweeps settle contacts that do not share loads. From where they got, an interior-point method
+//! finds the impulses of the others. An island has converged when no block would change a velocity by more than the
+//! tolerance, in the units μ·u of tangents, which are m/s for all of them.
 //!
 //! The phases, impulses and velocities at the solution stay for the backward pass: they are what (1) to (5) are
 //! differentiated at, never the sweeps. Dual numbers get their tangents so: `derivative`.
 
 mod active_set;
-mod anderson;
 mod derivative;
 mod forward;
-mod proximal;
+mod interior;
 mod response;
 mod rows;
 mod sweep;
@@ -41,8 +40,7 @@ pub use forward::forward;
 
 use crate::scalar::Scalar;
 use active_set::ActiveSet;
-use anderson::Anderson;
-use proximal::Proximal;
+use interior::Interior;
 use response::Response;
 use rows::LocalProblem;
 
@@ -78,10 +76,10 @@ pub struct Complementarity<T: Scalar = f64> {
     local: Vec<LocalProblem>,
     /// z = Y·λ, nv.
     momentum: Vec<f64>,
-    anderson: Anderson,
     /// The system of the active rows.
     active: ActiveSet,
-    newton: sweep::NewtonWork,
-    proximal: Proximal,
+    interior: Interior,
+    /// Index of each dof within its island.
+    place: Vec<usize>,
     correction: derivative::Work<T>,
 }

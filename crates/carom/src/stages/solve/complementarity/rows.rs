@@ -14,43 +14,60 @@ pub(super) type BlockMatrix = [[f64; MAX_ROWS]; MAX_ROWS];
 /// Directions that are this much easier to move than others count as fixed to each other.
 const MIN_EIGENVALUE: f64 = 1e-13;
 
-/// Target velocity of a row; only first rows of blocks and equalities have one. (2), (4)
-pub(super) fn target<T: Scalar>(
-    model: &Model<T>,
-    law: usize,
-    (kind, is_first): (BlockKind, bool),
-    row: &Row<T>,
-) -> T {
-    let laws = &model.laws;
-    let rate = model.option.timestep[0].recip();
-    let [correction, approach] = laws.baumgarte[law];
-    let r = row.position;
-    let is_contact = match kind {
-        BlockKind::DofFriction | BlockKind::TendonFriction => return T::ZERO,
-        BlockKind::Equality => return -(correction * r * rate),
-        BlockKind::JointLimit | BlockKind::TendonLimit => false,
-        BlockKind::FrictionlessContact
-        | BlockKind::PyramidalContact
-        | BlockKind::EllipticContact => true,
-    };
-    if !is_first {
-        return T::ZERO;
+/// What the target velocity of a row depends on. (2), (4)
+pub(super) struct TargetNumbers<T: Scalar> {
+    pub(super) timestep: T,
+    pub(super) baumgarte: [T; 2],
+    pub(super) restitution: T,
+    pub(super) restitution_speed: T,
+    pub(super) position: T,
+    pub(super) velocity: T,
+}
+
+impl<T: Scalar> TargetNumbers<T> {
+    pub(super) fn new(model: &Model<T>, law: usize, row: &Row<T>) -> Self {
+        Self {
+            timestep: model.option.timestep[0],
+            baumgarte: model.laws.baumgarte[law],
+            restitution: model.laws.restitution[law],
+            restitution_speed: model.laws.restitution_speed[law],
+            position: row.position,
+            velocity: row.velocity,
+        }
     }
-    let share = if r < T::ZERO { correction } else { approach };
-    let position = -(share * r * rate);
-    // A contact bounces in the step that closes it.
-    let closes = r * rate + row.velocity < T::ZERO && row.velocity < -laws.restitution_speed[law];
-    if is_contact && closes {
-        position.max(-(laws.restitution[law] * row.velocity))
-    } else {
-        position
+
+    /// The target; only first rows of blocks and equalities have one.
+    pub(super) fn target(&self, kind: BlockKind, is_first: bool) -> T {
+        let rate = self.timestep.recip();
+        let [correction, approach] = self.baumgarte;
+        let (r, velocity) = (self.position, self.velocity);
+        let is_contact = match kind {
+            BlockKind::DofFriction | BlockKind::TendonFriction => return T::ZERO,
+            BlockKind::Equality => return -(correction * r * rate),
+            BlockKind::JointLimit | BlockKind::TendonLimit => false,
+            BlockKind::FrictionlessContact
+            | BlockKind::PyramidalContact
+            | BlockKind::EllipticContact => true,
+        };
+        if !is_first {
+            return T::ZERO;
+        }
+        let share = if r < T::ZERO { correction } else { approach };
+        let position = -(share * r * rate);
+        // A contact bounces in the step that closes it.
+        let closes = r * rate + velocity < T::ZERO && velocity < -self.restitution_speed;
+        if is_contact && closes {
+            position.max(-(self.restitution * velocity))
+        } else {
+            position
+        }
     }
 }
 
 /// One block with all others held.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct LocalProblem {
-    /// Inverse inertia that the rows see, with R and what holds the impulse.
+    /// Inverse inertia that the rows see, with R.
     pub(super) matrix: BlockMatrix,
     kind: LocalKind,
 }
@@ -68,12 +85,11 @@ enum LocalKind {
 }
 
 impl LocalProblem {
-    /// Prepares a block with mixing R; `h` is the time step. With `hold` > 0 the block also holds on to the impulse it
-    /// has, as if that share of inverse inertia were added, which calms blocks that chase each other.
+    /// Prepares a block with mixing R; `h` is the time step.
     pub(super) fn new(
         block: &Block,
         response: &BlockResponse<'_>,
-        (mixing, hold): (f64, f64),
+        mixing: f64,
         friction: impl Fn(usize) -> f64,
         h: f64,
     ) -> Self {
@@ -85,11 +101,6 @@ impl LocalProblem {
                 matrix[j][i] = matrix[i][j];
             }
             matrix[i][i] += mixing;
-        }
-        if hold > 0.0 {
-            for i in 0..count {
-                matrix[i][i] *= 1.0 + hold;
-            }
         }
         let kind = match block.kind {
             BlockKind::Equality => LocalKind::Equality(inverse(&matrix, count)),
@@ -146,25 +157,6 @@ impl LocalProblem {
                 ContactMode::Sticking => Phase::QUADRATIC,
                 ContactMode::Sliding => Phase::CONE,
             },
-        }
-    }
-
-    /// Moves impulses within their bounds or their cone.
-    pub(super) fn project(&self, friction: &[f64], impulse: &mut [f64]) {
-        match &self.kind {
-            LocalKind::Equality(_) => {}
-            LocalKind::Friction(bound) => impulse[0] = impulse[0].clamp(-*bound, *bound),
-            LocalKind::Push => impulse[0] = impulse[0].max(0.0),
-            LocalKind::Contact(..) => {
-                impulse[0] = impulse[0].max(0.0);
-                let tangents = impulse.iter().zip(friction).skip(1); // the normal has no friction
-                let square: f64 = tangents.map(|(x, mu)| (x / mu) * (x / mu)).sum();
-                let used = square.sqrt();
-                if used > impulse[0] {
-                    let scale = impulse[0] / used;
-                    impulse[1..].iter_mut().for_each(|x| *x *= scale);
-                }
-            }
         }
     }
 }

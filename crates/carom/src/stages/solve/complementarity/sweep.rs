@@ -1,13 +1,11 @@
-//! Gauss–Seidel over the blocks of an island, helped by extrapolation and by Newton steps.
+//! Gauss–Seidel over the blocks of an island, and the interior-point method where it is slow.
 
 use super::super::law::Phase;
-use super::active_set::{ActiveSet, Point};
-use super::anderson::Anderson;
-use super::proximal::Proximal;
+use super::interior::{Admitted, Interior, InteriorRow};
 use super::response::Response;
 use super::rows::LocalProblem;
 use crate::laws::cone::MAX_ROWS;
-use crate::stages::constraint::Block;
+use crate::stages::constraint::{Block, BlockKind};
 
 /// What the sweeps read.
 #[derive(Clone, Copy)]
@@ -32,24 +30,7 @@ pub(super) struct Iterate<'a> {
     pub(super) local: &'a mut [LocalProblem],
     pub(super) impulse: &'a mut [f64],
     pub(super) momentum: &'a mut [f64],
-    pub(super) velocity: &'a mut [f64],
     pub(super) phase: &'a mut [Phase],
-}
-
-/// What helps the sweeps along.
-pub(super) struct Helpers<'a> {
-    pub(super) anderson: &'a mut Anderson,
-    pub(super) active: &'a mut ActiveSet,
-    pub(super) newton: &'a mut NewtonWork,
-    pub(super) proximal: &'a mut Proximal,
-}
-
-/// Room for Newton steps.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct NewtonWork {
-    impulse: Vec<f64>,
-    equation: Vec<f64>,
-    scratch: Vec<f64>,
 }
 
 /// When to end.
@@ -59,123 +40,69 @@ pub(super) struct Limits {
     pub(super) iterations: usize,
 }
 
-/// How the sweeps ended.
+/// How the iterations ended.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Progress {
+    /// Sweeps and steps of the interior-point method.
     pub(super) iterations: usize,
     /// Greatest change of a velocity that a block still asked for.
     pub(super) residual: f64,
     pub(super) converged: bool,
 }
 
-/// Plain sweeps before the first extrapolation: contacts first find out what they do.
-const PLAIN_SWEEPS: usize = 3;
-/// An extrapolation that makes things this much worse is taken back.
-const TOO_MUCH_WORSE: f64 = 2.0;
-/// Sweeps before the first Newton step, and after one that did not help; the wait doubles with each of these.
-const NEWTON_WAIT: usize = 12;
-/// The longest wait.
-const NEWTON_WAIT_MOST: usize = 200;
-/// Islands with more active rows are left to the sweeps.
-const NEWTON_ROWS: usize = 600;
+/// Sweeps before the interior-point method.
+const FIRST_SWEEPS: usize = 6;
+/// Islands with more dofs are left to the sweeps.
+const MOST_DOFS: usize = 600;
+/// Share of the tolerance that the interior-point method leaves to the sweeps.
+const SHARE: f64 = 0.1;
+/// Coefficients below count as this.
+const LEAST_FRICTION: f64 = 1e-10;
 
-/// Sweeps after which blocks hold on to their impulses more firmly, if they have not settled.
-const PATIENCE: usize = 60;
-/// Shares of inverse inertia with which they do so, one after the other.
-const HOLD: [f64; 6] = [0.0, 0.5, 2.0, 8.0, 32.0, 0.1];
-/// Progress within that many sweeps that is enough to go on as before.
-const ENOUGH_PROGRESS: f64 = 0.1;
-
-/// How the impulses at the start of a sweep came about.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Origin {
-    Sweep,
-    Extrapolation,
-    Newton,
-}
-
-/// Sweeps forth and back until no block asks for a change.
+/// Solves an island from impulses of zero; `interior` and the places of dofs are room to work in.
 pub(super) fn solve(
     island: &Island<'_>,
     limits: Limits,
-    helpers: &mut Helpers<'_>,
+    (interior, place): (&mut Interior, &mut Vec<usize>),
     iterate: &mut Iterate<'_>,
 ) -> Progress {
-    helpers.anderson.start(island, iterate.local);
     let mut progress = Progress {
         iterations: 0,
         residual: f64::INFINITY,
         converged: false,
     };
-    let mut origin = Origin::Sweep;
-    let (mut best, mut best_before, mut hold) = (f64::INFINITY, f64::INFINITY, 0);
-    let (mut wait, mut next_newton, mut failures) = (NEWTON_WAIT, NEWTON_WAIT, 0);
-    while progress.iterations < limits.iterations {
-        progress.iterations += 1;
-        helpers.anderson.remember_start(island, iterate.impulse);
-        // The sweep forth mends what a leap has torn; the sweep back tells whether it was worth it.
-        let forth = island.pass(island.members.iter(), iterate);
-        let residual = if forth <= limits.tolerance {
-            forth
-        } else {
-            island.pass(island.members.iter().rev(), iterate)
-        };
-        if residual <= limits.tolerance {
-            progress.residual = residual;
-            progress.converged = true;
-            return progress;
-        }
-        let is_worse = |factor: f64| residual.is_nan() || residual > factor * progress.residual;
-        match origin {
-            Origin::Sweep if residual.is_nan() => {
+    island.sweep(FIRST_SWEEPS, limits, iterate, &mut progress);
+    if progress.is_over(limits) {
+        return progress;
+    }
+    if island.prepare(interior, (place, iterate.momentum.len())) {
+        let tolerance = SHARE * limits.tolerance;
+        for solve in [
+            Interior::solve,
+            Interior::solve_anew,
+            Interior::solve_by_continuation,
+        ] {
+            island.hand_over(iterate.impulse, interior);
+            progress.iterations += solve(interior, tolerance);
+            let residual = interior.settle();
+            if residual < progress.residual {
                 progress.residual = residual;
+                progress.converged = residual <= limits.tolerance;
+                island.take_over(interior, iterate);
+            }
+            if progress.converged {
                 return progress;
             }
-            Origin::Extrapolation if is_worse(TOO_MUCH_WORSE) => {
-                origin = island.take_back(origin, helpers, iterate);
-                continue;
-            }
-            Origin::Newton if is_worse(1.0) => {
-                origin = island.take_back(origin, helpers, iterate);
-                wait = (2 * wait).min(NEWTON_WAIT_MOST);
-                next_newton = progress.iterations + wait;
-                failures += 1;
-                continue;
-            }
-            Origin::Newton => next_newton = progress.iterations,
-            _ => {}
-        }
-        progress.residual = residual;
-        best = best.min(residual);
-        if progress.iterations.is_multiple_of(PATIENCE) {
-            if best > ENOUGH_PROGRESS * best_before {
-                hold = (hold + 1) % HOLD.len();
-                island.hold(HOLD[hold], iterate);
-                helpers.anderson.start(island, iterate.local);
-            }
-            (best_before, best) = (best, f64::INFINITY);
-        }
-        let extrapolates = progress.iterations > PLAIN_SWEEPS;
-        origin = if progress.iterations >= next_newton
-            && island.leap(failures, limits.tolerance, helpers, iterate)
-        {
-            helpers.anderson.forget();
-            Origin::Newton
-        } else if helpers
-            .anderson
-            .extrapolate(island, extrapolates, iterate.impulse)
-        {
-            Origin::Extrapolation
-        } else {
-            Origin::Sweep
-        };
-        if origin != Origin::Sweep {
-            island.project(iterate);
-            island.refresh(iterate);
         }
     }
-    island.take_back(origin, helpers, iterate);
+    island.sweep(limits.iterations, limits, iterate, &mut progress);
     progress
+}
+
+impl Progress {
+    fn is_over(&self, limits: Limits) -> bool {
+        self.converged || self.residual.is_nan() || self.iterations >= limits.iterations
+    }
 }
 
 impl<'a> Island<'a> {
@@ -185,6 +112,27 @@ impl<'a> Island<'a> {
         self.members
             .iter()
             .map(move |&index| (index, &blocks[index]))
+    }
+
+    /// Sweeps forth and back until no block asks for a change.
+    fn sweep(
+        &self,
+        most: usize,
+        limits: Limits,
+        iterate: &mut Iterate<'_>,
+        progress: &mut Progress,
+    ) {
+        for _ in 0..most {
+            progress.iterations += 1;
+            progress.residual = self.pass(self.members.iter(), iterate);
+            if progress.residual > limits.tolerance {
+                progress.residual = self.pass(self.members.iter().rev(), iterate);
+            }
+            progress.converged = progress.residual <= limits.tolerance;
+            if progress.is_over(limits) {
+                return;
+            }
+        }
     }
 
     /// Solves each block in turn; the greatest change of a velocity.
@@ -216,7 +164,8 @@ impl<'a> Island<'a> {
             }
             for row in 0..count {
                 let entries = local.matrix[row][..count].iter().zip(&change);
-                let moved = entries.fold(0.0, |sum, (&a, &x)| sum + a * x).abs();
+                let moved = entries.fold(0.0, |sum, (&a, &x)| sum + a * x);
+                let moved = moved.abs() * self.unit(block, row);
                 // A maximum that keeps what is not a number.
                 if moved > residual || moved.is_nan() {
                     residual = moved;
@@ -226,43 +175,78 @@ impl<'a> Island<'a> {
         residual
     }
 
-    /// Puts the impulses before a leap back.
-    fn take_back(
+    /// μ of the tangents of contacts, 1 of all other rows.
+    fn unit(&self, block: &Block, row: usize) -> f64 {
+        match block.kind {
+            BlockKind::PyramidalContact | BlockKind::EllipticContact if row > 0 => {
+                self.friction[block.row + row].max(LEAST_FRICTION)
+            }
+            _ => 1.0,
+        }
+    }
+
+    /// Hands the blocks to the interior-point method; false if the island is too large.
+    fn prepare(
         &self,
-        origin: Origin,
-        helpers: &mut Helpers<'_>,
-        iterate: &mut Iterate<'_>,
-    ) -> Origin {
-        match origin {
-            Origin::Sweep => return Origin::Sweep,
-            Origin::Extrapolation => helpers.anderson.take_back(self, iterate.impulse),
-            Origin::Newton => iterate.impulse.copy_from_slice(&helpers.newton.impulse),
+        interior: &mut Interior,
+        (place, dof_count): (&mut Vec<usize>, usize),
+    ) -> bool {
+        place.clear();
+        place.resize(dof_count, usize::MAX);
+        let mut size = 0;
+        for &index in self.members {
+            for &dof in self.response.block(index, 0).columns {
+                if place[dof] == usize::MAX {
+                    place[dof] = size;
+                    size += 1;
+                }
+            }
         }
-        self.refresh(iterate);
-        Origin::Sweep
-    }
-
-    /// Moves impulses to where their blocks admit them.
-    fn project(&self, iterate: &mut Iterate<'_>) {
-        for (index, block) in self.members() {
-            let friction = &self.friction[block.rows()];
-            iterate.local[index].project(friction, &mut iterate.impulse[block.rows()]);
+        if size > MOST_DOFS {
+            return false;
         }
-    }
-
-    /// Prepares the blocks anew, holding on to their impulses.
-    fn hold(&self, hold: f64, iterate: &mut Iterate<'_>) {
+        interior.start(size);
         for (index, block) in self.members() {
             let response = self.response.block(index, block.row_count);
-            let friction = |row: usize| self.friction[block.row + row];
-            let mixing = (self.mixing[index], hold);
-            iterate.local[index] =
-                LocalProblem::new(block, &response, mixing, friction, self.timestep);
+            let admitted = match block.kind {
+                BlockKind::Equality => Admitted::All,
+                BlockKind::DofFriction | BlockKind::TendonFriction => {
+                    Admitted::within(self.timestep * self.friction[block.row])
+                }
+                BlockKind::PyramidalContact | BlockKind::EllipticContact => Admitted::Cone,
+                BlockKind::JointLimit | BlockKind::TendonLimit | BlockKind::FrictionlessContact => {
+                    Admitted::Push
+                }
+            };
+            let columns = response.columns.iter().map(|&dof| place[dof]);
+            let rows = (0..block.row_count).map(|row| InteriorRow {
+                response: response.row(row),
+                unit: self.unit(block, row),
+                free: self.free[block.row + row],
+                mixing: self.mixing[index],
+            });
+            interior.add(admitted, columns, rows);
+        }
+        true
+    }
+
+    fn hand_over(&self, impulse: &[f64], interior: &mut Interior) {
+        let rows = self.members().flat_map(|(_, block)| block.rows());
+        for (place, row) in rows.enumerate() {
+            interior.set_impulse(place, impulse[row]);
         }
     }
 
-    /// z = Y·λ anew.
-    fn refresh(&self, iterate: &mut Iterate<'_>) {
+    /// Takes the solution of the interior-point method.
+    fn take_over(&self, interior: &Interior, iterate: &mut Iterate<'_>) {
+        let rows = self.members().flat_map(|(_, block)| block.rows());
+        for (row, impulse) in rows.zip(interior.impulses()) {
+            iterate.impulse[row] = impulse;
+        }
+        for (&index, phase) in self.members.iter().zip(interior.phases()) {
+            iterate.phase[index] = phase;
+        }
+        // z = Y·λ anew.
         for &index in self.members {
             let columns = self.response.block(index, 0).columns;
             for &dof in columns {
@@ -286,47 +270,5 @@ impl<'a> Island<'a> {
                 velocity[place] = self.free[place] + response.dot(row, momentum) + mixing;
             }
         }
-    }
-
-    /// One Newton step of the active rows, or after a failure the slower and safer method, in turns, keeping the
-    /// impulses before it; false if the island is too large.
-    fn leap(
-        &self,
-        failures: usize,
-        tolerance: f64,
-        helpers: &mut Helpers<'_>,
-        iterate: &mut Iterate<'_>,
-    ) -> bool {
-        helpers.newton.impulse.clear();
-        helpers.newton.impulse.extend_from_slice(iterate.impulse);
-        if failures.is_multiple_of(2) {
-            self.newton(helpers, iterate)
-        } else {
-            helpers
-                .proximal
-                .solve(self, failures / 2, tolerance, iterate)
-        }
-    }
-
-    /// One Newton step of the active rows; false if the island is too large.
-    fn newton(&self, helpers: &mut Helpers<'_>, iterate: &mut Iterate<'_>) -> bool {
-        let Helpers { active, newton, .. } = helpers;
-        active.collect(self, iterate.phase);
-        if active.rows().is_empty() || active.rows().len() > NEWTON_ROWS {
-            return false;
-        }
-        self.velocities(iterate.impulse, iterate.momentum, iterate.velocity);
-        let point = Point {
-            impulse: iterate.impulse,
-            velocity: iterate.velocity,
-            friction: self.friction,
-        };
-        ActiveSet::equations(self, iterate.phase, point, &mut newton.equation);
-        active.factor(self, iterate.phase, point);
-        active.solve(&mut newton.equation, &mut newton.scratch);
-        for (&row, &step) in active.rows().iter().zip(&newton.equation) {
-            iterate.impulse[row] -= step;
-        }
-        true
     }
 }
