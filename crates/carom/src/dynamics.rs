@@ -230,6 +230,12 @@ pub fn retrace(
     observe_smooth(model, state, input, data, &mut ());
     constraint_rows(model, state, input, data);
     let (inertia, smooth, rows) = (&data.inertia, &data.acceleration, &data.constraint);
+    if model.structure.laws.is_impulse_level() {
+        // Impulses are not a function of the acceleration, but the search for them always takes the same way.
+        let rows = (rows, &data.collision);
+        solve::complementarity::forward(model, state, (inertia, smooth), rows, &mut data.solve);
+        return true;
+    }
     solve::at_solution(model, inertia, smooth, rows, acceleration, &mut data.solve);
     solve::factor_at_solution(model, inertia, smooth, rows, &mut data.solve)
 }

@@ -6,8 +6,8 @@ use crate::cotangent::Cotangents;
 use crate::data::Data;
 use crate::model::Model;
 use crate::stages::{
-    acceleration, actuation, bias, collision, constraint, inertia, kinematics, passive, sensing,
-    solve, tendon, transmission, velocity,
+    acceleration, actuation, bias, collision, compliance, constraint, inertia, kinematics, passive,
+    sensing, solve, tendon, transmission, velocity,
 };
 use crate::state::{Input, State};
 
@@ -32,6 +32,7 @@ pub fn backward(at: At<'_>, bar: &mut Cotangents) {
     constraint(at, bar);
     acceleration(at, bar);
     actuation(at, bar);
+    compliance(at, bar);
     bias(at, bar);
     passive(at, bar);
     velocity(at, bar);
@@ -77,6 +78,10 @@ pub fn sensing(at: At<'_>, bar: &mut Cotangents) {
 }
 
 pub(crate) fn solve(at: At<'_>, bar: &mut Cotangents) {
+    if at.model.structure.laws.is_impulse_level() {
+        solve::complementarity::backward(at, bar);
+        return;
+    }
     let data = &mut bar.data;
     solve::backward(
         at.model,
@@ -145,6 +150,22 @@ pub(crate) fn actuation(at: At<'_>, bar: &mut Cotangents) {
             model: &mut bar.model,
             state: &mut bar.state,
             input: &mut bar.input,
+        },
+    );
+}
+
+/// After the adjoint of the acceleration, the cotangent of the smooth force is that of each of its terms.
+pub(crate) fn compliance(at: At<'_>, bar: &mut Cotangents) {
+    let data = &mut bar.data;
+    compliance::backward(
+        at.model,
+        (&at.data.kinematics, &at.data.collision, &at.data.velocity),
+        &data.acceleration.force_smooth,
+        compliance::Targets {
+            kinematics: &mut data.kinematics,
+            velocity: &mut data.velocity,
+            contacts: &mut data.contacts,
+            model: &mut bar.model,
         },
     );
 }

@@ -91,7 +91,7 @@ pub(super) fn quantities(model: &Model) -> Vec<Quantity> {
 
 /// Numbers that say how to compute rather than what, or that no step reads.
 fn is_setting(family: &str, field: &str) -> bool {
-    family == "keyframes" || family == "option" && field.ends_with("tolerance")
+    family == "keyframes" || ["option", "laws"].contains(&family) && field.ends_with("tolerance")
 }
 
 /// A direction in one quantity, zero elsewhere.
@@ -304,6 +304,7 @@ pub(crate) fn make_tangential(model: &Model, direction: &mut Model) {
     ] {
         tolerance.fill(0.0);
     }
+    direction.laws.tolerance.fill(0.0);
     // Friction that is absent stays so: its row would appear.
     let losses = (model.dofs.frictionloss.iter()).chain(&model.tendons.frictionloss);
     let directions =

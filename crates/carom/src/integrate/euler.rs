@@ -84,14 +84,14 @@ pub(super) fn backward<'a>(at: At<'a>, bar: &mut [f64], bars: &mut Cotangents) -
 }
 
 /// sum ← sum + terms.
-pub(super) fn add(sum: &mut [f64], terms: &[f64]) {
+pub(crate) fn add(sum: &mut [f64], terms: &[f64]) {
     for (sum, term) in sum.iter_mut().zip(terms) {
         *sum += term;
     }
 }
 
 /// The twin of h times [`damping_derivative`].
-pub(super) fn damping_derivative_vjp(
+pub(crate) fn damping_derivative_vjp(
     model: &Model,
     dof: usize,
     velocity: f64,

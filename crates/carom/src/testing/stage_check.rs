@@ -314,18 +314,23 @@ fn random_result_bar<S: Stage>(point: &Point, random: &mut Random) -> Cotangents
             weight: random.next(),
             friction: random.next(),
             reference_acceleration: random.next(),
+            position: random.next(),
+            velocity: random.next(),
             ..RowBar::default()
         });
         let blocks = point.data.constraint.blocks.iter();
         for block in blocks.filter(|block| is_limit(block)) {
             data.constraint.rows[block.row].distance = random.next();
-            data.constraint.rows[block.row].velocity = random.next();
         }
     }
     if S::NAME == "collision" {
         for contact in &mut data.contacts {
             *contact = contact.map(|_| random.next());
         }
+    }
+    if S::NAME == "compliance" {
+        // Its results are a term of the smooth force and have the same cotangent.
+        (data.acceleration.force_smooth).fill_with(|| random.next());
     }
     if S::NAME == "solve" {
         let solve = &mut data.solve;
@@ -403,6 +408,10 @@ pub(super) fn random_direction<S: Stage>(point: &Point, random: &mut Random) -> 
                 reference_acceleration: random.next(),
                 ..RowBar::default()
             };
+            if point.model.structure.laws.is_impulse_level() {
+                direction.position = random.next() * row.position;
+                direction.velocity = random.next();
+            }
         }
     }
     if S::NAME == "sensing" {
@@ -597,11 +606,12 @@ pub(super) fn pair_inputs<S: Stage>(bar: &Cotangents, direction: &Cotangents) ->
     sums(&terms)
 }
 
-fn row_numbers(row: &RowBar) -> [f64; 5] {
+fn row_numbers(row: &RowBar) -> [f64; 6] {
     [
         row.weight,
         row.friction,
         row.reference_acceleration,
+        row.position,
         row.distance,
         row.velocity,
     ]
@@ -646,6 +656,7 @@ fn pair_results<S: Stage, T: Scalar>(
                 row.weight,
                 row.friction,
                 row.reference_acceleration,
+                row.position,
                 row.position - row.margin,
                 row.velocity,
             ];
@@ -664,6 +675,9 @@ fn pair_results<S: Stage, T: Scalar>(
             });
             slices(&numbers_of(bar), &numbers);
         }
+    }
+    if S::NAME == "compliance" {
+        slices(&bar.acceleration.force_smooth, &data.compliance.force);
     }
     if S::NAME == "solve" {
         let (bar, solve) = (&bar.solve, &data.solve);

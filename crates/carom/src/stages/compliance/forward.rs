@@ -17,20 +17,16 @@ pub fn forward<T: Scalar>(
     velocity: &Velocity<T>,
     out: &mut Compliance<T>,
 ) {
-    let laws = &model.structure.laws;
-    if !laws.has_hunt_crossley {
+    if !model.structure.laws.has_hunt_crossley {
         return;
     }
     out.force.clear();
     out.force.resize(model.counts().nv, T::ZERO);
     out.contact_force.clear();
     for contact in &collision.contacts {
-        let law = contact
-            .law
-            .filter(|&law| laws.kind[law] == LawKind::HuntCrossley && !contact.excluded);
-        let force = law.map_or(Vec3::ZERO, |law| {
+        let force = compliant_law(model, contact).map_or(Vec3::ZERO, |law| {
             let velocity = relative_velocity(model, kinematics, velocity, contact);
-            contact_force(model, law, contact, velocity)
+            ContactNumbers::new(contact, velocity).force(law_numbers(model, law), contact.dimension)
         });
         out.contact_force.push(force);
         if T::HAS_DERIVATIVES || force != Vec3::ZERO {
@@ -39,8 +35,16 @@ pub fn forward<T: Scalar>(
     }
 }
 
+/// The law of a contact that gives way.
+pub(super) fn compliant_law<T: Scalar>(model: &Model<T>, contact: &Contact<T>) -> Option<usize> {
+    let kinds = &model.structure.laws.kind;
+    contact
+        .law
+        .filter(|&law| kinds[law] == LawKind::HuntCrossley && !contact.excluded)
+}
+
 /// Velocity of the second body's surface relative to the first one's, in the contact frame.
-fn relative_velocity<T: Scalar>(
+pub(super) fn relative_velocity<T: Scalar>(
     model: &Model<T>,
     kinematics: &Kinematics<T>,
     velocity: &Velocity<T>,
@@ -55,34 +59,65 @@ fn relative_velocity<T: Scalar>(
     contact.frame.mul_vec(second - first) + Vec3([T::ZERO, surface1, surface2])
 }
 
-/// Normal force and friction of one contact. (1)
-fn contact_force<T: Scalar>(
-    model: &Model<T>,
-    law: usize,
-    contact: &Contact<T>,
-    velocity: Vec3<T>,
-) -> Vec3<T> {
-    let numbers = &model.laws;
-    let spring = HuntCrossley {
-        stiffness: numbers.stiffness[law],
-        exponent: numbers.exponent[law],
-        dissipation: numbers.dissipation[law],
-    };
-    let normal = spring.force(-contact.distance, -velocity[0]);
-    if normal <= T::ZERO || contact.dimension == 1 {
-        return Vec3([normal, T::ZERO, T::ZERO]);
+/// How many numbers a law has.
+pub(super) const LAW_NUMBERS: usize = 7;
+
+/// The numbers of a law.
+pub(super) fn law_numbers<T: Scalar>(model: &Model<T>, law: usize) -> [T; LAW_NUMBERS] {
+    let laws = &model.laws;
+    [
+        laws.stiffness[law],
+        laws.exponent[law],
+        laws.dissipation[law],
+        laws.transition_speed[law],
+        laws.static_ratio[law],
+        laws.viscous[law],
+        laws.viscous_force[law],
+    ]
+}
+
+/// What the force of a contact depends on, besides its law.
+pub(super) struct ContactNumbers<T: Scalar> {
+    pub(super) distance: T,
+    pub(super) friction: [T; 2],
+    pub(super) velocity: Vec3<T>,
+}
+
+impl<T: Scalar> ContactNumbers<T> {
+    pub(super) fn new(contact: &Contact<T>, velocity: Vec3<T>) -> Self {
+        Self {
+            distance: contact.distance,
+            friction: [contact.friction[0], contact.friction[1]],
+            velocity,
+        }
     }
-    let friction = BrownMcPhee {
-        transition_speed: numbers.transition_speed[law],
-        static_ratio: numbers.static_ratio[law],
-        viscous: numbers.viscous[law],
-        viscous_force: numbers.viscous_force[law],
-    };
-    let speed_squared = velocity[1] * velocity[1] + velocity[2] * velocity[2];
-    let dry = normal * friction.per_speed(speed_squared);
-    let viscous = friction.viscous_per_speed(normal);
-    let tangent = |j: usize| -(dry * contact.friction[j - 1] + viscous) * velocity[j];
-    Vec3([normal, tangent(1), tangent(2)])
+
+    /// Normal force and friction. (1)
+    pub(super) fn force(&self, numbers: [T; LAW_NUMBERS], dimension: u8) -> Vec3<T> {
+        let [stiffness, exponent, dissipation, ..] = numbers;
+        let [.., transition_speed, static_ratio, viscous, viscous_force] = numbers;
+        let spring = HuntCrossley {
+            stiffness,
+            exponent,
+            dissipation,
+        };
+        let velocity = self.velocity;
+        let normal = spring.force(-self.distance, -velocity[0]);
+        if normal <= T::ZERO || dimension == 1 {
+            return Vec3([normal, T::ZERO, T::ZERO]);
+        }
+        let friction = BrownMcPhee {
+            transition_speed,
+            static_ratio,
+            viscous,
+            viscous_force,
+        };
+        let speed_squared = velocity[1] * velocity[1] + velocity[2] * velocity[2];
+        let dry = normal * friction.per_speed(speed_squared);
+        let viscous = friction.viscous_per_speed(normal);
+        let tangent = |j: usize| -(dry * self.friction[j - 1] + viscous) * velocity[j];
+        Vec3([normal, tangent(1), tangent(2)])
+    }
 }
 
 /// Adds the generalised force of a contact on both bodies.

@@ -9,10 +9,12 @@
 //! with φ and σ of [`brown_mcphee`](crate::laws::brown_mcphee). τ is a smooth force: it joins the others in the
 //! acceleration stage. Contacts of other laws, and those that do not touch, have no force here.
 
+mod backward;
 mod forward;
 #[cfg(test)]
 mod tests;
 
+pub use backward::{Targets, backward};
 pub use forward::forward;
 
 use crate::math::Vec3;

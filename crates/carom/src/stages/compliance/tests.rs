@@ -5,7 +5,8 @@ use crate::dual::Dual;
 use crate::laws::hunt_crossley::restitution;
 use crate::model::Model;
 use crate::state::{Input, State};
-use crate::testing::{Random, assert_close, model_from_mjcf};
+use crate::testing::stage_check::{Point, random_point};
+use crate::testing::{Random, assert_close, model_from_mjcf, step_check};
 use crate::{dynamics, integrate};
 
 fn run(model: &Model, state: &mut State, seconds: f64, mut visit: impl FnMut(&State, &Data)) {
@@ -215,5 +216,56 @@ fn shift<T: crate::scalar::Scalar>(model: &mut Model<T>, rates: &[T; 6], step: T
     for (field, &rate) in fields.into_iter().zip(rates) {
         let size = field[0];
         field[0] += size * rate * step;
+    }
+}
+
+/// Bodies of several shapes that touch a plane, some by points of their own, and each other.
+fn points() -> Vec<(String, Point)> {
+    let touching = |seed: u64| {
+        let model = model_from_mjcf(
+            r#"<mujoco><worldbody><geom name="table" type="plane" size="1 1 1" friction="0.7"/>
+              <body pos="0 0 0.097"><freejoint/><geom size="0.1" friction="0.8"/></body>
+              <body pos="0.17 0.02 0.1"><joint axis="0 1 0" pos="0 0 0.3"/><joint type="slide" axis="0 0 1"/>
+                <geom type="capsule" size="0.08 0.1" quat="1 0.1 1 0" condim="1" friction="0.9"/></body>
+              <body pos="1 0 0.018" euler="2 3 10"><freejoint/>
+                <geom name="slab" type="box" size="0.1 0.05 0.02" friction="1.1"/></body></worldbody>
+              <custom><text name="carom/contact" data="law=hunt_crossley; stiffness=3e3; exponent=1.4;
+                dissipation=0.3; static_ratio=1.2; viscous=0.1; transition_speed=0.3"/>
+              <text name="carom/contact/slab" data="law=hunt_crossley; geom1=slab; geom2=table; grid=0.05;
+                faces=-z; stiffness=2e3; exponent=1.5; dissipation=0.2"/></custom></mujoco>"#,
+        );
+        let mut point = random_point(model, seed);
+        point.state = State::reference(&point.model);
+        point.state.qvel = Random::new(seed).vector(point.model.counts().nv);
+        dynamics::forward_and_sense(&point.model, &point.state, &point.input, &mut point.data);
+        let forces = &point.data.compliance.contact_force;
+        assert!(forces.iter().filter(|force| force[0] > 0.0).count() > 4);
+        (format!("touching bodies {seed}"), point)
+    };
+    (0..4).map(touching).collect()
+}
+
+crate::testing::stage_check::check_stage!(
+    compliance,
+    points(),
+    |point| super::forward(
+        &point.model,
+        &point.data.kinematics,
+        &point.data.collision,
+        &point.data.velocity,
+        &mut point.data.compliance,
+    ),
+    |point, bar| {
+        crate::dynamics::backward::compliance(point.at(), bar);
+        // That of the forces was read, not used up.
+        bar.data.acceleration.set_zero();
+    }
+);
+
+#[test]
+fn steps_have_the_adjoint_of_steps() {
+    for (name, point) in points() {
+        println!("{name}");
+        step_check::check(&point);
     }
 }

@@ -30,9 +30,11 @@ pub struct RowBar {
     pub friction: f64,
     /// Of â.
     pub reference_acceleration: f64,
+    /// Of the position, as the complementarity law reads it.
+    pub position: f64,
     /// Of the distance of a limit from its margin, as its sensor reads it.
     pub distance: f64,
-    /// Of the rate of a limit, as its sensor reads it.
+    /// Of the rate, as the complementarity law and the sensors of limits read it.
     pub velocity: f64,
 }
 
@@ -190,7 +192,7 @@ impl Pass<'_, '_> {
             bar.reference_acceleration,
             -numbers.weight * numbers.weight * bar.weight,
         );
-        inputs.position += bar.distance;
+        inputs.position += bar.position + bar.distance;
         inputs.margin -= bar.distance;
         inputs.velocity += bar.velocity;
         inputs

@@ -282,11 +282,11 @@ fn rows_backward(
         normal_bar,
     );
     let mut rates = [0.0; 6];
-    rates[0] = inputs.velocity;
+    rates[0] = inputs.velocity + bars[0].velocity;
     let mut friction_damping_bar = 0.0;
     for row in 1..rows.len() {
         let reference_bar = bars[row].reference_acceleration;
-        rates[row] = -rows[row].impedance.damping * reference_bar;
+        rates[row] = bars[row].velocity - rows[row].impedance.damping * reference_bar;
         friction_damping_bar -= rows[row].velocity * reference_bar;
         if let Some(surface_bar) = contact_bar.surface_velocity.get_mut(row - 1) {
             *surface_bar += rates[row]; // (5)
@@ -295,7 +295,7 @@ fn rows_backward(
     for (total, bar) in contact_bar.friction.iter_mut().zip(friction_bar) {
         *total += bar;
     }
-    contact_bar.distance += inputs.position;
+    contact_bar.distance += inputs.position + bars[0].position;
     contact_bar.include_margin += inputs.margin;
     diagonal_backward(pass, contact, bodies, block, inputs.diagonal);
     reference_backward(pass, contact, block, inputs.impedance, friction_damping_bar);

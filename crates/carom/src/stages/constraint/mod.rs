@@ -192,7 +192,7 @@ impl<T: Scalar> Constraint<T> {
                         row.reference_acceleration,
                         change.reference_acceleration,
                     ),
-                    position: combine(row.position, change.distance),
+                    position: combine(row.position, change.position + change.distance),
                     margin: combine(row.margin, 0.0),
                     velocity: combine(row.velocity, change.velocity),
                     ..Row::default()

@@ -13,6 +13,7 @@
 //! Free trees keep their smooth acceleration and pass ā on to it. A piecewise law is differentiated on the piece it is on.
 
 use super::Solve;
+use super::complementarity::BackwardWork;
 use super::law::{Law, MAX_ROWS, Phase};
 use crate::dual::Dual;
 use crate::model::Model;
@@ -34,6 +35,8 @@ pub struct SolveBar {
     pub force: Vec<f64>,
     /// The dofs of one island, in its order.
     island: Vec<f64>,
+    /// Room for the complementarity law.
+    pub(super) complementarity: BackwardWork,
 }
 
 impl SolveBar {

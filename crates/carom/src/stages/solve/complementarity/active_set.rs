@@ -2,8 +2,7 @@
 //!
 //!   stopped: e = u;   sliding tangent j: e = λ(j)/λ(0)·|w| + μ(j)·w(j),  w = μ·u          (1)
 //!
-//! e = 0 is smooth in λ and in all that u depends on. Its derivative serves twice: for Newton steps towards the
-//! solution, and at the solution for derivatives of λ. Contacts that share their load lack rank unless R > 0; of
+//! e = 0 is smooth in λ and in all that u depends on: at the solution its derivative leads to those of λ. Contacts that share their load lack rank unless R > 0; of
 //! the impulses one choice among equals is then taken.
 
 use super::super::law::Phase;
@@ -34,7 +33,7 @@ pub(super) struct Point<'a, T: Scalar = f64> {
 }
 
 /// Whether the impulses of a block follow from equations; otherwise they are at a bound.
-fn is_active(block: &Block, phase: Phase) -> bool {
+pub(super) fn is_active(block: &Block, phase: Phase) -> bool {
     match block.kind {
         BlockKind::PyramidalContact | BlockKind::EllipticContact => phase != Phase::OFF,
         _ => phase == Phase::QUADRATIC,
@@ -42,7 +41,7 @@ fn is_active(block: &Block, phase: Phase) -> bool {
 }
 
 /// Whether a block is a contact that slides.
-fn is_sliding(block: &Block, phase: Phase) -> bool {
+pub(super) fn is_sliding(block: &Block, phase: Phase) -> bool {
     let is_cone = matches!(
         block.kind,
         BlockKind::PyramidalContact | BlockKind::EllipticContact
@@ -122,6 +121,13 @@ impl ActiveSet {
         work.clear();
         work.resize(right.len(), T::ZERO);
         self.factor.solve(right, work);
+    }
+
+    /// Solves (∂e/∂λ)ᵀ·x = right in place.
+    pub(super) fn solve_transposed(&self, right: &mut [f64], work: &mut Vec<f64>) {
+        work.clear();
+        work.resize(right.len(), 0.0);
+        self.factor.solve_transposed(right, work);
     }
 
     /// ∂u/∂λ of one row over the active rows.

@@ -27,6 +27,7 @@
 //! differentiated at, never the sweeps. Dual numbers get their tangents so: `derivative`.
 
 mod active_set;
+mod backward;
 mod derivative;
 mod forward;
 mod interior;
@@ -36,6 +37,7 @@ mod sweep;
 #[cfg(test)]
 mod tests;
 
+pub use backward::{Work as BackwardWork, backward};
 pub use forward::forward;
 
 use crate::scalar::Scalar;

@@ -10,7 +10,10 @@ use crate::linalg::CompletePivotLu;
 use crate::model::{Cone, LawKind, LawNumbers, LawStructure, Model};
 use crate::stages::constraint::{Block, BlockKind};
 use crate::state::{Input, State};
-use crate::testing::{Constrained, Random, assert_close, model_from_mjcf, random_constrained};
+use crate::testing::stage_check::{Point, random_point};
+use crate::testing::{
+    Constrained, Random, assert_close, model_from_mjcf, random_constrained, step_check,
+};
 use crate::{dynamics, integrate};
 
 /// Makes all constraints of a model rigid.
@@ -453,5 +456,70 @@ fn slopes_hold_or_slide() {
             (acceleration - expected).abs() < 1e-4,
             "{acceleration} instead of {expected}"
         );
+    }
+}
+
+/// Mechanisms with all kinds of rows, solved as exactly as numbers allow.
+fn points() -> Vec<(String, Point)> {
+    let solved = |seed: u64| {
+        let mut scene = scene(seed, 1e-2, [0.2, 1.0]);
+        scene.model.laws.tolerance[0] = 1e-14;
+        let data = scene.solve();
+        assert!(data.solve.report.residual < 1e-12, "seed {seed}");
+        let model = scene.model_with_geoms();
+        let point = Point {
+            model,
+            state: scene.state,
+            input: scene.input,
+            data,
+        };
+        (format!("rigid mechanism {seed}"), point)
+    };
+    [0].map(solved).into()
+}
+
+crate::testing::stage_check::check_stage!(
+    solve,
+    points(),
+    |point| {
+        let (model, data) = (&point.model, &mut point.data);
+        // The smooth acceleration follows M and the force here.
+        let smooth = &mut data.acceleration.smooth;
+        smooth.clone_from(&data.acceleration.force_smooth);
+        crate::stages::inertia::solve(model, &data.inertia, smooth);
+        super::forward(
+            model,
+            &point.state,
+            (&data.inertia, &data.acceleration),
+            (&data.constraint, &data.collision),
+            &mut data.solve,
+        );
+    },
+    |point, bar| crate::dynamics::backward::solve(point.at(), bar)
+);
+
+/// One ball slides, one is held by friction, one flies, and an arm is at its limit.
+#[test]
+fn steps_have_the_adjoint_of_steps() {
+    let model = model_from_mjcf(
+        r#"<mujoco><worldbody><geom type="plane" size="2 2 1" friction="0.3"/>
+          <body pos="0 0 0.098"><freejoint/><geom size="0.1" friction="0.4"/></body>
+          <body pos="0.5 0 0.098"><freejoint/><geom size="0.1" friction="0.9"/></body>
+          <body pos="1 0 1"><freejoint/><geom size="0.1" friction="0.5"/></body>
+          <body pos="0 1 1"><joint axis="0 1 0" range="0.01 1" limited="true" damping="0.1"/>
+            <joint type="slide" axis="1 0 0" frictionloss="0.2"/><geom size="0.1" pos="0.2 0 0"/></body></worldbody>
+          <custom><text name="carom/contact" data="law=complementarity; mixing=1e-3; restitution=0.3;
+            tolerance=1e-14"/></custom></mujoco>"#,
+    );
+    for seed in 0..4 {
+        let mut point = random_point(model.clone(), seed);
+        point.state = State::reference(&point.model);
+        let mut random = Random::new(seed);
+        point.state.qvel = random.vector(point.model.counts().nv);
+        // Fast along the plane, and nearly rolling.
+        point.state.qvel[..6].copy_from_slice(&[2.0, 0.5, -0.1, 0.3, -1.0, 0.2]);
+        point.state.qvel[6..12].copy_from_slice(&[0.1, 0.0, -0.2, 0.0, 1.0, 0.3]);
+        dynamics::forward_and_sense(&point.model, &point.state, &point.input, &mut point.data);
+        step_check::check(&point);
     }
 }
