@@ -21,6 +21,8 @@ pub struct Dual<const N: usize> {
     pub tangent: [f64; N],
 }
 
+// Tangents are written by plain loops: closures over arrays are not always inlined, and these are the innermost loops of
+// everything that is differentiated forward.
 impl<const N: usize> Dual<N> {
     /// A number that does not depend on the directions.
     #[inline]
@@ -43,17 +45,32 @@ impl<const N: usize> Dual<N> {
     /// The chain rule: `value` = f(self), `slope` = f′(self).
     #[inline]
     fn chain(self, value: f64, slope: f64) -> Self {
-        Self {
-            value,
-            tangent: self.tangent.map(|t| product(slope, t)),
+        let mut tangent = self.tangent;
+        if slope.is_finite() {
+            for t in &mut tangent {
+                *t *= slope;
+            }
+        } else {
+            for t in &mut tangent {
+                *t = product(slope, *t);
+            }
         }
+        Self { value, tangent }
     }
 
     /// The chain rule for two arguments with partial derivatives `slope` and `other_slope`.
     #[inline]
     fn chain2(self, slope: f64, other: Self, other_slope: f64, value: f64) -> Self {
-        let tangent =
-            from_fn(|i| product(slope, self.tangent[i]) + product(other_slope, other.tangent[i]));
+        let mut tangent = self.tangent;
+        if slope.is_finite() && other_slope.is_finite() {
+            for i in 0..N {
+                tangent[i] = slope * tangent[i] + other_slope * other.tangent[i];
+            }
+        } else {
+            for i in 0..N {
+                tangent[i] = product(slope, tangent[i]) + product(other_slope, other.tangent[i]);
+            }
+        }
         Self { value, tangent }
     }
 }
@@ -96,9 +113,13 @@ impl<const N: usize> Neg for Dual<N> {
     type Output = Self;
     #[inline]
     fn neg(self) -> Self {
+        let mut tangent = self.tangent;
+        for t in &mut tangent {
+            *t = -*t;
+        }
         Self {
             value: -self.value,
-            tangent: self.tangent.map(|t| -t),
+            tangent,
         }
     }
 }
@@ -107,9 +128,13 @@ impl<const N: usize> Add for Dual<N> {
     type Output = Self;
     #[inline]
     fn add(self, other: Self) -> Self {
+        let mut tangent = self.tangent;
+        for i in 0..N {
+            tangent[i] += other.tangent[i];
+        }
         Self {
             value: self.value + other.value,
-            tangent: from_fn(|i| self.tangent[i] + other.tangent[i]),
+            tangent,
         }
     }
 }
@@ -118,9 +143,13 @@ impl<const N: usize> Sub for Dual<N> {
     type Output = Self;
     #[inline]
     fn sub(self, other: Self) -> Self {
+        let mut tangent = self.tangent;
+        for i in 0..N {
+            tangent[i] -= other.tangent[i];
+        }
         Self {
             value: self.value - other.value,
-            tangent: from_fn(|i| self.tangent[i] - other.tangent[i]),
+            tangent,
         }
     }
 }
@@ -176,10 +205,7 @@ impl<const N: usize> Div<f64> for Dual<N> {
     type Output = Self;
     #[inline]
     fn div(self, other: f64) -> Self {
-        Self {
-            value: self.value / other,
-            tangent: self.tangent.map(|t| product(1.0 / other, t)),
-        }
+        self.chain(self.value / other, 1.0 / other)
     }
 }
 

@@ -60,23 +60,50 @@ struct PairDof {
 /// Six columns.
 type Matrix = [Spatial; 6];
 
+#[inline]
 fn apply(matrix: &Matrix, vector: Spatial) -> Spatial {
-    let mut sum = Spatial::ZERO;
-    for (column, &number) in matrix.iter().zip(&vector.0) {
-        sum = sum.scale_add(*column, number);
+    let mut sum = [0.0; 6];
+    for (column, number) in matrix.iter().zip(vector.0) {
+        for (sum, entry) in sum.iter_mut().zip(column.0) {
+            *sum += entry * number;
+        }
     }
-    sum
+    Spatial(sum)
 }
 
 /// Sums over the contacts of a pair of bodies, about a common point.
 struct Pair {
     bodies: [usize; 2],
     center: Vec3,
+    /// Whether any dof moves each body.
+    moves: [bool; 2],
+    /// Velocities and accelerations of both bodies.
+    motions: [[Spatial; 2]; 2],
     /// dw of (2) by the motion of the first body and of the second, g aside.
     by_motion: [Matrix; 2],
     /// dw by g of velocity and of acceleration, for the second body.
     by_rate: [Matrix; 2],
     wrench: Spatial,
+}
+
+impl Pair {
+    fn new(context: &Context<'_>, tree: &TreeDerivative, bodies: [usize; 2], center: Vec3) -> Self {
+        let (model, data) = (context.model, context.data);
+        let motion = |body: usize, motions: &[Spatial]| {
+            let offset = jacobian::offset(model, &data.kinematics, body, center);
+            motions[body].shift_motion(offset)
+        };
+        Self {
+            bodies,
+            center,
+            moves: bodies.map(|body| !jacobian::moving_dofs(model, body).is_empty()),
+            motions: [&data.velocity.body, &tree.gained]
+                .map(|motions| bodies.map(|body| motion(body, motions))),
+            by_motion: [[Spatial::ZERO; 6]; 2],
+            by_rate: [[Spatial::ZERO; 6]; 2],
+            wrench: Spatial::ZERO,
+        }
+    }
 }
 
 impl ContactDerivative {
@@ -116,16 +143,10 @@ impl ContactDerivative {
                     self.expand(context, tree, &pair, rows);
                 }
                 let contact = &data.collision.contacts[data.constraint.blocks[index].object];
-                pair = Some(Pair {
-                    bodies,
-                    center: contact.position,
-                    by_motion: [[Spatial::ZERO; 6]; 2],
-                    by_rate: [[Spatial::ZERO; 6]; 2],
-                    wrench: Spatial::ZERO,
-                });
+                pair = Some(Pair::new(context, tree, bodies, contact.position));
             }
             let Some(pair) = &mut pair else { continue };
-            if !self.add_contact(context, tree, (index, &stiffness), pair) {
+            if !self.add_contact(context, (index, &stiffness), pair) {
                 return false;
             }
         }
@@ -139,7 +160,6 @@ impl ContactDerivative {
     fn add_contact(
         &mut self,
         context: &Context<'_>,
-        tree: &TreeDerivative,
         (index, stiffness): (usize, &Curvature),
         pair: &mut Pair,
     ) -> bool {
@@ -150,37 +170,29 @@ impl ContactDerivative {
             kinematics: &data.kinematics,
             contacts: &data.collision.contacts,
         };
-        let Some(geometry) = self.points.of_contact(&scene, block.object) else {
+        let Some(geometry) = self.points.of_contact(&scene, block.object, pair.center) else {
             return false;
         };
         let contact = &data.collision.contacts[block.object];
-        let motion = |body: usize, motions: &[Spatial]| {
-            let offset = jacobian::offset(context.model, &data.kinematics, body, contact.position);
-            motions[body].shift_motion(offset)
-        };
-        let at = Touch {
+        let at = Touch::new(
             contact,
-            rows: data.constraint.block_rows(block),
-            force: &data.solve.force[block.rows()],
+            data.constraint.block_rows(block),
+            &data.solve.force[block.rows()],
             stiffness,
-            motions: [&data.velocity.body, &tree.gained]
-                .map(|motions| pair.bodies.map(|body| motion(body, motions))),
-        };
-        let offset = contact.position - pair.center;
-        let moves = pair
-            .bodies
-            .map(|body| !jacobian::moving_dofs(context.model, body).is_empty());
-        let changes = [Change::of_first, Change::of_second];
-        for side in (0..2).filter(|&side| moves[side]) {
-            let response: Matrix =
-                std::array::from_fn(|k| at.respond(&changes[side](&geometry, contact, k), side, k));
-            add_moved(&mut pair.by_motion[side], &response, offset);
+            pair,
+        );
+        if pair.moves[0] {
+            for (k, sum) in pair.by_motion[0].iter_mut().enumerate() {
+                *sum += at.respond(&Change::of_first(&geometry, contact, at.arm, k), 0, k);
+            }
         }
-        for (matrix, damped) in pair.by_rate.iter_mut().zip([true, false]) {
-            let rates: Matrix = std::array::from_fn(|k| at.respond_to_rate(k, damped));
-            add_moved(matrix, &rates, offset);
+        if pair.moves[1] {
+            for (k, sum) in pair.by_motion[1].iter_mut().enumerate() {
+                *sum += at.respond(&Change::of_second(&geometry, contact, k), 1, k);
+            }
         }
-        pair.wrench += at.wrench().shift_force(-offset);
+        at.add_rates(&mut pair.by_rate);
+        pair.wrench += at.wrench();
         true
     }
 
@@ -256,19 +268,6 @@ impl PairDof {
     }
 }
 
-/// Adds a matrix given about the contact point, `offset` away from the common point.
-fn add_moved(sum: &mut Matrix, matrix: &Matrix, offset: Vec3) {
-    for (direction, sum) in sum.iter_mut().enumerate() {
-        let (turn, _) = basis(direction);
-        let mut column = matrix[direction];
-        let moved = turn.cross(offset);
-        for axis in 0..3 {
-            column = column.scale_add(matrix[3 + axis], moved[axis]);
-        }
-        *sum += column.shift_force(-offset);
-    }
-}
-
 /// How a contact's geometry changes.
 struct Change {
     distance: f64,
@@ -293,7 +292,7 @@ impl Change {
     }
 
     /// Along a motion of the first geom: that of both, less that of the second.
-    fn of_first(geometry: &PointDerivative, contact: &Contact, k: usize) -> Self {
+    fn of_first(geometry: &PointDerivative, contact: &Contact, arm: Vec3, k: usize) -> Self {
         let (turn, shift) = basis(k);
         let [normal, tangent] = [0, 1].map(|row| contact.frame.row(row));
         let normal_rate = turn.cross(normal);
@@ -311,7 +310,7 @@ impl Change {
         Self::new(
             contact,
             -geometry.distance[k],
-            shift - geometry.position[k],
+            shift + turn.cross(arm) - geometry.position[k],
             [normal_rate - own_normal, tangent_rate - own_tangent],
         )
     }
@@ -323,27 +322,58 @@ struct Touch<'a> {
     rows: &'a [Row],
     force: &'a [f64],
     stiffness: &'a Curvature,
-    /// Of velocity and acceleration, of both bodies, about the contact point.
+    /// From the common point to the contact.
+    arm: Vec3,
+    /// Wrenches of the rows' unit forces about the common point.
+    axes: [Spatial; MAX_ROWS],
+    /// F.
+    push: Vec3,
+    /// Of velocity and acceleration, of both bodies, about the common point.
     motions: [[Spatial; 2]; 2],
+    /// Of velocity and acceleration, the relative motion at the contact.
+    relative: [Spatial; 2],
 }
 
-impl Touch<'_> {
-    /// F and T as a wrench about the contact point.
-    fn wrench(&self) -> Spatial {
-        let mut wrench = Spatial::ZERO;
-        for (row, &force) in self.force.iter().enumerate() {
-            wrench = wrench.scale_add(self.axis(row), force);
+impl<'a> Touch<'a> {
+    fn new(
+        contact: &'a Contact,
+        rows: &'a [Row],
+        force: &'a [f64],
+        stiffness: &'a Curvature,
+        pair: &Pair,
+    ) -> Self {
+        let arm = contact.position - pair.center;
+        let mut axes = [Spatial::ZERO; MAX_ROWS];
+        let mut push = Vec3::ZERO;
+        for (row, &force) in force.iter().enumerate() {
+            let axis = contact.frame.row(row % 3);
+            if row < 3 {
+                axes[row] = Spatial::new(arm.cross(axis), axis);
+                push = push.scale_add(axis, force);
+            } else {
+                axes[row] = Spatial::new(axis, Vec3::ZERO);
+            }
         }
-        wrench
+        Self {
+            contact,
+            rows,
+            force,
+            stiffness,
+            arm,
+            axes,
+            push,
+            motions: pair.motions,
+            relative: (pair.motions).map(|[first, second]| (second - first).shift_motion(arm)),
+        }
     }
 
-    /// The wrench of a row's unit force about the contact point.
-    fn axis(&self, row: usize) -> Spatial {
-        if row < 3 {
-            Spatial::new(Vec3::ZERO, self.contact.frame.row(row))
-        } else {
-            Spatial::new(self.contact.frame.row(row - 3), Vec3::ZERO)
+    /// F and T as a wrench about the common point.
+    fn wrench(&self) -> Spatial {
+        let mut wrench = Spatial::ZERO;
+        for (&axis, &force) in self.axes.iter().zip(self.force) {
+            wrench = wrench.scale_add(axis, force);
         }
+        wrench
     }
 
     /// dw along the motion `direction` of one body. (1), (2)
@@ -351,68 +381,61 @@ impl Touch<'_> {
         let sign = if side == 0 { -1.0 } else { 1.0 };
         let (turn, shift) = basis(direction);
         let motion = Spatial::new(turn, shift);
-        let parts = self.motions.map(|[first, second]| {
-            let relative = second - first;
-            let own = if side == 0 { first } else { second };
-            let carried = motion.cross_motion(own).scale(sign);
-            let linear = carried.linear() + relative.angular().cross(change.position);
-            (relative, Spatial::new(carried.angular(), linear))
+        let moved: [Spatial; 2] = std::array::from_fn(|level| {
+            let carried = motion.cross_motion(self.motions[level][side]).scale(sign);
+            let carried = carried.shift_motion(self.arm);
+            let slid = self.relative[level].angular().cross(change.position);
+            Spatial::new(carried.angular(), carried.linear() + slid)
         });
         let count = self.rows.len();
         let mut residual = [0.0; MAX_ROWS];
-        for (row, residual) in residual.iter_mut().enumerate().take(count) {
-            let along = |(relative, moved): (Spatial, Spatial)| {
-                let axis = row % 3;
-                let (rate, unit) = (change.frame[axis], self.contact.frame.row(axis));
+        for row in 0..count {
+            let (rate, unit) = (change.frame[row % 3], self.contact.frame.row(row % 3));
+            let along = |level: usize| {
+                let (relative, moved) = (self.relative[level], moved[level]);
                 if row < 3 {
                     rate.dot(relative.linear()) + unit.dot(moved.linear())
                 } else {
                     rate.dot(relative.angular()) + unit.dot(moved.angular())
                 }
             };
-            *residual = along(parts[1]) + self.rows[row].impedance.damping * along(parts[0]);
+            residual[row] = along(1) + self.rows[row].impedance.damping * along(0);
         }
         residual[0] += spring_rate(&self.rows[0]) * change.distance;
         let growth = weight_rate(&self.rows[0]) * change.distance;
         let mut wrench = Spatial::ZERO;
-        let (mut force, mut force_rate, mut moment_rate) = (Vec3::ZERO, Vec3::ZERO, Vec3::ZERO);
+        let (mut push_rate, mut moment) = (Vec3::ZERO, change.position.cross(self.push));
         for row in 0..count {
             let mut own = self.force[row] * growth;
             for other in 0..count {
                 own -= self.stiffness[row][other] * residual[other];
             }
-            wrench = wrench.scale_add(self.axis(row), own);
-            let (unit, rate) = (self.contact.frame.row(row % 3), change.frame[row % 3]);
+            wrench = wrench.scale_add(self.axes[row], own);
+            let turned = change.frame[row % 3];
             if row < 3 {
-                force = force.scale_add(unit, self.force[row]);
-                force_rate = force_rate.scale_add(rate, self.force[row]);
+                push_rate = push_rate.scale_add(turned, self.force[row]);
             } else {
-                moment_rate = moment_rate.scale_add(rate, self.force[row]);
+                moment = moment.scale_add(turned, self.force[row]);
             }
         }
-        wrench + Spatial::new(change.position.cross(force) + moment_rate, force_rate)
+        wrench + Spatial::new(moment + self.arm.cross(push_rate), push_rate)
     }
 
-    /// dw by a rate g of velocity (`damped`) or acceleration along `direction`, of the second body. (1)
-    fn respond_to_rate(&self, direction: usize, damped: bool) -> Spatial {
+    /// Adds dw by rates g of velocity and acceleration, of the second body. (1)
+    fn add_rates(&self, [by_velocity, by_acceleration]: &mut [Matrix; 2]) {
         let count = self.rows.len();
-        let mut residual = [0.0; MAX_ROWS];
         for row in 0..count {
-            let along = self.axis(row).0[direction];
-            let factor = if damped {
-                self.rows[row].impedance.damping
-            } else {
-                1.0
-            };
-            residual[row] = factor * along;
+            // What a unit rate along the row's axis does.
+            let mut wrench = Spatial::ZERO;
+            for other in 0..count {
+                wrench = wrench.scale_add(self.axes[other], -self.stiffness[other][row]);
+            }
+            let damped = wrench.scale(self.rows[row].impedance.damping);
+            for k in 0..6 {
+                let along = self.axes[row].0[k];
+                by_acceleration[k] = by_acceleration[k].scale_add(wrench, along);
+                by_velocity[k] = by_velocity[k].scale_add(damped, along);
+            }
         }
-        let mut wrench = Spatial::ZERO;
-        for row in 0..count {
-            let push: f64 = (0..count)
-                .map(|other| self.stiffness[row][other] * residual[other])
-                .sum();
-            wrench = wrench.scale_add(self.axis(row), -push);
-        }
-        wrench
     }
 }

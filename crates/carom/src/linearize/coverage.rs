@@ -1,7 +1,7 @@
 //! Which models and states the formulas cover; others go through dual numbers.
 
 use crate::data::Data;
-use crate::model::{EqualityKind, Integrator, JointKind, Model, Transmission};
+use crate::model::{Integrator, JointKind, Model, Transmission};
 use crate::stages::actuation;
 use crate::stages::solve::SolveStatus;
 
@@ -21,7 +21,6 @@ pub(super) fn of_model(model: &Model) -> bool {
         && !structure.tendons.spatial.contains(&true)
         && structure.actuators.history.iter().all(Option::is_none)
         && (structure.actuators.transmission.iter()).all(|&kind| covers_transmission(model, kind))
-        && (structure.equalities.kind.iter()).all(|&kind| covers_equality(kind))
 }
 
 /// Actuators whose moments are constant.
@@ -36,13 +35,6 @@ fn covers_transmission(model: &Model, transmission: Transmission) -> bool {
         Transmission::SliderCrank { .. } | Transmission::Site { .. } | Transmission::Body(_) => {
             false
         }
-    }
-}
-
-fn covers_equality(kind: EqualityKind) -> bool {
-    match kind {
-        EqualityKind::Joint => true,
-        EqualityKind::Tendon | EqualityKind::Connect | EqualityKind::Weld => false,
     }
 }
 

@@ -17,8 +17,8 @@ use crate::stages::collision::{
 };
 use crate::stages::kinematics::Kinematics;
 
-/// Derivatives of a contact along six motions of its second geom, about the contact point: three turns about the axes
-/// of the world, then three translations along them.
+/// Derivatives of a contact along six motions of its second geom, about a given point: three turns about the axes of the
+/// world, then three translations along them.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PointDerivative {
     pub(super) distance: [f64; 6],
@@ -102,16 +102,17 @@ impl Points {
         self.first = None;
     }
 
-    /// The derivatives of a contact; none where the collider finds other points than before.
+    /// The derivatives of a contact along motions about `center`; none where the collider finds other points than before.
     pub(super) fn of_contact(
         &mut self,
         scene: &Scene<'_>,
         index: usize,
+        center: Vec3,
     ) -> Option<PointDerivative> {
         let contact = &scene.contacts[index];
         let kinds = &scene.model.structure.geoms.kind;
         if kinds[contact.geoms[0]] == GeomKind::Plane
-            && let Some(found) = on_plane(scene, contact)
+            && let Some(found) = on_plane(scene, contact, center)
         {
             return Some(found);
         }
@@ -132,14 +133,13 @@ impl Points {
             return None;
         }
         let frame = contact_frame(point.normal, point.tangent);
-        let center = scene.kinematics.geom_position[geoms[1]];
-        let arm = center - contact.position;
+        let arm = scene.kinematics.geom_position[geoms[1]] - center;
         let vector = |v: Vec3<Number>, lane: usize| v.map(|number| finite(number, lane));
         let mut out = PointDerivative {
             tangents_turn: point.tangent.norm_squared().value >= 0.25,
             ..PointDerivative::default()
         };
-        // Over dual numbers the turns are about the geom's centre, which a turn about the contact point also moves.
+        // Over dual numbers the turns are about the geom's centre, which a turn about another point also moves.
         for direction in 0..6 {
             out.distance[direction] = finite(point.distance, direction);
             out.position[direction] = vector(point.position, direction);
@@ -243,7 +243,7 @@ fn turn(rotation: &mut Mat3<Dual<LANES>>) {
 }
 
 /// Corners and round ends on a plane (1); none for other shapes.
-fn on_plane(scene: &Scene<'_>, contact: &Contact) -> Option<PointDerivative> {
+fn on_plane(scene: &Scene<'_>, contact: &Contact, center: Vec3) -> Option<PointDerivative> {
     let geom = contact.geoms[1];
     let radius = match scene.model.structure.geoms.kind[geom] {
         GeomKind::Sphere | GeomKind::Capsule => scene.model.geoms.size[geom][0],
@@ -252,7 +252,7 @@ fn on_plane(scene: &Scene<'_>, contact: &Contact) -> Option<PointDerivative> {
     };
     let capsule = scene.model.structure.geoms.kind[geom] == GeomKind::Capsule;
     let normal = contact.frame.row(0);
-    let arm = normal * (0.5 * contact.distance + radius);
+    let arm = contact.position - center + normal * (0.5 * contact.distance + radius);
     let mut out = PointDerivative {
         tangents_turn: capsule,
         ..PointDerivative::default()

@@ -9,7 +9,7 @@
 //!
 //!   H·da = −∂r/∂q·dq − ∂r/∂v·dv − ∂r/∂w·dw − ∂r/∂u·du                                             (2)
 //!
-//! assembled from inverse dynamics (`rne`), forces (`forces`), limits and other single rows (`rows`) and contacts
+//! assembled from inverse dynamics (`rne`), forces (`forces`), limits and other single rows (`rows`), equalities (`equality`) and contacts
 //! (`contact`), and solved in `step`. Integrators that are implicit in velocity, (M − h·D)·ȧ = M·a, add
 //!
 //!   dȧ = da + (M − h·D)⁻¹·(h·D·da + dM·(a − ȧ) + h·dD·ȧ)                                            (3)
@@ -22,6 +22,7 @@
 
 mod contact;
 mod coverage;
+mod equality;
 mod forces;
 mod forward_mode;
 mod geometry;
@@ -42,6 +43,7 @@ use std::ops::Range;
 
 use crate::model::{Integrator, Model};
 use contact::ContactDerivative;
+use equality::EqualityDerivative;
 use forces::ForceDerivative;
 use implicit::Implicit;
 use rne::TreeDerivative;
@@ -112,6 +114,7 @@ pub struct Linearization {
     tree: TreeDerivative,
     forces: ForceDerivative,
     contacts: ContactDerivative,
+    equalities: EqualityDerivative,
     implicit: Implicit,
     /// Whether what happens in one tree never depends on another, constraints aside.
     trees_are_separate: bool,
@@ -140,6 +143,7 @@ impl Linearization {
             tree: TreeDerivative::new(model),
             forces: ForceDerivative::new(model),
             contacts: ContactDerivative::new(model),
+            equalities: EqualityDerivative::default(),
             implicit: Implicit::new(model),
             runge_kutta: (model.settings.integrator == Integrator::RungeKutta4)
                 .then(|| Box::new(Stages::new(model))),

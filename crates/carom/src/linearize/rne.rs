@@ -31,13 +31,13 @@ use crate::state::State;
 /// Quantities of bodies and dofs that derivatives of inverse dynamics are made of.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct TreeDerivative {
-    coriolis: Coriolis<f64>,
+    pub(super) coriolis: Coriolis<f64>,
     /// Σ s·a up to each body: its acceleration without gravity and without the terms of velocity.
     pub(super) gained: Vec<Spatial>,
     /// Force on each body's subtree.
     force: Vec<Spatial>,
     /// s̈ of each dof. (1)
-    carried: Vec<Spatial>,
+    pub(super) carried: Vec<Spatial>,
     /// Σ s·a before the joint of each dof, crossed with its axis: the rate of ∂(Σ s·a)/∂q.
     pub(super) gained_axis: Vec<Spatial>,
     /// The first of the dofs that turn together with this one, by ball or free joints; itself for others.

@@ -7,7 +7,7 @@
 //!   d(Jᵀ·f) = Jᵀ·df + dJᵀ·f,    dr = J·dq                                                          (2)
 //!
 //! J is constant for limits of hinges, slides and fixed tendons and for dry friction; it depends on q for a ball joint's
-//! limit and for polynomial couplings.
+//! limit and for polynomial couplings. Connect and weld have a file of their own (`equality`).
 
 use super::Rows;
 use super::forces::{Context, turned_quat};
@@ -140,26 +140,53 @@ fn ball_limit(context: &Context<'_>, block: &Block, change: &Change, rows: &mut 
     varying(context, block, change, &slopes, rows);
 }
 
-/// The slope of a polynomial coupling changes along its second joint.
+/// The Jacobian J₁ − p′(x)·J₂ of a polynomial coupling changes with x: dJ = −p″(x)·J₂·(J₂·dq).
 fn following(context: &Context<'_>, block: &Block, change: &Change, rows: &mut Rows<'_>) {
     let (model, equality) = (context.model, block.object);
     let structure = &*model.structure;
     let (joints, equalities) = (&structure.joints, &structure.equalities);
-    if equalities.kind[equality] != EqualityKind::Joint {
-        return;
-    }
     let Some(second) = equalities.object2[equality] else {
         return;
     };
-    let address = joints.qpos[second];
-    let x = context.state.qpos[address] - model.qpos.reference[address];
+    let tendons = &structure.tendons.jacobian;
+    let one = [joints.dof.get(second).copied().unwrap_or_default()];
+    let (x, leader, values): (f64, &[usize], &[f64]) = match equalities.kind[equality] {
+        EqualityKind::Joint => {
+            let address = joints.qpos[second];
+            let x = context.state.qpos[address] - model.qpos.reference[address];
+            (x, &one, &[1.0])
+        }
+        EqualityKind::Tendon => {
+            let tendon = &context.data.tendon;
+            let x = tendon.length[second] - model.tendons.length_reference[second];
+            let values = &tendon.jacobian[tendons.row(second)];
+            (x, tendons.columns(second), values)
+        }
+        EqualityKind::Connect | EqualityKind::Weld => return,
+    };
     let [_, _, c2, c3, c4, ..] = model.equalities.data[equality];
     let bend = 2.0 * c2 + x * (6.0 * c3 + 12.0 * c4 * x);
-    let columns = context.data.constraint.block_columns(block);
-    let Some(place) = columns.iter().position(|&dof| dof == joints.dof[second]) else {
+    if bend == 0.0 {
         return;
+    }
+    let (constraint, qacc) = (&context.data.constraint, &context.data.solve.qacc);
+    let along = |x: &[f64]| -> f64 {
+        let terms = leader.iter().zip(values);
+        terms.map(|(&dof, &value)| value * x[dof]).sum()
     };
-    let mut slopes = [[0.0; 3]; 3];
-    slopes[place][place] = -bend;
-    varying(context, block, change, &slopes, rows);
+    let push =
+        bend * (change.stiffness * along(qacc) - change.by_velocity * along(&context.state.qvel));
+    let columns = constraint.block_columns(block);
+    for (&dof, &value) in columns.iter().zip(constraint.block_jacobian(block)) {
+        let row = rows.row(dof);
+        for (&other, &entry) in leader.iter().zip(values) {
+            row[other] += value * push * entry;
+        }
+    }
+    for (&dof, &value) in leader.iter().zip(values) {
+        let row = rows.row(dof);
+        for (&other, &entry) in leader.iter().zip(values) {
+            row[other] -= bend * change.force * value * entry;
+        }
+    }
 }

@@ -129,7 +129,11 @@ impl Linearization {
         };
         self.forces.add(&context, &mut rows);
         for index in 0..data.constraint.first_contact {
-            rows::add(&context, index, &mut rows);
+            if data.constraint.blocks[index].row_count > 1 {
+                self.equalities.add(&context, &self.tree, index, &mut rows);
+            } else {
+                rows::add(&context, index, &mut rows);
+            }
         }
         self.contacts.add(&context, &self.tree, &mut rows)
     }

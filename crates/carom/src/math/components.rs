@@ -82,7 +82,12 @@ macro_rules! array_newtype {
             /// Converts every number.
             #[inline]
             pub fn map<U: Scalar>(self, convert: impl FnMut(T) -> U) -> $name<U> {
-                $name(self.0.map(convert))
+                let mut convert = convert;
+                let mut out = [U::ZERO; $length];
+                for i in 0..$length {
+                    out[i] = convert(self.0[i]);
+                }
+                $name(out)
             }
 
             /// The numbers without their derivatives.
@@ -95,14 +100,22 @@ macro_rules! array_newtype {
             #[inline]
             #[must_use]
             pub fn scale_add(self, direction: Self, factor: T) -> Self {
-                $name(std::array::from_fn(|i| self.0[i] + direction.0[i] * factor))
+                let mut out = self;
+                for i in 0..$length {
+                    out.0[i] += direction.0[i] * factor;
+                }
+                out
             }
 
             /// `self` times a constant; cheaper than `*` for duals.
             #[inline]
             #[must_use]
             pub fn scale(self, factor: f64) -> Self {
-                $name(self.0.map(|number| number * factor))
+                let mut out = self;
+                for number in &mut out.0 {
+                    *number *= factor;
+                }
+                out
             }
 
             /// Whether all numbers are finite.
@@ -138,7 +151,9 @@ macro_rules! array_newtype {
             type Output = Self;
             #[inline]
             fn add(self, other: Self) -> Self {
-                $name(std::array::from_fn(|i| self.0[i] + other.0[i]))
+                let mut out = self;
+                out += other;
+                out
             }
         }
 
@@ -146,7 +161,9 @@ macro_rules! array_newtype {
             type Output = Self;
             #[inline]
             fn sub(self, other: Self) -> Self {
-                $name(std::array::from_fn(|i| self.0[i] - other.0[i]))
+                let mut out = self;
+                out -= other;
+                out
             }
         }
 
@@ -154,7 +171,11 @@ macro_rules! array_newtype {
             type Output = Self;
             #[inline]
             fn neg(self) -> Self {
-                $name(self.0.map(|number| -number))
+                let mut out = self;
+                for number in &mut out.0 {
+                    *number = -*number;
+                }
+                out
             }
         }
 
@@ -163,7 +184,11 @@ macro_rules! array_newtype {
             #[inline]
             fn mul(self, factor: S) -> Self {
                 let factor = factor.into();
-                $name(self.0.map(|number| number * factor))
+                let mut out = self;
+                for number in &mut out.0 {
+                    *number *= factor;
+                }
+                out
             }
         }
 

@@ -135,9 +135,11 @@ impl<T: Scalar> Mat3<T> {
     #[inline]
     #[must_use]
     pub fn mul(&self, other: &Self) -> Self {
-        Mat3(std::array::from_fn(|k| {
-            self.row(k / 3).dot(other.column(k % 3))
-        }))
+        let mut out = [T::ZERO; 9];
+        for (k, entry) in out.iter_mut().enumerate() {
+            *entry = self.row(k / 3).dot(other.column(k % 3));
+        }
+        Mat3(out)
     }
 
     /// The twin of [`mul`](Self::mul).

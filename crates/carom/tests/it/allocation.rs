@@ -3,8 +3,9 @@
 use std::fmt::Write as _;
 
 use carom::cotangent::Cotangents;
+use carom::linearize::{self, Linearization};
 use carom::stages::collision;
-use carom::{Data, Input, Model, State, integrate};
+use carom::{Data, Input, Model, State, dynamics, integrate};
 
 use crate::models;
 
@@ -114,5 +115,31 @@ fn contacts_are_differentiated_without_allocation() {
         run();
         let counted = allocation_counter::measure(run);
         assert_eq!(counted.count_total, 0, "{} allocates", path.display());
+    }
+}
+
+#[test]
+fn linearisation_allocates_nothing_once_warm() {
+    let shipped = models::shipped()
+        .into_iter()
+        .map(|path| models::load(&path));
+    for model in shipped.chain([pile(6, "")]) {
+        let start = State::reference(&model);
+        let mut state = start.clone();
+        let input = Input::zeros(&model);
+        let (mut data, mut out) = (Data::new(&model), Linearization::new(&model));
+        let mut run = || {
+            state.copy_from(&start);
+            for step in 0..60 {
+                if step % 20 == 0 {
+                    dynamics::forward(&model, &state, &input, &mut data);
+                    linearize::step(&model, &state, &input, &mut data, &mut out);
+                }
+                integrate::step(&model, &mut state, &input, &mut data);
+            }
+        };
+        run();
+        let counted = allocation_counter::measure(&mut run);
+        assert_eq!(counted.count_total, 0);
     }
 }

@@ -35,23 +35,23 @@ pub(super) fn push<T: Scalar>(context: &Context<T>, active: &[bool], out: &mut C
 
 /// One end of a connect or weld constraint.
 #[derive(Clone, Copy)]
-pub(super) struct Anchor<T: Scalar> {
-    pub(super) body: usize,
-    pub(super) point: Vec3<T>,
+pub(crate) struct Anchor<T: Scalar> {
+    pub(crate) body: usize,
+    pub(crate) point: Vec3<T>,
     /// Orientation that a weld aligns.
-    pub(super) quat: Quat<T>,
+    pub(crate) quat: Quat<T>,
 }
 
 /// An end and how it moves.
 #[derive(Clone, Copy)]
-pub(super) struct End<T: Scalar> {
-    pub(super) anchor: Anchor<T>,
+pub(crate) struct End<T: Scalar> {
+    pub(crate) anchor: Anchor<T>,
     /// Centre of mass of the body's tree, about which the motions are given.
-    pub(super) center: Vec3<T>,
+    pub(crate) center: Vec3<T>,
     /// Velocity of the body.
-    pub(super) motion: Spatial<T>,
+    pub(crate) motion: Spatial<T>,
     /// Acceleration of the body at zero joint acceleration.
-    pub(super) acceleration: Spatial<T>,
+    pub(crate) acceleration: Spatial<T>,
 }
 
 impl<T: Scalar> End<T> {
@@ -79,7 +79,7 @@ impl<T: Scalar> End<T> {
 }
 
 /// Both ends of a connect or weld constraint.
-pub(super) fn anchors<T: Scalar>(
+pub(crate) fn anchors<T: Scalar>(
     model: &Model<T>,
     kinematics: &Kinematics<T>,
     equality: usize,
@@ -163,19 +163,19 @@ fn push_bodies<T: Scalar>(context: &Context<T>, equality: usize, out: &mut Const
 
 /// What the rows of a connect or weld express.
 #[derive(Clone, Copy)]
-pub(super) struct Errors<T: Scalar> {
+pub(crate) struct Errors<T: Scalar> {
     /// Errors of place and, scaled, of orientation. (1)
-    pub(super) error: [Vec3<T>; 2],
+    pub(crate) error: [Vec3<T>; 2],
     /// J̇·v of both. (3)
-    pub(super) bias: [Vec3<T>; 2],
+    pub(crate) bias: [Vec3<T>; 2],
     /// Rows of the map from relative angular velocity to the rate of the orientation error.
-    pub(super) turn_rows: [Vec3<T>; 3],
+    pub(crate) turn_rows: [Vec3<T>; 3],
     /// Length of all errors together.
-    pub(super) violation: T,
+    pub(crate) violation: T,
 }
 
 impl<T: Scalar> Errors<T> {
-    pub(super) fn new(ends: &[End<T>; 2], torque_scale: T, weld: bool) -> Self {
+    pub(crate) fn new(ends: &[End<T>; 2], torque_scale: T, weld: bool) -> Self {
         let [first, second] = ends;
         let place = first.anchor.point - second.anchor.point;
         let mut errors = Self {

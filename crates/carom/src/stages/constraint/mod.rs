@@ -33,7 +33,8 @@ use std::ops::Range;
 pub use backward::{ConstraintBar, RowBar, Targets, backward};
 pub use edge_rows::{EdgeRow, edge_rows};
 pub(crate) use equality::{
-    PointWrench, polynomial as equality_polynomial, wrenches as equality_wrenches,
+    Anchor, End, Errors, PointWrench, anchors as equality_anchors,
+    polynomial as equality_polynomial, wrenches as equality_wrenches,
 };
 pub(crate) use equality_backward::{
     polynomial_vjp as equality_polynomial_vjp, wrenches_vjp as equality_wrenches_vjp,
