@@ -21,12 +21,12 @@ pub struct At<'a> {
     /// The input.
     pub input: &'a Input,
     /// The results; the factors of H must be those of the solution, see
-    /// [`solve::factor_at_solution`](crate::stages::solve::factor_at_solution).
+    /// [`solve::factor_at_solution`].
     pub data: &'a Data,
 }
 
 /// The adjoint of [`forward`](super::forward): uses up `bar.data` and adds to the other cotangents. Cotangents of sensors
-/// and energies come first, through [`sensing`].
+/// and energies come first, through [`sensing()`].
 pub fn backward(at: At<'_>, bar: &mut Cotangents) {
     solve(at, bar);
     constraint(at, bar);
