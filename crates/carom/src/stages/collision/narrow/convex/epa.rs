@@ -6,7 +6,9 @@
 //!
 //!   δ ≤ depth ≤ w·n                                                                                  (1)
 //!
-//! Every expansion adds one vertex; capacity bounds their number, so the search ends whatever the shapes are.
+//! Every expansion adds one vertex; capacity bounds their number, so the search ends whatever the shapes are. Faces know
+//! their neighbours, so those that a new vertex sees are found by walking from the nearest one, and the edges around
+//! them come one after the other.
 
 use super::simplex::{Pair, Simplex, Vertex};
 use crate::math::Vec3;
@@ -24,12 +26,29 @@ const MIN_SIDE: f64 = 1e-14;
 /// Sine below which a triangle is too thin for a normal.
 const NEEDLE: f64 = 1e-11;
 
+/// Face and side beyond each side of the faces of the first tetrahedron.
+const TETRAHEDRON: [[[u16; 2]; 3]; 4] = [
+    [[1, 2], [3, 2], [2, 0]],
+    [[2, 2], [3, 0], [0, 0]],
+    [[0, 2], [3, 1], [1, 0]],
+    [[1, 1], [2, 1], [0, 1]],
+];
+
 /// A triangle of the polytope, anticlockwise from outside.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Face {
     vertices: [u16; 3],
+    /// What lies beyond the edge from each vertex to the next.
+    beyond: [Edge; 3],
     normal: Vec3,
     distance: f64,
+}
+
+/// An edge of a face, by the number of its first vertex within the face.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Edge {
+    face: u16,
+    side: u16,
 }
 
 /// Room for the polytope; keeps its capacity.
@@ -37,8 +56,14 @@ struct Face {
 pub(super) struct Polytope {
     vertices: Vec<Vertex>,
     faces: Vec<Face>,
-    /// Edges around the faces that the new vertex sees.
-    rim: Vec<[u16; 2]>,
+    /// Distance of each face again, infinite where a face has been removed.
+    distances: Vec<f64>,
+    /// Faces that have been removed; new ones take their places.
+    free: Vec<u16>,
+    /// Edges of the faces around those that the new vertex sees.
+    rim: Vec<Edge>,
+    /// Edges still to cross on the walk over the faces that the new vertex sees.
+    walk: Vec<Edge>,
 }
 
 /// How two cores penetrate.
@@ -78,12 +103,7 @@ impl Polytope {
             if best.is_none_or(|(_, least)| upper < least) {
                 best = Some((face, upper));
             }
-            let is_known = !is_curved
-                && self
-                    .vertices
-                    .iter()
-                    .any(|known| known.index == vertex.index);
-            if is_known || upper - face.distance <= tolerance {
+            if upper - face.distance <= tolerance || !is_curved && self.holds(vertex) {
                 return self.penetration(face, upper);
             }
             if self.vertices.len() >= MAX_VERTICES || !self.expand(vertex, nearest, EXACT * scale) {
@@ -96,10 +116,21 @@ impl Polytope {
     fn reserve(&mut self) {
         self.vertices.clear();
         self.faces.clear();
-        self.rim.clear();
+        self.distances.clear();
+        self.free.clear();
         self.vertices.reserve(MAX_VERTICES);
+        // A closed surface of triangles has fewer than two faces and three edges a vertex.
         self.faces.reserve(2 * MAX_VERTICES);
-        self.rim.reserve(6 * MAX_VERTICES);
+        self.distances.reserve(2 * MAX_VERTICES);
+        self.free.reserve(2 * MAX_VERTICES);
+        self.rim.reserve(3 * MAX_VERTICES);
+        self.walk.reserve(6 * MAX_VERTICES);
+    }
+
+    /// Whether a vertex between corners is there already.
+    fn holds(&self, vertex: Vertex) -> bool {
+        let mut known = self.vertices.iter();
+        known.any(|known| known.index == vertex.index)
     }
 
     /// Largest coordinate distance of the shapes' points: the size that tolerances refer to.
@@ -133,8 +164,12 @@ impl Polytope {
         if (w(1) - w(0)).cross(w(2) - w(0)).dot(w(3) - w(0)) > 0.0 {
             self.vertices.swap(0, 1);
         }
-        for face in [[0, 1, 2], [0, 3, 1], [0, 2, 3], [1, 3, 2]] {
-            self.attach(face);
+        for (face, vertices) in [[0, 1, 2], [0, 3, 1], [0, 2, 3], [1, 3, 2]]
+            .into_iter()
+            .enumerate()
+        {
+            self.attach(vertices);
+            self.faces[face].beyond = TETRAHEDRON[face].map(|[face, side]| Edge { face, side });
         }
         Ok(())
     }
@@ -216,91 +251,153 @@ impl Polytope {
         }
     }
 
-    /// Adds a face; false when it is too thin to have a normal.
-    fn attach(&mut self, vertices: [u16; 3]) -> bool {
+    /// Adds a face, and says where; none when it is too thin to have a normal.
+    fn attach(&mut self, vertices: [u16; 3]) -> Option<u16> {
         let [a, b, c] = vertices.map(|vertex| self.vertices[usize::from(vertex)].difference);
-        // Unit edges, since on curved shapes faces become tiny.
-        let [(u, side1), (w, side2)] = [b - a, c - a].map(Vec3::normalized);
-        let (normal, sine) = u.cross(w).normalized();
+        let (u, w) = (b - a, c - a);
+        let cross = u.cross(w);
+        let [area, side1, side2] = [cross, u, w].map(Vec3::norm_squared);
+        let normal = if area > 0.0 {
+            cross * area.sqrt().recip()
+        } else {
+            Vec3::X
+        };
         // The corner nearest to the origin loses the fewest digits.
-        let nearest = [a, b, c]
-            .into_iter()
-            .min_by(|p, q| p.norm_squared().total_cmp(&q.norm_squared()))
-            .unwrap_or(a);
+        let [near_a, near_b, near_c] = [a, b, c].map(Vec3::norm_squared);
+        let nearest = if near_a <= near_b && near_a <= near_c {
+            a
+        } else if near_b <= near_c {
+            b
+        } else {
+            c
+        };
         let distance = normal.dot(nearest);
-        self.faces.push(Face {
+        let is_sound = area > NEEDLE * NEEDLE * side1 * side2
+            && side1.min(side2) > MIN_SIDE * MIN_SIDE
+            && distance.is_finite();
+        let face = Face {
             vertices,
             normal,
             distance,
-        });
-        sine > NEEDLE && side1 > MIN_SIDE && side2 > MIN_SIDE && distance.is_finite()
+            ..Face::default()
+        };
+        let place = if let Some(place) = self.free.pop() {
+            self.faces[usize::from(place)] = face;
+            self.distances[usize::from(place)] = distance;
+            place
+        } else {
+            self.faces.push(face);
+            self.distances.push(distance);
+            u16::try_from(self.faces.len() - 1).ok()?
+        };
+        is_sound.then_some(place)
     }
 
     fn nearest_face(&self) -> usize {
         let mut best = (0, f64::INFINITY);
-        for (index, face) in self.faces.iter().enumerate() {
-            if face.distance < best.1 {
-                best = (index, face.distance);
+        for (index, &distance) in self.distances.iter().enumerate() {
+            if distance < best.1 {
+                best = (index, distance);
             }
         }
         best.0
     }
 
-    /// Replaces all faces that the vertex sees; false, with the polytope unusable, when rounding spoils it.
+    /// Replaces the faces that the vertex sees; false, with the polytope unusable, when rounding spoils it.
     fn expand(&mut self, vertex: Vertex, nearest: usize, tolerance: f64) -> bool {
-        self.rim.clear();
-        let mut index = 0;
-        let first = self.faces[nearest].vertices;
-        while index < self.faces.len() {
-            let face = self.faces[index];
-            let height = face.normal.dot(vertex.difference) - face.distance;
-            if height > tolerance || face.vertices == first {
-                self.faces.swap_remove(index);
-                let [a, b, c] = face.vertices;
-                for edge in [[a, b], [b, c], [c, a]] {
-                    self.toggle_rim(edge);
-                }
-            } else {
-                index += 1;
-            }
-        }
-        if !self.rim_is_loop() {
-            return false;
-        }
+        self.remove_seen(vertex.difference, nearest, tolerance);
         let Ok(added) = u16::try_from(self.vertices.len()) else {
             return false;
         };
         self.vertices.push(vertex);
+        // The faces of the rim, and the new one beyond each.
+        let [mut first, mut before] = [None; 2];
         for index in 0..self.rim.len() {
-            let [start, end] = self.rim[index];
-            if !self.attach([start, end, added]) {
+            let outer = self.rim[index];
+            let [end, start] = self.ends(outer);
+            let next = self.rim[(index + 1) % self.rim.len()];
+            // One closed line around one group of faces.
+            if self.ends(next)[1] != end {
                 return false;
             }
-        }
-        true
-    }
-
-    /// An edge between two removed faces is not on the rim.
-    fn toggle_rim(&mut self, [start, end]: [u16; 2]) {
-        match self.rim.iter().position(|&edge| edge == [end, start]) {
-            Some(place) => {
-                self.rim.swap_remove(place);
-            }
-            None => self.rim.push([start, end]),
-        }
-    }
-
-    /// Whether the rim is one closed line; sorts its edges one after the other.
-    fn rim_is_loop(&mut self) -> bool {
-        let count = self.rim.len();
-        for index in 1..count {
-            let end = self.rim[index - 1][1];
-            let Some(next) = (index..count).find(|&next| self.rim[next][0] == end) else {
+            let Some(face) = self.attach([start, end, added]) else {
                 return false;
             };
-            self.rim.swap(index, next);
+            self.join(Edge { face, side: 0 }, outer);
+            if let Some(before) = before {
+                self.join(
+                    Edge { face, side: 2 },
+                    Edge {
+                        face: before,
+                        side: 1,
+                    },
+                );
+            }
+            first = first.or(Some(face));
+            before = Some(face);
         }
-        count >= 3 && self.rim[count - 1][1] == self.rim[0][0]
+        let (Some(first), Some(last)) = (first, before) else {
+            return false;
+        };
+        self.join(
+            Edge {
+                face: first,
+                side: 2,
+            },
+            Edge {
+                face: last,
+                side: 1,
+            },
+        );
+        self.rim.len() >= 3
+    }
+
+    /// Removes the nearest face and all that a point sees and that are connected with it; lists the edges around them
+    /// in order.
+    fn remove_seen(&mut self, point: Vec3, nearest: usize, tolerance: f64) {
+        self.rim.clear();
+        self.walk.clear();
+        let beyond = self.faces[nearest].beyond;
+        self.remove(nearest);
+        self.walk.extend(beyond.into_iter().rev());
+        while let Some(edge) = self.walk.pop() {
+            let index = usize::from(edge.face);
+            if self.distances[index].is_infinite() {
+                continue;
+            }
+            let Face {
+                normal,
+                distance,
+                beyond,
+                ..
+            } = self.faces[index];
+            if normal.dot(point) - distance > tolerance {
+                self.remove(index);
+                // Its other edges, that after the one crossed first.
+                let side = usize::from(edge.side);
+                self.walk.push(beyond[(side + 2) % 3]);
+                self.walk.push(beyond[(side + 1) % 3]);
+            } else {
+                self.rim.push(edge);
+            }
+        }
+    }
+
+    fn remove(&mut self, index: usize) {
+        self.distances[index] = f64::INFINITY;
+        self.free.extend(u16::try_from(index));
+    }
+
+    /// The vertices at the start and end of an edge.
+    fn ends(&self, Edge { face, side }: Edge) -> [u16; 2] {
+        let (vertices, side) = (self.faces[usize::from(face)].vertices, usize::from(side));
+        [vertices[side], vertices[(side + 1) % 3]]
+    }
+
+    /// Makes two edges face each other.
+    fn join(&mut self, one: Edge, other: Edge) {
+        self.faces[usize::from(one.face)].beyond[usize::from(one.side)] = other;
+        self.faces[usize::from(other.face)].beyond[usize::from(other.side)] = one;
     }
 
     fn penetration(&self, face: Face, upper: f64) -> Penetration {
