@@ -106,6 +106,17 @@ impl Quantity {
         format!("{}.{}", self.family, self.field)
     }
 
+    /// Why the quantity can move to one side only.
+    pub(super) fn one_sided(&self, model: &Model) -> Option<String> {
+        let option = &model.option;
+        let absent = match (self.family, self.field) {
+            ("option", "density") => option.density[0] == 0.0,
+            ("option", "viscosity") => option.viscosity[0] == 0.0,
+            _ => false,
+        };
+        absent.then(|| format!("there is no {} below zero", self.field))
+    }
+
     /// A random direction, as large as the numbers are.
     pub(super) fn direction(&self, given: Given<'_>, noise: &mut Noise) -> Direction {
         let n = given.model.counts();

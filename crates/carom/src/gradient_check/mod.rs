@@ -28,7 +28,7 @@ use sides::Sides;
 const DIRECTIONS: usize = 8;
 /// Step sizes of differences, relative to the numbers.
 const STEPS: [f64; 3] = [1e-5, 1e-6, 1e-7];
-/// Slopes below this part of the largest are lost in rounding.
+/// Slopes below this are rounding: the loss weighs the next state with numbers of the size one.
 const NEGLIGIBLE: f64 = 1e-12;
 
 /// What to check.
@@ -278,7 +278,8 @@ impl<'a> Point<'a> {
         });
         let largest = |slopes: &[f64]| slopes.iter().fold(0.0_f64, |a, b| a.max(b.abs()));
         let scale = largest(&dual).max(largest(&backward));
-        if scale == 0.0 {
+        // Written so that what is not a number goes on, and is found wrong.
+        if scale < NEGLIGIBLE {
             return None;
         }
         sums.slope = sums.slope.max(scale);
@@ -287,8 +288,9 @@ impl<'a> Point<'a> {
             differences.fold(0.0, f64::max) / scale
         };
         sums.dual_error = greatest(sums.dual_error, error(&dual));
-        if scale < NEGLIGIBLE {
-            return None;
+        if let Some(why) = quantity.one_sided(model) {
+            sums.kinks += 1;
+            return Some(why);
         }
         match self.differences(&directions) {
             Ok(differences) => {
@@ -362,5 +364,71 @@ fn greatest(a: f64, b: f64) -> f64 {
         f64::NAN
     } else {
         a.max(b)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::model_from_mjcf;
+
+    const BALL: &str = r#"<mujoco><worldbody><geom name="floor" type="plane" size="1 1 1"/>
+      <body pos="0 0 0.099"><freejoint/><geom name="ball" size="0.1"/></body></worldbody></mujoco>"#;
+
+    #[test]
+    fn gradients_of_a_ball_on_the_floor_agree() {
+        let report = check(&model_from_mjcf(BALL), Settings::default()).unwrap();
+        let named = |name: &str| report.rows.iter().find(|row| row.quantity == name);
+        for name in ["state.qpos", "state.qvel", "geoms.size", "geoms.solref"] {
+            let row = named(name).unwrap_or_else(|| panic!("no row for {name}"));
+            assert!(row.dual_error < 1e-9, "{row:?}");
+            assert!(row.difference_error < 1e-5, "{row:?}");
+        }
+        assert!(report.without_effect.contains(&"option.wind".to_owned()));
+        assert!(report.cost_ratio > 0.0);
+    }
+
+    #[test]
+    fn a_gradient_that_is_wrong_is_found() {
+        let model = comparable(&model_from_mjcf(BALL));
+        let (state, input) = (State::reference(&model), Input::zeros(&model));
+        let given = Given {
+            model: &model,
+            state: &state,
+            input: &input,
+        };
+        let mut noise = Noise(3);
+        let (mut point, _) = Point::new(given, &mut noise, 0).unwrap();
+        point.gradient.model.geoms.size[1][0] *= 1.001;
+        let quantities = directions::quantities(&model);
+        let size = quantities
+            .iter()
+            .find(|quantity| quantity.name() == "geoms.size");
+        let mut sums = Sums::default();
+        point.compare(size.unwrap(), &mut noise, &mut sums);
+        assert!(
+            (1e-4..1e-2).contains(&sums.dual_error),
+            "{}",
+            sums.dual_error
+        );
+        assert!((1e-4..1e-2).contains(&sums.difference_error));
+    }
+
+    #[test]
+    fn kinks_are_named() {
+        // Just above the floor: the difference reaches down to it.
+        let model = comparable(&model_from_mjcf(&BALL.replace("0.099", "0.10000001")));
+        let (state, input) = (State::reference(&model), Input::zeros(&model));
+        let given = Given {
+            model: &model,
+            state: &state,
+            input: &input,
+        };
+        let mut noise = Noise(3);
+        let (point, _) = Point::new(given, &mut noise, 0).unwrap();
+        let quantities = directions::quantities(&model);
+        let kink = point.compare(&quantities[0], &mut noise, &mut Sums::default());
+        let kink = kink.unwrap_or_default();
+        assert!(kink.contains("'floor' and 'ball'"), "{kink}");
     }
 }
