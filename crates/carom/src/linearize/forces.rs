@@ -212,7 +212,8 @@ impl Context<'_> {
             );
             let [low, high] = numbers.spring_length[tendon];
             let beyond = (length - high).max(0.0) + (length - low).min(0.0);
-            if !disable.spring && beyond != 0.0 {
+            // A range of a single length has nothing within.
+            if !disable.spring && (beyond != 0.0 || low == high) {
                 let (linear, higher) = (numbers.stiffness[tendon], numbers.stiffness_poly[tendon]);
                 add_along(jacobian, 0, -polynomial_slope(linear, higher, beyond), rows);
             }

@@ -121,6 +121,22 @@ impl Parameters {
     pub(super) fn given<T: Scalar>(&self, theta: &[T]) -> Given<T> {
         let mut given = self.recipe.given.map(T::from);
         layout::write(&mut given, &self.writes(theta));
+        self.follow(theta, &mut given);
+        given
+    }
+
+    /// The given numbers for θ without those that are left out of passes of dual numbers.
+    pub(super) fn light_given<T: Scalar>(&self, theta: &[T]) -> Given<T> {
+        let mut given = self.light.given.map(T::from);
+        let writes = self.writes(theta).into_iter();
+        let writes = writes.filter_map(|(place, x)| Some((self.light.place(place)?, x)));
+        layout::write(&mut given, &writes.collect::<Vec<_>>());
+        self.follow(theta, &mut given);
+        given
+    }
+
+    /// Sets the given numbers that θ does not stand for one by one.
+    fn follow<T: Scalar>(&self, theta: &[T], given: &mut Given<T>) {
         for block in &self.pseudo_inertias {
             let numbers: &[T; inertia::COUNT] = match theta[block.start..].first_chunk() {
                 Some(numbers) => numbers,
@@ -136,10 +152,9 @@ impl Parameters {
         self.follow_vertices(&mut given.model);
         for &mesh in &self.meshes {
             if self.recipe.meshes[mesh].moves {
-                self.follow_moments(&mut given, mesh);
+                self.follow_moments(given, mesh);
             }
         }
-        given
     }
 
     /// A mesh of the base as the sums over its triangles see it.

@@ -12,6 +12,7 @@ use crate::cotangent::{StateBar, quat_bar};
 use crate::dual::Dual;
 use crate::math::{Quat, Vec3};
 use crate::model::{Given, JointKind, Model};
+use crate::rollout::Gradient;
 
 /// Directions of one pass of dual numbers.
 const CHUNK: usize = 8;
@@ -38,6 +39,7 @@ impl Parameters {
         let mut theta_bar = vec![0.0; self.len()];
         let bars = layout::flat_model(model_bar);
         self.backward_direct(theta, &bars, &mut theta_bar);
+        let bars = self.light.keep(bars);
         self.backward_derived(theta, &bars, &mut theta_bar)?;
         self.backward_meshes(theta, &bars, &mut theta_bar)?;
         if self.has_state() {
@@ -48,6 +50,19 @@ impl Parameters {
             self.backward_state(theta, state_bar, &mut theta_bar);
         }
         Ok(theta_bar)
+    }
+
+    /// The cotangent of θ from the gradient of a trajectory of the model and the initial state that belong to it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::backward`].
+    pub fn pull_back(
+        &self,
+        theta: &[f64],
+        gradient: &Gradient,
+    ) -> Result<Vec<f64>, ParameterError> {
+        self.backward(theta, &gradient.model, Some(&gradient.start))
     }
 
     /// Numbers that go straight to the model.
@@ -80,7 +95,7 @@ impl Parameters {
             for (direction, &index) in chunk.iter().enumerate() {
                 duals[index] = Dual::variable(theta[index], direction);
             }
-            let sums = self.along_directions(&self.given(&duals), bars)?;
+            let sums = self.along_directions(&self.light_given(&duals), bars)?;
             for (&index, sum) in chunk.iter().zip(sums) {
                 theta_bar[index] += sum;
             }
@@ -123,7 +138,7 @@ impl Parameters {
         if self.meshes.is_empty() {
             return Ok(());
         }
-        let given = self.given(theta);
+        let given = self.light_given(theta);
         let mut vertices_bar = vec![Vec3::ZERO; given.model.meshes.vertex.len()];
         for &mesh in &self.meshes {
             if !self.recipe.meshes[mesh].moves {

@@ -1,5 +1,7 @@
 //! Where numbers are: the flat order of all given numbers, and places in it and in the initial state.
 
+use std::ops::Range;
+
 use crate::model::{Given, Model};
 use crate::scalar::Scalar;
 
@@ -98,6 +100,72 @@ pub(super) fn write_model<T: Scalar>(model: &mut Model<T>, writes: &[(usize, T)]
         }
         place += 1;
     });
+}
+
+/// Given numbers without vertices and elevations: what passes of dual numbers work on, where nothing follows from these.
+#[derive(Clone, Debug)]
+pub(super) struct Light {
+    /// The numbers that are left.
+    pub(super) given: Given,
+    /// Places of those that are not, in increasing order.
+    removed: Vec<Range<usize>>,
+}
+
+impl Light {
+    /// Leaves out what can be, unless it is needed.
+    pub(super) fn new(given: &Given, layout: &Layout, needs_vertices: bool) -> Self {
+        let mut light = Self {
+            given: given.clone(),
+            removed: Vec::new(),
+        };
+        if needs_vertices {
+            return light;
+        }
+        let Model {
+            meshes,
+            height_fields,
+            ..
+        } = &mut light.given.model;
+        meshes.vertex = Vec::new();
+        meshes.box_low = Vec::new();
+        meshes.box_high = Vec::new();
+        height_fields.elevation = Vec::new();
+        let fields = [
+            ("meshes", "vertex"),
+            ("meshes", "box_low"),
+            ("meshes", "box_high"),
+            ("height_fields", "elevation"),
+        ];
+        let found = fields
+            .iter()
+            .filter_map(|(family, name)| layout.field(family, name));
+        let ranges = found.map(|field| field.start..field.start + field.length);
+        light.removed = ranges.collect();
+        light.removed.sort_by_key(|range| range.start);
+        light
+    }
+
+    /// Where a number is among those that are left; none if it is not.
+    pub(super) fn place(&self, place: usize) -> Option<usize> {
+        let mut before = 0;
+        for range in &self.removed {
+            if range.contains(&place) {
+                return None;
+            }
+            if range.end <= place {
+                before += range.len();
+            }
+        }
+        Some(place - before)
+    }
+
+    /// Numbers of a model without those that are left out.
+    pub(super) fn keep(&self, mut numbers: Vec<f64>) -> Vec<f64> {
+        for range in self.removed.iter().rev() {
+            numbers.drain(range.clone());
+        }
+        numbers
+    }
 }
 
 /// A vector of the initial state.

@@ -63,7 +63,7 @@ use std::sync::Arc;
 
 use crate::model::{Model, Recipe};
 use crate::scalar::Scalar;
-use layout::{Layout, Place};
+use layout::{Layout, Light, Place};
 use resolve::Target;
 
 /// One number of θ.
@@ -116,6 +116,8 @@ pub struct Parameters {
     /// The model at the start.
     base: Model,
     layout: Layout,
+    /// The given numbers without those that are many and from which nothing follows.
+    light: Light,
     entries: Vec<Entry>,
     pseudo_inertias: Vec<PseudoInertia>,
     units: Vec<Unit>,

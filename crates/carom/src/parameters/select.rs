@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::catalogue::Source;
 use super::inertia::{self, to_log_cholesky};
-use super::layout::{self, Layout, Place, StateField, is_direct};
+use super::layout::{self, Layout, Light, Place, StateField, is_direct};
 use super::resolve::{Element, Target, resolve};
 use super::selector::{Selection, Selector, Tie};
 use super::{Entry, ParameterError, Parameters, PseudoInertia, Transform, Unit};
@@ -60,6 +60,7 @@ pub(super) fn select(
     let base = derive(&recipe, &recipe.given);
     let mut parameters = Parameters {
         base: model.clone(),
+        light: Light::new(&recipe.given, &layout, !meshes.is_empty()),
         recipe: Arc::new(recipe),
         layout,
         entries,

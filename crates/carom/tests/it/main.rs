@@ -11,6 +11,7 @@ mod compile;
 mod convex;
 mod laws;
 mod models;
+mod parameters;
 mod physics;
 mod robustness;
 mod threads;
