@@ -111,7 +111,7 @@ pub(crate) fn damping_derivative_vjp(
 }
 
 /// The twin of [`polynomial_derivative`]; returns the cotangent of the velocity.
-pub(super) fn polynomial_derivative_vjp(
+pub(crate) fn polynomial_derivative_vjp(
     [quadratic, cubic]: [f64; 2],
     velocity: f64,
     bar: f64,
@@ -181,7 +181,7 @@ pub(super) fn damping_derivative<T: Scalar>(model: &Model<T>, dof: usize, veloci
 
 /// d/dv of b·v + b₂·v·|v| + b₃·v³.
 #[inline]
-pub(super) fn polynomial_derivative<T: Scalar>(
+pub(crate) fn polynomial_derivative<T: Scalar>(
     linear: T,
     [quadratic, cubic]: [T; 2],
     velocity: T,

@@ -18,12 +18,17 @@ pub(super) fn of_model(model: &Model) -> bool {
         && !(passive && medium)
         && !structure.has_adhesion
         && !structure.has_surface_velocity
-        && !structure.tendons.spatial.contains(&true)
+        && (structure
+            .tendons
+            .spatial
+            .iter()
+            .zip(&model.tendons.armature))
+        .all(|(&spatial, &armature)| !spatial || armature == 0.0)
         && structure.actuators.history.iter().all(Option::is_none)
         && (structure.actuators.transmission.iter()).all(|&kind| covers_transmission(model, kind))
 }
 
-/// Actuators whose moments are constant.
+/// Actuators whose moments are constant, or change in a way that `bends` knows.
 fn covers_transmission(model: &Model, transmission: Transmission) -> bool {
     let kinds = &model.structure.joints.kind;
     match transmission {
@@ -31,7 +36,10 @@ fn covers_transmission(model: &Model, transmission: Transmission) -> bool {
         Transmission::JointInParent(joint) => {
             matches!(kinds[joint], JointKind::Hinge | JointKind::Slide)
         }
-        Transmission::Tendon(tendon) => !model.structure.tendons.spatial[tendon],
+        Transmission::Tendon(_)
+        | Transmission::Site {
+            reference: None, ..
+        } => true,
         Transmission::SliderCrank { .. } | Transmission::Site { .. } | Transmission::Body(_) => {
             false
         }

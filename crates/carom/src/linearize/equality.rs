@@ -252,7 +252,7 @@ impl Joined<'_> {
         let variable = Spatial(std::array::from_fn(|k| Number::variable(0.0, k)));
         let end = &mut ends[side];
         match input {
-            0 => move_anchor(end, variable),
+            0 => move_anchor(end, &variable),
             1 => end.motion += variable,
             _ => end.acceleration += variable,
         }
@@ -336,9 +336,9 @@ fn lifted(end: End<f64>) -> End<Number> {
 }
 
 /// Moves an anchor along a motion about the common point.
-fn move_anchor(end: &mut End<Number>, motion: Spatial<Number>) {
+fn move_anchor(end: &mut End<Number>, motion: &Spatial<Number>) {
     let anchor = &mut end.anchor;
-    anchor.point += jacobian::point_velocity(motion, anchor.point - end.center);
+    anchor.point += jacobian::point_velocity(*motion, anchor.point - end.center);
     let turn = Quat::from_parts(Number::constant(1.0), motion.angular() * 0.5);
     anchor.quat = turn.mul(anchor.quat);
 }

@@ -4,11 +4,16 @@
 //!
 //!   dτ = Jᵀ·(k·J·dq + b·J·dv)                                                             (1)
 //!
-//! for the lengths of fixed tendons and joints, whose J is constant. A torque t and a force f at a point p of a body, fixed in the
+//! for the lengths of fixed tendons and joints, whose J is constant; where J changes (`bends`), by B on top,
+//!
+//!   dτ += (f·B + b·Jᵀ·(v·B))·dq                                                            (3)
+//!
+//! A torque t and a force f at a point p of a body, fixed in the
 //! world, exert τ(i) = s(i)·w with w = (t + p × f, f). A dof j moves p, and carries the axes beyond it along:
 //!
 //!   ∂τ(i)/∂q(j) = s(i)·(dw − s(j) ×* w)  for i beyond j,   s(i)·dw  for i before j,   dw = (dp(j) × f, 0)      (2)
 
+use super::bends::Bends;
 use super::{Layout, Rows};
 use crate::data::Data;
 use crate::dual::Dual;
@@ -16,6 +21,7 @@ use crate::jacobian;
 use crate::math::{Quat, Spatial, Vec3};
 use crate::model::{JointKind, Model, SparsePattern};
 use crate::stages::actuation::{self, Sensitivity};
+use crate::stages::passive;
 use crate::state::{Input, State};
 
 /// What the forces leave for the integrator, and room.
@@ -50,7 +56,7 @@ impl ForceDerivative {
     }
 
     /// Adds the derivatives of all smooth forces.
-    pub(super) fn add(&mut self, context: &Context<'_>, rows: &mut Rows<'_>) {
+    pub(super) fn add(&mut self, context: &Context<'_>, bends: &Bends, rows: &mut Rows<'_>) {
         let disable = &context.model.settings.disable;
         if !(disable.spring && disable.damper) {
             if !disable.spring {
@@ -59,12 +65,12 @@ impl ForceDerivative {
             if !disable.damper {
                 context.dampers(rows);
             }
-            context.tendons(rows);
+            context.tendons(bends, rows);
         }
         self.find_open(context);
         self.gravity_compensation(context, rows);
         if !disable.actuation {
-            self.actuators(context, rows);
+            self.actuators(context, bends, rows);
         }
         for (body, &wrench) in context.input.body_force.iter().enumerate().skip(1) {
             // the world stays
@@ -126,7 +132,7 @@ impl ForceDerivative {
         }
     }
 
-    fn actuators(&mut self, context: &Context<'_>, rows: &mut Rows<'_>) {
+    fn actuators(&mut self, context: &Context<'_>, bends: &Bends, rows: &mut Rows<'_>) {
         let Context {
             model,
             state,
@@ -155,6 +161,18 @@ impl ForceDerivative {
                     row[layout.activation() + last] += arm * force.activation;
                 }
                 row[layout.control() + actuator] += arm * force.control;
+            }
+            if let Some((bend, gear)) = bends.of_actuator(model, actuator) {
+                let push = gear * data.actuation.actuator_force[actuator];
+                bend.entries(|dof, other, entry| {
+                    rows.row(dof)[other] += self.open[dof] * push * entry; // (3)
+                });
+                bend.along(&state.qvel, |other, rate| {
+                    for (&dof, &arm) in columns.iter().zip(moment) {
+                        let change = arm * self.open[dof] * force.velocity * gear * rate;
+                        rows.row(dof)[other] += change;
+                    }
+                });
             }
         }
     }
@@ -201,7 +219,7 @@ impl Context<'_> {
         }
     }
 
-    fn tendons(&self, rows: &mut Rows<'_>) {
+    fn tendons(&self, bends: &Bends, rows: &mut Rows<'_>) {
         let (model, data) = (self.model, self.data);
         let (numbers, disable) = (&model.tendons, &model.settings.disable);
         for (tendon, &length) in data.tendon.length.iter().enumerate() {
@@ -210,17 +228,32 @@ impl Context<'_> {
                 &*data.tendon.jacobian,
                 tendon,
             );
+            let mut force = 0.0;
             let [low, high] = numbers.spring_length[tendon];
             let beyond = (length - high).max(0.0) + (length - low).min(0.0);
             // A range of a single length has nothing within.
             if !disable.spring && (beyond != 0.0 || low == high) {
                 let (linear, higher) = (numbers.stiffness[tendon], numbers.stiffness_poly[tendon]);
                 add_along(jacobian, 0, -polynomial_slope(linear, higher, beyond), rows);
+                force += passive::tendon_spring(model, tendon, length);
             }
             if !disable.damper {
                 let (linear, higher) = (numbers.damping[tendon], numbers.damping_poly[tendon]);
                 let slope = polynomial_slope(linear, higher, data.velocity.tendon[tendon].abs());
                 add_along(jacobian, self.layout.nv, -slope, rows);
+                force += passive::tendon_damper(model, tendon, data.velocity.tendon[tendon]);
+                if let Some(bend) = bends.of_tendon(model, tendon) {
+                    let (pattern, values, row) = jacobian;
+                    let values = &values[pattern.row(row)];
+                    bend.along(&self.state.qvel, |other, rate| {
+                        for (&dof, &value) in bend.columns.iter().zip(values) {
+                            rows.row(dof)[other] -= slope * value * rate; // (3)
+                        }
+                    });
+                }
+            }
+            if let Some(bend) = bends.of_tendon(model, tendon) {
+                bend.entries(|dof, other, entry| rows.row(dof)[other] += force * entry);
             }
         }
     }

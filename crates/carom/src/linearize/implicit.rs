@@ -3,12 +3,14 @@
 use std::ops::Range;
 
 use super::Linearization;
+use super::bends::Bend;
 use crate::data::Data;
 use crate::integrate::free_body::{self, Block};
 use crate::integrate::{euler, implicit};
-use crate::linalg::tree_ldl;
+use crate::linalg::{TreeSparsity, tree_ldl};
 use crate::math::{Spatial, Vec3};
 use crate::model::{Integrator, Model};
+use crate::stages::actuation;
 use crate::state::State;
 
 /// What the implicit integrators need.
@@ -219,51 +221,64 @@ impl Linearization {
         if model.settings.integrator == Integrator::Euler {
             return;
         }
+        let sparsity = &model.structure.inertia;
         if !disable.damper {
             let pattern = &model.structure.tendons.jacobian;
-            for (tendon, &[quadratic, cubic]) in model.tendons.damping_poly.iter().enumerate() {
-                let speed = data.velocity.tendon[tendon];
-                let slope = polynomial_second_derivative(quadratic, cubic, speed);
-                let values = &data.tendon.jacobian[pattern.row(tendon)];
-                let row = (pattern.columns(tendon), values);
-                let factor = -h * slope * along(row, advancing);
-                add_product(&mut self.extra, width, row, (row, nv), factor);
+            for (tendon, &higher) in model.tendons.damping_poly.iter().enumerate() {
+                let (linear, speed) = (model.tendons.damping[tendon], data.velocity.tendon[tendon]);
+                let damper = Damper {
+                    sparsity,
+                    row: (
+                        pattern.columns(tendon),
+                        &data.tendon.jacobian[pattern.row(tendon)],
+                    ),
+                    advancing,
+                };
+                let slope = polynomial_second_derivative(higher[0], higher[1], speed);
+                let damping = euler::polynomial_derivative(linear, higher, speed);
+                damper.add(damper.row, nv, -h * slope, (&mut self.extra, width));
+                if let Some(bend) = self.bends.of_tendon(model, tendon) {
+                    let rates = (&*state.qvel, -h * slope, -h * damping);
+                    damper.add_bent(bend, rates, (&mut self.extra, width));
+                }
             }
         }
         if !disable.actuation {
             let pattern = &model.structure.actuators.moment;
             let (activation, control) = (self.layout.activation(), self.layout.control());
             for (actuator, found) in self.forces.actuators.iter().enumerate() {
-                let values = &data.transmission.moment[pattern.row(actuator)];
-                let row = (pattern.columns(actuator), values);
-                let factor = h * along(row, advancing);
-                let change = &found.damping;
-                add_product(
-                    &mut self.extra,
-                    width,
-                    row,
-                    (row, 0),
-                    factor * change.length,
-                );
-                add_product(
-                    &mut self.extra,
-                    width,
-                    row,
-                    (row, nv),
-                    factor * change.velocity,
-                );
-                let one = |index| ([index], [1.0]);
-                if let Some(last) = model.structure.actuators.activations[actuator]
-                    .clone()
-                    .last()
-                {
-                    let (index, unit) = one(activation + last);
-                    let factor = factor * change.activation;
-                    add_product(&mut self.extra, width, row, ((&index, &unit), 0), factor);
+                let damper = Damper {
+                    sparsity,
+                    row: (
+                        pattern.columns(actuator),
+                        &data.transmission.moment[pattern.row(actuator)],
+                    ),
+                    advancing,
+                };
+                let (change, row) = (&found.damping, damper.row);
+                damper.add(row, 0, h * change.length, (&mut self.extra, width));
+                damper.add(row, nv, h * change.velocity, (&mut self.extra, width));
+                let states = model.structure.actuators.activations[actuator].clone();
+                if let Some(last) = states.last() {
+                    let one = (&[last][..], &[1.0][..]);
+                    let slope = h * change.activation;
+                    damper.add(one, activation, slope, (&mut self.extra, width));
                 }
-                let (index, unit) = one(control + actuator);
-                let factor = factor * change.control;
-                add_product(&mut self.extra, width, row, ((&index, &unit), 0), factor);
+                let one = (&[actuator][..], &[1.0][..]);
+                damper.add(one, control, h * change.control, (&mut self.extra, width));
+                if let Some((bend, gear)) = self.bends.of_actuator(model, actuator) {
+                    let damping = actuation::velocity_derivative(
+                        model,
+                        actuator,
+                        &state.act,
+                        &data.transmission,
+                        &data.velocity,
+                        &data.actuation,
+                    );
+                    let slopes = [change.velocity, damping].map(|slope| h * slope * gear);
+                    let rates = (&*state.qvel, slopes[0], slopes[1]);
+                    damper.add_bent(bend, rates, (&mut self.extra, width));
+                }
             }
         }
         for index in 0..self.implicit.blocks.len() {
@@ -368,6 +383,64 @@ impl Linearization {
     }
 }
 
+/// A damper's share b·JᵀJ of D, as far as the pattern of the tree holds it.
+struct Damper<'a> {
+    sparsity: &'a TreeSparsity,
+    row: Sparse<'a>,
+    /// ȧ.
+    advancing: &'a [f64],
+}
+
+impl Damper<'_> {
+    /// Whether the pattern holds the entry of two dofs.
+    fn holds(&self, first: usize, second: usize) -> bool {
+        let (low, high) = (first.min(second), first.max(second));
+        low == high || self.sparsity.ancestors(high).binary_search(&low).is_ok()
+    }
+
+    /// Σ x(k)·ȧ(k) over the entries k of the row that meet a dof.
+    fn pull(&self, dof: usize, x: impl Fn(usize) -> f64) -> f64 {
+        let columns = self.row.0.iter().enumerate();
+        let held = columns.filter(|&(_, &other)| self.holds(dof, other));
+        held.map(|(k, &other)| x(k) * self.advancing[other]).sum()
+    }
+
+    /// Adds slope·Jᵀ·(J·ȧ)·x, with the columns of the sparse vector x from `start` on.
+    fn add(&self, x: Sparse<'_>, start: usize, slope: f64, (matrix, width): (&mut [f64], usize)) {
+        if slope == 0.0 {
+            return;
+        }
+        for (&dof, &value) in self.row.0.iter().zip(self.row.1) {
+            let factor = slope * value * self.pull(dof, |k| self.row.1[k]);
+            for (&column, &entry) in x.0.iter().zip(x.1) {
+                matrix[dof * width + start + column] += factor * entry;
+            }
+        }
+    }
+
+    /// Adds what a change B of the Jacobian does to `damping`·Jᵀ·(J·ȧ), through the velocity v·B as well, by which b
+    /// changes with `slope`.
+    fn add_bent(
+        &self,
+        bend: Bend<'_>,
+        (qvel, slope, damping): (&[f64], f64, f64),
+        (matrix, width): (&mut [f64], usize),
+    ) {
+        let size = bend.columns.len();
+        for (i, (&dof, &value)) in self.row.0.iter().zip(self.row.1).enumerate() {
+            let pull = self.pull(dof, |k| self.row.1[k]);
+            let row = &mut matrix[dof * width..(dof + 1) * width];
+            for (j, &other) in bend.columns.iter().enumerate() {
+                let along = self.pull(dof, |k| bend.matrix[k * size + j]);
+                row[other] += damping * (bend.matrix[i * size + j] * pull + value * along);
+            }
+            bend.along(qvel, |other, rate| {
+                row[other] += slope * value * pull * rate;
+            });
+        }
+    }
+}
+
 /// d²/dv² of b·v + b₂·v·|v| + b₃·v³.
 fn polynomial_second_derivative(quadratic: f64, cubic: f64, speed: f64) -> f64 {
     let sign = if speed == 0.0 { 0.0 } else { speed.signum() };
@@ -376,30 +449,6 @@ fn polynomial_second_derivative(quadratic: f64, cubic: f64, speed: f64) -> f64 {
 
 /// A sparse vector.
 type Sparse<'a> = (&'a [usize], &'a [f64]);
-
-/// j·x.
-fn along((columns, values): Sparse<'_>, x: &[f64]) -> f64 {
-    let products = columns.iter().zip(values);
-    products.map(|(&dof, &value)| value * x[dof]).sum()
-}
-
-/// matrix ← matrix + factor·left·rightᵀ, with the columns of `right` from `start` on.
-fn add_product(
-    matrix: &mut [f64],
-    width: usize,
-    left: Sparse<'_>,
-    (right, start): (Sparse<'_>, usize),
-    factor: f64,
-) {
-    if factor == 0.0 {
-        return;
-    }
-    for (&row, &value) in left.0.iter().zip(left.1) {
-        for (&column, &entry) in right.0.iter().zip(right.1) {
-            matrix[row * width + start + column] += factor * value * entry;
-        }
-    }
-}
 
 /// target row ← target row + factor·source row.
 #[inline]

@@ -9,7 +9,7 @@
 //!
 //!   H·da = −∂r/∂q·dq − ∂r/∂v·dv − ∂r/∂w·dw − ∂r/∂u·du                                             (2)
 //!
-//! assembled from inverse dynamics (`rne`), forces (`forces`), limits and other single rows (`rows`), equalities (`equality`) and contacts
+//! assembled from inverse dynamics (`rne`), forces (`forces`, `bends`), limits and other single rows (`rows`), equalities (`equality`) and contacts
 //! (`contact`), and solved in `step`. Integrators that are implicit in velocity, (M − h·D)·ȧ = M·a, add
 //!
 //!   dȧ = da + (M − h·D)⁻¹·(h·D·da + dM·(a − ȧ) + h·dD·ȧ)                                            (3)
@@ -20,6 +20,7 @@
 //!
 //! Where a step has no derivative (a contact begins, a limit engages), that of the branch taken is returned.
 
+mod bends;
 mod contact;
 mod coverage;
 mod equality;
@@ -42,6 +43,7 @@ pub use step::{covers, step};
 use std::ops::Range;
 
 use crate::model::{Integrator, Model};
+use bends::Bends;
 use contact::ContactDerivative;
 use equality::EqualityDerivative;
 use forces::ForceDerivative;
@@ -112,6 +114,7 @@ pub struct Linearization {
     columns: Vec<Range<usize>>,
     room: Vec<f64>,
     tree: TreeDerivative,
+    bends: Bends,
     forces: ForceDerivative,
     contacts: ContactDerivative,
     equalities: EqualityDerivative,
@@ -141,6 +144,7 @@ impl Linearization {
             columns: Vec::with_capacity(2 * model.counts().ntree + 1),
             room: Vec::with_capacity(6 * layout.width),
             tree: TreeDerivative::new(model),
+            bends: Bends::new(model),
             forces: ForceDerivative::new(model),
             contacts: ContactDerivative::new(model),
             equalities: EqualityDerivative::default(),

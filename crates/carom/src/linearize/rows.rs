@@ -7,13 +7,14 @@
 //!   d(Jᵀ·f) = Jᵀ·df + dJᵀ·f,    dr = J·dq                                                          (2)
 //!
 //! J is constant for limits of hinges, slides and fixed tendons and for dry friction; it depends on q for a ball joint's
-//! limit and for polynomial couplings. Connect and weld have a file of their own (`equality`).
+//! limit, for polynomial couplings and for spatial tendons (`bends`). Connect and weld have a file of their own (`equality`).
 
 use super::Rows;
+use super::bends::Bends;
 use super::forces::{Context, turned_quat};
 use crate::math::Quat;
 use crate::model::{EqualityKind, JointKind};
-use crate::stages::constraint::{Block, BlockKind, Row};
+use crate::stages::constraint::{Block, BlockKind, Row, equality_polynomial};
 use crate::stages::solve::law::{Curvature, Law, MAX_ROWS, Phase};
 
 /// R below which its floor holds, so that it does not depend on the distance.
@@ -52,13 +53,20 @@ pub(super) fn curvature(context: &Context<'_>, index: usize, out: &mut Curvature
 }
 
 /// Adds the derivatives of the force of a block of one row.
-pub(super) fn add(context: &Context<'_>, index: usize, rows: &mut Rows<'_>) {
+pub(super) fn add(context: &Context<'_>, bends: &Bends, index: usize, rows: &mut Rows<'_>) {
     let data = context.data;
     let block = &data.constraint.blocks[index];
     let row = &data.constraint.rows[block.row];
+    if data.solve.phase[index] == Phase::OFF {
+        return;
+    }
     // Sliding friction pushes the same whatever moves.
-    let held = data.solve.phase[index] == Phase::QUADRATIC;
-    if !held {
+    if data.solve.phase[index] != Phase::QUADRATIC {
+        let change = Change {
+            force: data.solve.force[block.row],
+            ..Change::default()
+        };
+        bent(context, bends, block, &change, rows);
         return;
     }
     let change = Change {
@@ -76,9 +84,11 @@ pub(super) fn add(context: &Context<'_>, index: usize, rows: &mut Rows<'_>) {
         BlockKind::Equality => following(context, block, &change, rows),
         _ => {}
     }
+    bent(context, bends, block, &change, rows);
 }
 
 /// How the force of a row changes. (1)
+#[derive(Default)]
 struct Change {
     force: f64,
     by_position: f64,
@@ -121,6 +131,53 @@ fn varying(
             -change.stiffness * along(qacc) + change.by_velocity * along(&context.state.qvel);
         for (i, &dof) in columns.iter().enumerate() {
             rows.row(dof)[other] += values[i] * push + slopes[i][j] * change.force;
+        }
+    }
+}
+
+/// The terms of dJ for the tendons of a row.
+fn bent(context: &Context<'_>, bends: &Bends, block: &Block, change: &Change, rows: &mut Rows<'_>) {
+    let (model, constraint) = (context.model, &context.data.constraint);
+    let equalities = &model.structure.equalities;
+    let values = constraint.block_jacobian(block);
+    let tendons: [Option<(usize, f64)>; 2] = match block.kind {
+        BlockKind::TendonFriction => [Some((block.object, 1.0)), None],
+        BlockKind::TendonLimit => {
+            // Both ends of a range are computed alike: the distance tells which one this is.
+            let length = context.data.tendon.length[block.object];
+            let [low, _] = model.tendons.range[block.object];
+            let lower = constraint.rows[block.row].position == length - low;
+            [Some((block.object, if lower { 1.0 } else { -1.0 })), None]
+        }
+        BlockKind::Equality if equalities.kind[block.object] == EqualityKind::Tendon => {
+            let displacement = |tendon: usize| {
+                context.data.tendon.length[tendon] - model.tendons.length_reference[tendon]
+            };
+            let first = equalities.object1[block.object];
+            let second = equalities.object2[block.object];
+            let data = &model.equalities.data[block.object];
+            let x = second.map(displacement);
+            let (_, slope) = equality_polynomial(data, displacement(first), x);
+            [Some((first, 1.0)), second.map(|second| (second, -slope))]
+        }
+        _ => [None, None],
+    };
+    for (tendon, factor) in tendons.into_iter().flatten() {
+        let Some(bend) = bends.of_tendon(model, tendon) else {
+            continue;
+        };
+        bend.entries(|dof, other, entry| rows.row(dof)[other] += factor * change.force * entry);
+        let columns = constraint.block_columns(block);
+        let parts = [
+            (&context.data.solve.qacc, -change.stiffness),
+            (&context.state.qvel, change.by_velocity),
+        ];
+        for (x, slope) in parts {
+            bend.along(x, |other, rate| {
+                for (&dof, &value) in columns.iter().zip(values) {
+                    rows.row(dof)[other] += value * slope * factor * rate;
+                }
+            });
         }
     }
 }

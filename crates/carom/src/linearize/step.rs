@@ -127,12 +127,13 @@ impl Linearization {
             values: &mut self.rows,
             width: layout.width,
         };
-        self.forces.add(&context, &mut rows);
+        self.bends.find(&context);
+        self.forces.add(&context, &self.bends, &mut rows);
         for index in 0..data.constraint.first_contact {
             if data.constraint.blocks[index].row_count > 1 {
                 self.equalities.add(&context, &self.tree, index, &mut rows);
             } else {
-                rows::add(&context, index, &mut rows);
+                rows::add(&context, &self.bends, index, &mut rows);
             }
         }
         self.contacts.add(&context, &self.tree, &mut rows)

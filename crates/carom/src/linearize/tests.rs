@@ -212,7 +212,15 @@ fn shipped_models_agree_with_dual_numbers() {
             covered.push(name.to_owned());
         }
     });
-    for name in ["quadruped", "arm7", "cartpole", "cube", "terrain", "gem"] {
+    for name in [
+        "humanoid",
+        "quadruped",
+        "arm7",
+        "muscle_arm",
+        "cube",
+        "terrain",
+        "gem",
+    ] {
         let found = covered.iter().any(|covered| covered.starts_with(name));
         assert!(found, "{name} is not covered; {covered:?} are");
     }
@@ -290,5 +298,36 @@ fn equalities_agree_with_dual_numbers() {
     for integrator in ["Euler", "implicitfast", "RK4"] {
         let mjcf = format!(r#"<mujoco><option integrator="{integrator}"/>{JOINED}</mujoco>"#);
         assert_exact_along(integrator, &mjcf, 30, 10);
+    }
+}
+
+const STRINGS: &str = r#"<worldbody><site name="ceiling" pos="0 .1 1"/>
+  <body pos="0 0 .6"><joint name="base" type="ball" damping=".01"/><geom size=".05" pos="0 0 -.1"/><site name="s0" pos=".05 0 -.1"/>
+    <geom name="drum" type="cylinder" size=".04 .1" pos="0 0 -.2" euler="80 10 0" contype="0" conaffinity="0"/>
+    <site name="side" pos="0 .08 -.2"/>
+    <body pos=".1 0 -.3"><joint name="left" axis="0 1 0"/><geom type="capsule" size=".03 .08"/><site name="s1" pos=".02 .05 -.05"/>
+      <body pos="0 0 -.2"><joint name="left2" axis="1 .2 0"/><geom size=".04"/><site name="s2" pos="0 .03 0"/></body></body>
+    <body pos="-.1 0 -.3"><joint name="right" axis="0 1 .3"/><geom type="capsule" size=".03 .08"/><site name="s3" pos="0 -.05 .05"/>
+      <geom name="ball" size=".05" pos="0 0 -.15" contype="0" conaffinity="0"/>
+      <body pos="0 0 -.3"><joint name="right2" axis="1 0 0"/><geom size=".03"/><site name="s4" pos="0 .09 0"/></body></body></body>
+  <body pos=".5 0 .5"><freejoint/><geom type="box" size=".05 .06 .07"/><site name="s5" pos=".02 .03 .05" euler="20 30 40"/></body></worldbody>
+  <tendon>
+    <spatial name="cable" stiffness="30 4 2" damping=".02 .01 .01" springlength=".1 .2"><site site="ceiling"/><site site="s0"/><site site="s1"/></spatial>
+    <spatial name="belt" limited="true" range="0 .3" frictionloss=".02" damping=".01"><site site="s1"/><geom geom="drum" sidesite="side"/><site site="s3"/></spatial>
+    <spatial name="chain" range="0 .2"><site site="s3"/><geom geom="ball"/><site site="s4"/><pulley divisor="2"/><site site="s4"/><site site="s2"/></spatial>
+    <spatial name="tether" stiffness="10"><site site="s2"/><site site="s5"/></spatial>
+    <fixed name="mixed" damping=".002 .001 .001"><joint joint="left2" coef=".5"/><joint joint="right" coef="-.4"/></fixed></tendon>
+  <actuator><muscle tendon="chain" lengthrange=".1 .6"/><position tendon="belt" kp="2" kv=".02"/><motor site="s5" gear="1 .5 0 0 .2 .1"/>
+    <motor site="s4" gear="0 1 .3 .1 0 0"/><general tendon="mixed" gaintype="affine" gainprm=".1 .05 .01" biastype="affine" biasprm=".1 -.1 -.01" dyntype="filter" dynprm=".1"/>
+    <intvelocity joint="left" kp="5" actrange="-1 1"/></actuator>
+  <equality><tendon tendon1="cable" tendon2="chain" polycoef=".3 .4 .2 0 0"/></equality>"#;
+
+#[test]
+fn strings_agree_with_dual_numbers() {
+    for integrator in ["Euler", "implicitfast", "RK4"] {
+        let mjcf = format!(
+            r#"<mujoco><option timestep=".0005" integrator="{integrator}"/>{STRINGS}</mujoco>"#
+        );
+        assert_exact_along(integrator, &mjcf, 45, 15);
     }
 }

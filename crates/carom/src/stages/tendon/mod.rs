@@ -10,6 +10,7 @@ mod wrap;
 pub use backward::{Targets, backward};
 pub(crate) use forward::PULLEY;
 pub use forward::forward;
+pub(crate) use wrap::{Obstacle, Shape as WrapShape, wrap};
 
 use crate::arrays::arrays;
 use crate::math::Vec3;
