@@ -461,8 +461,8 @@ fn slopes_hold_or_slide() {
 
 /// Mechanisms with all kinds of rows, solved as exactly as numbers allow.
 fn points() -> Vec<(String, Point)> {
-    let solved = |seed: u64| {
-        let mut scene = scene(seed, 1e-2, [0.2, 1.0]);
+    let solved = |(seed, mixing): (u64, f64)| {
+        let mut scene = scene(seed, mixing, [0.2, 1.0]);
         scene.model.laws.tolerance[0] = 1e-14;
         let data = scene.solve();
         assert!(data.solve.report.residual < 1e-12, "seed {seed}");
@@ -473,9 +473,10 @@ fn points() -> Vec<(String, Point)> {
             input: scene.input,
             data,
         };
-        (format!("rigid mechanism {seed}"), point)
+        (format!("rigid mechanism {seed}, {mixing}"), point)
     };
-    [0].map(solved).into()
+    let scenes = [(0, 1e-2), (0, 0.1), (1, 0.1), (2, 0.1), (3, 0.1), (4, 0.1)];
+    scenes.map(solved).into()
 }
 
 crate::testing::stage_check::check_stage!(
