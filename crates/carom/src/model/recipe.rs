@@ -2,7 +2,7 @@
 //!
 //! A compiled [`Model`] holds both kinds: a geom's size is given, the mass of its body follows. The [`Recipe`] keeps the
 //! given numbers as they were before anything was derived, and the discrete facts that say what follows from what.
-//! [`derive`](crate::compile::derive) turns them into the model again, over any [`Scalar`]: this is how
+//! [`derive`](crate::compile::derive()) turns them into the model again, over any [`Scalar`]: this is how
 //! [`parameters`](crate::parameters) change one number and everything that hangs on it.
 
 use std::sync::Arc;
@@ -142,7 +142,11 @@ pub struct KeyframeRecipe {
     pub mocap_quat: usize,
 }
 
-/// How a model follows from given numbers; see the [module](self) documentation.
+/// How a model follows from given numbers.
+///
+/// A compiled [`Model`] holds given and derived numbers: a geom's size is given, the mass of its body follows. The recipe
+/// keeps the given ones as they were before anything was derived, and the discrete facts that say what follows from
+/// what. [`derive`](crate::compile::derive()) makes the model from them again, over any [`Scalar`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recipe {
     /// The given numbers.

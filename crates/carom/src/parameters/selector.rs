@@ -1,8 +1,4 @@
 //! Selectors: `family.name.attribute[components] modifiers`.
-//!
-//! The name may hold `*` and `?`, and may be left out where all elements are meant (`pair.solref`). Elements without a
-//! name are called by their index. Components are `[2]` or `[0:3]`, the end excluded. Modifiers are words after a space:
-//! `log`, `softplus`, `bounds(low,high)`, `scale(c)`, `tied` and `tied-ratio`.
 
 use super::error::ParameterError;
 use super::transform::Transform;
@@ -19,7 +15,16 @@ pub enum Tie {
     Ratio,
 }
 
-/// A selector and what is done with its numbers.
+/// A selector and what is done with its numbers: as text, `family.name.attribute[components] modifiers`.
+///
+/// Families are `option`, `body`, `joint`, `geom`, `site`, `camera`, `mesh`, `hfield`, `pair`, `law`, `equality`, `tendon`,
+/// `actuator`, `sensor`, and `state` for the initial state; attributes are the file format's. The name may hold `*` and
+/// `?`, and may be left out where all elements are meant (`pair.solref`). Elements without a name are called by their
+/// index. Components are `[2]` or `[0:3]`, the end excluded. Modifiers are words after a space: `log`, `softplus`,
+/// `bounds(low,high)`, `scale(c)`, `tied` and `tied-ratio`.
+///
+/// Two attributes are not the file format's: `body.pseudo_inertia`, ten numbers that give a physical inertia whatever they
+/// are, and `body.ipos`, `body.iquat` for the frame of the inertia.
 ///
 /// ```
 /// use carom::parameters::{Selection, Tie, Transform};

@@ -1,14 +1,4 @@
 //! Transforms from a free number θ to a number x of the model.
-//!
-//! | transform | x | range of x |
-//! |---|---|---|
-//! | identity | θ | all |
-//! | log | exp θ | above 0 |
-//! | softplus | ln(1 + exp θ) | above 0 |
-//! | bounds | l + w·(s((θ − l)/w) − s((θ − h)/w)) | between l and h |
-//!
-//! with s the softplus and w a tenth of h − l: well inside of the bounds the last one is close to the identity, so θ can
-//! be read as x. A scale c makes c·x of all of them.
 
 use super::error::ParameterError;
 use crate::scalar::Scalar;
@@ -18,7 +8,17 @@ const EDGE: f64 = 0.1;
 /// Below this the logarithm of 1 + e is a short series.
 const SMALL: f64 = 0.01;
 
-/// How a number of the model follows from a free number; see the [module](self) documentation.
+/// How a number x of the model follows from a free number θ.
+///
+/// | transform | x | range of x |
+/// |---|---|---|
+/// | identity | θ | all |
+/// | log | exp θ | above 0 |
+/// | softplus | ln(1 + exp θ) | above 0 |
+/// | bounds | l + w·(s((θ − l)/w) − s((θ − h)/w)) | between l and h |
+///
+/// with s the softplus and w a tenth of h − l: well inside of the bounds the last one is close to the identity, so θ can
+/// be read as x. A scale c makes c·x of all of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Transform {
     /// The number itself.
