@@ -20,11 +20,11 @@
 //! let on_the_moon = parameters.apply(&theta)?;
 //! assert_eq!(on_the_moon.option.gravity[0][2], -1.62);
 //!
-//! // A loss that is the mass of the cube: the gradient reaches its side.
+//! // A loss that is the inertia of the cube: the gradient reaches its side, of which it is a square.
 //! let mut model_bar = carom::Model::zeros(on_the_moon.structure.clone(), on_the_moon.settings);
-//! model_bar.bodies.mass[1] = 1.0;
+//! model_bar.bodies.inertia[1].0[0] = 1.0;
 //! let gradient = parameters.backward(&theta, &model_bar, None)?;
-//! assert!((gradient[0] - 3.0 * on_the_moon.bodies.mass[1]).abs() < 1e-12);
+//! assert!((gradient[0] - 2.0 * on_the_moon.bodies.inertia[1][0]).abs() < 1e-12);
 //! println!("{}", parameters.describe(&theta));
 //! # Ok::<(), carom::parameters::ParameterError>(())
 //! ```
