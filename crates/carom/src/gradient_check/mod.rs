@@ -25,7 +25,7 @@ pub(crate) use directions::{make_tangential, normalize, qpos_tangent};
 use sides::Sides;
 
 /// Directions that are compared at once for each quantity.
-const DIRECTIONS: usize = 8;
+const DIRECTIONS: usize = 6;
 /// Step sizes of differences, relative to the numbers.
 const STEPS: [f64; 3] = [1e-5, 1e-6, 1e-7];
 /// Slopes below this are rounding: the loss weighs the next state with numbers of the size one.
@@ -101,6 +101,8 @@ struct Sums {
 ///
 /// # Errors
 /// When the model has something without backward pass, or the motion no derivative.
+// Inline, so that whoever calls it compiles the step over dual numbers, and not everybody who builds this crate.
+#[inline]
 pub fn check(model: &Model, settings: Settings) -> Result<Report, GradientError> {
     if let Some(why) = model.gradient_refusal() {
         return Err(GradientError::Refused(why));
@@ -261,6 +263,8 @@ impl<'a> Point<'a> {
     }
 
     /// Compares the slopes along directions of one quantity; returns what changes at a kink.
+    // Inline, so that whoever calls it compiles the step over dual numbers, and not everybody who builds this crate.
+    #[inline]
     fn compare(&self, quantity: &Quantity, noise: &mut Noise, sums: &mut Sums) -> Option<String> {
         let model = self.given.model;
         let directions: [Direction; DIRECTIONS] =

@@ -143,7 +143,8 @@ fn compare<S: Stage>(
 /// The direction without what finite steps may not move: density and viscosity of a medium that is absent, which have
 /// one side only; the flags of geoms without ellipsoid forces; cutoffs that are absent; the optics of cameras, which are
 /// rounded to single precision; the numbers of angular servos whose equality makes them such; and the control limits of
-/// muscles, which coincide with the limits of excitation.
+/// muscles, which coincide with the limits of excitation; and the vertices of meshes with faces of four and more corners,
+/// which leave their plane.
 pub(super) fn two_sided(point: &Point, direction: &Cotangents) -> Cotangents {
     let mut direction = direction.clone();
     let (option, moving) = (&point.model.option, &mut direction.model.option);
@@ -152,6 +153,12 @@ pub(super) fn two_sided(point: &Point, direction: &Cotangents) -> Cotangents {
     }
     if option.viscosity[0] == 0.0 {
         moving.viscosity[0] = 0.0;
+    }
+    let meshes = &point.model.structure.meshes;
+    for (topology, vertices) in meshes.hull_topology.iter().zip(&meshes.vertices) {
+        if topology.polygons.iter().any(|outline| outline.len() > 3) {
+            direction.model.meshes.vertex[vertices.clone()].fill(Vec3::ZERO);
+        }
     }
     let geoms = point.model.geoms.fluid.iter();
     for (fluid, moving) in geoms.zip(&mut direction.model.geoms.fluid) {

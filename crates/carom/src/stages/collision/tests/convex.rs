@@ -323,11 +323,13 @@ fn a_capsule_that_touches_with_its_end_keeps_its_length() {
     let [contact] = &data.collision.contacts[..] else {
         panic!("one contact, found {}", data.collision.contacts.len());
     };
-    assert!((contact.distance + 0.000_364_522_722_649_400_54).abs() < 1e-10);
+    // The four corners of the face are rounded to single precision, so they share no plane: which three of them carry
+    // the contact decides about its last digits.
+    assert!((contact.distance + 0.000_364_522_722_649_400_54).abs() < 1e-8);
     let position = Vec3([
         0.049_815_486_630_458_525,
         -0.000_114_556_702_880_355_08,
         -0.099_998_318_446_158_78,
     ]);
-    assert!(contact.position.distance(position) < 1e-9);
+    assert!(contact.position.distance(position) < 1e-8);
 }
