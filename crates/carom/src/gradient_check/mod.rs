@@ -28,6 +28,8 @@ use sides::Sides;
 const DIRECTIONS: usize = 6;
 /// Step sizes of differences, relative to the numbers.
 const STEPS: [f64; 3] = [1e-5, 1e-6, 1e-7];
+/// Difference between the slopes of both sides, relative to the largest, that is a kink.
+const JUMP: f64 = 1e-4;
 /// Slopes below this are rounding: the loss weighs the next state with numbers of the size one.
 const NEGLIGIBLE: f64 = 1e-12;
 
@@ -296,7 +298,7 @@ impl<'a> Point<'a> {
             sums.kinks += 1;
             return Some(why);
         }
-        match self.differences(&directions) {
+        match self.differences(&directions, scale) {
             Ok(differences) => {
                 sums.difference_error = greatest(sums.difference_error, error(&differences));
                 let dot = |a: &[f64], b: &[f64]| -> f64 {
@@ -318,23 +320,32 @@ impl<'a> Point<'a> {
     fn differences(
         &self,
         directions: &[Direction; DIRECTIONS],
+        scale: f64,
     ) -> Result<[f64; DIRECTIONS], String> {
         let mut slopes = [0.0; DIRECTIONS];
         for (slope, direction) in slopes.iter_mut().zip(directions) {
-            let mut least = f64::INFINITY;
+            let (mut least, mut jump) = (f64::INFINITY, f64::INFINITY);
             for step in STEPS {
-                let coarse = self.difference(direction, step)?;
-                let fine = self.difference(direction, 0.5 * step)?;
+                let [ahead, behind] = self.slopes(direction, step)?;
+                let [near_ahead, near_behind] = self.slopes(direction, 0.5 * step)?;
+                let [coarse, fine] =
+                    [ahead + behind, near_ahead + near_behind].map(|sum| 0.5 * sum);
+                jump = jump.min((near_ahead - near_behind).abs());
                 if (coarse - fine).abs() < least {
                     least = (coarse - fine).abs();
                     *slope = (4.0 * fine - coarse) / 3.0;
                 }
             }
+            // What curvature does to the two sides vanishes with the step.
+            if jump > JUMP * scale {
+                return Err("the slope jumps: both sides have their own".to_owned());
+            }
         }
         Ok(slopes)
     }
 
-    fn difference(&self, direction: &Direction, step: f64) -> Result<f64, String> {
+    /// The slopes on both sides, from the state to a step ahead and behind.
+    fn slopes(&self, direction: &Direction, step: f64) -> Result<[f64; 2], String> {
         let model = self.given.model;
         let mut sums = [0.0; 2];
         let mut tangent = vec![0.0; model.counts().nv];
@@ -352,7 +363,7 @@ impl<'a> Point<'a> {
             let qvel = less(&state.qvel, &self.end.qvel);
             *sum = self.weigh(&tangent, &qvel, &less(&state.act, &self.end.act));
         }
-        Ok((sums[0] - sums[1]) / (2.0 * step))
+        Ok([sums[0] / step, -sums[1] / step])
     }
 
     /// The loss of a small change of the next state.

@@ -258,6 +258,9 @@ fn medium(at: At<'_>, lambda: &[f64], work: &mut Work, bars: &mut Cotangents) {
             work.motion_bars[1][body] += second;
         }
     }
+    if immersed.is_absent() {
+        return;
+    }
     bars.model.option.timestep[0] += sum;
     let axes_bar = &mut bars.data.kinematics.dof_axis;
     for (body_bars, velocities) in work.motion_bars.iter_mut().zip(velocities) {

@@ -11,6 +11,8 @@ impl<T: Scalar> Model<T> {
         let names = &self.structure.names;
         let part = if self.settings.noslip_iterations > 0 {
             "the noslip sweeps (noslip_iterations)".to_owned()
+        } else if self.structure.laws.is_impulse_level() && self.counts().nequality > 0 {
+            "equality constraints under the complementarity law".to_owned()
         } else if let Some(actuator) = has_history(&self.structure.actuators.history) {
             format!("the history of actuator '{}'", names.actuators[actuator])
         } else if let Some(sensor) = has_history(&self.structure.sensors.history) {
@@ -42,9 +44,11 @@ mod tests {
         let law = |law: &str| {
             format!(r#"<custom><text name="carom/contact" data="law={law}"/></custom>"#)
         };
+        let held = r#"<equality><joint joint1="j"/></equality>"#;
         for (option, rest, part) in [
             (r#"noslip_iterations="3""#, String::new(), "noslip"),
             ("", motor(r#"nsample="3" delay="0.004""#), "actuator 'm'"),
+            ("", law("complementarity") + held, "equality"),
         ] {
             let sentence = refusal(option, &rest).unwrap_or_default();
             assert!(sentence.contains(part), "{part}: '{sentence}'");

@@ -154,6 +154,7 @@ fn body(random: &mut Random, meshes: usize, spread: f64, depth: usize) -> String
         "<freejoint/>",
         r#"<joint type="ball"/>"#,
         r#"<joint axis="0 1 0" range="-10 10"/>"#,
+        r#"<joint name="NAME" axis="0 1 0" damping="1"/>"#,
         r#"<joint type="slide" axis="1 1 1" frictionloss="1"/>"#,
     ]);
     let joint = if depth > 0 && joint == "<freejoint/>" {
@@ -203,7 +204,32 @@ fn scene(random: &mut Random) -> String {
     for _ in 0..=random.bits() % 2 {
         bodies += &body(random, meshes, *spread, 0);
     }
-    format!("<mujoco>{option}<asset>{assets}</asset><worldbody>{bodies}</worldbody></mujoco>")
+    let (bodies, actuators) = driven(random, &bodies);
+    format!(
+        "<mujoco>{option}<asset>{assets}</asset><worldbody>{bodies}</worldbody><actuator>{actuators}</actuator></mujoco>"
+    )
+}
+
+/// Names the joints that are to be driven, and an actuator of any kind for each.
+fn driven(random: &mut Random, bodies: &str) -> (String, String) {
+    let (mut named, mut actuators) = (String::new(), String::new());
+    for (index, part) in bodies.split("NAME").enumerate() {
+        if index > 0 {
+            let joint = format!("driven{index}");
+            let kind = random.pick(&[
+                r#"<motor ctrlrange="-1 1" ctrllimited="true""#,
+                r#"<motor gear="1e6""#,
+                r#"<position kp="1e4" timeconst="1e-3""#,
+                r#"<velocity kv="1e3""#,
+                r#"<general dyntype="integrator" actlimited="true" actrange="-1 1""#,
+                r#"<damper kv="10" ctrlrange="0 1""#,
+            ]);
+            let _ = write!(actuators, r#"{kind} joint="{joint}"/>"#);
+            named += &joint;
+        }
+        named += part;
+    }
+    (named, actuators)
 }
 
 /// The model of a scene, or whether it was refused with a sentence.
@@ -229,11 +255,13 @@ fn spoil(random: &mut Random, state: &mut State, input: &mut Input) {
         &-1e200,
     ]);
     let index = random.below(usize::MAX);
-    let list: &mut [f64] = match random.bits() % 4 {
+    let list: &mut [f64] = match random.bits() % 6 {
         0 => &mut state.qpos,
         1 => &mut state.qvel,
         2 => &mut state.warmstart,
-        _ => &mut input.force,
+        3 => &mut state.act,
+        4 => &mut input.force,
+        _ => &mut input.ctrl,
     };
     let length = list.len().max(1);
     if let Some(number) = list.get_mut(index % length) {
@@ -297,6 +325,8 @@ fn simulate(
     if random.chance(0.02) {
         state.qpos.fill(0.0);
     }
+    let push = random.magnitude(1e-3, 1e6);
+    input.ctrl.fill_with(|| push * random.between(-1.0, 1.0));
     if random.chance(0.1) {
         spoil(random, &mut state, &mut input);
     }

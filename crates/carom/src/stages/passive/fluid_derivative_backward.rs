@@ -54,6 +54,10 @@ impl Immersed<'_> {
         if bodies.tree[body].is_none() || self.model.bodies.mass[body] < MIN_LENGTH {
             return (sum, pair_bar);
         }
+        if self.is_absent() {
+            self.absent(body, pair, bar);
+            return (sum, pair_bar);
+        }
         let mut add = |(value, motions): (f64, Motions)| {
             sum += value;
             for (total, motion) in pair_bar.iter_mut().zip(motions) {
@@ -70,6 +74,50 @@ impl Immersed<'_> {
             }
         }
         (sum, pair_bar)
+    }
+
+    /// Whether there is no medium: then a·B·b vanishes, but not its derivatives by density and viscosity.
+    pub(crate) fn is_absent(&self) -> bool {
+        let option = &self.model.option;
+        option.density[0] == 0.0 && option.viscosity[0] == 0.0
+    }
+
+    fn absent(&mut self, body: usize, pair: Motions, bar: f64) {
+        let medium = self.medium_variables::<2>(0);
+        let add = |immersed: &mut Self, frame: &Frame, derivative: &ForceDerivative<_>| {
+            let (_, [density, viscosity]) = form(derivative, frame, bar);
+            immersed.add_medium(density, viscosity);
+        };
+        if !has_ellipsoids(self.model, body) {
+            let (position, rotation) = (
+                self.kinematics.inertial_position[body],
+                self.kinematics.inertial_rotation[body],
+            );
+            let frame = self.frame(body, position, rotation, pair);
+            let numbers = &self.model.bodies;
+            let mass = Dual::constant(numbers.mass[body]);
+            let inertia = Vec3::from_f64(numbers.inertia[body]);
+            let motion = Spatial::from_f64(frame.local(0));
+            let derivative = inertia_box(medium, (mass, inertia), motion);
+            add(self, &frame, &derivative);
+            return;
+        }
+        for geom in self.model.structure.bodies.geoms[body].clone() {
+            let coefficients = self.model.geoms.fluid[geom];
+            if coefficients[0] == 0.0 {
+                continue;
+            }
+            let (position, rotation) = (
+                self.kinematics.geom_position[geom],
+                self.kinematics.geom_rotation[geom],
+            );
+            let frame = self.frame(body, position, rotation, pair);
+            let size = Vec3::from_f64(self.model.geoms.size[geom]);
+            let axes = semi_axes(self.model.structure.geoms.kind[geom], size);
+            let motion = Spatial::from_f64(frame.local(0));
+            let derivative = ellipsoid(&coefficients.map(Dual::constant), medium, axes, motion);
+            add(self, &frame, &derivative);
+        }
     }
 
     fn in_box(&mut self, body: usize, pair: Motions, bar: f64) -> (f64, Motions) {
