@@ -29,6 +29,8 @@ impl Parameters {
     /// # Errors
     ///
     /// When θ has the wrong length or gives no model, or when the cotangent of the state is needed and missing.
+    // Inline, so that whoever calls it compiles the derivation over dual numbers, and not everybody who builds this crate.
+    #[inline]
     pub fn backward(
         &self,
         theta: &[f64],
@@ -57,6 +59,8 @@ impl Parameters {
     /// # Errors
     ///
     /// As [`Self::backward`].
+    // Inline, so that whoever calls it compiles the derivation over dual numbers, and not everybody who builds this crate.
+    #[inline]
     pub fn pull_back(
         &self,
         theta: &[f64],
@@ -81,6 +85,8 @@ impl Parameters {
     }
 
     /// Numbers from which others follow.
+    // Inline, so that whoever calls it compiles the derivation over dual numbers, and not everybody who builds this crate.
+    #[inline]
     fn backward_derived(
         &self,
         theta: &[f64],
@@ -104,6 +110,8 @@ impl Parameters {
     }
 
     /// The derivative of the loss along the directions of given numbers.
+    // Inline, so that whoever calls it compiles the derivation over dual numbers, and not everybody who builds this crate.
+    #[inline]
     fn along_directions(
         &self,
         given: &Given<Dual<CHUNK>>,
@@ -126,6 +134,8 @@ impl Parameters {
     }
 
     /// Vertices on which the inertia of bodies depends: through volume, centre and inertia of their mesh.
+    // Inline, so that whoever calls it compiles the derivation over dual numbers, and not everybody who builds this crate.
+    #[inline]
     fn backward_meshes(
         &self,
         theta: &[f64],

@@ -112,7 +112,10 @@ fn contacts_are_differentiated_without_allocation() {
                 &mut bar.model,
             );
         };
-        run();
+        // The two polygons of the clipper change places, so that both have grown only after some runs.
+        for _ in 0..3 {
+            run();
+        }
         let counted = allocation_counter::measure(run);
         assert_eq!(counted.count_total, 0, "{} allocates", path.display());
     }
