@@ -29,8 +29,8 @@ fn least(mut call: impl FnMut()) -> f64 {
     reason = "the figures are what the example is for"
 )]
 fn main() -> Result<(), String> {
-    let arguments: Vec<String> = std::env::args().skip(1).collect(); // the program's own name
-    let [path, rest @ ..] = &*arguments else {
+    let arguments: Vec<String> = std::env::args().collect();
+    let [_program, path, rest @ ..] = &*arguments else {
         return Err("give a model file".to_owned());
     };
     let steps = rest.first().and_then(|steps| steps.parse().ok());

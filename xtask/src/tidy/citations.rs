@@ -55,10 +55,8 @@ fn comments(file: &File) -> impl Iterator<Item = &str> {
 
 /// Keys cited in a line: brackets that open with a name, a space and a year.
 fn citations(line: &str) -> Vec<String> {
-    let brackets = line
-        .split('[')
-        .skip(1) // the text before the first bracket
-        .filter_map(|rest| rest.split(']').next());
+    let after_first = line.split_once('[').map_or("", |(_, rest)| rest);
+    let brackets = (after_first.split('[')).filter_map(|rest| rest.split(']').next());
     brackets
         .flat_map(|bracket| bracket.split(';'))
         .filter_map(key)

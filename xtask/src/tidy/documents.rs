@@ -8,9 +8,9 @@ pub(super) fn architecture_paths_exist(repository: &Repository) -> Vec<String> {
     let Some(text) = repository.text(DOCUMENT) else {
         return vec![format!("{DOCUMENT}: missing")];
     };
-    text.split('`')
-        .skip(1) // every second piece is inside backticks
-        .step_by(2)
+    let pieces = text.split('`').enumerate();
+    let inside_backticks = pieces.filter_map(|(index, piece)| (index % 2 == 1).then_some(piece));
+    inside_backticks
         .filter(|word| is_path(word) && !repository.contains(word))
         .map(|path| format!("{DOCUMENT}: `{path}` does not exist"))
         .collect()

@@ -134,13 +134,11 @@ fn check_combination(body: &BodySpec, report: &mut Report) {
             "move some of its joints to a child body",
         );
     }
-    let rotations_after_ball = body
-        .joints
-        .iter()
-        .skip_while(|joint| joint.kind != JointKind::Ball)
-        .skip(1) // the ball joint itself
-        .find(|joint| matches!(joint.kind, JointKind::Ball | JointKind::Hinge));
-    if let Some(joint) = rotations_after_ball {
+    let is_ball = |joint: &JointSpec| joint.kind == JointKind::Ball;
+    let ball = body.joints.iter().position(is_ball);
+    let after_ball = ball.map_or(&[][..], |ball| &body.joints[ball + 1..]);
+    let rotates = |joint: &&JointSpec| matches!(joint.kind, JointKind::Ball | JointKind::Hinge);
+    if let Some(joint) = after_ball.iter().find(rotates) {
         report.error(
             code::JOINT_PLACE,
             joint.span,

@@ -74,12 +74,8 @@ impl CompletePivotLu {
     fn greatest(&self, step: usize) -> (usize, usize, f64) {
         let mut best = (step, step, 0.0_f64);
         for row in step..self.size {
-            for (column, &entry) in self.entries[row * self.size..][..self.size]
-                .iter()
-                .enumerate()
-                .skip(step)
-            // what is factored already
-            {
+            for column in step..self.size {
+                let entry = self.entries[row * self.size + column];
                 if entry.abs() > best.2.abs() {
                     best = (row, column, entry);
                 }

@@ -66,9 +66,8 @@ pub(super) fn of_state(model: &Model, data: &Data) -> bool {
 pub(super) fn trees_are_separate(model: &Model) -> bool {
     let structure = &*model.structure;
     let one_tree = |columns: &[usize]| {
-        let trees = columns.iter().map(|&dof| structure.dofs.tree[dof]);
-        let mut trees = trees.clone().zip(trees.skip(1)); // neighbours in the list
-        trees.all(|(tree, next)| tree == next)
+        let tree = |dof: usize| structure.dofs.tree[dof];
+        (columns.windows(2)).all(|pair| tree(pair[0]) == tree(pair[1]))
     };
     let tendons = &structure.tendons.jacobian;
     let moments = &structure.actuators.moment;

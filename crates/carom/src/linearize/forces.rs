@@ -72,8 +72,9 @@ impl ForceDerivative {
         if !disable.actuation {
             self.actuators(context, bends, rows);
         }
-        for (body, &wrench) in context.input.body_force.iter().enumerate().skip(1) {
-            // the world stays
+        // The world, body 0, stays.
+        for body in 1..context.input.body_force.len() {
+            let wrench = context.input.body_force[body];
             if wrench != Spatial::ZERO {
                 let center = context.data.kinematics.inertial_position[body];
                 let wrench = (wrench.angular(), wrench.linear());

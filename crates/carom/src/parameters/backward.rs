@@ -157,8 +157,8 @@ impl Parameters {
             let mut moments_bar = [0.0; 10];
             for (half, bar) in moments_bar.chunks_mut(MOMENTS).enumerate() {
                 let mut duals = given.map(Dual::constant);
-                let moments = duals.sources.mesh_moments[mesh].iter_mut();
-                for (direction, moment) in moments.skip(half * MOMENTS).take(MOMENTS).enumerate() {
+                let moments = &mut duals.sources.mesh_moments[mesh][half * MOMENTS..][..MOMENTS];
+                for (direction, moment) in moments.iter_mut().enumerate() {
                     *moment = Dual::variable(moment.value, direction);
                 }
                 bar.copy_from_slice(&self.along_directions(&duals, bars)?[..MOMENTS]);

@@ -115,7 +115,8 @@ pub(super) fn resolve(
             resolved.skipped.push((full_name, why));
             continue;
         }
-        let components = all.into_iter().enumerate().take(end).skip(start);
+        let selected = |(index, _): &(usize, _)| (start..end).contains(index);
+        let components = all.into_iter().enumerate().filter(selected);
         resolved.elements.push(Element {
             family,
             attribute,

@@ -72,11 +72,11 @@ fn push_block<T: Scalar>(
         tangent,
     };
     if block.kind == BlockKind::PyramidalContact {
-        for row in block.rows().skip(1) {
-            // after the normal, the tangents
+        let normal = block.row;
+        for row in normal + 1..block.rows().end {
             let friction = constraint.rows[row].friction;
-            edges.push(edge(block.row, Some((row, friction))));
-            edges.push(edge(block.row, Some((row, -friction))));
+            edges.push(edge(normal, Some((row, friction))));
+            edges.push(edge(normal, Some((row, -friction))));
         }
     } else {
         edges.extend(block.rows().map(|row| edge(row, None)));

@@ -255,14 +255,17 @@ fn inertial_frames<T: Scalar>(model: &Model<T>, out: &mut Kinematics<T>) {
         inertial_rotation: &[],
     };
     let numbers = &model.bodies;
-    let local = (numbers.inertial_position.iter()).zip(&numbers.inertial_quat);
-    let world = (out.inertial_position.iter_mut()).zip(&mut out.inertial_rotation);
-    let coincidences = model.structure.coincidences.bodies.iter().enumerate();
-    for (((body, &coincidence), local), (position, rotation)) in
-        coincidences.zip(local).zip(world).skip(1)
-    // the world's is set above
-    {
-        frames.place((body, coincidence), local, position, rotation);
+    let coincidences = &model.structure.coincidences.bodies;
+    for body in 1..coincidences.len() {
+        frames.place(
+            (body, coincidences[body]),
+            (
+                &numbers.inertial_position[body],
+                &numbers.inertial_quat[body],
+            ),
+            &mut out.inertial_position[body],
+            &mut out.inertial_rotation[body],
+        );
     }
 }
 

@@ -191,8 +191,7 @@ fn regularization_cost<T: Scalar>(
         let rows = constraint.block_rows(block);
         if block.kind == BlockKind::PyramidalContact {
             // The edges of one direction are (most ± force)/2μ.
-            for (row, force) in rows.iter().zip(forces).skip(1) {
-                // after the normal, the tangents
+            for (row, force) in rows[1..].iter().zip(&forces[1..]) {
                 let [most, force] = [work.most[cursor], *force].map(T::value);
                 let twice = 2.0 * row.friction.value();
                 let squares = 2.0 * (most * most + force * force) / (twice * twice);
