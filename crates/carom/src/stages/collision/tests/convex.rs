@@ -310,26 +310,24 @@ fn cylinders_stand_and_lie_on_boxes() {
 
 #[test]
 fn a_capsule_that_touches_with_its_end_keeps_its_length() {
-    // Numbers of MuJoCo 4.0.0 with a collision tolerance of 1e-14: the clipped line ends where the axis does.
+    // Numbers of MuJoCo 4.0.0 with a collision tolerance of 1e-14: the clipped line ends where the axis does. Faces of a
+    // tetrahedron stay plane in single precision.
     let model = model_from_mjcf(
-        r#"<mujoco><asset><mesh name="wedge" vertex="-0.1 -0.1 -0.1 0.1 -0.1 -0.1 0.1 0.1 -0.1 -0.1 0.1 -0.1
-             -0.1 -0.08 0.1 -0.1 0.09 0.1"/></asset>
+        r#"<mujoco><asset><mesh name="tip" vertex="-0.1 -0.1 -0.1 0.1 -0.1 -0.1 0 0.12 -0.1 0 0 0.1"/></asset>
            <worldbody><geom type="capsule" size="0.05 0.1"/>
-             <body pos="0.15 0.084 -0.0817" quat="0.703821 -0.003216 0.710354 -0.004805"><freejoint/>
-               <geom type="mesh" mesh="wedge" mass="1"/></body></worldbody></mujoco>"#,
+             <body pos="0.1493 0.0188 0.095" quat="0.421965 0.569334 0.414582 0.570899"><freejoint/>
+               <geom type="mesh" mesh="tip" mass="1"/></body></worldbody></mujoco>"#,
     );
     let mut data = Data::new(&model);
     dynamics::forward_position(&model, &State::reference(&model), &mut data);
     let [contact] = &data.collision.contacts[..] else {
         panic!("one contact, found {}", data.collision.contacts.len());
     };
-    // The four corners of the face are rounded to single precision, so they share no plane: which three of them carry
-    // the contact decides about its last digits.
-    assert!((contact.distance + 0.000_364_522_722_649_400_54).abs() < 1e-8);
+    assert!((contact.distance + 0.000_878_790_199_539_658_2).abs() < 1e-10);
     let position = Vec3([
-        0.049_815_486_630_458_525,
-        -0.000_114_556_702_880_355_08,
-        -0.099_998_318_446_158_78,
+        0.049_557_782_029_983_74,
+        -0.000_352_333_649_329_348_95,
+        0.099_996_502_109_807_55,
     ]);
-    assert!(contact.position.distance(position) < 1e-8);
+    assert!(contact.position.distance(position) < 1e-9);
 }
