@@ -42,6 +42,24 @@ pub struct Data<T: Scalar = f64> {
     pub integration: Integration<T>,
 }
 
+/// What sensors read of some results, field by field, so that other fields can be borrowed beside it.
+macro_rules! sensed {
+    ($data:expr) => {
+        Sensed {
+            kinematics: &$data.kinematics,
+            tendon: &$data.tendon,
+            inertia: &$data.inertia,
+            transmission: &$data.transmission,
+            velocity: &$data.velocity,
+            actuation: &$data.actuation,
+            acceleration: &$data.acceleration,
+            collision: &$data.collision,
+            constraint: &$data.constraint,
+            solve: &$data.solve,
+        }
+    };
+}
+
 impl<T: Scalar> Data<T> {
     /// Room for all results of a model.
     pub fn new(model: &Model<T>) -> Self {
@@ -78,34 +96,11 @@ impl<T: Scalar> Data<T> {
 
     /// What sensors read.
     pub fn sensed(&self) -> Sensed<'_, T> {
-        Sensed {
-            kinematics: &self.kinematics,
-            tendon: &self.tendon,
-            inertia: &self.inertia,
-            transmission: &self.transmission,
-            velocity: &self.velocity,
-            actuation: &self.actuation,
-            acceleration: &self.acceleration,
-            collision: &self.collision,
-            constraint: &self.constraint,
-            solve: &self.solve,
-        }
+        sensed!(self)
     }
 
     /// What sensors read, and where they write.
     pub fn split_sensing(&mut self) -> (Sensed<'_, T>, &mut Sensing<T>) {
-        let sensed = Sensed {
-            kinematics: &self.kinematics,
-            tendon: &self.tendon,
-            inertia: &self.inertia,
-            transmission: &self.transmission,
-            velocity: &self.velocity,
-            actuation: &self.actuation,
-            acceleration: &self.acceleration,
-            collision: &self.collision,
-            constraint: &self.constraint,
-            solve: &self.solve,
-        };
-        (sensed, &mut self.sensing)
+        (sensed!(self), &mut self.sensing)
     }
 }
