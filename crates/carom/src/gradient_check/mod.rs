@@ -14,7 +14,7 @@ use crate::cotangent::{Cotangents, StateBar};
 use crate::data::Data;
 use crate::dual::Dual;
 use crate::integrate::{self, Retraced};
-use crate::model::{Coincidence, Model};
+use crate::model::Model;
 use crate::rollout::GradientError;
 use crate::scalar::Scalar;
 use crate::state::{Input, State};
@@ -193,14 +193,7 @@ fn report(
 fn comparable(model: &Model) -> Model {
     let mut model = model.clone();
     let structure = std::sync::Arc::make_mut(&mut model.structure);
-    let coincidences = &mut structure.coincidences;
-    for list in [
-        &mut coincidences.bodies,
-        &mut coincidences.geoms,
-        &mut coincidences.sites,
-    ] {
-        list.fill(Coincidence::None);
-    }
+    structure.coincidences.clear();
     crate::stages::solve::tighten(&mut model);
     model
 }

@@ -39,6 +39,15 @@ pub struct Coincidences {
     pub sites: Vec<Coincidence>,
 }
 
+impl Coincidences {
+    /// Moves all frames apart in the model's own numbers: what derivatives go through.
+    pub fn clear(&mut self) {
+        for list in [&mut self.bodies, &mut self.geoms, &mut self.sites] {
+            list.fill(Coincidence::None);
+        }
+    }
+}
+
 /// Orientations in the body frame, coincidences taken into account.
 impl<T: Scalar> Model<T> {
     /// Orientation of a body's inertial frame.

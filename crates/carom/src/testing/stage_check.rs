@@ -18,7 +18,7 @@ use crate::dynamics::At;
 use crate::gradient_check::{make_tangential, normalize, qpos_tangent};
 use crate::linalg::tree_ldl;
 use crate::math::{Mat3, Quat, Vec3};
-use crate::model::{ActuatorDynamics, Coincidence, Cone, Model, Transmission};
+use crate::model::{ActuatorDynamics, Cone, Model, Transmission};
 use crate::scalar::Scalar;
 use crate::stages::collision::Contact;
 use crate::stages::constraint::{Block, BlockKind, RowBar};
@@ -719,14 +719,7 @@ fn sums(terms: &[[f64; 2]]) -> (f64, f64) {
 pub(crate) fn random_point(mut model: Model, seed: u64) -> Point {
     let mut random = Random::new(seed);
     let structure = std::sync::Arc::make_mut(&mut model.structure);
-    let coincidences = &mut structure.coincidences;
-    for list in [
-        &mut coincidences.bodies,
-        &mut coincidences.geoms,
-        &mut coincidences.sites,
-    ] {
-        list.fill(Coincidence::None);
-    }
+    structure.coincidences.clear();
     let mut state = super::random_state(seed, &model);
     state.act.fill_with(|| 0.5 + 0.4 * random.next());
     let mut input = Input::zeros(&model);
