@@ -74,6 +74,19 @@ impl StateBar {
         squares.sqrt()
     }
 
+    /// Multiplies every number.
+    pub fn scale(&mut self, factor: f64) {
+        let numbers = (self.qpos.iter_mut())
+            .chain(&mut self.qvel)
+            .chain(&mut self.act);
+        for number in numbers {
+            *number *= factor;
+        }
+        for vector in (self.mocap_position.iter_mut()).chain(&mut self.mocap_rotation) {
+            *vector *= factor;
+        }
+    }
+
     /// Adds another cotangent.
     pub fn add(&mut self, other: &Self) {
         let numbers = |sum: &mut [f64], terms: &[f64]| {

@@ -12,7 +12,7 @@ use crate::math::Components;
 use crate::model::Model;
 use crate::scalar::Scalar;
 use crate::stages::collision::Contact;
-use crate::stages::constraint::BlockKind;
+use crate::stages::constraint::{Block, BlockKind};
 use crate::stages::solve::{SolveReport, SolveStatus};
 use crate::state::{Input, State};
 
@@ -298,6 +298,24 @@ impl fmt::Display for NotFinite {
 }
 
 impl Element {
+    /// What a block of constraint rows belongs to.
+    pub(crate) fn of_block<T: Scalar>(block: &Block, contacts: &[Contact<T>]) -> Self {
+        match block.kind {
+            BlockKind::Equality => Self::Equality(block.object),
+            BlockKind::DofFriction => Self::Dof(block.object),
+            BlockKind::TendonFriction | BlockKind::TendonLimit => Self::Tendon(block.object),
+            BlockKind::JointLimit => Self::Joint(block.object),
+            BlockKind::FrictionlessContact
+            | BlockKind::PyramidalContact
+            | BlockKind::EllipticContact => {
+                let contact = contacts.get(block.object);
+                contact.map_or(Self::Entry(block.object), |contact| {
+                    Self::Contact(contact.geoms)
+                })
+            }
+        }
+    }
+
     /// Kind and name, or number where there is no name; none for the whole.
     pub fn describe<T: Scalar>(self, model: &Model<T>) -> Option<String> {
         let names = &model.structure.names;
@@ -457,20 +475,7 @@ impl Search {
         self.stage = "constraint";
         let constraint = &data.constraint;
         for block in &constraint.blocks {
-            let element = match block.kind {
-                BlockKind::Equality => Element::Equality(block.object),
-                BlockKind::DofFriction => Element::Dof(block.object),
-                BlockKind::TendonFriction | BlockKind::TendonLimit => Element::Tendon(block.object),
-                BlockKind::JointLimit => Element::Joint(block.object),
-                BlockKind::FrictionlessContact
-                | BlockKind::PyramidalContact
-                | BlockKind::EllipticContact => {
-                    let contact = data.collision.contacts.get(block.object);
-                    contact.map_or(Element::Entry(block.object), |contact| {
-                        Element::Contact(contact.geoms)
-                    })
-                }
-            };
+            let element = Element::of_block(block, &data.collision.contacts);
             for (component, &number) in constraint.block_jacobian(block).iter().enumerate() {
                 self.offer("jacobian", element, component, number);
             }

@@ -2,7 +2,7 @@
 //!
 //! Each function below says what one stage's backward twin reads and adds to; [`backward`] is their order.
 
-use crate::cotangent::Cotangents;
+use crate::cotangent::{Cotangents, DataBar, StateBar};
 use crate::data::Data;
 use crate::model::Model;
 use crate::stages::{
@@ -25,22 +25,41 @@ pub struct At<'a> {
     pub data: &'a Data,
 }
 
+/// Looks on while steps are read backwards, and may change what they carry. `()` does neither and costs nothing.
+pub trait Observer {
+    /// The adjoint of a step is about to use the cotangents of the state that the step led to.
+    #[inline]
+    fn before_step(&mut self, next: &mut StateBar) {
+        let _ = next;
+    }
+
+    /// The twin of a stage is about to use up the cotangents of the stage's results.
+    #[inline]
+    fn before_stage(&mut self, stage: &'static str, at: At<'_>, bar: &mut DataBar) {
+        let _ = (stage, at, bar);
+    }
+}
+
+impl Observer for () {}
+
 /// The adjoint of [`forward`](super::forward): uses up `bar.data` and adds to the other cotangents. Cotangents of sensors
 /// and energies come first, through [`sensing()`].
 pub fn backward(at: At<'_>, bar: &mut Cotangents) {
-    solve(at, bar);
-    constraint(at, bar);
-    acceleration(at, bar);
-    actuation(at, bar);
-    compliance(at, bar);
-    bias(at, bar);
-    passive(at, bar);
-    velocity(at, bar);
-    transmission(at, bar);
-    collision(at, bar);
-    inertia(at, bar);
-    tendon(at, bar);
-    kinematics(at, bar);
+    observe_backward(at, bar, &mut ());
+}
+
+/// [`backward`] under the eyes of an observer.
+pub fn observe_backward(at: At<'_>, bar: &mut Cotangents, observer: &mut impl Observer) {
+    macro_rules! stages {
+        ($($stage:ident)*) => {$(
+            observer.before_stage(stringify!($stage), at, &mut bar.data);
+            $stage(at, bar);
+        )*};
+    }
+    stages! {
+        solve constraint acceleration actuation compliance bias passive velocity transmission collision inertia tendon
+        kinematics
+    }
 }
 
 /// The adjoint of [`sense`](super::sense).

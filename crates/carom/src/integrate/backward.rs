@@ -10,7 +10,7 @@ use super::positions::integrate_positions_vjp;
 use super::{activation, advance, euler, implicit_backward, runge_kutta_backward};
 use crate::cotangent::{Cotangents, StateBar};
 use crate::data::Data;
-use crate::dynamics::{self, At};
+use crate::dynamics::{self, At, backward::Observer};
 use crate::model::{Integrator, Model};
 use crate::state::{Input, State};
 
@@ -109,9 +109,21 @@ impl Retraced {
         next: &StateBar,
         bar: &mut Cotangents,
     ) {
+        self.observe_backward(model, input, next, bar, &mut ());
+    }
+
+    /// [`Self::backward`] under the eyes of an observer.
+    pub fn observe_backward(
+        &mut self,
+        model: &Model,
+        input: &Input,
+        next: &StateBar,
+        bar: &mut Cotangents,
+        observer: &mut impl Observer,
+    ) {
         bar.state.set_zero();
         if model.settings.integrator == Integrator::RungeKutta4 {
-            runge_kutta_backward::backward(model, input, self, next, bar);
+            runge_kutta_backward::backward(model, input, self, next, bar, observer);
             return;
         }
         let Self {
@@ -150,7 +162,7 @@ impl Retraced {
         if self.senses {
             dynamics::backward::sensing(at, bar);
         }
-        dynamics::backward::backward(at, bar);
+        dynamics::backward::observe_backward(at, bar, observer);
     }
 }
 

@@ -10,7 +10,7 @@ use super::positions::{integrate_positions, integrate_positions_vjp};
 use super::runge_kutta::{STAGE, WEIGHT, add_scaled, rotation_vector_rate, tangent_rates};
 use crate::cotangent::{Cotangents, DataBar, StateBar};
 use crate::dual::Dual;
-use crate::dynamics::{self, At};
+use crate::dynamics::{self, At, backward::Observer};
 use crate::math::Vec3;
 use crate::model::{JointKind, Model};
 use crate::stages::solve;
@@ -130,6 +130,7 @@ pub(super) fn backward(
     step: &mut Retraced,
     next: &StateBar,
     bar: &mut Cotangents,
+    observer: &mut impl Observer,
 ) {
     let h = model.option.timestep[0];
     let (evaluations, work) = (&step.evaluations, &mut step.stages);
@@ -169,7 +170,7 @@ pub(super) fn backward(
         if stage == 0 && step.senses {
             dynamics::backward::sensing(at(0), bar);
         }
-        dynamics::backward::backward(at(stage), bar);
+        dynamics::backward::observe_backward(at(stage), bar, observer);
         if stage == 0 {
             add_scaled(&mut bar.state.qvel, &work.stage_bar.position, 1.0);
         } else {

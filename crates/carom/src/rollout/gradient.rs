@@ -13,7 +13,7 @@ use super::tape::Tape;
 use super::{Controls, Rollout};
 use crate::cotangent::{Cotangents, DataBar, StateBar};
 use crate::data::Data;
-use crate::dynamics::At;
+use crate::dynamics::{At, backward::Observer};
 use crate::integrate::{self, Retraced};
 use crate::model::Model;
 use crate::report::NotFinite;
@@ -196,14 +196,36 @@ impl Rollout {
         controls: &Controls,
         loss: &mut impl Loss,
     ) -> Result<Gradient, GradientError> {
-        refuse(model)?;
-        if let Some((step, place)) = self.not_finite {
-            return Err(GradientError::NotFinite { step, place });
-        }
+        self.observe_backward(model, controls, loss, &mut ())
+    }
+
+    /// [`Self::backward`] under the eyes of an observer, such as [`Clipping`](super::Clipping).
+    ///
+    /// # Errors
+    /// As [`Self::backward`].
+    ///
+    /// # Panics
+    /// As [`Self::backward`].
+    pub fn observe_backward(
+        &self,
+        model: &Model,
+        controls: &Controls,
+        loss: &mut impl Loss,
+        observer: &mut impl Observer,
+    ) -> Result<Gradient, GradientError> {
+        self.check_differentiable(model)?;
         let mut pass = Pass::new(model, controls, &self.end, self.steps());
         pass.begin(&self.states, self.steps(), loss);
-        pass.reverse(&self.states, 0, 0..self.steps(), loss)?;
+        pass.reverse(&self.states, 0, 0..self.steps(), loss, observer)?;
         Ok(pass.finish())
+    }
+
+    pub(super) fn check_differentiable(&self, model: &Model) -> Result<(), GradientError> {
+        refuse(model)?;
+        match self.not_finite {
+            Some((step, place)) => Err(GradientError::NotFinite { step, place }),
+            None => Ok(()),
+        }
     }
 }
 
@@ -222,6 +244,25 @@ pub fn gradient(
     adjoint: Adjoint,
     loss: &mut impl Loss,
 ) -> Result<(State, Gradient), GradientError> {
+    observe_gradient(model, start, controls, steps, adjoint, loss, &mut ())
+}
+
+/// [`gradient`] under the eyes of an observer, such as [`Clipping`](super::Clipping).
+///
+/// # Errors
+/// As [`gradient`].
+///
+/// # Panics
+/// As [`gradient`].
+pub fn observe_gradient(
+    model: &Model,
+    start: &State,
+    controls: &Controls,
+    steps: usize,
+    adjoint: Adjoint,
+    loss: &mut impl Loss,
+    observer: &mut impl Observer,
+) -> Result<(State, Gradient), GradientError> {
     refuse(model)?;
     let states = match adjoint {
         Adjoint::Stored => steps + 1,
@@ -235,6 +276,7 @@ pub fn gradient(
         tape,
         end: None,
         loss,
+        observer,
     };
     schedule.reverse(0..steps, states.saturating_sub(RESERVE))?;
     let end = schedule.end.unwrap_or_else(|| start.clone());
@@ -245,16 +287,17 @@ pub fn gradient(
 const RESERVE: usize = 3;
 
 /// Reverses steps, simulating again what is not stored.
-struct Schedule<'a, 'l, L> {
+struct Schedule<'a, 'l, L, O> {
     simulation: Simulation<'a>,
     pass: Pass<'a>,
     tape: Tape,
     /// The last state, once it is known.
     end: Option<State>,
     loss: &'l mut L,
+    observer: &'l mut O,
 }
 
-impl<L: Loss> Schedule<'_, '_, L> {
+impl<L: Loss, O: Observer> Schedule<'_, '_, L, O> {
     /// Reverses steps, the first of which begins at the last state of the tape. The tape may grow by `room` states besides
     /// the reserve, and is left as it was.
     fn reverse(&mut self, steps: Range<usize>, room: usize) -> Result<(), GradientError> {
@@ -300,7 +343,8 @@ impl<L: Loss> Schedule<'_, '_, L> {
             self.end = Some(self.simulation.state.clone());
             self.pass.begin(&self.tape, steps.end, self.loss);
         }
-        self.pass.reverse(&self.tape, first, steps, self.loss)
+        self.pass
+            .reverse(&self.tape, first, steps, self.loss, self.observer)
     }
 }
 
@@ -401,12 +445,13 @@ impl<'a> Pass<'a> {
         first: usize,
         steps: Range<usize>,
         loss: &mut impl Loss,
+        observer: &mut impl Observer,
     ) -> Result<(), GradientError> {
         let offset = steps.start;
         for step in steps.rev() {
             let index = first + step - offset;
             tape.read(index, &mut self.state);
-            self.step(step, tape.acceleration(index + 1), loss)?;
+            self.step(step, tape.acceleration(index + 1), loss, observer)?;
         }
         Ok(())
     }
@@ -416,6 +461,7 @@ impl<'a> Pass<'a> {
         step: usize,
         acceleration: &[f64],
         loss: &mut impl Loss,
+        observer: &mut impl Observer,
     ) -> Result<(), GradientError> {
         let Self {
             model,
@@ -442,7 +488,8 @@ impl<'a> Pass<'a> {
         };
         loss.by_results(step, at, &mut bar.data);
         bar.input.set_zero();
-        retraced.backward(model, input, next, bar);
+        observer.before_step(next);
+        retraced.observe_backward(model, input, next, bar, observer);
         loss.by_state(step, state, &mut bar.state);
         std::mem::swap(&mut bar.state, next);
         let nu = bar.input.ctrl.len();

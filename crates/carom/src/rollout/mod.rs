@@ -34,14 +34,20 @@
 //! # Ok::<(), carom::rollout::GradientError>(())
 //! ```
 
+mod batch;
+mod clipping;
 mod gradient;
+mod growth;
 mod tape;
 #[cfg(test)]
 mod tests;
 
-pub use gradient::{Adjoint, Gradient, GradientError, Loss, RolloutBar, gradient};
-
-use rayon::prelude::*;
+pub use batch::{gradient_batch, rollout_batch};
+pub use clipping::{Clipping, ClippingError};
+pub use gradient::{
+    Adjoint, Gradient, GradientError, Loss, RolloutBar, gradient, observe_gradient,
+};
+pub use growth::{Growth, Surge};
 
 use crate::data::Data;
 use crate::integrate;
@@ -170,29 +176,4 @@ pub fn rollout(
         trajectory.not_finite = trajectory.not_finite.or(found);
     }
     trajectory
-}
-
-/// Simulates a batch, one trajectory for each start state, over the threads of the current rayon pool.
-///
-/// # Panics
-/// When there are not as many controls as start states, or they do not fit the model.
-pub fn rollout_batch(
-    model: &Model,
-    starts: &[State],
-    controls: &[Controls],
-    steps: usize,
-) -> Vec<Rollout> {
-    assert_eq!(
-        starts.len(),
-        controls.len(),
-        "one set of controls for each start state"
-    );
-    starts
-        .par_iter()
-        .zip(controls)
-        .map_init(
-            || Data::new(model),
-            |data, (start, controls)| rollout(model, start, controls, steps, data),
-        )
-        .collect()
 }

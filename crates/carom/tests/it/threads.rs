@@ -1,6 +1,7 @@
 //! Same inputs, same bits, for any number of threads.
 
-use carom::rollout::{Controls, Rollout, rollout_batch};
+use carom::cotangent::StateBar;
+use carom::rollout::{Adjoint, Controls, Loss, Rollout, gradient_batch, rollout_batch};
 use carom::{Model, State};
 
 use crate::models;
@@ -53,6 +54,41 @@ fn batches_are_the_same_bits_for_any_number_of_threads() {
                     );
                 }
             }
+        }
+    }
+}
+
+/// The height of the first body at the end.
+struct EndHeight(usize);
+
+impl Loss for EndHeight {
+    fn by_state(&mut self, step: usize, _: &State, bar: &mut StateBar) {
+        if step == self.0 {
+            bar.qpos[2] = 1.0;
+        }
+    }
+}
+
+#[test]
+fn gradients_of_batches_are_the_same_bits_for_any_number_of_threads() {
+    for name in ["cube", "humanoid"] {
+        let path = models::shipped()
+            .into_iter()
+            .find(|path| path.ends_with(format!("{name}.xml")));
+        let model = models::load(&path.unwrap());
+        let starts = starts(&model, 12);
+        let controls = vec![Controls::Zero; starts.len()];
+        let with = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+            let mut losses: Vec<_> = starts.iter().map(|_| EndHeight(40)).collect();
+            pool.build().unwrap().install(|| {
+                gradient_batch(&model, &starts, &controls, 40, Adjoint::Stored, &mut losses)
+            })
+        };
+        let one = with(1);
+        assert!(one.iter().all(Result::is_ok));
+        for threads in [2, 8] {
+            assert_eq!(with(threads), one, "{name} with {threads} threads");
         }
     }
 }

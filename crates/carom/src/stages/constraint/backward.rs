@@ -38,6 +38,28 @@ pub struct RowBar {
     pub velocity: f64,
 }
 
+impl RowBar {
+    /// Every number, to change.
+    pub(crate) fn numbers_mut(&mut self) -> [&mut f64; 6] {
+        let Self {
+            weight,
+            friction,
+            reference_acceleration,
+            position,
+            distance,
+            velocity,
+        } = self;
+        [
+            weight,
+            friction,
+            reference_acceleration,
+            position,
+            distance,
+            velocity,
+        ]
+    }
+}
+
 /// Cotangent of [`Constraint`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ConstraintBar {
@@ -56,6 +78,12 @@ impl ConstraintBar {
         self.jacobian.resize(constraint.jacobian.len(), 0.0);
         self.rows.clear();
         self.rows.resize(constraint.rows.len(), RowBar::default());
+    }
+
+    /// Forgets what a block of rows passes back.
+    pub(crate) fn clear_block(&mut self, block: &Block) {
+        self.jacobian[block.values()].fill(0.0);
+        self.rows[block.rows()].fill(RowBar::default());
     }
 }
 
