@@ -11,6 +11,7 @@
 //! derivative on to M itself.
 
 use crate::data::Data;
+use crate::history::HistoryBar;
 use crate::math::{Quat, Spatial, Vec3};
 use crate::model::Model;
 use crate::stages::acceleration::Acceleration;
@@ -40,6 +41,10 @@ pub struct StateBar {
     pub mocap_position: Vec<Vec3>,
     /// Of the orientations of the mocap bodies, in tangent space.
     pub mocap_rotation: Vec<Vec3>,
+    /// Of the time.
+    pub time: f64,
+    /// Of past controls and sensor values.
+    pub history: Vec<HistoryBar>,
 }
 
 impl StateBar {
@@ -52,6 +57,8 @@ impl StateBar {
             act: vec![0.0; n.na],
             mocap_position: vec![Vec3::ZERO; n.nmocap],
             mocap_rotation: vec![Vec3::ZERO; n.nmocap],
+            time: 0.0,
+            history: HistoryBar::zeros(model),
         }
     }
 
@@ -62,11 +69,16 @@ impl StateBar {
         self.act.fill(0.0);
         self.mocap_position.fill(Vec3::ZERO);
         self.mocap_rotation.fill(Vec3::ZERO);
+        self.time = 0.0;
+        let past = self.history.iter_mut().flat_map(HistoryBar::numbers_mut);
+        past.for_each(|number| *number = 0.0);
     }
 
     /// Euclidean length.
     pub fn norm(&self) -> f64 {
+        let past = self.history.iter().flat_map(HistoryBar::numbers);
         let numbers = (self.qpos.iter()).chain(&self.qvel).chain(&self.act);
+        let numbers = numbers.chain([&self.time]).chain(past);
         let vectors = (self.mocap_position.iter()).chain(&self.mocap_rotation);
         let squares = numbers.map(|number| number * number);
         let squares =
@@ -104,6 +116,11 @@ impl StateBar {
         };
         vectors(&mut self.mocap_position, &other.mocap_position);
         vectors(&mut self.mocap_rotation, &other.mocap_rotation);
+        self.time += other.time;
+        for (sum, terms) in self.history.iter_mut().zip(&other.history) {
+            numbers(&mut sum.times, &terms.times);
+            numbers(&mut sum.values, &terms.values);
+        }
     }
 }
 

@@ -2,6 +2,24 @@
 //!
 //! A buffer holds the last n samples with their times. It is part of the state: written when a step ends, read at
 //! `time − delay` in the next ones. What was before the first step is zero, at the times a step or a period apart.
+//!
+//! A read between two samples at t₀ and t₁, with x = (t − t₀)/(t₁ − t₀), v the values and s their slopes there,
+//!
+//!   hold: v₀,   linear: v₀ + x·(v₁ − v₀),   cubic: the polynomial with v₀, s₀ at t₀ and v₁, s₁ at t₁        (1)
+//!
+//! is differentiable in the values, and but for `hold` in the times: hence in the delay, and in the time step.
+//! When a sample is taken, and which ones a read lies between, has no derivative.
+
+mod backward;
+#[cfg(test)]
+mod tests;
+
+pub use backward::HistoryBar;
+pub(crate) use backward::{delay_sensor_vjp, delayed_control_vjp, record_vjp};
+#[cfg(test)]
+pub(crate) use tests::DELAYED;
+
+use std::ops::Range;
 
 use crate::model::{HistoryShape, Interpolation, Model};
 use crate::scalar::Scalar;
@@ -87,9 +105,19 @@ impl<T: Scalar> History<T> {
         self.newest = other.newest;
     }
 
-    /// Values of all samples, in no order of time.
-    pub(crate) fn values(&self) -> &[T] {
+    /// Values of all samples, in no order of time: as they lie in the ring.
+    pub fn values(&self) -> &[T] {
         &self.values
+    }
+
+    /// The same, to change them.
+    pub fn values_mut(&mut self) -> &mut [T] {
+        &mut self.values
+    }
+
+    /// Times of all samples (s), in the same order.
+    pub fn times(&self) -> &[T] {
+        &self.times
     }
 
     /// Place in the ring of a sample counted from the oldest.
@@ -120,90 +148,188 @@ impl<T: Scalar> History<T> {
         low
     }
 
+    /// What happens when a sample of a time is added: it takes the place of the oldest one, those between close up, or it
+    /// takes that of the one of its own time. There must be samples.
+    fn make_room(&self, time: f64) -> Room {
+        let count = self.times.len();
+        let at = self.first_from(time);
+        let is_same = at < count && (time - self.time(at).value()).abs() < SAME_TIME;
+        let (place, shifted) = match at {
+            _ if is_same => (self.place(at), 0..0),
+            _ if at == 0 || at == count => (self.place(0), 0..0),
+            _ => (self.place(at - 1), 1..at),
+        };
+        Room {
+            place,
+            is_same,
+            is_newest: at == count,
+            shifted,
+        }
+    }
+
     /// Adds a sample and forgets the oldest; a sample of the same time is replaced, one older than all replaces the
     /// oldest.
     pub fn insert(&mut self, time: T, values: &[T]) {
-        let count = self.times.len();
-        if count == 0 {
+        if self.times.is_empty() {
             return;
         }
-        let at = self.first_from(time.value());
-        let is_same = at < count && (time - self.time(at)).value().abs() < SAME_TIME;
-        let place = if is_same {
-            self.place(at)
-        } else if at == 0 {
-            let oldest = self.place(0);
-            self.times[oldest] = time;
-            oldest
-        } else if at == count {
-            self.newest = (self.newest + 1) % count;
-            self.times[self.newest] = time;
-            self.newest
-        } else {
-            self.shift_down(at);
-            let place = self.place(at - 1);
-            self.times[place] = time;
-            place
-        };
-        self.values[place * self.dimension..][..self.dimension].copy_from_slice(values);
-    }
-
-    /// Forgets the oldest sample and moves those up to `end` down by one.
-    fn shift_down(&mut self, end: usize) {
-        for age in 1..end {
+        let room = self.make_room(time.value());
+        for age in room.shifted.clone() {
             let (from, to) = (self.place(age), self.place(age - 1));
             self.times[to] = self.times[from];
             let source = from * self.dimension..(from + 1) * self.dimension;
             self.values.copy_within(source, to * self.dimension);
         }
+        if room.is_newest {
+            self.newest = room.place;
+        }
+        if !room.is_same {
+            self.times[room.place] = time;
+        }
+        self.values[room.place * self.dimension..][..self.dimension].copy_from_slice(values);
+    }
+
+    /// Where a time lies among the samples, of which there must be some.
+    ///
+    /// A time that is that of a sample is where interpolations bend. Derivatives are then those of a stretch that it
+    /// ends; values are the sample's in any case.
+    fn locate(&self, time: f64, interpolation: Interpolation, differentiates: bool) -> Located {
+        let last = self.times.len() - 1;
+        let is_at = |age: usize| (time - self.time(age).value()).abs() < SAME_TIME;
+        let bends = differentiates && interpolation != Interpolation::Hold;
+        let has_length = |low: usize| self.time(low + 1) > self.time(low);
+        if bends && is_at(0) && last > 0 && has_length(0) {
+            Located::Between(0)
+        } else if bends && is_at(last) && last > 0 && has_length(last - 1) {
+            Located::Between(last - 1)
+        } else if time <= self.time(0).value() + SAME_TIME {
+            Located::At(0)
+        } else if time >= self.time(last).value() - SAME_TIME {
+            Located::At(last)
+        } else {
+            let high = self.first_from(time);
+            match interpolation {
+                _ if is_at(high) && !bends => Located::At(high),
+                Interpolation::Hold => Located::At(high - 1),
+                Interpolation::Linear | Interpolation::Cubic => Located::Between(high - 1),
+            }
+        }
     }
 
     /// Reads the values at a time, held constant before the oldest and after the newest sample.
     pub fn read(&self, time: T, interpolation: Interpolation, values: &mut [T]) {
-        let count = self.times.len();
-        if count == 0 {
+        if self.times.is_empty() {
             return;
         }
-        let copy = |age: usize, values: &mut [T]| {
-            for (component, value) in values.iter_mut().enumerate() {
-                *value = self.value(age, component);
-            }
-        };
-        let t = time.value();
-        if t <= self.time(0).value() + SAME_TIME {
-            return copy(0, values);
-        }
-        if t >= self.time(count - 1).value() - SAME_TIME {
-            return copy(count - 1, values);
-        }
-        let high = self.first_from(t);
-        if (t - self.time(high).value()).abs() < SAME_TIME && !T::HAS_DERIVATIVES {
-            return copy(high, values);
-        }
-        let low = high - 1;
-        let span = self.time(high) - self.time(low);
-        let x = (time - self.time(low)) / span;
+        let place = self.locate(time.value(), interpolation, T::HAS_DERIVATIVES);
         for (component, value) in values.iter_mut().enumerate() {
-            let [start, end] = [low, high].map(|age| self.value(age, component));
-            *value = match interpolation {
-                Interpolation::Hold if (t - self.time(high).value()).abs() < SAME_TIME => end,
-                Interpolation::Hold => start,
-                Interpolation::Linear => start + x * (end - start),
-                Interpolation::Cubic => {
-                    let slopes = [low, high].map(|age| self.slope(age, component) * span);
-                    hermite(x, [start, end], slopes)
+            *value = match place {
+                Located::At(age) => self.value(age, component),
+                Located::Between(low) => {
+                    self.around(low, component).interpolate(time, interpolation)
                 }
             };
         }
     }
 
-    /// Slope through the neighbours of a sample; zero at the ends.
-    fn slope(&self, age: usize, component: usize) -> T {
-        if age == 0 || age + 1 == self.times.len() {
+    /// One number of the samples between which a time lies, and of their neighbours.
+    fn around(&self, low: usize, component: usize) -> Around<T> {
+        let ages = self.neighbourhood(low);
+        Around {
+            times: ages.map(|age| self.time(age)),
+            values: ages.map(|age| self.value(age, component)),
+            is_inner: [ages[0] < low, ages[3] > low + 1],
+        }
+    }
+
+    /// A sample, the next one and their neighbours; they themselves where they have none.
+    fn neighbourhood(&self, low: usize) -> [usize; 4] {
+        let last = self.times.len() - 1;
+        [low.saturating_sub(1), low, low + 1, (low + 2).min(last)]
+    }
+}
+
+impl History {
+    /// Appends everything that changes from step to step to a row of numbers.
+    pub(crate) fn store(&self, row: &mut Vec<f64>) {
+        row.extend([self.due, self.newest as f64]);
+        row.extend_from_slice(&self.times);
+        row.extend_from_slice(&self.values);
+    }
+
+    /// Takes over what [`store`](Self::store) wrote; returns what follows it.
+    pub(crate) fn restore<'a>(&mut self, row: &'a [f64]) -> &'a [f64] {
+        let (head, rest) = row.split_at(2);
+        let (times, rest) = rest.split_at(self.times.len());
+        let (values, rest) = rest.split_at(self.values.len());
+        self.due = head[0];
+        #[allow(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "it was an index"
+        )]
+        {
+            self.newest = head[1] as usize;
+        }
+        self.times.copy_from_slice(times);
+        self.values.copy_from_slice(values);
+        rest
+    }
+}
+
+/// What happens to the samples when one is added.
+struct Room {
+    /// Its place in the ring.
+    place: usize,
+    /// It replaces the one of the same time.
+    is_same: bool,
+    /// It is the newest.
+    is_newest: bool,
+    /// Samples, counted from the oldest, that move down by one before.
+    shifted: Range<usize>,
+}
+
+/// Where a time lies: samples are counted from the oldest.
+#[derive(Clone, Copy)]
+enum Located {
+    /// It reads a sample.
+    At(usize),
+    /// It lies between a sample and the next one.
+    Between(usize),
+}
+
+/// One number of four samples in a row: a time lies between the middle ones.
+struct Around<T> {
+    times: [T; 4],
+    values: [T; 4],
+    /// Whether the middle ones have neighbours.
+    is_inner: [bool; 2],
+}
+
+impl<T: Scalar> Around<T> {
+    /// The value at a time. (1)
+    fn interpolate(&self, time: T, interpolation: Interpolation) -> T {
+        let [_, start, end, _] = self.values;
+        let [_, low, high, _] = self.times;
+        let span = high - low;
+        let x = (time - low) / span;
+        match interpolation {
+            Interpolation::Hold => start,
+            Interpolation::Linear => start + x * (end - start),
+            Interpolation::Cubic => {
+                let slopes = [0, 1].map(|middle| self.slope(middle) * span);
+                hermite(x, [start, end], slopes)
+            }
+        }
+    }
+
+    /// Slope through the neighbours of a middle sample; zero at the ends.
+    fn slope(&self, middle: usize) -> T {
+        if !self.is_inner[middle] {
             return T::ZERO;
         }
-        let rise = self.value(age + 1, component) - self.value(age - 1, component);
-        rise / (self.time(age + 1) - self.time(age - 1))
+        let rise = self.values[middle + 2] - self.values[middle];
+        rise / (self.times[middle + 2] - self.times[middle])
     }
 }
 
@@ -233,6 +359,43 @@ pub(crate) fn all_before_start<T: Scalar>(model: &Model<T>) -> Vec<History<T>> {
         .collect()
 }
 
+/// A read of a history: which one, and when.
+struct Read<T> {
+    history: usize,
+    time: T,
+    interpolation: Interpolation,
+}
+
+impl<T: Scalar> Read<T> {
+    fn before(model: &Model<T>, state: &State<T>, history: usize, delay: T) -> Self {
+        Self {
+            history,
+            time: state.time - delay,
+            interpolation: model.structure.histories[history].interpolation,
+        }
+    }
+
+    /// Where the control of an actuator is read; none if it acts as given.
+    fn of_control(model: &Model<T>, state: &State<T>, actuator: usize) -> Option<Self> {
+        let delay = model.actuators.delay[actuator];
+        let history = model.structure.actuators.history[actuator]?;
+        (delay != T::ZERO).then(|| Self::before(model, state, history, delay))
+    }
+
+    /// Where the values of a sensor are read: in the past, or at the last reading of its interval; none if they are
+    /// fresh.
+    fn of_sensor(model: &Model<T>, state: &State<T>, sensor: usize) -> Option<Self> {
+        let history = model.structure.sensors.history[sensor]?;
+        let delay = model.sensors.delay[sensor];
+        let is_past = delay.value() > 0.0 || !is_due(model, state, sensor, history);
+        is_past.then(|| Self::before(model, state, history, delay))
+    }
+
+    fn perform(&self, state: &State<T>, values: &mut [T]) {
+        state.history[self.history].read(self.time, self.interpolation, values);
+    }
+}
+
 /// The control of an actuator: as given, or as it was before its delay.
 pub(crate) fn delayed_control<T: Scalar>(
     model: &Model<T>,
@@ -240,17 +403,10 @@ pub(crate) fn delayed_control<T: Scalar>(
     actuator: usize,
     given: T,
 ) -> T {
-    let structure = &model.structure;
-    let delay = model.actuators.delay[actuator];
-    let Some(history) = structure.actuators.history[actuator] else {
-        return given;
-    };
-    if delay == T::ZERO {
-        return given;
-    }
     let mut control = [given];
-    let interpolation = structure.histories[history].interpolation;
-    state.history[history].read(state.time - delay, interpolation, &mut control);
+    if let Some(read) = Read::of_control(model, state, actuator) {
+        read.perform(state, &mut control);
+    }
     control[0]
 }
 
@@ -261,15 +417,8 @@ pub(crate) fn delay_sensor<T: Scalar>(
     sensor: usize,
     values: &mut [T],
 ) {
-    let Some(index) = model.structure.sensors.history[sensor] else {
-        return;
-    };
-    let (delay, [period, _]) = (model.sensors.delay[sensor], model.sensors.interval[sensor]);
-    let history = &state.history[index];
-    let is_fresh = period.value() <= 0.0 || (history.due + period).value() <= state.time.value();
-    if delay.value() > 0.0 || !is_fresh {
-        let interpolation = model.structure.histories[index].interpolation;
-        history.read(state.time - delay, interpolation, values);
+    if let Some(read) = Read::of_sensor(model, state, sensor) {
+        read.perform(state, values);
     }
 }
 
@@ -292,12 +441,12 @@ pub(crate) fn record<T: Scalar>(
     let sensors = &structure.sensors;
     for (sensor, history) in sensors.history.iter().enumerate() {
         let Some(history) = *history else { continue };
+        if !is_due(model, state, sensor, history) {
+            continue;
+        }
         let history = &mut state.history[history];
         let period = model.sensors.interval[sensor][0];
         if period.value() > 0.0 {
-            if (history.due + period).value() > time.value() {
-                continue;
-            }
             history.due += period;
         }
         let values = &measured[sensors.address[sensor]..][..sensors.dimension[sensor]];
@@ -305,96 +454,22 @@ pub(crate) fn record<T: Scalar>(
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::data::Data;
-    use crate::integrate::step;
-    use crate::testing::model_from_mjcf;
+/// Whether a step takes a sample of a sensor: every one does, or those at which its interval is over.
+fn is_due<T: Scalar>(model: &Model<T>, state: &State<T>, sensor: usize, history: usize) -> bool {
+    let period = model.sensors.interval[sensor][0];
+    let due = state.history[history].due + period;
+    period.value() <= 0.0 || due.value() <= state.time.value()
+}
 
-    fn history(samples: usize) -> History {
-        let shape = HistoryShape {
-            samples,
-            dimension: 1,
-            interpolation: Interpolation::Hold,
-        };
-        History::before_start(&shape, 0.1, [0.0; 2])
-    }
+/// Whether an actuator acts on past controls only.
+pub(crate) fn is_delayed(model: &Model, actuator: usize) -> bool {
+    model.structure.actuators.history[actuator].is_some() && model.actuators.delay[actuator] != 0.0
+}
 
-    fn read(history: &History, time: f64, interpolation: Interpolation) -> f64 {
-        let mut value = [f64::NAN];
-        history.read(time, interpolation, &mut value);
-        value[0]
-    }
-
-    #[test]
-    fn samples_are_interpolated_and_held_at_the_ends() {
-        let mut past = history(4);
-        for (index, value) in [1.0, 3.0, 2.0, 5.0, 4.0].into_iter().enumerate() {
-            past.insert(index as f64, &[value]);
-        }
-        // The first sample is forgotten.
-        let hold = Interpolation::Hold;
-        let held = [0.5, 1.0, 1.9, 2.0, 3.5, 9.0].map(|time| read(&past, time, hold));
-        assert_eq!(held, [3.0, 3.0, 3.0, 2.0, 5.0, 4.0]);
-        assert_eq!(read(&past, 2.25, Interpolation::Linear), 2.75);
-        // Catmull–Rom with no slope at the ends: symmetric here.
-        let cubic = read(&past, 2.5, Interpolation::Cubic);
-        let slopes = [(5.0 - 3.0) / 2.0, (4.0 - 2.0) / 2.0];
-        assert!((cubic - (3.5 + (slopes[0] - slopes[1]) / 8.0)).abs() < 1e-15);
-    }
-
-    #[test]
-    fn samples_may_come_out_of_order_or_twice() {
-        let mut past = history(3);
-        for (time, value) in [(1.0, 10.0), (2.0, 20.0), (4.0, 40.0)] {
-            past.insert(time, &[value]);
-        }
-        past.insert(3.0, &[30.0]);
-        let hold = Interpolation::Hold;
-        assert_eq!(
-            [2.0, 3.0, 4.0].map(|t| read(&past, t, hold)),
-            [20.0, 30.0, 40.0]
-        );
-        past.insert(3.0, &[33.0]);
-        past.insert(0.5, &[5.0]);
-        assert_eq!(
-            [0.5, 3.0, 4.0].map(|t| read(&past, t, hold)),
-            [5.0, 33.0, 40.0]
-        );
-    }
-
-    #[test]
-    fn a_control_acts_when_its_delay_is_over() {
-        let model = model_from_mjcf(
-            r#"<mujoco><option timestep=".01" gravity="0 0 0"/><worldbody><body><joint type="slide" name="s"/>
-              <geom size=".1" mass="1"/></body></worldbody>
-              <actuator><motor joint="s" delay=".03" nsample="3"/></actuator>
-              <sensor><actuatorfrc actuator="x"/><clock name="late" delay=".02" nsample="4" interp="linear"/>
-                <clock name="seldom" interval=".03" nsample="1"/></sensor></mujoco>"#
-                .replace("<motor ", "<motor name=\"x\" ")
-                .as_str(),
-        );
-        let (mut state, mut input) = (State::reference(&model), Input::zeros(&model));
-        let mut data = Data::new(&model);
-        let mut seen = Vec::new();
-        for index in 0..7 {
-            input.ctrl[0] = f64::from(index) + 1.0;
-            step(&model, &mut state, &input, &mut data);
-            seen.push([
-                data.sensing.values[0],
-                data.sensing.values[1],
-                data.sensing.values[2],
-            ]);
-        }
-        let forces: Vec<f64> = seen.iter().map(|values| values[0]).collect();
-        assert_eq!(forces, [0.0, 0.0, 0.0, 1.0, 2.0, 3.0, 4.0]);
-        for (index, values) in seen.iter().enumerate() {
-            let late = (index as f64 * 0.01 - 0.02).max(0.0);
-            assert!((values[1] - late).abs() < 1e-12, "{index}: {values:?}");
-            // 0.03 is reached at the step of 0.03, by rounding or the next one.
-            let seldom = [0.0, 0.0, 0.0, 0.03, 0.03, 0.03, 0.06][index];
-            assert!((values[2] - seldom).abs() < 1e-12, "{index}: {values:?}");
-        }
-    }
+/// Numbers that describe all histories of a state.
+pub(crate) fn number_count(model: &Model) -> usize {
+    let shapes = model.structure.histories.iter();
+    shapes
+        .map(|shape| 2 + shape.samples * (1 + shape.dimension))
+        .sum()
 }

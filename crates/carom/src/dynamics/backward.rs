@@ -65,6 +65,12 @@ pub fn observe_backward(at: At<'_>, bar: &mut Cotangents, observer: &mut impl Ob
 /// The adjoint of [`sense`](super::sense).
 pub fn sensing(at: At<'_>, bar: &mut Cotangents) {
     let data = &mut bar.data;
+    sensing::delay_backward(
+        at.model,
+        at.state,
+        &mut data.sensing,
+        (&mut bar.state, &mut bar.model),
+    );
     sensing::measure_distances_backward(
         at.model,
         &at.data.kinematics,

@@ -2,6 +2,7 @@
 
 use crate::cotangent::Cotangents;
 use crate::dual::Dual;
+use crate::history::History;
 use crate::math::{Quat, Vec3};
 use crate::model::{JointKind, Model};
 use crate::scalar::Scalar;
@@ -61,6 +62,7 @@ pub(super) fn quantities(model: &Model) -> Vec<Quantity> {
         ("state", "qpos", n.nv),
         ("state", "qvel", n.nv),
         ("state", "act", n.na),
+        ("state", "history", past_values(model)),
         ("input", "ctrl", n.nu),
         ("input", "force", n.nv),
     ];
@@ -89,6 +91,12 @@ pub(super) fn quantities(model: &Model) -> Vec<Quantity> {
     list
 }
 
+/// Values that all histories hold.
+fn past_values(model: &Model) -> usize {
+    let shapes = model.structure.histories.iter();
+    shapes.map(|shape| shape.samples * shape.dimension).sum()
+}
+
 /// Numbers that say how to compute rather than what, or that no step reads.
 fn is_setting(family: &str, field: &str) -> bool {
     family == "keyframes" || ["option", "laws"].contains(&family) && field.ends_with("tolerance")
@@ -97,7 +105,7 @@ fn is_setting(family: &str, field: &str) -> bool {
 /// A direction in one quantity, zero elsewhere.
 pub(super) struct Direction {
     model: Option<Model>,
-    state: [Vec<f64>; 3],
+    state: [Vec<f64>; 4],
     input: [Vec<f64>; 2],
 }
 
@@ -131,6 +139,7 @@ impl Quantity {
             fill("state", "qpos", n.nv),
             fill("state", "qvel", n.nv),
             fill("state", "act", n.na),
+            fill("state", "history", past_values(given.model)),
         ];
         let input = [fill("input", "ctrl", n.nu), fill("input", "force", n.nv)];
         let is_model = !matches!(self.family, "state" | "input");
@@ -177,9 +186,13 @@ impl Direction {
     pub(super) fn dot(&self, gradient: &Cotangents) -> f64 {
         let dot = |a: &[f64], b: &[f64]| -> f64 { a.iter().zip(b).map(|(a, b)| a * b).sum() };
         let (state, input) = (&gradient.state, &gradient.input);
+        let past: Vec<f64> = (state.history.iter())
+            .flat_map(|history| history.values.iter().copied())
+            .collect();
         let mut sum = dot(&self.state[0], &state.qpos)
             + dot(&self.state[1], &state.qvel)
             + dot(&self.state[2], &state.act)
+            + dot(&self.state[3], &past)
             + dot(&self.input[0], &input.ctrl)
             + dot(&self.input[1], &input.force);
         if let Some(model) = &self.model {
@@ -228,13 +241,17 @@ pub(super) fn along<const N: usize>(
             .map(|direction| &direction.state[part][..])
     };
     let qpos = part(0).map(|tangent| qpos_tangent(given.model, &given.state.qpos, tangent));
-    let mut state = constant_state(&model, given.state);
+    let mut state = given.state.map(Dual::constant);
     state.qpos = moving(
         &given.state.qpos,
         qpos.each_ref().map(|tangent| &tangent[..]),
     );
     state.qvel = moving(&given.state.qvel, part(1));
     state.act = moving(&given.state.act, part(2));
+    let past = (state.history.iter_mut()).flat_map(History::values_mut);
+    for (index, value) in past.enumerate() {
+        value.tangent = std::array::from_fn(|k| directions[k].state[3][index]);
+    }
     let mut input = Input::zeros(&model);
     let part = |part: usize| {
         directions
@@ -244,26 +261,6 @@ pub(super) fn along<const N: usize>(
     input.ctrl = moving(&given.input.ctrl, part(0));
     input.force = moving(&given.input.force, part(1));
     (model, state, input)
-}
-
-/// The state without derivatives.
-fn constant_state<const N: usize>(model: &Model<Dual<N>>, given: &State) -> State<Dual<N>> {
-    let mut state = State::reference(model);
-    state.time = Dual::constant(given.time);
-    state.mocap_position = (given.mocap_position.iter())
-        .map(|position| position.map(Dual::constant))
-        .collect();
-    state.mocap_quat = given
-        .mocap_quat
-        .iter()
-        .map(|quat| Quat(quat.0.map(Dual::constant)))
-        .collect();
-    state.warmstart = given
-        .warmstart
-        .iter()
-        .map(|&number| Dual::constant(number))
-        .collect();
-    state
 }
 
 /// What is given after a step along a direction.
@@ -286,12 +283,17 @@ pub(super) fn moved(given: Given<'_>, direction: &Direction, step: f64) -> (Mode
     add(&mut state.qpos, &tangent);
     add(&mut state.qvel, &direction.state[1]);
     add(&mut state.act, &direction.state[2]);
+    let past = (state.history.iter_mut()).flat_map(History::values_mut);
+    for (value, tangent) in past.zip(&direction.state[3]) {
+        *value += step * tangent;
+    }
     add(&mut input.ctrl, &direction.input[0]);
     add(&mut input.force, &direction.input[1]);
     (model, state, input)
 }
 
-/// Makes a direction one that keeps unit quaternions and axes unit, leaves tolerances alone and absent friction absent.
+/// Makes a direction one that keeps unit quaternions and axes unit, leaves tolerances alone, and absent friction and
+/// delays absent.
 pub(crate) fn make_tangential(model: &Model, direction: &mut Model) {
     let quat = |primal: &[Quat], direction: &mut [Quat]| {
         for (&primal, direction) in primal.iter().zip(direction) {
@@ -316,12 +318,17 @@ pub(crate) fn make_tangential(model: &Model, direction: &mut Model) {
         tolerance.fill(0.0);
     }
     direction.laws.tolerance.fill(0.0);
-    // Friction that is absent stays so: its row would appear.
-    let losses = (model.dofs.frictionloss.iter()).chain(&model.tendons.frictionloss);
-    let directions =
-        (direction.dofs.frictionloss.iter_mut()).chain(&mut direction.tendons.frictionloss);
-    for (&loss, direction) in losses.zip(directions) {
-        if loss == 0.0 {
+    // Friction that is absent stays so: its row would appear. So do delays: results would jump to past ones.
+    let present = (model.dofs.frictionloss.iter())
+        .chain(&model.tendons.frictionloss)
+        .chain(&model.actuators.delay)
+        .chain(&model.sensors.delay);
+    let directions = (direction.dofs.frictionloss.iter_mut())
+        .chain(&mut direction.tendons.frictionloss)
+        .chain(&mut direction.actuators.delay)
+        .chain(&mut direction.sensors.delay);
+    for (&number, direction) in present.zip(directions) {
+        if number == 0.0 {
             *direction = 0.0;
         }
     }

@@ -224,6 +224,7 @@ impl<'a> Point<'a> {
         for number in (loss.qpos.iter_mut())
             .chain(&mut loss.qvel)
             .chain(&mut loss.act)
+            .chain((loss.history.iter_mut()).flat_map(|past| &mut past.values))
         {
             *number = noise.next();
         }
@@ -273,7 +274,8 @@ impl<'a> Point<'a> {
             };
             let qpos: Vec<f64> = state.qpos.iter().map(|number| number.value()).collect();
             let qpos = tangent_of(model, &qpos, &part(&state.qpos));
-            self.weigh(&qpos, &part(&state.qvel), &part(&state.act))
+            let past = |history: usize| part(state.history[history].values());
+            self.weigh([&qpos, &part(&state.qvel), &part(&state.act)], past)
         });
         let largest = |slopes: &[f64]| slopes.iter().fold(0.0_f64, |a, b| a.max(b.abs()));
         let scale = largest(&dual).max(largest(&backward));
@@ -354,15 +356,24 @@ impl<'a> Point<'a> {
                 a.iter().zip(b).map(|(a, b)| a - b).collect()
             };
             let qvel = less(&state.qvel, &self.end.qvel);
-            *sum = self.weigh(&tangent, &qvel, &less(&state.act, &self.end.act));
+            let past = |history: usize| {
+                let [to, from] = [&state, &self.end].map(|state| state.history[history].values());
+                less(to, from)
+            };
+            *sum = self.weigh([&tangent, &qvel, &less(&state.act, &self.end.act)], past);
         }
         Ok([sums[0] / step, -sums[1] / step])
     }
 
     /// The loss of a small change of the next state.
-    fn weigh(&self, qpos: &[f64], qvel: &[f64], act: &[f64]) -> f64 {
+    fn weigh(&self, [qpos, qvel, act]: [&[f64]; 3], past: impl Fn(usize) -> Vec<f64>) -> f64 {
         let dot = |a: &[f64], b: &[f64]| -> f64 { a.iter().zip(b).map(|(a, b)| a * b).sum() };
-        dot(&self.loss.qpos, qpos) + dot(&self.loss.qvel, qvel) + dot(&self.loss.act, act)
+        let histories = self.loss.history.iter().enumerate();
+        let past = histories.map(|(index, bar)| dot(&bar.values, &past(index)));
+        dot(&self.loss.qpos, qpos)
+            + dot(&self.loss.qvel, qvel)
+            + dot(&self.loss.act, act)
+            + past.sum::<f64>()
     }
 }
 

@@ -11,6 +11,7 @@ use super::{activation, advance, euler, implicit_backward, runge_kutta_backward}
 use crate::cotangent::{Cotangents, StateBar};
 use crate::data::Data;
 use crate::dynamics::{self, At, backward::Observer};
+use crate::history;
 use crate::model::{Integrator, Model};
 use crate::state::{Input, State};
 
@@ -86,12 +87,19 @@ impl Retraced {
         let Evaluation { state, data } = &mut self.evaluations[0];
         state.copy_from(&self.end);
         let is_unique = dynamics::retrace(model, state, input, acceleration, data);
+        self.senses = sensors_are_recorded(model);
+        if self.senses {
+            dynamics::sense(model, state, input, data);
+        }
         advance(model, &mut self.end, input, data);
         is_unique
     }
 
     /// Computes sensors and energies of the retraced step again, for cotangents of theirs.
     pub fn sense(&mut self, model: &Model, input: &Input) {
+        if self.senses {
+            return;
+        }
         let Evaluation { state, data } = &mut self.evaluations[0];
         dynamics::sense(model, state, input, data);
         self.senses = true;
@@ -149,6 +157,7 @@ impl Retraced {
             (rate_bar, &mut bar.data.actuation.activation_dot),
             (&mut bar.state, &mut bar.model),
         );
+        take_back_records(at, bar);
         let h = model.option.timestep[0];
         for (dof, &rate_bar) in rate_bar.iter().enumerate() {
             bar.state.qvel[dof] += rate_bar;
@@ -166,8 +175,21 @@ impl Retraced {
     }
 }
 
+/// Whether steps write sensor values into the state.
+pub(super) fn sensors_are_recorded(model: &Model) -> bool {
+    model.structure.sensors.history.iter().any(Option::is_some)
+}
+
+/// From the histories after a step, whose cotangents are in `bar.state`, to those before it and what was recorded.
+pub(super) fn take_back_records(at: At<'_>, bar: &mut Cotangents) {
+    if !at.state.history.is_empty() {
+        let recorded = (&mut bar.input.ctrl[..], &mut bar.data.sensing.measured[..]);
+        history::record_vjp(at.model, at.state, &mut bar.state, recorded);
+    }
+}
+
 /// The part of (1̄) that does not pass through the acceleration: positions that moved with `rate` from the state, and
-/// activations with their rates.
+/// activations with their rates; and what a step leaves alone. Histories are those after it.
 pub(super) fn positions_and_activations(
     at: At<'_>,
     (rate, activation_dot): (&[f64], &[f64]),
@@ -187,7 +209,13 @@ pub(super) fn positions_and_activations(
         (&mut state_bar.act, activation_dot_bar),
         model_bar,
     );
-    model_bar.option.timestep[0] += h_bar;
+    model_bar.option.timestep[0] += h_bar + next.time;
+    state_bar.time += next.time;
+    for (sum, terms) in state_bar.history.iter_mut().zip(&next.history) {
+        for (sum, term) in sum.numbers_mut().zip(terms.numbers()) {
+            *sum += term;
+        }
+    }
     for (sum, &term) in (state_bar.mocap_position.iter_mut()).zip(&next.mocap_position) {
         *sum += term;
     }

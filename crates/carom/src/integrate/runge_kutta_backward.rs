@@ -5,12 +5,15 @@
 //!
 //!   k̄ᵢ = bᵢ·(mean of k)‾ + aᵢ₊₁·h·x̄ᵢ₊₁,   x̄ᵢ = (∂k/∂x)ᵀ·k̄ᵢ,   x̄₀ += x̄ᵢ                             (1)
 
-use super::backward::{Evaluation, Retraced, dot, positions_and_activations};
+use super::backward::{
+    Evaluation, Retraced, dot, positions_and_activations, sensors_are_recorded, take_back_records,
+};
 use super::positions::{integrate_positions, integrate_positions_vjp};
 use super::runge_kutta::{STAGE, WEIGHT, add_scaled, rotation_vector_rate, tangent_rates};
 use crate::cotangent::{Cotangents, DataBar, StateBar};
 use crate::dual::Dual;
 use crate::dynamics::{self, At, backward::Observer};
+use crate::history;
 use crate::math::Vec3;
 use crate::model::{JointKind, Model};
 use crate::stages::solve;
@@ -98,8 +101,10 @@ pub(super) fn retrace(model: &Model, input: &Input, step: &mut Retraced) -> bool
         evaluations,
         end: start,
         stages: work,
+        senses,
         ..
     } = step;
+    *senses = sensors_are_recorded(model);
     work.rates[0].copy_from_slice(&start.qvel);
     let mut is_unique = true;
     for stage in 0..evaluations.len() {
@@ -119,6 +124,13 @@ pub(super) fn retrace(model: &Model, input: &Input, step: &mut Retraced) -> bool
         dynamics::forward(model, state, input, data);
         let (inertia, smooth, rows) = (&data.inertia, &data.acceleration, &data.constraint);
         is_unique &= solve::factor_at_solution(model, inertia, smooth, rows, &mut data.solve);
+        if stage == 0 {
+            // Later stages know what the step recorded.
+            if *senses {
+                dynamics::sense(model, state, input, data);
+            }
+            history::record(model, start, input, &data.sensing.measured);
+        }
     }
     is_unique
 }
@@ -158,6 +170,9 @@ pub(super) fn backward(
     for stage in (0..evaluations.len()).rev() {
         if stage == 0 {
             std::mem::swap(&mut work.later, &mut bar.data);
+            std::mem::swap(&mut work.start, &mut bar.state);
+            take_back_records(at(0), bar);
+            std::mem::swap(&mut work.start, &mut bar.state);
         } else {
             bar.data.start(&evaluations[stage].data);
         }
@@ -217,6 +232,7 @@ fn pass_to_stage_before(
     add_scaled(&mut before_bar.acceleration, &bar.state.qvel, reach);
     add_scaled(&mut before_bar.activation, &bar.state.act, reach);
     reach_bar
+        + bar.state.time
         + dot(&before.solve.qacc, &bar.state.qvel)
         + dot(&before.actuation.activation_dot, &bar.state.act)
 }

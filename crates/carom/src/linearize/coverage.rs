@@ -11,6 +11,9 @@ pub(super) fn of_model(model: &Model) -> bool {
     let integrator = settings.integrator != Integrator::Implicit;
     let passive = !(settings.disable.spring && settings.disable.damper);
     let medium = model.option.density[0] > 0.0 || model.option.viscosity[0] > 0.0;
+    // The later stages of RK4 may read the very control that the step records.
+    let stages_read_records = settings.integrator == Integrator::RungeKutta4
+        && structure.actuators.history.iter().any(Option::is_some);
     integrator
         && structure.laws.kind.is_empty()
         && settings.noslip_iterations == 0
@@ -24,7 +27,7 @@ pub(super) fn of_model(model: &Model) -> bool {
             .iter()
             .zip(&model.tendons.armature))
         .all(|(&spatial, &armature)| !spatial || armature == 0.0)
-        && structure.actuators.history.iter().all(Option::is_none)
+        && !stages_read_records
         && (structure.actuators.transmission.iter()).all(|&kind| covers_transmission(model, kind))
 }
 

@@ -10,6 +10,7 @@
 use super::Layout;
 use crate::data::Data;
 use crate::dual::Dual;
+use crate::history::HistoryBar;
 use crate::integrate;
 use crate::math::{Quat, Vec3};
 use crate::model::{JointKind, Model};
@@ -44,6 +45,8 @@ pub struct Tangent {
     pub act: Vec<f64>,
     /// Of the controls, nu; empty for a change of state.
     pub ctrl: Vec<f64>,
+    /// Of the values in each history, as they lie in [`History::values`](crate::history::History::values).
+    pub history: Vec<Vec<f64>>,
 }
 
 impl Tangent {
@@ -55,6 +58,9 @@ impl Tangent {
             qvel: vec![0.0; n.nv],
             act: vec![0.0; n.na],
             ctrl: vec![0.0; n.nu],
+            history: (HistoryBar::zeros(model).into_iter())
+                .map(|history| history.values)
+                .collect(),
         }
     }
 }
@@ -74,7 +80,8 @@ impl ForwardMode {
         }
     }
 
-    /// The change of the next state along a direction of state and controls: A·dx + B·du.
+    /// The change of the next state along a direction of state and controls: A·dx + B·du, and what past controls and
+    /// sensor values add to it.
     // Inline, so that whoever calls it compiles the step over dual numbers, and not everybody who builds this crate.
     #[inline]
     pub fn jvp(&mut self, state: &State, input: &Input, direction: &Tangent, change: &mut Tangent) {
@@ -90,6 +97,11 @@ impl ForwardMode {
         for (control, &rate) in self.input.ctrl.iter_mut().zip(&direction.ctrl) {
             control.tangent[0] = rate;
         }
+        for (history, rates) in self.state.history.iter_mut().zip(&direction.history) {
+            for (value, &rate) in history.values_mut().iter_mut().zip(rates) {
+                value.tangent[0] = rate;
+            }
+        }
         self.run();
         for dof in 0..nv {
             change.qpos[dof] = self.tangent[dof].tangent[0];
@@ -97,6 +109,11 @@ impl ForwardMode {
         }
         for (rate, activation) in change.act.iter_mut().zip(&self.state.act) {
             *rate = activation.tangent[0];
+        }
+        for (rates, history) in change.history.iter_mut().zip(&self.state.history) {
+            for (rate, value) in rates.iter_mut().zip(history.values()) {
+                *rate = value.tangent[0];
+            }
         }
         change.ctrl.clear();
     }

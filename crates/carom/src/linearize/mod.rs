@@ -18,6 +18,10 @@
 //! the manifold (`update`, `rotation`). RK4 chains (2) over its stages (`runge_kutta`). What these formulas do not cover (see `coverage`) is differentiated by dual numbers through
 //! the whole step (`forward_mode`), which is exact for everything, and slower.
 //!
+//! Past controls and sensor values are given numbers here, as the time is: x⁺ depends on a delayed control later, not in this
+//! step, and its column of B is zero. MuJoCo's finite differences refuse such models. [`ForwardMode::jvp`] has the
+//! derivatives by the past too.
+//!
 //! Where a step has no derivative (a contact begins, a limit engages), that of the branch taken is returned.
 
 mod bends;

@@ -7,16 +7,10 @@ impl<T: Scalar> Model<T> {
     /// Why a backward pass through whole steps of this model would be wrong, in a sentence; none if nothing is in its
     /// way. Derivatives over dual numbers do not have these limits.
     pub fn gradient_refusal(&self) -> Option<String> {
-        let has_history = |history: &[Option<usize>]| history.iter().position(Option::is_some);
-        let names = &self.structure.names;
         let part = if self.settings.noslip_iterations > 0 {
             "the noslip sweeps (noslip_iterations)".to_owned()
         } else if self.structure.laws.is_impulse_level() && self.counts().nequality > 0 {
             "equality constraints under the complementarity law".to_owned()
-        } else if let Some(actuator) = has_history(&self.structure.actuators.history) {
-            format!("the history of actuator '{}'", names.actuators[actuator])
-        } else if let Some(sensor) = has_history(&self.structure.sensors.history) {
-            format!("the history of sensor '{}'", names.sensors[sensor])
         } else {
             return None;
         };
@@ -47,13 +41,14 @@ mod tests {
         let held = r#"<equality><joint joint1="j"/></equality>"#;
         for (option, rest, part) in [
             (r#"noslip_iterations="3""#, String::new(), "noslip"),
-            ("", motor(r#"nsample="3" delay="0.004""#), "actuator 'm'"),
             ("", law("complementarity") + held, "equality"),
         ] {
             let sentence = refusal(option, &rest).unwrap_or_default();
             assert!(sentence.contains(part), "{part}: '{sentence}'");
         }
-        assert_eq!(refusal("", &motor("")), None);
+        for history in ["", r#"nsample="3" delay="0.004""#] {
+            assert_eq!(refusal("", &motor(history)), None);
+        }
         for kind in ["soft", "complementarity", "hunt_crossley"] {
             assert_eq!(refusal("", &law(kind)), None);
         }

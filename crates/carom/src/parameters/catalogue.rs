@@ -3,8 +3,8 @@
 //! Public names are the file format's attribute names; our own field names are accepted too.
 
 use crate::model::{
-    ActuatorDynamics, BiasKind, EqualityKind, GainKind, GeomKind, GeomShape, JointKind, MassSource,
-    Model, Recipe, Structure, Transmission,
+    ActuatorDynamics, BiasKind, EqualityKind, GainKind, GeomKind, GeomShape, Interpolation,
+    JointKind, MassSource, Model, Recipe, Structure, Transmission,
 };
 
 /// Which elements of a field belong to the element that is selected.
@@ -425,6 +425,7 @@ pub(super) fn available(
         "equality" => equality(model, attribute, element),
         "tendon" => tendon(model, attribute, element),
         "actuator" => actuator(model, recipe, attribute, element),
+        "sensor" => sensor(model, attribute, element),
         _ => Ok(None),
     }
 }
@@ -620,9 +621,32 @@ fn actuator(model: &Model, recipe: &Recipe, attribute: &str, actuator: usize) ->
         {
             no("is no slider-crank")
         }
-        "delay" if actuators.history[actuator].is_none() => {
-            no("has no history: give nsample in the file")
-        }
+        "delay" => delay(
+            model,
+            (actuators.history[actuator], model.actuators.delay[actuator]),
+        ),
         _ => Ok(None),
+    }
+}
+
+fn sensor(model: &Model, attribute: &str, sensor: usize) -> Availability {
+    let history = model.structure.sensors.history[sensor];
+    match attribute {
+        "delay" => delay(model, (history, model.sensors.delay[sensor])),
+        _ => Ok(None),
+    }
+}
+
+fn delay(model: &Model, (history, delay): (Option<usize>, f64)) -> Availability {
+    let interpolation = |history: usize| model.structure.histories[history].interpolation;
+    match history.map(interpolation) {
+        None => no("has no history: give nsample in the file"),
+        Some(Interpolation::Hold) => no(
+            "holds its samples, so that results jump with the delay: give interp=\"linear\" or \"cubic\" in the file",
+        ),
+        Some(_) if delay == 0.0 => {
+            no("has no delay, and results jump where one begins: start from a positive delay")
+        }
+        Some(_) => Ok(None),
     }
 }

@@ -1,32 +1,33 @@
 //! States in a row.
 
-use crate::model::{Counts, Model};
+use crate::history;
+use crate::model::Model;
 use crate::state::State;
 
 /// What changes in a state from step to step, one row of numbers for each state: time, configuration, velocity,
-/// activations, and the acceleration that the solver found last.
+/// activations, the acceleration that the solver found last, and histories.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Tape {
     rows: Vec<f64>,
-    widths: [usize; 4],
+    widths: [usize; 5],
     width: usize,
 }
 
 impl Tape {
     /// Room for some states of a model.
     pub(super) fn with_capacity(model: &Model, states: usize) -> Self {
-        let n = model.counts();
-        let width = width(n);
+        let widths = widths(model);
+        let width = width(&widths);
         Self {
             rows: Vec::with_capacity(states * width),
-            widths: [n.nq, n.nv, n.na, n.nv],
+            widths,
             width,
         }
     }
 
     /// Bytes that a state takes.
     pub(super) fn bytes_per_state(model: &Model) -> usize {
-        width(model.counts()) * size_of::<f64>()
+        width(&widths(model)) * size_of::<f64>()
     }
 
     /// Number of states.
@@ -41,6 +42,9 @@ impl Tape {
         self.rows.extend_from_slice(&state.qvel);
         self.rows.extend_from_slice(&state.act);
         self.rows.extend_from_slice(&state.warmstart);
+        for history in &state.history {
+            history.store(&mut self.rows);
+        }
     }
 
     /// Forgets all states from one on.
@@ -55,6 +59,10 @@ impl Tape {
         state.qvel.copy_from_slice(self.qvel(index));
         state.act.copy_from_slice(self.act(index));
         state.warmstart.copy_from_slice(self.acceleration(index));
+        let mut rest = self.part(index, 4);
+        for history in &mut state.history {
+            rest = history.restore(rest);
+        }
     }
 
     pub(super) fn time(&self, index: usize) -> f64 {
@@ -84,6 +92,11 @@ impl Tape {
     }
 }
 
-fn width(n: &Counts) -> usize {
-    1 + n.nq + 2 * n.nv + n.na
+fn widths(model: &Model) -> [usize; 5] {
+    let n = model.counts();
+    [n.nq, n.nv, n.na, n.nv, history::number_count(model)]
+}
+
+fn width(widths: &[usize]) -> usize {
+    1 + widths.iter().sum::<usize>()
 }

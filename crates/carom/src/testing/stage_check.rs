@@ -16,6 +16,7 @@ use crate::data::Data;
 use crate::dual::Dual;
 use crate::dynamics::At;
 use crate::gradient_check::{make_tangential, normalize, qpos_tangent};
+use crate::history::HistoryBar;
 use crate::linalg::tree_ldl;
 use crate::math::{Mat3, Quat, Vec3};
 use crate::model::{ActuatorDynamics, Cone, Model, Transmission};
@@ -213,7 +214,7 @@ fn central_difference<S: Stage>(
 /// Families of the model, stages, parts of state and input.
 pub(super) fn groups(model: &Model) -> Vec<&'static str> {
     let mut groups = vec![
-        "qpos", "qvel", "act", "mocap", "input", "contacts", "rows", "solution",
+        "qpos", "qvel", "act", "mocap", "time", "history", "input", "contacts", "rows", "solution",
     ];
     macro_rules! add {
         ($stage:ident) => {
@@ -294,6 +295,13 @@ pub(super) fn keep_only(direction: &mut Cotangents, group: &str) {
     if group != "mocap" {
         state.mocap_position.fill(Vec3::ZERO);
         state.mocap_rotation.fill(Vec3::ZERO);
+    }
+    if group != "time" {
+        state.time = 0.0;
+    }
+    if group != "history" {
+        let past = state.history.iter_mut().flat_map(HistoryBar::numbers_mut);
+        past.for_each(|number| *number = 0.0);
     }
     if group != "input" {
         input.set_zero();
@@ -442,6 +450,9 @@ pub(super) fn random_direction<S: Stage>(point: &Point, random: &mut Random) -> 
     }
     state.mocap_position.fill_with(|| random.vec3());
     state.mocap_rotation.fill_with(|| random.vec3());
+    state.time = random.next();
+    let past = state.history.iter_mut().flat_map(HistoryBar::numbers_mut);
+    past.for_each(|number| *number = random.next());
     let input = &mut direction.input;
     for number in input.ctrl.iter_mut().chain(&mut input.force) {
         *number = random.next();
@@ -514,7 +525,13 @@ fn point_along<T: Scalar>(
     let (primal, moving) = (&point.state, &direction.state);
     let mut state = State::reference(&model);
     let tangent = qpos_tangent(&point.model, &primal.qpos, &moving.qpos);
-    state.time = T::from(primal.time);
+    state.time = combine(primal.time, moving.time);
+    for (index, history) in state.history.iter_mut().enumerate() {
+        // What comes last, when a sensor is due, does not move.
+        let mut tangents = moving.history[index].numbers().copied().chain([0.0]);
+        *history =
+            primal.history[index].map(|value| combine(value, tangents.next().unwrap_or_default()));
+    }
     state.qpos = zip(&primal.qpos, &tangent);
     state.qvel = zip(&primal.qvel, &moving.qvel);
     state.act = zip(&primal.act, &moving.act);
@@ -584,6 +601,11 @@ pub(super) fn pair_inputs<S: Stage>(bar: &Cotangents, direction: &Cotangents) ->
     slices(&a.qpos, &b.qpos);
     slices(&a.qvel, &b.qvel);
     slices(&a.act, &b.act);
+    slices(&[a.time], &[b.time]);
+    for (a, b) in a.history.iter().zip(&b.history) {
+        slices(&a.times, &b.times);
+        slices(&a.values, &b.values);
+    }
     for mocap in 0..a.mocap_position.len() {
         slices(&a.mocap_position[mocap].0, &b.mocap_position[mocap].0);
         slices(&a.mocap_rotation[mocap].0, &b.mocap_rotation[mocap].0);
@@ -722,6 +744,9 @@ pub(crate) fn random_point(mut model: Model, seed: u64) -> Point {
     structure.coincidences.clear();
     let mut state = super::random_state(seed, &model);
     state.act.fill_with(|| 0.5 + 0.4 * random.next());
+    for history in &mut state.history {
+        history.values_mut().fill_with(|| 0.5 * random.next());
+    }
     let mut input = Input::zeros(&model);
     input.ctrl.fill_with(|| 0.5 * random.next());
     input.force.fill_with(|| random.next());

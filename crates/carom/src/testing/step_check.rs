@@ -10,6 +10,7 @@ use super::stage_check::{
 };
 use crate::cotangent::{Cotangents, StateBar};
 use crate::gradient_check::tangent_of;
+use crate::history::HistoryBar;
 use crate::integrate::{self, Retraced};
 use crate::model::Model;
 use crate::scalar::Scalar;
@@ -74,6 +75,8 @@ fn random_bars(point: &Point, random: &mut Random) -> (StateBar, Vec<f64>) {
     for number in (next.qpos.iter_mut())
         .chain(&mut next.qvel)
         .chain(&mut next.act)
+        .chain([&mut next.time])
+        .chain(next.history.iter_mut().flat_map(HistoryBar::numbers_mut))
     {
         *number = random.next();
     }
@@ -161,6 +164,11 @@ fn pair<T: Scalar>(
     add(&next.qvel, &moved.state.qvel);
     add(&next.act, &moved.state.act);
     add(values, &moved.data.sensing.values);
+    add(&[next.time], &[moved.state.time]);
+    for (bar, history) in next.history.iter().zip(&moved.state.history) {
+        add(&bar.times, history.times());
+        add(&bar.values, history.values());
+    }
     let magnitude = terms.iter().map(|term| term * term).sum::<f64>();
     (terms.iter().sum(), magnitude.sqrt())
 }
@@ -174,8 +182,16 @@ fn difference(point: &Point, (next, values): (&StateBar, &[f64]), a: &Point, b: 
         bars.iter().zip(differences).map(|(bar, d)| bar * d).sum()
     };
     let zeros = vec![0.0; tangent.len()];
+    let histories = a.state.history.iter().zip(&b.state.history);
+    let past: f64 = (next.history.iter().zip(histories))
+        .map(|(bar, (a, b))| {
+            dot(&bar.times, a.times(), b.times()) + dot(&bar.values, a.values(), b.values())
+        })
+        .sum();
     dot(&next.qpos, &tangent, &zeros)
         + dot(&next.qvel, &a.state.qvel, &b.state.qvel)
         + dot(&next.act, &a.state.act, &b.state.act)
         + dot(values, &a.data.sensing.values, &b.data.sensing.values)
+        + dot(&[next.time], &[a.state.time], &[b.state.time])
+        + past
 }

@@ -17,6 +17,7 @@ use super::forward::{
 use super::muscle::{Muscle, activation_rate};
 use crate::cotangent::{InputBar, StateBar};
 use crate::dual::Dual;
+use crate::history::{delayed_control, delayed_control_vjp};
 use crate::math::{MIN_LENGTH, Vec3};
 use crate::model::{ActuatorDynamics, BiasKind, GainKind, Model, Transmission};
 use crate::scalar::Scalar;
@@ -91,7 +92,7 @@ pub fn backward(
         };
         reverse.actuator(force_bar, &mut bar.control[actuator], &bar.activation_dot);
     }
-    effective_controls(model, input, &bar.control, &mut targets);
+    effective_controls(model, (state, input), &bar.control, &mut targets);
 }
 
 /// What a number held within limits passes on: the cotangents of the number and of the two limits.
@@ -231,13 +232,20 @@ fn limit_tendon_forces(
     }
 }
 
-/// Controls within their ranges; one bad number among them switches all off.
-fn effective_controls(model: &Model, input: &Input, bar: &[f64], targets: &mut Targets<'_>) {
+/// Controls within their ranges, given or past; one bad number among them switches all off.
+fn effective_controls(
+    model: &Model,
+    (state, input): (&State, &Input),
+    bar: &[f64],
+    targets: &mut Targets<'_>,
+) {
+    let delayed = |actuator: usize| delayed_control(model, state, actuator, input.ctrl[actuator]);
     let limited = &model.structure.actuators.control_limited;
     let clamp = !model.settings.disable.clampctrl;
     let held = |actuator: usize| clamp && limited[actuator];
     let range = |actuator: usize| model.actuators.control_range[actuator];
-    let good = input.ctrl.iter().enumerate().all(|(actuator, &given)| {
+    let good = (0..bar.len()).all(|actuator| {
+        let given = delayed(actuator);
         let [low, high] = range(actuator);
         let control = if held(actuator) {
             Scalar::clamp(given, low, high)
@@ -249,17 +257,19 @@ fn effective_controls(model: &Model, input: &Input, bar: &[f64], targets: &mut T
     if !good {
         return;
     }
-    for (actuator, (&given, &bar)) in input.ctrl.iter().zip(bar).enumerate() {
+    for (actuator, &bar) in bar.iter().enumerate() {
+        let mut control_bar = bar;
         if held(actuator) {
-            let (given_bar, range_bar) = clamp_vjp(given, range(actuator), bar);
-            targets.input.ctrl[actuator] += given_bar;
+            let range_bar;
+            (control_bar, range_bar) = clamp_vjp(delayed(actuator), range(actuator), bar);
             add_pair(
                 &mut targets.model.actuators.control_range[actuator],
                 range_bar,
             );
-        } else {
-            targets.input.ctrl[actuator] += bar;
         }
+        let past = (&mut *targets.state, &mut *targets.model);
+        targets.input.ctrl[actuator] +=
+            delayed_control_vjp(model, state, actuator, control_bar, past);
     }
 }
 

@@ -6,6 +6,7 @@ use super::forward::{Law, is_disabled, next_activation, time_constant};
 use super::muscle::{Muscle, activation_rate};
 use crate::data::Data;
 use crate::dual::Dual;
+use crate::history::is_delayed;
 use crate::model::{ActuatorDynamics, BiasKind, GainKind, Model};
 use crate::scalar::Scalar;
 use crate::stages::transmission::TransmissionData;
@@ -149,7 +150,7 @@ pub(crate) struct ByInputs {
 }
 
 /// Derivatives of an actuator's force and activation rate at the state of `data`; a control that its range holds, or
-/// that is refused, has none. Limits of tendons and joints on the force are not regarded.
+/// that is refused or comes later, has none. Limits of tendons and joints on the force are not regarded.
 pub(crate) fn sensitivity(
     model: &Model,
     state: &State,
@@ -162,9 +163,8 @@ pub(crate) fn sensitivity(
     if is_disabled(model, actuator) {
         return out;
     }
-    let control = f64::from(u8::from(
-        data.actuation.control[actuator] == input.ctrl[actuator],
-    ));
+    let acts = data.actuation.control[actuator] == input.ctrl[actuator];
+    let control = f64::from(u8::from(acts && !is_delayed(model, actuator)));
     let last = structure.activations[actuator].clone().last();
     let effective = match last {
         None => [0.0, control],

@@ -176,7 +176,7 @@ const ACTUATORS: &str = r#"<mujoco><worldbody>
 
 crate::testing::stage_check::check_stage!(
     actuation,
-    crate::testing::stage_check::points_and(&[ACTUATORS]),
+    crate::testing::stage_check::points_and(&[ACTUATORS, crate::history::DELAYED]),
     |point| super::forward(
         &point.model,
         &point.state,

@@ -6,6 +6,7 @@
 
 use super::{Sensed, Sensing};
 use crate::cotangent::{InputBar, StateBar};
+use crate::history::delay_sensor_vjp;
 use crate::model::{Model, SensorKind};
 use crate::stages::actuation::Actuation;
 use crate::stages::collision::Contact;
@@ -55,6 +56,28 @@ pub(super) struct Reverse<'a, 't> {
     pub(super) sensing: &'a Sensing,
     pub(super) bar: &'a mut Sensing,
     pub(super) targets: &'a mut Targets<'t>,
+}
+
+/// The adjoint of [`delay`](super::delay), which comes first: the cotangents of sensor values become those of fresh
+/// values, and what sensors report of the past passes its own to the histories.
+pub fn delay_backward(
+    model: &Model,
+    state: &State,
+    bar: &mut Sensing,
+    (state_bar, model_bar): (&mut StateBar, &mut Model),
+) {
+    if state.history.is_empty() || model.settings.disable.sensor {
+        return;
+    }
+    let sensors = &model.structure.sensors;
+    for sensor in 0..sensors.kind.len() {
+        let values_bar = &mut bar.values[sensors.address[sensor]..][..sensors.dimension[sensor]];
+        let targets = (&mut *state_bar, &mut *model_bar);
+        delay_sensor_vjp(model, state, sensor, values_bar, targets);
+    }
+    for (value_bar, measured_bar) in bar.values.iter_mut().zip(&mut bar.measured) {
+        *value_bar += std::mem::take(measured_bar);
+    }
 }
 
 /// Adds the cotangents of everything that sensors read; `bar` is used up.

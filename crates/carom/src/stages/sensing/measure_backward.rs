@@ -62,7 +62,12 @@ impl<'a> Reverse<'a, '_> {
         if cutoff <= 0.0 {
             return;
         }
-        let values = &self.sensing.values[sensors.address[sensor]..];
+        let fresh = if self.state.history.is_empty() {
+            &self.sensing.values
+        } else {
+            &self.sensing.measured
+        };
+        let values = &fresh[sensors.address[sensor]..];
         for (bar, &value) in bars.iter_mut().zip(values) {
             let sign = if value >= cutoff {
                 1.0
@@ -115,8 +120,9 @@ impl<'a> Reverse<'a, '_> {
             SensorKind::TendonLimitForce { tendon } => self.limit(tendon, true, [0.0, 0.0, bar]),
             SensorKind::PotentialEnergy => self.bar.energy[0][0] += bar,
             SensorKind::KineticEnergy => self.bar.energy[0][1] += bar,
-            // Steps and the time have no cotangent.
-            SensorKind::InsideSite { .. } | SensorKind::Clock | SensorKind::User { .. } => {}
+            SensorKind::Clock => targets.state.time += bar,
+            // Steps have no derivative.
+            SensorKind::InsideSite { .. } | SensorKind::User { .. } => {}
             _ => return false,
         }
         true

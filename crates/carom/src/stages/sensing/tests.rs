@@ -487,7 +487,7 @@ const RANGED: &str = r#"<mujoco>
 
 crate::testing::stage_check::check_stage!(
     sensing,
-    crate::testing::stage_check::points_and(&[SENSED, RANGED]),
+    crate::testing::stage_check::points_and(&[SENSED, RANGED, crate::history::DELAYED]),
     |point| {
         let (stages, sensing) = point.data.split_sensing();
         super::forward(&point.model, &point.state, &point.input, &stages, sensing);
@@ -498,6 +498,7 @@ crate::testing::stage_check::check_stage!(
             ..
         } = &mut point.data;
         super::measure_distances(&point.model, kinematics, &mut collision.manifold, sensing);
+        super::delay(&point.model, &point.state, sensing);
     },
     |point, bar| crate::dynamics::backward::sensing(point.at(), bar)
 );
