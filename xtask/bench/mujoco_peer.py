@@ -1,17 +1,18 @@
-"""Times MuJoCo's step through mujoco.rollout, one JSON line per request on standard input.
+"""Times MuJoCo, one JSON line per request on standard input.
 
-A request is {"model": path, "steps": n} and optionally "disable": ["contact", ...], "timestep": seconds,
-"qpos" and "qvel": {index: number, ...} of the start, "settle": steps before it. The answer has the CPU time per step
-of one batch in microseconds and the number of contacts at its end. The process stays alive between requests, so that both engines can be measured in turns.
+Requests are those of `peer.start`, with "disable": ["contact", ...] if some features are to be off. By default steps are
+timed through mujoco.rollout; "measure": "linearize" times mjd_transitionFD with centred differences at every state of the
+trajectory instead. The answer has the CPU time per step of one batch in microseconds and the number of contacts at its
+end. The process stays alive between requests, so that both engines can be measured in turns.
 """
 
-import json
-import sys
 import time
 
 import mujoco
 import mujoco.rollout
 import numpy as np
+
+import peer
 
 FLAGS = {
     "contact": mujoco.mjtDisableBit.mjDSBL_CONTACT,
@@ -19,65 +20,66 @@ FLAGS = {
     "sensor": mujoco.mjtDisableBit.mjDSBL_SENSOR,
 }
 FULL_PHYSICS = mujoco.mjtState.mjSTATE_FULLPHYSICS
+INTEGRATION = mujoco.mjtState.mjSTATE_INTEGRATION
+# Displacement of finite differences.
+DIFFERENCE = 1e-6
 
 
 class Case:
     """A model with its start state and controls."""
 
     def __init__(self, request):
-        steps = request["steps"]
-        self.model = mujoco.MjModel.from_xml_path(request["model"])
+        self.model, self.data, self.control = peer.start(mujoco, request)
         for name in request.get("disable", []):
             self.model.opt.disableflags |= int(FLAGS[name])
-        self.model.opt.timestep = request.get("timestep", self.model.opt.timestep)
-        self.data = mujoco.MjData(self.model)
-        if self.model.nkey:
-            mujoco.mj_resetDataKeyframe(self.model, self.data, 0)
-        for name in ["qpos", "qvel"]:
-            for index, number in request.get(name, {}).items():
-                getattr(self.data, name)[int(index)] = number
-        settle = request.get("settle", 0)
-        if settle:
-            self.data.ctrl[:] = controls(self.model, 1)[0]
-            mujoco.mj_step(self.model, self.data, settle)
-        self.state = np.empty(mujoco.mj_stateSize(self.model, FULL_PHYSICS))
-        mujoco.mj_getState(self.model, self.data, self.state, FULL_PHYSICS)
-        self.warmstart = self.data.qacc_warmstart.copy()
-        self.control = controls(self.model, steps)
 
-    def cpu_microseconds_per_step(self):
+    def state(self, kind):
+        state = np.empty(mujoco.mj_stateSize(self.model, kind))
+        mujoco.mj_getState(self.model, self.data, state, kind)
+        return state
+
+    def measure(self):
         begin = time.process_time()
+        self.batch()
+        seconds = time.process_time() - begin
+        return {"microseconds": seconds / self.control.shape[0] * 1e6, "contacts": int(self.data.ncon)}
+
+
+class Steps(Case):
+    """Steps."""
+
+    def __init__(self, request):
+        super().__init__(request)
+        self.start = self.state(FULL_PHYSICS)
+        self.warmstart = self.data.qacc_warmstart.copy()
+
+    def batch(self):
         mujoco.rollout.rollout(
-            self.model, self.data, self.state[None], self.control[None], initial_warmstart=self.warmstart[None]
+            self.model, self.data, self.start[None], self.control[None], initial_warmstart=self.warmstart[None]
         )
-        return (time.process_time() - begin) / self.control.shape[0] * 1e6
 
 
-def controls(model, steps):
-    """The same formula as `carom bench`: a small sine per actuator within its control range."""
-    control = np.zeros((steps, model.nu))
-    for actuator in range(model.nu):
-        low, high = -1.0, 1.0
-        if model.actuator_ctrllimited[actuator]:
-            low, high = model.actuator_ctrlrange[actuator]
-        phase = 0.02 * np.arange(steps) + actuator
-        control[:, actuator] = 0.5 * (low + high) + 0.1 * (high - low) * np.sin(phase)
-    return control
+class Jacobians(Case):
+    """The derivatives of all steps of a trajectory by state and controls."""
 
+    def __init__(self, request):
+        super().__init__(request)
+        size = 2 * self.model.nv + self.model.na
+        self.by_state = np.zeros((size, size))
+        self.by_control = np.zeros((size, self.model.nu)) if self.model.nu else None
+        self.states = []
+        for control in self.control:
+            self.data.ctrl[:] = control
+            self.states.append(self.state(INTEGRATION))
+            mujoco.mj_step(self.model, self.data)
 
-def main():
-    cases = {}
-    for line in sys.stdin:
-        request = json.loads(line)
-        key = line
-        if key not in cases:
-            cases[key] = Case(request)
-        answer = {
-            "microseconds": cases[key].cpu_microseconds_per_step(),
-            "contacts": cases[key].data.ncon,
-        }
-        print(json.dumps(answer), flush=True)
+    def batch(self):
+        for state in self.states:
+            mujoco.mj_setState(self.model, self.data, state, INTEGRATION)
+            mujoco.mjd_transitionFD(
+                self.model, self.data, DIFFERENCE, True, self.by_state, self.by_control, None, None
+            )
 
 
 if __name__ == "__main__":
-    main()
+    peer.serve(lambda request: (Jacobians if request.get("measure") == "linearize" else Steps)(request))

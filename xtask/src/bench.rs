@@ -5,6 +5,7 @@
 
 mod compile;
 mod contacts;
+mod figures;
 mod gradients;
 mod growth;
 mod plot;
@@ -37,7 +38,7 @@ pub(crate) enum Set {
     Contacts,
     /// Steps of 10 to 1000 free boxes.
     Growth,
-    /// Gradients over trajectories.
+    /// Gradients of trajectories and Jacobians of steps; beside Pinocchio and MJX too.
     Gradients,
     /// The first build of the core crates.
     Compile,
@@ -48,9 +49,34 @@ const STEPS: usize = 1000;
 /// Ratio that two threads must reach; it needs two free cores.
 const THREAD_BAR: f64 = 1.8;
 
+/// What a run is to do.
+pub(crate) struct Plan {
+    pub(crate) peer: Peer,
+    /// None: as the first of the names says, or the default.
+    pub(crate) set: Option<Set>,
+    pub(crate) rounds: usize,
+    /// Leave out what takes minutes.
+    pub(crate) quick: bool,
+    /// A set, if it is not given already, and models instead of the set's own.
+    pub(crate) names: Vec<PathBuf>,
+}
+
+impl Plan {
+    /// The set and the models.
+    fn resolve(&self) -> (Set, &[PathBuf]) {
+        let named = self.names.first().and_then(|name| name.to_str());
+        let named = named.and_then(|name| Set::from_str(name, true).ok());
+        match (self.set, named) {
+            (None, Some(set)) => (set, &self.names[1..]),
+            (set, _) => (set.unwrap_or_default(), &self.names),
+        }
+    }
+}
+
 /// Measures a set beside the peer; fails when a bar is missed.
-pub(crate) fn bench(peer: Peer, set: Set, rounds: usize, models: &[PathBuf]) -> Outcome {
-    let Peer::Mujoco = peer;
+pub(crate) fn bench(plan: &Plan) -> Outcome {
+    let Peer::Mujoco = plan.peer;
+    let (rounds, (set, models)) = (plan.rounds.max(1), plan.resolve());
     if set == Set::Compile {
         return compile::bench();
     }
@@ -78,7 +104,7 @@ pub(crate) fn bench(peer: Peer, set: Set, rounds: usize, models: &[PathBuf]) -> 
             Ok(())
         }
         Set::Contacts => contacts::bench(&mut engines, rounds, models),
-        Set::Gradients => gradients::bench(&mut engines, rounds),
+        Set::Gradients => gradients::bench(&mut engines, rounds, plan.quick),
         Set::Growth => growth::bench(&mut engines, rounds),
         Set::Compile => Ok(()), // has returned above, without engines
     }
@@ -160,6 +186,21 @@ fn label(model: &Path) -> String {
 
 fn target_folder() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
+}
+
+/// The folder of what benchmarks write.
+fn folder() -> Result<PathBuf, String> {
+    let folder = target_folder().join("bench");
+    std::fs::create_dir_all(&folder).map_err(|error| unwritable(&folder, &error))?;
+    Ok(folder)
+}
+
+fn unwritable(path: &Path, error: &std::io::Error) -> String {
+    format!("cannot write {}: {error}", path.display())
+}
+
+fn relative(file: &Path) -> &Path {
+    file.strip_prefix(root()).unwrap_or(file)
 }
 
 /// Minimum and median of a set of times.
@@ -281,6 +322,8 @@ struct Answer {
     microseconds: f64,
     /// Contacts after the last step.
     contacts: u64,
+    /// CPU time that the engine spent on compilation before.
+    compile_seconds: f64,
 }
 
 /// A process that answers one line per request.
@@ -323,6 +366,7 @@ impl Server {
             (Some(microseconds), Some(contacts)) => Ok(Answer {
                 microseconds,
                 contacts,
+                compile_seconds: answer["compile_seconds"].as_f64().unwrap_or(0.0),
             }),
             _ => Err(format!("unexpected answer {answer}")),
         }
@@ -334,5 +378,36 @@ impl Drop for Server {
         // It ends by itself when its input closes; a kill makes sure that nothing stays behind.
         let _ = self.child.kill();
         let _ = self.child.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Peer, Plan, Set};
+
+    #[test]
+    fn a_set_is_named_by_option_or_by_place() {
+        let plan = |set: Option<Set>, names: &[&str]| Plan {
+            peer: Peer::Mujoco,
+            set,
+            rounds: 1,
+            quick: false,
+            names: names.iter().map(Into::into).collect(),
+        };
+        let resolved = |plan: &Plan| {
+            let (set, models) = plan.resolve();
+            (set, models.len())
+        };
+        assert_eq!(resolved(&plan(None, &["gradients"])), (Set::Gradients, 0));
+        assert_eq!(
+            resolved(&plan(None, &["contacts", "a.xml"])),
+            (Set::Contacts, 1)
+        );
+        assert_eq!(resolved(&plan(None, &["a.xml"])), (Set::Smooth, 1));
+        assert_eq!(
+            resolved(&plan(Some(Set::Growth), &["a.xml"])),
+            (Set::Growth, 1)
+        );
+        assert_eq!(resolved(&plan(None, &[])), (Set::Smooth, 0));
     }
 }

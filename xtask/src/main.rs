@@ -51,14 +51,17 @@ enum Command {
         /// The engine to compare with
         #[arg(long, value_enum, default_value = "mujoco")]
         peer: bench::Peer,
-        /// What to measure
-        #[arg(long, value_enum, default_value = "smooth")]
-        set: bench::Set,
+        /// What to measure: smooth if neither this nor the first name says
+        #[arg(long, value_enum)]
+        set: Option<bench::Set>,
         /// Timed batches per model
         #[arg(long, default_value_t = 40)]
         rounds: usize,
-        /// Models instead of the default set
-        models: Vec<PathBuf>,
+        /// Leave out what takes minutes: gradients beside MJX, which has to compile them
+        #[arg(long)]
+        quick: bool,
+        /// A set (smooth, contacts, growth, gradients, compile), then models instead of its own
+        names: Vec<PathBuf>,
     },
 }
 
@@ -78,8 +81,15 @@ fn main() -> ExitCode {
             peer,
             set,
             rounds,
-            models,
-        } => bench::bench(peer, set, rounds.max(1), &models),
+            quick,
+            names,
+        } => bench::bench(&bench::Plan {
+            peer,
+            set,
+            rounds,
+            quick,
+            names,
+        }),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

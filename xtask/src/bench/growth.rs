@@ -11,7 +11,7 @@ use std::path::Path;
 use serde_json::json;
 
 use super::plot::{self, Series};
-use super::{Engines, Outcome, Ratios, root, target_folder};
+use super::{Engines, Outcome, Ratios, relative, unwritable};
 
 /// Largest exponent allowed.
 const EXPONENT_BAR: f64 = 1.3;
@@ -31,8 +31,7 @@ enum Order {
 
 /// Measures bins of growing size, writes a plot, and fails when the time grows too fast.
 pub(super) fn bench(engines: &mut Engines, rounds: usize) -> Outcome {
-    let folder = target_folder().join("bench");
-    std::fs::create_dir_all(&folder).map_err(|error| unwritable(&folder, &error))?;
+    let folder = super::folder()?;
     let mut series = Vec::new();
     let mut worst: f64 = 0.0;
     for order in [Order::Stacked, Order::Tumbled] {
@@ -92,14 +91,6 @@ fn measure(
         }
     }
     Ok((ours, theirs))
-}
-
-fn unwritable(path: &Path, error: &std::io::Error) -> String {
-    format!("cannot write {}: {error}", path.display())
-}
-
-fn relative(file: &Path) -> &Path {
-    file.strip_prefix(root()).unwrap_or(file)
 }
 
 /// Slope of the line through the logarithms.

@@ -1,6 +1,7 @@
 //! `carom bench`: CPU time per step of a model, and answers to the benchmark harness.
 
 mod gradient;
+mod linearize;
 mod threads;
 
 use std::io::BufRead;
@@ -102,6 +103,8 @@ fn serve() -> Result<(), String> {
             Measure::Backward => gradient::backward(case)?,
             Measure::Gradient(adjoint) => gradient::whole(case, adjoint)?,
             Measure::FirstGradient => gradient::first(&case.path)?,
+            Measure::Linearize => linearize::steps(case),
+            Measure::Acceleration => linearize::accelerations(case)?,
         };
         let contacts = case.data.collision.contacts.len();
         let answer = json!({ "microseconds": microseconds, "contacts": contacts });
@@ -121,10 +124,15 @@ enum Measure {
     Gradient(Adjoint),
     /// From the model file to the gradient of one step.
     FirstGradient,
+    /// From a state to A and B of the step from it.
+    Linearize,
+    /// From a state to its acceleration and the derivatives of that.
+    Acceleration,
 }
 
 impl Measure {
-    /// `"measure": "backward" | "gradient" | "first gradient"`, the second with an optional `"bytes"` budget.
+    /// `"measure": "backward" | "gradient" | "first gradient" | "linearize" | "acceleration"`, the second with an optional
+    /// `"bytes"` budget.
     fn from_request(request: &Value) -> Result<Self, String> {
         match request["measure"].as_str() {
             None => Ok(Self::Step),
@@ -137,6 +145,8 @@ impl Measure {
                 Ok(Self::Gradient(adjoint))
             }
             Some("first gradient") => Ok(Self::FirstGradient),
+            Some("linearize") => Ok(Self::Linearize),
+            Some("acceleration") => Ok(Self::Acceleration),
             Some(other) => Err(format!("error: cannot measure '{other}'")),
         }
     }

@@ -128,7 +128,7 @@ fn subtract<T: Scalar>(model: &Model<T>, row: (&[usize], &[T]), factor: T, matri
 }
 
 /// Sums the derivatives of the medium's forces over subtrees; false if there is no medium.
-fn sum_medium<T: Scalar>(model: &Model<T>, data: &mut Data<T>) -> bool {
+pub(crate) fn sum_medium<T: Scalar>(model: &Model<T>, data: &mut Data<T>) -> bool {
     let (density, viscosity) = (model.option.density[0], model.option.viscosity[0]);
     let absent = density.value() <= 0.0 && viscosity.value() <= 0.0 && !T::HAS_DERIVATIVES;
     if absent || model.settings.disable.spring && model.settings.disable.damper {
@@ -199,7 +199,7 @@ fn solve_full<T: Scalar>(model: &Model<T>, state: &State<T>, data: &mut Data<T>,
 }
 
 /// Subtracts the symmetric part of the medium's derivatives. (1)
-fn subtract_medium<T: Scalar>(model: &Model<T>, data: &mut Data<T>) {
+pub(crate) fn subtract_medium<T: Scalar>(model: &Model<T>, data: &mut Data<T>) {
     let (sparsity, axes) = (&model.structure.inertia, &data.kinematics.dof_axis);
     let half_step = model.option.timestep[0] * 0.5;
     let (matrix, work) = (&mut data.integration.matrix, &data.integration.implicit);

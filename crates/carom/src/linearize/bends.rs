@@ -81,6 +81,15 @@ impl Bend<'_> {
         }
     }
 
+    /// Calls `visit` with each row i and Σ B(i, j)·x(j).
+    pub(super) fn across(&self, x: &[f64], mut visit: impl FnMut(usize, f64)) {
+        let rows = self.matrix.chunks_exact(self.columns.len().max(1));
+        for (&row, entries) in self.columns.iter().zip(rows) {
+            let terms = self.columns.iter().zip(entries);
+            visit(row, terms.map(|(&dof, &entry)| x[dof] * entry).sum());
+        }
+    }
+
     /// Calls `visit` with each row, each column and B there.
     pub(super) fn entries(&self, mut visit: impl FnMut(usize, usize, f64)) {
         let rows = self.matrix.chunks_exact(self.columns.len().max(1));

@@ -1,5 +1,6 @@
 //! Which models and states the formulas cover; others go through dual numbers.
 
+use super::medium;
 use crate::data::Data;
 use crate::model::{Integrator, JointKind, Model, Transmission};
 use crate::stages::actuation;
@@ -7,27 +8,25 @@ use crate::stages::solve::SolveStatus;
 
 /// Whether the formulas cover everything that the model can do.
 pub(super) fn of_model(model: &Model) -> bool {
+    let history = &model.structure.actuators.history;
+    let integrator = match model.settings.integrator {
+        Integrator::Implicit => false,
+        // The later stages may read the very control that the step records.
+        Integrator::RungeKutta4 => history.iter().all(Option::is_none),
+        Integrator::Euler | Integrator::ImplicitFast => true,
+    };
+    integrator && of_dynamics(model)
+}
+
+/// Whether the formulas cover the acceleration, whatever the integrator makes of it.
+pub(super) fn of_dynamics(model: &Model) -> bool {
     let (structure, settings) = (&*model.structure, &model.settings);
-    let integrator = settings.integrator != Integrator::Implicit;
-    let passive = !(settings.disable.spring && settings.disable.damper);
-    let medium = model.option.density[0] > 0.0 || model.option.viscosity[0] > 0.0;
-    // The later stages of RK4 may read the very control that the step records.
-    let stages_read_records = settings.integrator == Integrator::RungeKutta4
-        && structure.actuators.history.iter().any(Option::is_some);
-    integrator
-        && structure.laws.kind.is_empty()
+    structure.laws.kind.is_empty()
         && settings.noslip_iterations == 0
         && !settings.enable.diagexact
-        && !(passive && medium)
+        && medium::is_covered(model)
         && !structure.has_adhesion
         && !structure.has_surface_velocity
-        && (structure
-            .tendons
-            .spatial
-            .iter()
-            .zip(&model.tendons.armature))
-        .all(|(&spatial, &armature)| !spatial || armature == 0.0)
-        && !stages_read_records
         && (structure.actuators.transmission.iter()).all(|&kind| covers_transmission(model, kind))
 }
 

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use super::Linearization;
 use super::bends::Bend;
+use super::{Linearization, Rows, armature, medium};
 use crate::data::Data;
 use crate::integrate::free_body::{self, Block};
 use crate::integrate::{euler, implicit};
@@ -78,10 +78,16 @@ impl Implicit {
             euler::add_damping(model, &state.qvel, &mut self.matrix);
         } else {
             implicit::symmetric_part(model, state, data);
-            self.matrix.copy_from_slice(&data.integration.matrix);
+            let medium = implicit::sum_medium(model, data);
             for free in &mut self.blocks {
                 let place = (free.dof, free.body);
-                free.matrix = implicit::free_block(model, state, data, place, false);
+                free.matrix = implicit::free_block(model, state, data, place, medium);
+            }
+            if medium {
+                implicit::subtract_medium(model, data);
+            }
+            self.matrix.copy_from_slice(&data.integration.matrix);
+            for free in &mut self.blocks {
                 for column in 0..6 {
                     let mut unit: [f64; 6] =
                         std::array::from_fn(|row| f64::from(u8::from(row == column)));
@@ -140,6 +146,12 @@ impl Linearization {
                 &self.layout,
                 &mut self.extra,
             );
+            let mut rows = Rows {
+                values: &mut self.extra,
+                width: self.layout.width,
+            };
+            let difference = (&*self.implicit.difference, 1.0);
+            armature::add_inertia_change(model, data, &self.bends, difference, &mut rows);
         }
         self.add_damping_change(model, state, data);
         let width = self.layout.width;
@@ -281,6 +293,17 @@ impl Linearization {
                 }
             }
         }
+        if medium::is_present(model) {
+            let Self {
+                tree,
+                layout,
+                extra,
+                ..
+            } = self;
+            tree.descend(model, state, data, advancing, false);
+            self.medium
+                .add_product(model, data, tree, (layout, h), extra);
+        }
         for index in 0..self.implicit.blocks.len() {
             let FreeBody { dof, body, .. } = self.implicit.blocks[index];
             self.add_spin_change(model, data, (dof, body), h);
@@ -384,11 +407,11 @@ impl Linearization {
 }
 
 /// A damper's share b·JᵀJ of D, as far as the pattern of the tree holds it.
-struct Damper<'a> {
-    sparsity: &'a TreeSparsity,
-    row: Sparse<'a>,
+pub(super) struct Damper<'a> {
+    pub(super) sparsity: &'a TreeSparsity,
+    pub(super) row: Sparse<'a>,
     /// ȧ.
-    advancing: &'a [f64],
+    pub(super) advancing: &'a [f64],
 }
 
 impl Damper<'_> {
@@ -420,7 +443,7 @@ impl Damper<'_> {
 
     /// Adds what a change B of the Jacobian does to `damping`·Jᵀ·(J·ȧ), through the velocity v·B as well, by which b
     /// changes with `slope`.
-    fn add_bent(
+    pub(super) fn add_bent(
         &self,
         bend: Bend<'_>,
         (qvel, slope, damping): (&[f64], f64, f64),
@@ -448,7 +471,7 @@ fn polynomial_second_derivative(quadratic: f64, cubic: f64, speed: f64) -> f64 {
 }
 
 /// A sparse vector.
-type Sparse<'a> = (&'a [usize], &'a [f64]);
+pub(super) type Sparse<'a> = (&'a [usize], &'a [f64]);
 
 /// target row ← target row + factor·source row.
 #[inline]

@@ -9,7 +9,7 @@
 //!
 //!   H·da = −∂r/∂q·dq − ∂r/∂v·dv − ∂r/∂w·dw − ∂r/∂u·du                                             (2)
 //!
-//! assembled from inverse dynamics (`rne`), forces (`forces`, `bends`), limits and other single rows (`rows`), equalities (`equality`) and contacts
+//! assembled from inverse dynamics (`rne`), forces (`forces`, `bends`), the medium (`medium`), armature of tendons (`armature`), limits and other single rows (`rows`), equalities (`equality`) and contacts
 //! (`contact`), and solved in `step`. Integrators that are implicit in velocity, (M − h·D)·ȧ = M·a, add
 //!
 //!   dȧ = da + (M − h·D)⁻¹·(h·D·da + dM·(a − ȧ) + h·dD·ȧ)                                            (3)
@@ -24,6 +24,8 @@
 //!
 //! Where a step has no derivative (a contact begins, a limit engages), that of the branch taken is returned.
 
+mod acceleration;
+mod armature;
 mod bends;
 mod contact;
 mod coverage;
@@ -32,6 +34,7 @@ mod forces;
 mod forward_mode;
 mod geometry;
 mod implicit;
+mod medium;
 mod rne;
 mod rotation;
 mod rows;
@@ -41,6 +44,7 @@ mod step;
 mod tests;
 mod update;
 
+pub use acceleration::{AccelerationDerivative, acceleration};
 pub use forward_mode::{ForwardMode, Tangent};
 pub use step::{covers, step};
 
@@ -52,6 +56,7 @@ use contact::ContactDerivative;
 use equality::EqualityDerivative;
 use forces::ForceDerivative;
 use implicit::Implicit;
+use medium::MediumDerivative;
 use rne::TreeDerivative;
 use runge_kutta::Stages;
 
@@ -117,9 +122,12 @@ pub struct Linearization {
     /// Columns of one island.
     columns: Vec<Range<usize>>,
     room: Vec<f64>,
+    /// H⁻¹, only made where the acceleration alone is asked for.
+    inverse: Vec<f64>,
     tree: TreeDerivative,
     bends: Bends,
     forces: ForceDerivative,
+    medium: MediumDerivative,
     contacts: ContactDerivative,
     equalities: EqualityDerivative,
     implicit: Implicit,
@@ -147,9 +155,11 @@ impl Linearization {
             island: vec![0.0; nv * layout.width],
             columns: Vec::with_capacity(2 * model.counts().ntree + 1),
             room: Vec::with_capacity(6 * layout.width),
+            inverse: Vec::new(),
             tree: TreeDerivative::new(model),
             bends: Bends::new(model),
             forces: ForceDerivative::new(model),
+            medium: MediumDerivative::new(model),
             contacts: ContactDerivative::new(model),
             equalities: EqualityDerivative::default(),
             implicit: Implicit::new(model),

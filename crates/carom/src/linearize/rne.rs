@@ -155,7 +155,7 @@ impl TreeDerivative {
     }
 
     /// From the root to the leaves: accelerations and what dofs change of them. (1)
-    fn descend(
+    pub(super) fn descend(
         &mut self,
         model: &Model,
         state: &State,

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::forces::Context;
 use super::forward_mode::ForwardMode;
 use super::implicit::Implicit;
-use super::{Layout, Linearization, Rows, coverage, rows, runge_kutta};
+use super::{Layout, Linearization, Rows, armature, coverage, rows, runge_kutta};
 use crate::data::Data;
 use crate::linalg::many;
 use crate::model::{Integrator, Model};
@@ -117,6 +117,7 @@ impl Linearization {
         let at = &self.implicit.at;
         self.tree
             .subtract(model, state, data, at, layout, &mut self.rows);
+        (self.medium).add(model, data, &self.tree, layout, &mut self.rows);
         let context = Context {
             model,
             state,
@@ -130,6 +131,7 @@ impl Linearization {
             width: layout.width,
         };
         self.bends.find(&context);
+        armature::subtract(&context, &self.bends, &self.tree, at, &mut rows);
         self.forces.add(&context, &self.bends, &mut rows);
         for index in 0..data.constraint.first_contact {
             if data.constraint.blocks[index].row_count > 1 {

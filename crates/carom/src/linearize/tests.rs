@@ -1,7 +1,8 @@
 use std::path::Path;
 
-use super::{ForwardMode, Layout, Linearization, Tangent, covers, step};
+use super::{ForwardMode, Layout, Linearization, Tangent, acceleration, covers, step};
 use crate::data::Data;
+use crate::dual::Dual;
 use crate::dynamics;
 use crate::integrate;
 use crate::model::{Integrator, Model};
@@ -44,12 +45,108 @@ fn assert_matrix(name: &str, actual: &[f64], expected: &[f64], width: usize) {
     }
 }
 
+/// The acceleration's derivatives by duals through the forward pass: by generalised forces.
+fn assert_force_response(name: &str, model: &Model, state: &State, input: &Input) {
+    let mut data = Data::new(model);
+    dynamics::forward(model, state, input, &mut data);
+    let mut room = Linearization::new(model);
+    let found = acceleration(model, state, input, &mut data, &mut room).expect(name);
+    let nv = model.counts().nv;
+    let dual = model.map(Dual::<1>::constant);
+    let mut dual_data = Data::new(&dual);
+    let mut expected = vec![0.0; nv * nv];
+    for column in 0..nv {
+        let (dual_state, mut dual_input) = (dual_state(model, state), dual_input(model, input));
+        dual_input.force[column].tangent[0] = 1.0;
+        dynamics::forward(&dual, &dual_state, &dual_input, &mut dual_data);
+        for row in 0..nv {
+            expected[row * nv + column] = dual_data.solve.qacc[row].tangent[0];
+        }
+    }
+    assert_matrix(name, found.by_force, &expected, nv);
+}
+
+fn dual_state(model: &Model, state: &State) -> State<Dual<1>> {
+    let mut dual = State::reference(&model.map(Dual::constant));
+    let parts = [
+        (&mut dual.qpos, &state.qpos),
+        (&mut dual.qvel, &state.qvel),
+        (&mut dual.act, &state.act),
+        (&mut dual.warmstart, &state.warmstart),
+    ];
+    for (to, from) in parts {
+        for (to, &from) in to.iter_mut().zip(from) {
+            *to = Dual::constant(from);
+        }
+    }
+    dual
+}
+
+fn dual_input(model: &Model, input: &Input) -> Input<Dual<1>> {
+    let mut dual = Input::zeros(&model.map(Dual::constant));
+    for (to, from) in [
+        (&mut dual.ctrl, &input.ctrl),
+        (&mut dual.force, &input.force),
+    ] {
+        for (to, &from) in to.iter_mut().zip(from) {
+            *to = Dual::constant(from);
+        }
+    }
+    for (to, from) in dual.body_force.iter_mut().zip(&input.body_force) {
+        *to = from.map(Dual::constant);
+    }
+    dual
+}
+
+#[test]
+fn forces_move_as_dual_numbers_say() {
+    for seed in 0..10 {
+        let model = random_model(seed, 7);
+        let (state, input) = (random_state(seed, &model), random_input(seed, &model));
+        assert_force_response(&format!("seed {seed}"), &model, &state, &input);
+    }
+    let mut model = model_from_mjcf(&format!(
+        r#"<mujoco><compiler angle="degree"/>{SCENE}</mujoco>"#
+    ));
+    solve::tighten(&mut model);
+    let (mut state, input) = (State::reference(&model), Input::zeros(&model));
+    let mut data = Data::new(&model);
+    for _ in 0..100 {
+        integrate::step(&model, &mut state, &input, &mut data);
+    }
+    assert!(data.collision.contacts.len() > 8);
+    assert_force_response("scene", &model, &state, &input);
+}
+
+/// Without implicit damping, the velocity of the next state is v + h·a.
+#[test]
+fn the_acceleration_alone_is_that_of_the_step() {
+    let mut model = random_model(4, 7);
+    model.settings.integrator = Integrator::Euler;
+    model.settings.disable.eulerdamp = true;
+    let (state, input) = (random_state(4, &model), random_input(4, &model));
+    let (a, b) = by_duals(&model, &state, &input);
+    let mut data = Data::new(&model);
+    dynamics::forward(&model, &state, &input, &mut data);
+    let mut room = Linearization::new(&model);
+    let found = acceleration(&model, &state, &input, &mut data, &mut room).unwrap();
+    let (h, n) = (model.option.timestep[0], model.counts());
+    let size = 2 * n.nv + n.na;
+    for dof in 0..n.nv {
+        let mut actual = [found.by_qpos(dof), found.by_qvel(dof), found.by_act(dof)].concat();
+        actual.iter_mut().for_each(|rate| *rate *= h);
+        actual[n.nv + dof] += 1.0;
+        let row = n.nv + dof;
+        assert_matrix("A", &actual, &a[row * size..(row + 1) * size], size);
+        let actual: Vec<f64> = found.by_ctrl(dof).iter().map(|rate| rate * h).collect();
+        assert_matrix("B", &actual, &b[row * n.nu..(row + 1) * n.nu], n.nu);
+    }
+}
+
 #[test]
 fn free_mechanisms_agree_with_dual_numbers() {
     for seed in 0..30 {
         let mut model = random_model(seed, 7);
-        model.option.density[0] = 0.0;
-        model.option.viscosity[0] = 0.0;
         let (state, input) = (random_state(seed, &model), random_input(seed, &model));
         for integrator in [Integrator::Euler, Integrator::ImplicitFast] {
             model.settings.integrator = integrator;
@@ -158,8 +255,6 @@ fn every_pair_of_shapes_agrees_with_dual_numbers() {
 fn runge_kutta_agrees_with_dual_numbers() {
     for seed in 0..10 {
         let mut model = random_model(seed, 6);
-        model.option.density[0] = 0.0;
-        model.option.viscosity[0] = 0.0;
         model.settings.integrator = Integrator::RungeKutta4;
         let (state, input) = (random_state(seed, &model), random_input(seed, &model));
         assert_exact(&format!("seed {seed}"), &model, &state, &input);
@@ -214,6 +309,7 @@ fn shipped_models_agree_with_dual_numbers() {
     });
     for name in [
         "humanoid",
+        "hand",
         "quadruped",
         "arm7",
         "muscle_arm",
@@ -315,7 +411,8 @@ const STRINGS: &str = r#"<worldbody><site name="ceiling" pos="0 .1 1"/>
     <spatial name="cable" stiffness="30 4 2" damping=".02 .01 .01" springlength=".1 .2"><site site="ceiling"/><site site="s0"/><site site="s1"/></spatial>
     <spatial name="belt" limited="true" range="0 .3" frictionloss=".02" damping=".01"><site site="s1"/><geom geom="drum" sidesite="side"/><site site="s3"/></spatial>
     <spatial name="chain" range="0 .2"><site site="s3"/><geom geom="ball"/><site site="s4"/><pulley divisor="2"/><site site="s4"/><site site="s2"/></spatial>
-    <spatial name="tether" stiffness="10"><site site="s2"/><site site="s5"/></spatial>
+    <spatial name="tether" stiffness="10" armature=".3"><site site="s2"/><site site="s5"/></spatial>
+    <spatial name="weight" armature=".2"><site site="s1"/><site site="s2"/><pulley divisor="3"/><site site="ceiling"/><site site="s4"/><site site="s3"/></spatial>
     <fixed name="mixed" damping=".002 .001 .001"><joint joint="left2" coef=".5"/><joint joint="right" coef="-.4"/></fixed></tendon>
   <actuator><muscle tendon="chain" lengthrange=".1 .6"/><position tendon="belt" kp="2" kv=".02"/><motor site="s5" gear="1 .5 0 0 .2 .1"/>
     <motor site="s4" gear="0 1 .3 .1 0 0"/><general tendon="mixed" gaintype="affine" gainprm=".1 .05 .01" biastype="affine" biasprm=".1 -.1 -.01" dyntype="filter" dynprm=".1"/>

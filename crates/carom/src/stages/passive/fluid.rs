@@ -37,36 +37,41 @@ pub(super) fn forward<T: Scalar>(
     if !T::HAS_DERIVATIVES && medium.density == T::ZERO && medium.viscosity == T::ZERO {
         return false;
     }
-    let bodies = &model.structure.bodies;
     for (body, force) in out.body_force.iter_mut().enumerate() {
-        *force = Spatial::ZERO;
-        if bodies.tree[body].is_none() || model.bodies.mass[body].value() < MIN_LENGTH {
-            continue;
-        }
-        let flow = Flow {
-            medium,
-            motion: velocity.body[body],
-            center: kinematics.subtree_com[bodies.root[body]],
-        };
-        if has_ellipsoids(model, body) {
-            for geom in bodies.geoms[body].clone() {
-                *force += ellipsoid(model, kinematics, geom, &flow);
-            }
-        } else {
-            let frame = &kinematics.inertial_rotation[body];
-            *force = flow.force(kinematics.inertial_position[body], frame, |motion| {
-                inertia_box(
-                    medium,
-                    model.bodies.mass[body],
-                    model.bodies.inertia[body],
-                    motion,
-                )
-            });
-        }
+        *force = of_body(model, kinematics, velocity, body);
     }
     let structure = &model.structure;
     project_body_forces(structure, kinematics, &mut out.body_force, &mut out.fluid);
     true
+}
+
+/// The force on one body, about the centre of mass of its tree, world axes.
+pub(crate) fn of_body<T: Scalar>(
+    model: &Model<T>,
+    kinematics: &Kinematics<T>,
+    velocity: &Velocity<T>,
+    body: usize,
+) -> Spatial<T> {
+    let bodies = &model.structure.bodies;
+    if bodies.tree[body].is_none() || model.bodies.mass[body].value() < MIN_LENGTH {
+        return Spatial::ZERO;
+    }
+    let flow = Flow {
+        medium: Medium::new(model),
+        motion: velocity.body[body],
+        center: kinematics.subtree_com[bodies.root[body]],
+    };
+    if has_ellipsoids(model, body) {
+        let geoms = bodies.geoms[body].clone();
+        return geoms.fold(Spatial::ZERO, |sum, geom| {
+            sum + ellipsoid(model, kinematics, geom, &flow)
+        });
+    }
+    let frame = &kinematics.inertial_rotation[body];
+    flow.force(kinematics.inertial_position[body], frame, |motion| {
+        let (mass, inertia) = (model.bodies.mass[body], model.bodies.inertia[body]);
+        inertia_box(flow.medium, mass, inertia, motion)
+    })
 }
 
 /// Whether geoms of the body ask for the ellipsoid model, which switches its inertia box off.

@@ -11,7 +11,8 @@
 
 use std::f64::consts::PI;
 
-use super::fluid::{inertia_box_sides, semi_axes};
+use super::fluid::{has_ellipsoids, inertia_box_sides, semi_axes};
+use crate::dual::Dual;
 use crate::math::{MIN_LENGTH, Mat3, Spatial, Vec3};
 use crate::model::Model;
 use crate::scalar::Scalar;
@@ -58,6 +59,18 @@ impl<T: Scalar> ForceDerivative<T> {
         self.force_by_speed += other.force_by_speed;
     }
 
+    /// Half the sum of the matrix and its transpose.
+    pub(crate) fn symmetric(&self) -> Self {
+        let half = |a: &Mat3<T>, b: &Mat3<T>| (*a + b.transpose()) * T::from(0.5);
+        let cross = half(&self.torque_by_speed, &self.force_by_spin);
+        Self {
+            torque_by_spin: half(&self.torque_by_spin, &self.torque_by_spin),
+            torque_by_speed: cross,
+            force_by_spin: cross.transpose(),
+            force_by_speed: half(&self.force_by_speed, &self.force_by_speed),
+        }
+    }
+
     /// From local axes and about a local origin to world axes about a point from which that origin is at `arm`.
     fn into_world(self, rotation: &Mat3<T>, arm: Vec3<T>) -> Self {
         let turned = |block: &Mat3<T>| rotation.mul(block).mul(&rotation.transpose());
@@ -83,39 +96,127 @@ pub(crate) fn of_body<T: Scalar>(
     velocity: &Velocity<T>,
     body: usize,
 ) -> ForceDerivative<T> {
-    let bodies = &model.structure.bodies;
-    let mut sum = ForceDerivative::default();
-    if bodies.tree[body].is_none() || model.bodies.mass[body].value() < MIN_LENGTH {
-        return sum;
-    }
     let medium = (model.option.density[0], model.option.viscosity[0]);
-    let center = kinematics.subtree_com[bodies.root[body]];
-    let local_motion = |arm: Vec3<T>, rotation: &Mat3<T>| {
-        let motion = velocity.body[body].shift_motion(arm);
+    let mut sum = ForceDerivative::default();
+    for_each_part(model, kinematics, body, |part| {
+        let local = (part.law).derivative(medium, part.relative_motion(model, velocity, body));
+        sum.add(&local.into_world(part.rotation, part.arm));
+    });
+    sum
+}
+
+/// How the derivative B of the force on one body changes with the body's velocity: the matrix of y ↦ dB(y)·x, where
+/// `along` = x is a motion like the velocity; if `symmetric`, with the symmetric part of B.
+pub(crate) fn change_of_body(
+    model: &Model,
+    kinematics: &Kinematics,
+    velocity: &Velocity,
+    (body, along): (usize, Spatial),
+    symmetric: bool,
+) -> ForceDerivative<f64> {
+    let medium = [model.option.density[0], model.option.viscosity[0]].map(Dual::constant);
+    let mut sum = ForceDerivative::default();
+    for_each_part(model, kinematics, body, |part| {
+        let motion = part.relative_motion(model, velocity, body);
+        let motion = Spatial(std::array::from_fn(|k| Dual::<6>::variable(motion[k], k)));
+        let mut local = part.law.constant().derivative(medium.into(), motion);
+        if symmetric {
+            local = local.symmetric();
+        }
+        let along = along.shift_motion(part.arm).into_local_axes(part.rotation);
+        let change = local.mul(along.map(Dual::constant));
+        let block = |force: usize, motion: usize| {
+            Mat3(std::array::from_fn(|entry| {
+                change[force + entry / 3].tangent[motion + entry % 3]
+            }))
+        };
+        let change = ForceDerivative {
+            torque_by_spin: block(0, 0),
+            torque_by_speed: block(0, 3),
+            force_by_spin: block(3, 0),
+            force_by_speed: block(3, 3),
+        };
+        sum.add(&change.into_world(part.rotation, part.arm));
+    });
+    sum
+}
+
+/// A frame of a body whose motion relative to the medium causes a force.
+struct Part<'a, T> {
+    rotation: &'a Mat3<T>,
+    /// From the centre of mass of the tree.
+    arm: Vec3<T>,
+    law: Law<T>,
+}
+
+impl<T: Scalar> Part<'_, T> {
+    /// Local axes.
+    fn relative_motion(&self, model: &Model<T>, velocity: &Velocity<T>, body: usize) -> Spatial<T> {
+        let motion = velocity.body[body].shift_motion(self.arm);
         let relative = Spatial::new(motion.angular(), motion.linear() - model.option.wind[0]);
-        relative.into_local_axes(rotation)
-    };
-    let geoms = bodies.geoms[body].clone();
-    let has_fluid = |geom: usize| model.geoms.fluid[geom][0].value() > 0.0;
-    if !geoms.clone().any(has_fluid) {
-        let rotation = &kinematics.inertial_rotation[body];
-        let arm = kinematics.inertial_position[body] - center;
-        let box_numbers = (model.bodies.mass[body], model.bodies.inertia[body]);
-        let local = inertia_box(medium, box_numbers, local_motion(arm, rotation));
-        return local.into_world(rotation, arm);
+        relative.into_local_axes(self.rotation)
     }
-    for geom in geoms {
-        if model.geoms.fluid[geom][0] == T::ZERO {
+}
+
+/// A law with its numbers.
+enum Law<T> {
+    InertiaBox(T, Vec3<T>),
+    Ellipsoid([T; 12], [T; 3]),
+}
+
+impl<T: Scalar> Law<T> {
+    fn derivative(&self, medium: (T, T), motion: Spatial<T>) -> ForceDerivative<T> {
+        match self {
+            Self::InertiaBox(mass, inertia) => inertia_box(medium, (*mass, *inertia), motion),
+            Self::Ellipsoid(coefficients, axes) => ellipsoid(coefficients, medium, *axes, motion),
+        }
+    }
+}
+
+impl Law<f64> {
+    fn constant<const N: usize>(&self) -> Law<Dual<N>> {
+        match *self {
+            Self::InertiaBox(mass, inertia) => {
+                Law::InertiaBox(Dual::constant(mass), inertia.map(Dual::constant))
+            }
+            Self::Ellipsoid(coefficients, axes) => {
+                Law::Ellipsoid(coefficients.map(Dual::constant), axes.map(Dual::constant))
+            }
+        }
+    }
+}
+
+/// Visits the parts of a body.
+fn for_each_part<T: Scalar>(
+    model: &Model<T>,
+    kinematics: &Kinematics<T>,
+    body: usize,
+    mut visit: impl FnMut(Part<'_, T>),
+) {
+    let bodies = &model.structure.bodies;
+    if bodies.tree[body].is_none() || model.bodies.mass[body].value() < MIN_LENGTH {
+        return;
+    }
+    let center = kinematics.subtree_com[bodies.root[body]];
+    if !has_ellipsoids(model, body) {
+        return visit(Part {
+            rotation: &kinematics.inertial_rotation[body],
+            arm: kinematics.inertial_position[body] - center,
+            law: Law::InertiaBox(model.bodies.mass[body], model.bodies.inertia[body]),
+        });
+    }
+    for geom in bodies.geoms[body].clone() {
+        let coefficients = model.geoms.fluid[geom];
+        if coefficients[0] == T::ZERO {
             continue;
         }
-        let rotation = &kinematics.geom_rotation[geom];
-        let arm = kinematics.geom_position[geom] - center;
         let axes = semi_axes(model.structure.geoms.kind[geom], model.geoms.size[geom]);
-        let coefficients = &model.geoms.fluid[geom];
-        let local = ellipsoid(coefficients, medium, axes, local_motion(arm, rotation));
-        sum.add(&local.into_world(rotation, arm));
+        visit(Part {
+            rotation: &kinematics.geom_rotation[geom],
+            arm: kinematics.geom_position[geom] - center,
+            law: Law::Ellipsoid(coefficients, axes),
+        });
     }
-    sum
 }
 
 /// The inertia-box model: every component of the force depends on that component of the motion alone.

@@ -10,7 +10,7 @@
 
 mod adhesion;
 mod backward;
-mod fluid;
+pub(crate) mod fluid;
 mod fluid_backward;
 pub(crate) mod fluid_derivative;
 pub(crate) mod fluid_derivative_backward;
