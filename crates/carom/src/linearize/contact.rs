@@ -181,17 +181,12 @@ impl ContactDerivative {
             stiffness,
             pair,
         );
-        if pair.moves[0] {
-            for (k, sum) in pair.by_motion[0].iter_mut().enumerate() {
-                *sum += at.respond(&Change::of_first(&geometry, contact, at.arm, k), 0, k);
-            }
+        match at.count {
+            1 => at.add::<1>(&geometry, pair),
+            3 => at.add::<3>(&geometry, pair),
+            4 => at.add::<4>(&geometry, pair),
+            _ => at.add::<MAX_ROWS>(&geometry, pair),
         }
-        if pair.moves[1] {
-            for (k, sum) in pair.by_motion[1].iter_mut().enumerate() {
-                *sum += at.respond(&Change::of_second(&geometry, contact, k), 1, k);
-            }
-        }
-        at.add_rates(&mut pair.by_rate);
         pair.wrench += at.wrench();
         true
     }
@@ -319,8 +314,13 @@ impl Change {
 /// A contact at the solution.
 struct Touch<'a> {
     contact: &'a Contact,
-    rows: &'a [Row],
-    force: &'a [f64],
+    /// Its rows.
+    count: usize,
+    force: [f64; MAX_ROWS],
+    damping: [f64; MAX_ROWS],
+    /// Of the first row, by distance.
+    spring_rate: f64,
+    weight_rate: f64,
     stiffness: &'a Curvature,
     /// From the common point to the contact.
     arm: Vec3,
@@ -337,27 +337,32 @@ struct Touch<'a> {
 impl<'a> Touch<'a> {
     fn new(
         contact: &'a Contact,
-        rows: &'a [Row],
-        force: &'a [f64],
+        rows: &[Row],
+        forces: &[f64],
         stiffness: &'a Curvature,
         pair: &Pair,
     ) -> Self {
         let arm = contact.position - pair.center;
         let mut axes = [Spatial::ZERO; MAX_ROWS];
+        let (mut force, mut damping) = ([0.0; MAX_ROWS], [0.0; MAX_ROWS]);
         let mut push = Vec3::ZERO;
-        for (row, &force) in force.iter().enumerate() {
-            let axis = contact.frame.row(row % 3);
-            if row < 3 {
-                axes[row] = Spatial::new(arm.cross(axis), axis);
-                push = push.scale_add(axis, force);
+        for (index, (row, &along)) in rows.iter().zip(forces).enumerate() {
+            (force[index], damping[index]) = (along, row.impedance.damping);
+            let axis = contact.frame.row(index % 3);
+            if index < 3 {
+                axes[index] = Spatial::new(arm.cross(axis), axis);
+                push = push.scale_add(axis, along);
             } else {
-                axes[row] = Spatial::new(axis, Vec3::ZERO);
+                axes[index] = Spatial::new(axis, Vec3::ZERO);
             }
         }
         Self {
             contact,
-            rows,
+            count: rows.len(),
             force,
+            damping,
+            spring_rate: spring_rate(&rows[0]),
+            weight_rate: weight_rate(&rows[0]),
             stiffness,
             arm,
             axes,
@@ -370,45 +375,79 @@ impl<'a> Touch<'a> {
     /// F and T as a wrench about the common point.
     fn wrench(&self) -> Spatial {
         let mut wrench = Spatial::ZERO;
-        for (&axis, &force) in self.axes.iter().zip(self.force) {
+        for (&axis, &force) in self.axes.iter().zip(&self.force) {
             wrench = wrench.scale_add(axis, force);
         }
         wrench
     }
 
-    /// dw along the motion `direction` of one body. (1), (2)
-    fn respond(&self, change: &Change, side: usize, direction: usize) -> Spatial {
+    /// Adds what motions and rates of the bodies do to a contact of N rows; rows beyond those it has are zero.
+    fn add<const N: usize>(&self, geometry: &PointDerivative, pair: &mut Pair) {
+        let [first, second] = &mut pair.by_motion;
+        if pair.moves[0] {
+            for (k, sum) in first.iter_mut().enumerate() {
+                let change = Change::of_first(geometry, self.contact, self.arm, k);
+                *sum += self.respond::<N>(&change, 0, k);
+            }
+        }
+        if pair.moves[1] {
+            for (k, sum) in second.iter_mut().enumerate() {
+                let change = Change::of_second(geometry, self.contact, k);
+                *sum += self.respond::<N>(&change, 1, k);
+            }
+        }
+        self.add_rates::<N>(&mut pair.by_rate);
+    }
+
+    /// Relative motion and its change along a motion of one body, as acceleration and damped velocity together.
+    #[inline]
+    fn moved(
+        &self,
+        damping: f64,
+        change: &Change,
+        side: usize,
+        direction: usize,
+    ) -> (Spatial, Spatial) {
         let sign = if side == 0 { -1.0 } else { 1.0 };
         let (turn, shift) = basis(direction);
-        let motion = Spatial::new(turn, shift);
-        let moved: [Spatial; 2] = std::array::from_fn(|level| {
-            let carried = motion.cross_motion(self.motions[level][side]).scale(sign);
-            let carried = carried.shift_motion(self.arm);
-            let slid = self.relative[level].angular().cross(change.position);
-            Spatial::new(carried.angular(), carried.linear() + slid)
-        });
-        let count = self.rows.len();
-        let mut residual = [0.0; MAX_ROWS];
-        for row in 0..count {
+        let [velocity, acceleration] = self.relative;
+        let relative = acceleration.scale_add(velocity, damping);
+        let [velocity, acceleration] = self.motions.map(|level| level[side]);
+        let own = acceleration.scale_add(velocity, damping);
+        let carried = Spatial::new(turn, shift).cross_motion(own).scale(sign);
+        let carried = carried.shift_motion(self.arm);
+        let slid = relative.angular().cross(change.position);
+        let moved = Spatial::new(carried.angular(), carried.linear() + slid);
+        (relative, moved)
+    }
+
+    /// dw along the motion `direction` of one body. (1), (2)
+    #[inline]
+    fn respond<const N: usize>(&self, change: &Change, side: usize, direction: usize) -> Spatial {
+        let common = self.moved(self.damping[0], change, side, direction);
+        let mut residual = [0.0; N];
+        for (row, residual) in residual.iter_mut().enumerate() {
             let (rate, unit) = (change.frame[row % 3], self.contact.frame.row(row % 3));
-            let along = |level: usize| {
-                let (relative, moved) = (self.relative[level], moved[level]);
-                if row < 3 {
-                    rate.dot(relative.linear()) + unit.dot(moved.linear())
-                } else {
-                    rate.dot(relative.angular()) + unit.dot(moved.angular())
-                }
+            // Friction may be damped differently.
+            let (relative, moved) = if self.damping[row] == self.damping[0] {
+                common
+            } else {
+                self.moved(self.damping[row], change, side, direction)
             };
-            residual[row] = along(1) + self.rows[row].impedance.damping * along(0);
+            *residual = if row < 3 {
+                rate.dot(relative.linear()) + unit.dot(moved.linear())
+            } else {
+                rate.dot(relative.angular()) + unit.dot(moved.angular())
+            };
         }
-        residual[0] += spring_rate(&self.rows[0]) * change.distance;
-        let growth = weight_rate(&self.rows[0]) * change.distance;
+        residual[0] += self.spring_rate * change.distance;
+        let growth = self.weight_rate * change.distance;
         let mut wrench = Spatial::ZERO;
         let (mut push_rate, mut moment) = (Vec3::ZERO, change.position.cross(self.push));
-        for row in 0..count {
+        for row in 0..N {
             let mut own = self.force[row] * growth;
-            for other in 0..count {
-                own -= self.stiffness[row][other] * residual[other];
+            for (&stiffness, &residual) in self.stiffness[row].iter().zip(&residual) {
+                own -= stiffness * residual;
             }
             wrench = wrench.scale_add(self.axes[row], own);
             let turned = change.frame[row % 3];
@@ -422,15 +461,14 @@ impl<'a> Touch<'a> {
     }
 
     /// Adds dw by rates g of velocity and acceleration, of the second body. (1)
-    fn add_rates(&self, [by_velocity, by_acceleration]: &mut [Matrix; 2]) {
-        let count = self.rows.len();
-        for row in 0..count {
+    fn add_rates<const N: usize>(&self, [by_velocity, by_acceleration]: &mut [Matrix; 2]) {
+        for row in 0..N {
             // What a unit rate along the row's axis does.
             let mut wrench = Spatial::ZERO;
-            for other in 0..count {
+            for other in 0..N {
                 wrench = wrench.scale_add(self.axes[other], -self.stiffness[other][row]);
             }
-            let damped = wrench.scale(self.rows[row].impedance.damping);
+            let damped = wrench.scale(self.damping[row]);
             for k in 0..6 {
                 let along = self.axes[row].0[k];
                 by_acceleration[k] = by_acceleration[k].scale_add(wrench, along);

@@ -131,6 +131,54 @@ pub(super) fn inertia_box_sides<T: Scalar>(mass: T, inertia: Vec3<T>) -> [T; 3] 
         .map(|square| (square.max(T::from(MIN_LENGTH)) / mass * 6.0).sqrt())
 }
 
+/// Coefficients of (1), for what asks how the drag depends on density and viscosity.
+pub(super) struct BoxDrag {
+    /// Of ρ·|ω|ω and ρ·|v|v.
+    quadratic: Spatial,
+    /// Of β·ω and β·v.
+    viscous: [f64; 2],
+}
+
+impl BoxDrag {
+    pub(super) fn new(mass: f64, inertia: Vec3) -> Self {
+        let sides = inertia_box_sides(mass, inertia);
+        let diameter = (sides[0] + sides[1] + sides[2]) / 3.0;
+        let mut quadratic = Spatial::ZERO;
+        for i in 0..3 {
+            let [a, b, c] = [i, (i + 1) % 3, (i + 2) % 3].map(|axis| sides[axis]);
+            let (b4, c4) = (b * b * (b * b), c * c * (c * c));
+            quadratic[i] = a * (b4 + c4) / 64.0;
+            quadratic[i + 3] = 0.5 * b * c;
+        }
+        Self {
+            quadratic,
+            viscous: [diameter * diameter * diameter * PI, 3.0 * PI * diameter],
+        }
+    }
+
+    /// Derivatives by density and viscosity of bar·(force).
+    pub(super) fn force_slopes(&self, motion: Spatial, bar: Spatial) -> [f64; 2] {
+        let squares = Spatial(motion.0.map(|number| number.abs() * number));
+        self.slopes(squares, motion, bar)
+    }
+
+    /// Derivatives by density and viscosity of a·B·b, B the derivative of the force by the motion.
+    pub(super) fn form_slopes(&self, motion: Spatial, [a, b]: [Spatial; 2]) -> [f64; 2] {
+        let doubles = std::array::from_fn(|i| 2.0 * motion[i].abs() * b[i]);
+        self.slopes(Spatial(doubles), b, a)
+    }
+
+    fn slopes(&self, quadratic: Spatial, linear: Spatial, bar: Spatial) -> [f64; 2] {
+        let weighed = Spatial(std::array::from_fn(|i| self.quadratic[i] * quadratic[i]));
+        let [turning, moving] = self.viscous;
+        [
+            -bar.dot(weighed),
+            -turning * bar.angular().dot(linear.angular())
+                - moving * bar.linear().dot(linear.linear()),
+        ]
+    }
+}
+
 /// The inertia-box model (1).
 pub(super) fn inertia_box<T: Scalar>(
     medium: Medium<T>,

@@ -11,7 +11,9 @@
 
 use super::Passive;
 use super::backward::{Targets, body_motions, subtree_forces};
-use super::fluid::{Medium, added_mass, has_ellipsoids, inertia_box, lift_and_drag, semi_axes};
+use super::fluid::{
+    BoxDrag, Medium, added_mass, has_ellipsoids, inertia_box, lift_and_drag, semi_axes,
+};
 use crate::dual::Dual;
 use crate::math::{MIN_LENGTH, Mat3, Spatial, Vec3};
 use crate::model::Model;
@@ -152,13 +154,9 @@ impl Immersed<'_, '_> {
     fn absent_around_box(&mut self) {
         let frame = self.inertial_frame();
         let numbers = &self.model.bodies;
-        let force = inertia_box(
-            self.medium_variables::<2>(0),
-            Dual::constant(numbers.mass[self.body]),
-            Vec3::from_f64(numbers.inertia[self.body]),
-            Spatial::from_f64(frame.local_motion),
-        );
-        let [density, viscosity] = pull_back(force, frame.force_bar(self.motion));
+        let drag = BoxDrag::new(numbers.mass[self.body], numbers.inertia[self.body]);
+        let [density, viscosity] =
+            drag.force_slopes(frame.local_motion, frame.force_bar(self.motion));
         self.add_medium(density, viscosity);
     }
 

@@ -3,7 +3,7 @@
 //! What they need is that of a·B·b for two motions a, b of a body, with B the derivative of the force on it. In the local
 //! axes of a frame B is a small function of the motion and the law's numbers, whose derivatives come from dual numbers.
 
-use super::fluid::{has_ellipsoids, semi_axes};
+use super::fluid::{BoxDrag, has_ellipsoids, semi_axes};
 use super::fluid_derivative::{ForceDerivative, ellipsoid, inertia_box};
 use crate::dual::Dual;
 use crate::math::{MIN_LENGTH, Mat3, Spatial, Vec3};
@@ -83,11 +83,6 @@ impl Immersed<'_> {
     }
 
     fn absent(&mut self, body: usize, pair: Motions, bar: f64) {
-        let medium = self.medium_variables::<2>(0);
-        let add = |immersed: &mut Self, frame: &Frame, derivative: &ForceDerivative<_>| {
-            let (_, [density, viscosity]) = form(derivative, frame, bar);
-            immersed.add_medium(density, viscosity);
-        };
         if !has_ellipsoids(self.model, body) {
             let (position, rotation) = (
                 self.kinematics.inertial_position[body],
@@ -95,13 +90,13 @@ impl Immersed<'_> {
             );
             let frame = self.frame(body, position, rotation, pair);
             let numbers = &self.model.bodies;
-            let mass = Dual::constant(numbers.mass[body]);
-            let inertia = Vec3::from_f64(numbers.inertia[body]);
-            let motion = Spatial::from_f64(frame.local(0));
-            let derivative = inertia_box(medium, (mass, inertia), motion);
-            add(self, &frame, &derivative);
+            let drag = BoxDrag::new(numbers.mass[body], numbers.inertia[body]);
+            let motions = [1, 2].map(|index| frame.local(index));
+            let [density, viscosity] = drag.form_slopes(frame.local(0), motions);
+            self.add_medium(bar * density, bar * viscosity);
             return;
         }
+        let medium = self.medium_variables::<2>(0);
         for geom in self.model.structure.bodies.geoms[body].clone() {
             let coefficients = self.model.geoms.fluid[geom];
             if coefficients[0] == 0.0 {
@@ -116,7 +111,8 @@ impl Immersed<'_> {
             let axes = semi_axes(self.model.structure.geoms.kind[geom], size);
             let motion = Spatial::from_f64(frame.local(0));
             let derivative = ellipsoid(&coefficients.map(Dual::constant), medium, axes, motion);
-            add(self, &frame, &derivative);
+            let (_, [density, viscosity]) = form(&derivative, &frame, bar);
+            self.add_medium(density, viscosity);
         }
     }
 
