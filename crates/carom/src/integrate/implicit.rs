@@ -179,6 +179,18 @@ fn assemble_full<T: Scalar>(model: &Model<T>, state: &State<T>, data: &mut Data<
     }
 }
 
+/// M − h·D of `implicit`, in the pattern of pairs of dofs.
+pub(crate) fn full_matrix<'a, T: Scalar>(
+    model: &Model<T>,
+    state: &State<T>,
+    data: &'a mut Data<T>,
+) -> &'a [T] {
+    symmetric_part(model, state, data);
+    let medium = sum_medium(model, data);
+    assemble_full(model, state, data, medium);
+    &data.integration.implicit.full
+}
+
 /// `implicit`: the full matrix and its unsymmetric factorisation.
 fn solve_full<T: Scalar>(model: &Model<T>, state: &State<T>, data: &mut Data<T>, medium: bool) {
     assemble_full(model, state, data, medium);

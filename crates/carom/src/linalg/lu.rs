@@ -185,6 +185,29 @@ impl<T: Scalar> TreeLu<T> {
         }
     }
 
+    /// X ← A⁻¹·X for many right-hand sides that stand row by row, `width` numbers each.
+    pub fn solve_many(&self, sparsity: &TreeSparsity, width: usize, x: &mut [T]) {
+        for dof in (0..sparsity.dof_count()).rev() {
+            let (above, own) = x.split_at_mut(dof * width);
+            let entries = &self.upper[sparsity.row_range(dof)];
+            for (&ancestor, &entry) in sparsity.ancestors(dof).iter().zip(entries) {
+                let target = &mut above[ancestor * width..][..width];
+                subtract_rows(target, [&own[..width]], [entry]);
+            }
+        }
+        for dof in 0..sparsity.dof_count() {
+            let (above, own) = x.split_at_mut(dof * width);
+            let own = &mut own[..width];
+            let entries = &self.lower[sparsity.row_range(dof)];
+            for (&ancestor, &entry) in sparsity.ancestors(dof).iter().zip(entries) {
+                subtract_rows(own, [&above[ancestor * width..][..width]], [entry]);
+            }
+            for number in own {
+                *number *= self.diagonal_inverse[dof];
+            }
+        }
+    }
+
     /// x ← A⁻ᵀ·x, as the adjoint of a solve needs it.
     pub fn solve_transposed_in_place(&self, sparsity: &TreeSparsity, x: &mut [T]) {
         for dof in (0..sparsity.dof_count()).rev() {

@@ -9,13 +9,10 @@ use crate::stages::solve::SolveStatus;
 /// Whether the formulas cover everything that the model can do.
 pub(super) fn of_model(model: &Model) -> bool {
     let history = &model.structure.actuators.history;
-    let integrator = match model.settings.integrator {
-        Integrator::Implicit => false,
-        // The later stages may read the very control that the step records.
-        Integrator::RungeKutta4 => history.iter().all(Option::is_none),
-        Integrator::Euler | Integrator::ImplicitFast => true,
-    };
-    integrator && of_dynamics(model)
+    // The later stages of RK4 may read the very control that the step records.
+    let stages_read_records =
+        model.settings.integrator == Integrator::RungeKutta4 && history.iter().any(Option::is_some);
+    !stages_read_records && of_dynamics(model)
 }
 
 /// Whether the formulas cover the acceleration, whatever the integrator makes of it.

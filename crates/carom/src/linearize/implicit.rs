@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::bends::Bend;
+use super::rne::Motion;
 use super::{Linearization, Rows, armature, medium};
 use crate::data::Data;
 use crate::integrate::free_body::{self, Block};
@@ -71,7 +72,7 @@ impl Implicit {
     }
 
     /// Factors M − h·D and finds the advancing acceleration; false where there is none.
-    pub(super) fn prepare(&mut self, model: &Model, state: &State, data: &mut Data) -> bool {
+    fn prepare(&mut self, model: &Model, state: &State, data: &mut Data) -> bool {
         let sparsity = &model.structure.inertia;
         if model.settings.integrator == Integrator::Euler {
             self.matrix.copy_from_slice(&data.inertia.matrix);
@@ -110,9 +111,7 @@ impl Implicit {
             &mut self.factor,
             &mut self.diagonal_inverse,
         );
-        for (dof, sum) in self.advancing.iter_mut().enumerate() {
-            *sum = data.acceleration.force_smooth[dof] + data.solve.force_constraint[dof];
-        }
+        self.gather_forces(data);
         for free in &self.blocks {
             let range = free.dof..free.dof + 6;
             let product = multiply(&free.inverse, &self.advancing[range.clone()]);
@@ -126,6 +125,13 @@ impl Implicit {
         );
         factored.is_ok()
     }
+
+    /// Where the solution for the advancing acceleration starts.
+    fn gather_forces(&mut self, data: &Data) {
+        for (dof, sum) in self.advancing.iter_mut().enumerate() {
+            *sum = data.acceleration.force_smooth[dof] + data.solve.force_constraint[dof];
+        }
+    }
 }
 
 fn multiply(matrix: &Block<f64>, x: &[f64]) -> [f64; 6] {
@@ -133,6 +139,22 @@ fn multiply(matrix: &Block<f64>, x: &[f64]) -> [f64; 6] {
 }
 
 impl Linearization {
+    /// Factors M − h·D and finds the advancing acceleration; false where there is none.
+    pub(super) fn prepare_implicit(
+        &mut self,
+        model: &Model,
+        state: &State,
+        data: &mut Data,
+    ) -> bool {
+        let Some(full) = &mut self.full_implicit else {
+            return self.implicit.prepare(model, state, data);
+        };
+        let factored = full.prepare(model, state, data);
+        self.implicit.gather_forces(data);
+        full.solve(model, &mut self.implicit.advancing);
+        factored
+    }
+
     /// (3) of the module: the rows become derivatives of the advancing acceleration.
     pub(super) fn advance_implicitly(&mut self, model: &Model, state: &State, data: &Data) {
         let islands = &data.solve.islands;
@@ -140,8 +162,7 @@ impl Linearization {
         if islands.count() > 0 {
             self.tree.add_inertia_change(
                 model,
-                state,
-                data,
+                &Motion::of(state, data),
                 &self.implicit.difference,
                 &self.layout,
                 &mut self.extra,
@@ -154,6 +175,7 @@ impl Linearization {
             armature::add_inertia_change(model, data, &self.bends, difference, &mut rows);
         }
         self.add_damping_change(model, state, data);
+        self.add_bias_change(model, state, data);
         let width = self.layout.width;
         for (tree, dofs) in model.structure.tree_dofs.iter().enumerate() {
             if islands.of_tree(tree).is_none() {
@@ -179,6 +201,11 @@ impl Linearization {
     fn add_damped_change(&mut self, model: &Model, data: &Data, dofs: Range<usize>) {
         let sparsity = &model.structure.inertia;
         let width = self.layout.width;
+        if let Some(full) = &self.full_implicit {
+            let target = (&mut *self.extra, &*self.rows, width);
+            full.add_damped(model, data, dofs, target);
+            return;
+        }
         if let Some(free) = self
             .implicit
             .blocks
@@ -300,7 +327,7 @@ impl Linearization {
                 extra,
                 ..
             } = self;
-            tree.descend(model, state, data, advancing, false);
+            tree.descend(model, &Motion::of(state, data), advancing, false);
             self.medium
                 .add_product(model, data, tree, (layout, h), extra);
         }
@@ -364,6 +391,10 @@ impl Linearization {
     /// extra ← (M − h·D)⁻¹·extra.
     fn solve_implicit(&mut self, model: &Model, data: &Data) {
         let width = self.layout.width;
+        if let Some(full) = &self.full_implicit {
+            full.solve_many(model, width, &mut self.extra);
+            return;
+        }
         for index in 0..self.implicit.blocks.len() {
             let FreeBody { dof, inverse, .. } = self.implicit.blocks[index];
             self.room.clear();
@@ -475,7 +506,14 @@ pub(super) type Sparse<'a> = (&'a [usize], &'a [f64]);
 
 /// target row ← target row + factor·source row.
 #[inline]
-fn add_row(target: &mut [f64], to: usize, source: &[f64], from: usize, width: usize, factor: f64) {
+pub(super) fn add_row(
+    target: &mut [f64],
+    to: usize,
+    source: &[f64],
+    from: usize,
+    width: usize,
+    factor: f64,
+) {
     let target = &mut target[to..to + width];
     for (target, &source) in target.iter_mut().zip(&source[from..from + width]) {
         *target += factor * source;

@@ -14,7 +14,7 @@
 //!
 //!   dȧ = da + (M − h·D)⁻¹·(h·D·da + dM·(a − ȧ) + h·dD·ȧ)                                            (3)
 //!
-//! (`implicit`) or, where no constraint acts on a tree, simply (1) at ȧ instead of a. Then dv⁺ = dv + h·dȧ, and positions follow on
+//! (`implicit`, `full_implicit`) or, where no constraint acts on a tree, simply (1) at ȧ instead of a. Then dv⁺ = dv + h·dȧ, and positions follow on
 //! the manifold (`update`, `rotation`). RK4 chains (2) over its stages (`runge_kutta`). What these formulas do not cover (see `coverage`) is differentiated by dual numbers through
 //! the whole step (`forward_mode`), which is exact for everything, and slower.
 //!
@@ -32,6 +32,7 @@ mod coverage;
 mod equality;
 mod forces;
 mod forward_mode;
+mod full_implicit;
 mod geometry;
 mod implicit;
 mod medium;
@@ -55,6 +56,7 @@ use bends::Bends;
 use contact::ContactDerivative;
 use equality::EqualityDerivative;
 use forces::ForceDerivative;
+use full_implicit::FullImplicit;
 use implicit::Implicit;
 use medium::MediumDerivative;
 use rne::TreeDerivative;
@@ -131,6 +133,7 @@ pub struct Linearization {
     contacts: ContactDerivative,
     equalities: EqualityDerivative,
     implicit: Implicit,
+    full_implicit: Option<Box<FullImplicit>>,
     /// Whether what happens in one tree never depends on another, constraints aside.
     trees_are_separate: bool,
     runge_kutta: Option<Box<Stages>>,
@@ -163,6 +166,7 @@ impl Linearization {
             contacts: ContactDerivative::new(model),
             equalities: EqualityDerivative::default(),
             implicit: Implicit::new(model),
+            full_implicit: FullImplicit::new(model),
             runge_kutta: (model.settings.integrator == Integrator::RungeKutta4)
                 .then(|| Box::new(Stages::new(model))),
             trees_are_separate: coverage::trees_are_separate(model),

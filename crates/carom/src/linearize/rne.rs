@@ -26,6 +26,10 @@ use crate::data::Data;
 use crate::integrate::coriolis::Coriolis;
 use crate::math::Spatial;
 use crate::model::{JointKind, Model};
+use crate::stages::bias::Bias;
+use crate::stages::inertia::Inertia;
+use crate::stages::kinematics::Kinematics;
+use crate::stages::velocity::Velocity;
 use crate::state::State;
 
 /// Quantities of bodies and dofs that derivatives of inverse dynamics are made of.
@@ -42,6 +46,30 @@ pub(super) struct TreeDerivative {
     pub(super) gained_axis: Vec<Spatial>,
     /// The first of the dofs that turn together with this one, by ball or free joints; itself for others.
     pub(super) turn_start: Vec<usize>,
+}
+
+/// How bodies are placed and how they move.
+#[derive(Clone, Copy)]
+pub(super) struct Motion<'a> {
+    pub(super) kinematics: &'a Kinematics,
+    pub(super) inertia: &'a Inertia,
+    pub(super) velocity: &'a Velocity,
+    /// Accelerations and forces of bodies at zero joint acceleration.
+    pub(super) bias: &'a Bias,
+    pub(super) qvel: &'a [f64],
+}
+
+impl<'a> Motion<'a> {
+    /// In a state.
+    pub(super) fn of(state: &'a State, data: &'a Data) -> Self {
+        Self {
+            kinematics: &data.kinematics,
+            inertia: &data.inertia,
+            velocity: &data.velocity,
+            bias: &data.bias,
+            qvel: &state.qvel,
+        }
+    }
 }
 
 impl TreeDerivative {
@@ -72,24 +100,29 @@ impl TreeDerivative {
     pub(super) fn subtract(
         &mut self,
         model: &Model,
-        state: &State,
-        data: &Data,
+        motion: &Motion<'_>,
         acceleration: &[f64],
         layout: &Layout,
         rows: &mut [f64],
     ) {
         let all = (0, model.counts().nbody);
+        let Motion {
+            kinematics,
+            inertia,
+            velocity,
+            qvel,
+            ..
+        } = *motion;
         self.coriolis
-            .prepare(model, all, &data.kinematics, &data.velocity, &state.qvel);
-        self.descend(model, state, data, acceleration, true);
-        self.sum_forces(model, data, true);
-        let (structure, axes) = (&model.structure, &data.kinematics.dof_axis);
-        let rates = &data.velocity.dof_axis_dot;
+            .prepare(model, all, kinematics, velocity, qvel);
+        self.descend(model, motion, acceleration, true);
+        self.sum_forces(model, motion, true);
+        let (structure, axes) = (&model.structure, &kinematics.dof_axis);
+        let rates = &velocity.dof_axis_dot;
         let (width, nv) = (layout.width, layout.nv);
         for (dof, &body) in structure.dofs.body.iter().enumerate() {
             let (axis, rate) = (axes[dof], rates[dof]);
-            let (composite, momentum) =
-                (&data.inertia.composite[body], self.coriolis.momentum[body]);
+            let (composite, momentum) = (&inertia.composite[body], self.coriolis.momentum[body]);
             let inertia_rate = &self.coriolis.rate[body];
             let turning = inertia_rate.mul_motion(axis);
             let turned = axis.cross_force(momentum);
@@ -124,19 +157,18 @@ impl TreeDerivative {
     pub(super) fn add_inertia_change(
         &mut self,
         model: &Model,
-        state: &State,
-        data: &Data,
+        motion: &Motion<'_>,
         x: &[f64],
         layout: &Layout,
         rows: &mut [f64],
     ) {
-        self.descend(model, state, data, x, false);
-        self.sum_forces(model, data, false);
-        let (structure, axes) = (&model.structure, &data.kinematics.dof_axis);
+        self.descend(model, motion, x, false);
+        self.sum_forces(model, motion, false);
+        let (structure, axes) = (&model.structure, &motion.kinematics.dof_axis);
         let width = layout.width;
         for (dof, &body) in structure.dofs.body.iter().enumerate() {
             let axis = axes[dof];
-            let composite = &data.inertia.composite[body];
+            let composite = &motion.inertia.composite[body];
             let together = composite.mul_motion(self.gained_axis[dof]);
             let apart = together + axis.cross_force(self.force[body]);
             let inertial = composite.mul_motion(axis);
@@ -158,8 +190,7 @@ impl TreeDerivative {
     pub(super) fn descend(
         &mut self,
         model: &Model,
-        state: &State,
-        data: &Data,
+        motion: &Motion<'_>,
         acceleration: &[f64],
         moving: bool,
     ) {
@@ -167,8 +198,8 @@ impl TreeDerivative {
         for body in 1..model.counts().nbody {
             let parent = bodies.parent[body];
             let mut before = Before {
-                motion: data.velocity.body[parent],
-                bias: data.bias.body_acceleration[parent],
+                motion: motion.velocity.body[parent],
+                bias: motion.bias.body_acceleration[parent],
                 gained: self.gained[parent],
             };
             for joint in bodies.joints[body].clone() {
@@ -180,17 +211,17 @@ impl TreeDerivative {
                 };
                 for (first, count) in groups {
                     for dof in first..first + count {
-                        let axis = data.kinematics.dof_axis[dof];
+                        let axis = motion.kinematics.dof_axis[dof];
                         self.gained_axis[dof] = before.gained.cross_motion(axis);
                         if moving {
-                            let rate = data.velocity.dof_axis_dot[dof];
+                            let rate = motion.velocity.dof_axis_dot[dof];
                             self.carried[dof] = (before.bias).cross_motion(axis)
                                 + self.gained_axis[dof]
                                 + before.motion.cross_motion(rate);
                         }
                     }
                     for dof in first..first + count {
-                        before.pass(state, data, dof, acceleration[dof]);
+                        before.pass(motion, dof, acceleration[dof]);
                     }
                 }
             }
@@ -199,9 +230,9 @@ impl TreeDerivative {
     }
 
     /// Forces on subtrees; those at zero acceleration are results of the bias stage.
-    fn sum_forces(&mut self, model: &Model, data: &Data, with_bias: bool) {
+    fn sum_forces(&mut self, model: &Model, motion: &Motion<'_>, with_bias: bool) {
         let bodies = &model.structure.bodies;
-        let inertias = &data.kinematics.body_inertia;
+        let inertias = &motion.kinematics.body_inertia;
         for ((force, inertia), &gained) in self.force.iter_mut().zip(inertias).zip(&self.gained) {
             *force = inertia.mul_motion(gained);
         }
@@ -213,7 +244,7 @@ impl TreeDerivative {
             }
         }
         if with_bias {
-            for (force, &bias) in self.force.iter_mut().zip(&data.bias.body_force) {
+            for (force, &bias) in self.force.iter_mut().zip(&motion.bias.body_force) {
                 *force += bias;
             }
         }
@@ -231,12 +262,12 @@ struct Before {
 impl Before {
     /// Adds the share of one dof.
     #[inline]
-    fn pass(&mut self, state: &State, data: &Data, dof: usize, acceleration: f64) {
-        let (axis, velocity) = (data.kinematics.dof_axis[dof], state.qvel[dof]);
+    fn pass(&mut self, motion: &Motion<'_>, dof: usize, acceleration: f64) {
+        let (axis, velocity) = (motion.kinematics.dof_axis[dof], motion.qvel[dof]);
         self.motion = self.motion.scale_add(axis, velocity);
         self.bias = self
             .bias
-            .scale_add(data.velocity.dof_axis_dot[dof], velocity);
+            .scale_add(motion.velocity.dof_axis_dot[dof], velocity);
         self.gained = self.gained.scale_add(axis, acceleration);
     }
 }

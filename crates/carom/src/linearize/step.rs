@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::forces::Context;
 use super::forward_mode::ForwardMode;
 use super::implicit::Implicit;
+use super::rne::Motion;
 use super::{Layout, Linearization, Rows, armature, coverage, rows, runge_kutta};
 use crate::data::Data;
 use crate::linalg::many;
@@ -53,7 +54,7 @@ fn by_formulas(
     out: &mut Linearization,
 ) -> bool {
     let implicit = Implicit::is_needed(model);
-    if implicit && !out.implicit.prepare(model, state, data) {
+    if implicit && !out.prepare_implicit(model, state, data) {
         return false;
     }
     if !out.differentiate_acceleration(model, state, input, data, implicit) {
@@ -115,8 +116,9 @@ impl Linearization {
         let layout = &self.layout;
         self.rows.fill(0.0);
         let at = &self.implicit.at;
+        let motion = Motion::of(state, data);
         self.tree
-            .subtract(model, state, data, at, layout, &mut self.rows);
+            .subtract(model, &motion, at, layout, &mut self.rows);
         (self.medium).add(model, data, &self.tree, layout, &mut self.rows);
         let context = Context {
             model,

@@ -148,7 +148,11 @@ fn free_mechanisms_agree_with_dual_numbers() {
     for seed in 0..30 {
         let mut model = random_model(seed, 7);
         let (state, input) = (random_state(seed, &model), random_input(seed, &model));
-        for integrator in [Integrator::Euler, Integrator::ImplicitFast] {
+        for integrator in [
+            Integrator::Euler,
+            Integrator::ImplicitFast,
+            Integrator::Implicit,
+        ] {
             model.settings.integrator = integrator;
             for eulerdamp in [false, true] {
                 model.settings.disable.eulerdamp = eulerdamp;
@@ -204,11 +208,15 @@ fn contacts_agree_with_dual_numbers() {
 }
 
 #[test]
-fn contacts_under_implicitfast_agree_with_dual_numbers() {
-    let mjcf = format!(
-        r#"<mujoco><option integrator="implicitfast"/><compiler angle="degree"/>{SCENE}</mujoco>"#
-    );
-    assert_exact_along("implicitfast", &mjcf, 200, 25);
+fn contacts_under_implicit_integrators_agree_with_dual_numbers() {
+    for integrator in ["implicitfast", "implicit"] {
+        for medium in ["", r#"density="300" viscosity=".2" wind=".3 .2 .1""#] {
+            let mjcf = format!(
+                r#"<mujoco><option integrator="{integrator}" {medium}/><compiler angle="degree"/>{SCENE}</mujoco>"#
+            );
+            assert_exact_along(&format!("{integrator} {medium}"), &mjcf, 200, 25);
+        }
+    }
 }
 
 #[test]
@@ -391,7 +399,7 @@ const JOINED: &str = r#"<worldbody>
 
 #[test]
 fn equalities_agree_with_dual_numbers() {
-    for integrator in ["Euler", "implicitfast", "RK4"] {
+    for integrator in ["Euler", "implicitfast", "implicit", "RK4"] {
         let mjcf = format!(r#"<mujoco><option integrator="{integrator}"/>{JOINED}</mujoco>"#);
         assert_exact_along(integrator, &mjcf, 30, 10);
     }
@@ -421,7 +429,7 @@ const STRINGS: &str = r#"<worldbody><site name="ceiling" pos="0 .1 1"/>
 
 #[test]
 fn strings_agree_with_dual_numbers() {
-    for integrator in ["Euler", "implicitfast", "RK4"] {
+    for integrator in ["Euler", "implicitfast", "implicit", "RK4"] {
         let mjcf = format!(
             r#"<mujoco><option timestep=".0005" integrator="{integrator}"/>{STRINGS}</mujoco>"#
         );
