@@ -7,6 +7,7 @@ pub use backward::At;
 use crate::data::Data;
 use crate::model::Model;
 use crate::scalar::Scalar;
+use crate::stages::solve::Phase;
 use crate::stages::{
     acceleration, actuation, bias, collision, compliance, constraint, inertia, kinematics, passive,
     sensing, solve, tendon, transmission, velocity,
@@ -111,6 +112,15 @@ fn observe_forward<T: Scalar>(
 }
 
 /// From state and input to the acceleration without constraints.
+pub(crate) fn smooth<T: Scalar>(
+    model: &Model<T>,
+    state: &State<T>,
+    input: &Input<T>,
+    data: &mut Data<T>,
+) {
+    observe_smooth(model, state, input, data, &mut ());
+}
+
 fn observe_smooth<T: Scalar>(
     model: &Model<T>,
     state: &State<T>,
@@ -177,6 +187,12 @@ fn observe_constraints<T: Scalar>(
 ) {
     constraint_rows(model, state, input, data);
     observer.ended("constraint");
+    solve_constraints(model, state, data);
+    observer.ended("solve");
+}
+
+/// The acceleration that the constraint rows leave.
+pub(crate) fn solve_constraints<T: Scalar>(model: &Model<T>, state: &State<T>, data: &mut Data<T>) {
     let Data {
         inertia,
         acceleration,
@@ -199,10 +215,9 @@ fn observe_constraints<T: Scalar>(
             solve,
         );
     }
-    observer.ended("solve");
 }
 
-fn constraint_rows<T: Scalar>(
+pub(crate) fn constraint_rows<T: Scalar>(
     model: &Model<T>,
     state: &State<T>,
     input: &Input<T>,
@@ -227,8 +242,20 @@ pub fn retrace(
     acceleration: &[f64],
     data: &mut Data,
 ) -> bool {
-    observe_smooth(model, state, input, data, &mut ());
+    smooth(model, state, input, data);
     constraint_rows(model, state, input, data);
+    settle(model, state, acceleration, &[], data)
+}
+
+/// The end of [`retrace`]: takes the acceleration that the solver found for the constraint rows at hand. They are on the
+/// pieces of their laws where it puts them, or on those given.
+pub(crate) fn settle(
+    model: &Model,
+    state: &State,
+    acceleration: &[f64],
+    phases: &[Phase],
+    data: &mut Data,
+) -> bool {
     let (inertia, smooth, rows) = (&data.inertia, &data.acceleration, &data.constraint);
     if model.structure.laws.is_impulse_level() {
         // Impulses are not a function of the acceleration, but the search for them always takes the same way.
@@ -237,6 +264,9 @@ pub fn retrace(
         return true;
     }
     solve::at_solution(model, inertia, smooth, rows, acceleration, &mut data.solve);
+    if phases.len() == data.solve.phase.len() {
+        data.solve.phase.copy_from_slice(phases);
+    }
     solve::factor_at_solution(model, inertia, smooth, rows, &mut data.solve)
 }
 

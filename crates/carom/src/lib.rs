@@ -12,6 +12,7 @@ pub mod coverage;
 pub mod data;
 pub mod dual;
 pub mod dynamics;
+pub mod flow;
 pub mod gradient_check;
 pub mod history;
 pub mod integrate;

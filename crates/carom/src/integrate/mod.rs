@@ -24,7 +24,10 @@ mod runge_kutta_backward;
 mod tests;
 
 pub use backward::Retraced;
+pub(crate) use positions::integrate_positions_vjp;
 pub use positions::{difference, integrate_positions};
+pub(crate) use runge_kutta::{add_scaled, tangent_rates};
+pub(crate) use runge_kutta_backward::tangent_rates_vjp;
 
 use crate::data::Data;
 use crate::dynamics;

@@ -33,7 +33,7 @@ fn turn<T: Scalar>(qpos: &mut [T], velocity: &[T], h: T) {
 
 /// The twin of [`integrate_positions`]: from the cotangent of the end, adds to those of start and velocity, positions' in
 /// tangent space; returns that of the step.
-pub(super) fn integrate_positions_vjp(
+pub(crate) fn integrate_positions_vjp(
     model: &Model,
     qpos: &[f64],
     (velocity, h): (&[f64], f64),

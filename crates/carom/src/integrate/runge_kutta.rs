@@ -141,7 +141,7 @@ pub(super) fn advance<T: Scalar>(
 
 /// target ← target + factor·source.
 #[inline]
-pub(super) fn add_scaled<T: Scalar>(target: &mut [T], source: &[T], factor: impl Into<T>) {
+pub(crate) fn add_scaled<T: Scalar>(target: &mut [T], source: &[T], factor: impl Into<T>) {
     let factor = factor.into();
     for (target, &source) in target.iter_mut().zip(source) {
         *target += source * factor;
@@ -151,7 +151,7 @@ pub(super) fn add_scaled<T: Scalar>(target: &mut [T], source: &[T], factor: impl
 /// Rates in the tangent space at the start of the step of a stage at `reach` along the previous rates.
 ///
 /// `rates` holds those of the previous stage and receives those of this one.
-pub(super) fn tangent_rates<T: Scalar>(model: &Model<T>, qvel: &[T], reach: T, rates: &mut [T]) {
+pub(crate) fn tangent_rates<T: Scalar>(model: &Model<T>, qvel: &[T], reach: T, rates: &mut [T]) {
     let joints = &model.structure.joints;
     for (joint, &dof) in joints.dof.iter().enumerate() {
         let rotation = match joints.kind[joint] {

@@ -239,7 +239,7 @@ fn pass_to_stage_before(
 
 /// The twin of [`tangent_rates`]: adds to the cotangents of the rates before and of the velocity; returns that of the
 /// reach.
-fn tangent_rates_vjp(
+pub(crate) fn tangent_rates_vjp(
     model: &Model,
     (before, qvel, reach): (&[f64], &[f64], f64),
     bar: &[f64],

@@ -82,7 +82,7 @@ impl Controls {
     }
 
     /// Panics where the controls do not fit a model.
-    fn assert_fit(&self, model: &Model) {
+    pub(crate) fn assert_fit(&self, model: &Model) {
         let nu = model.counts().nu;
         let fits = match self {
             Self::Zero => true,

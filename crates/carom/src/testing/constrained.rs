@@ -164,6 +164,7 @@ fn random_contact(random: &mut Random, nbody: usize) -> Contact {
     let [spin, roll] = [random.between(0.01, 0.3), random.between(0.01, 0.3)];
     Contact {
         geoms: [random.below(nbody), random.below(nbody)],
+        feature: None,
         distance: random.between(-0.05, 0.01),
         position: random.vec3() * 0.5,
         frame: random_frame(random),

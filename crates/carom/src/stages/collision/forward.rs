@@ -85,16 +85,21 @@ fn collide<T: Scalar>(
         normal, tangent, ..
     } = points[0];
     let shared = frame(normal, tangent);
-    out.contacts.extend(points.iter().map(|point| {
-        // Points of one manifold mostly share their normal, hence their frame.
-        let same = point.normal == normal && point.tangent == tangent;
-        let frame = if same && !T::HAS_DERIVATIVES {
-            shared
-        } else {
-            frame(point.normal, point.tangent)
-        };
-        contact_in_frame(geoms, point, frame, &parameters)
-    }));
+    let features = out.manifold.features();
+    out.contacts
+        .extend(points.iter().zip(features).map(|(point, &feature)| {
+            // Points of one manifold mostly share their normal, hence their frame.
+            let same = point.normal == normal && point.tangent == tangent;
+            let frame = if same && !T::HAS_DERIVATIVES {
+                shared
+            } else {
+                frame(point.normal, point.tangent)
+            };
+            Contact {
+                feature,
+                ..contact_in_frame(geoms, point, frame, &parameters)
+            }
+        }));
 }
 
 /// A geom in the world.
@@ -155,6 +160,7 @@ fn contact_in_frame<T: Scalar>(
     let sticks = parameters.adhesion.value() != 0.0;
     Contact {
         geoms,
+        feature: None,
         distance: point.distance,
         position: point.position,
         frame,

@@ -116,6 +116,8 @@ pub const MAX_POINTS: usize = 50;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Manifold<T: Scalar = f64> {
     points: [ContactPoint<T>; MAX_POINTS],
+    /// What of the shapes each point belongs to, where the collider knows.
+    features: [Option<u32>; MAX_POINTS],
     count: usize,
     /// Work area of the convex collider.
     pub convex: Workspace<T>,
@@ -125,6 +127,7 @@ impl<T: Scalar> Default for Manifold<T> {
     fn default() -> Self {
         Self {
             points: [ContactPoint::default(); MAX_POINTS],
+            features: [None; MAX_POINTS],
             count: 0,
             convex: Workspace::default(),
         }
@@ -141,8 +144,20 @@ impl<T: Scalar> Manifold<T> {
     /// Adds a point; beyond [`MAX_POINTS`] it is dropped, as in MuJoCo.
     #[inline]
     pub fn push(&mut self, point: ContactPoint<T>) {
+        self.push_of(None, point);
+    }
+
+    /// Adds a point of a feature (a corner, an end, …) that keeps its number while the shapes move.
+    #[inline]
+    pub fn push_feature(&mut self, feature: u32, point: ContactPoint<T>) {
+        self.push_of(Some(feature), point);
+    }
+
+    #[inline]
+    fn push_of(&mut self, feature: Option<u32>, point: ContactPoint<T>) {
         if self.count < MAX_POINTS {
             self.points[self.count] = point;
+            self.features[self.count] = feature;
             self.count += 1;
         }
     }
@@ -161,6 +176,12 @@ impl<T: Scalar> Manifold<T> {
         &self.points[..self.count]
     }
 
+    /// The features of the points.
+    #[inline]
+    pub fn features(&self) -> &[Option<u32>] {
+        &self.features[..self.count]
+    }
+
     /// The points, to change.
     #[inline]
     pub fn points_mut(&mut self) -> &mut [ContactPoint<T>] {
@@ -173,6 +194,8 @@ impl<T: Scalar> Manifold<T> {
 pub struct Contact<T: Scalar = f64> {
     /// The two geoms; the normal points from the first to the second.
     pub geoms: [usize; 2],
+    /// What of the geoms touches (a corner, an end, …), where the collider can tell: the same number while they move.
+    pub feature: Option<u32>,
     /// Signed distance, negative in penetration (m).
     pub distance: T,
     /// Midpoint between the two surfaces (m).
@@ -209,6 +232,7 @@ impl<T: Scalar> Contact<T> {
     pub fn map<U: Scalar>(&self, mut convert: impl FnMut(T) -> U) -> Contact<U> {
         Contact {
             geoms: self.geoms,
+            feature: self.feature,
             distance: convert(self.distance),
             position: self.position.map(&mut convert),
             frame: self.frame.map(&mut convert),

@@ -44,7 +44,7 @@ pub(super) fn compliant_law<T: Scalar>(model: &Model<T>, contact: &Contact<T>) -
 }
 
 /// Velocity of the second body's surface relative to the first one's, in the contact frame.
-pub(super) fn relative_velocity<T: Scalar>(
+pub(crate) fn relative_velocity<T: Scalar>(
     model: &Model<T>,
     kinematics: &Kinematics<T>,
     velocity: &Velocity<T>,

@@ -16,6 +16,7 @@ mod tests;
 
 pub use backward::{Targets, backward};
 pub use forward::forward;
+pub(crate) use forward::relative_velocity;
 
 use crate::math::Vec3;
 use crate::scalar::Scalar;

@@ -237,6 +237,25 @@ impl<T: Scalar> Constraint<T> {
         block
     }
 
+    /// Keeps the blocks for which `keep` says so; the others lose their rows.
+    pub(crate) fn retain_blocks(&mut self, mut keep: impl FnMut(&Self, &Block) -> bool) {
+        let mut index = 0;
+        while let Some(&block) = self.blocks.get(index) {
+            if keep(self, &block) {
+                index += 1;
+                continue;
+            }
+            self.blocks.remove(index);
+            self.rows.drain(block.rows());
+            self.jacobian.drain(block.values());
+            for later in &mut self.blocks[index..] {
+                later.row -= block.row_count;
+                later.value -= block.row_count * block.column_count;
+            }
+            self.first_contact -= usize::from(index < self.first_contact);
+        }
+    }
+
     /// Takes the last block back; its rows must not have been pushed yet.
     fn discard_last_block(&mut self) {
         if let Some(block) = self.blocks.pop() {

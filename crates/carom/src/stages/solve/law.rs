@@ -62,6 +62,34 @@ impl<T: Scalar> Law<'_, T> {
         }
     }
 
+    /// A smooth function of the residual that changes its sign where the law goes from one piece to another.
+    pub fn boundary(&self, y: &[T], from: Phase, to: Phase) -> T {
+        match self.kind {
+            BlockKind::DofFriction | BlockKind::TendonFriction => {
+                let slides_up = from == Phase::SLIDING_UP || to == Phase::SLIDING_UP;
+                let sign = if slides_up { 1.0 } else { -1.0 };
+                self.weight[0] * y[0] * sign - self.friction[0]
+            }
+            BlockKind::PyramidalContact => {
+                let edge = (from.0 ^ to.0).trailing_zeros() as usize;
+                let (j, sign) = (edge / 2 + 1, if edge % 2 == 0 { 1.0 } else { -1.0 });
+                y.get(j)
+                    .map_or(y[0], |&tangent| y[0] + self.friction[j] * tangent * sign)
+            }
+            BlockKind::EllipticContact => {
+                let cone = Cone::new(self, y);
+                match (from, to) {
+                    (Phase::CONE, Phase::QUADRATIC) | (Phase::QUADRATIC, Phase::CONE) => {
+                        cone.mu * cone.normal + cone.tangent
+                    }
+                    (Phase::CONE, _) | (_, Phase::CONE) => cone.gap(),
+                    _ => cone.normal,
+                }
+            }
+            _ => y[0],
+        }
+    }
+
     /// (1)
     #[inline]
     fn respond_quadratic(&self, y: &[T], force: &mut [T]) -> (Phase, T) {

@@ -212,6 +212,7 @@ fn tangent(scene: &Constrained, direction: &Direction) -> Vec<f64> {
 fn lift(contact: &Contact) -> Contact<Dual<1>> {
     Contact {
         geoms: contact.geoms,
+        feature: contact.feature,
         distance: contact.distance.into(),
         position: contact.position.map(Into::into),
         frame: contact.frame.map(Into::into),

@@ -27,12 +27,15 @@ pub(super) fn collide<T: Scalar>(
             continue;
         }
         let position = offset + cuboid.position - normal * (distance * 0.5);
-        out.push(ContactPoint {
-            distance,
-            position,
-            normal,
-            tangent: Vec3::ZERO,
-        });
+        out.push_feature(
+            corner,
+            ContactPoint {
+                distance,
+                position,
+                normal,
+                tangent: Vec3::ZERO,
+            },
+        );
         found += 1;
         if found == MAX_CORNERS {
             return;

@@ -13,14 +13,17 @@ pub(super) fn collide<T: Scalar>(
 ) {
     let axis = capsule.axis();
     let half = axis * capsule.size[1];
-    for center in [capsule.position + half, capsule.position - half] {
+    for (end, center) in [capsule.position + half, capsule.position - half]
+        .into_iter()
+        .enumerate()
+    {
         let point = plane_sphere::contact(plane.axis(), plane.position, center, capsule.size[0]);
-        out.push_within(
-            ContactPoint {
+        if point.distance.value() <= margin.value() {
+            let point = ContactPoint {
                 tangent: axis,
                 ..point
-            },
-            margin,
-        );
+            };
+            out.push_feature(end as u32, point);
+        }
     }
 }

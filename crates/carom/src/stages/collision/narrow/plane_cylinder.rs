@@ -20,11 +20,9 @@ pub(super) fn collide<T: Scalar>(
     let normal = plane.axis();
     let (radius, half) = (cylinder.size[0], cylinder.size[1]);
     let axis = cylinder.axis();
-    let down = if axis.dot(normal).value() > 0.0 {
-        -axis
-    } else {
-        axis
-    };
+    // The lower end.
+    let end = u32::from(axis.dot(normal).value() > 0.0);
+    let down = if end == 1 { -axis } else { axis };
     let along = down.dot(normal);
     let outward = down * along - normal;
     let side = if outward.norm_squared().value() < PARALLEL {
@@ -33,28 +31,31 @@ pub(super) fn collide<T: Scalar>(
         outward * (radius / outward.norm())
     };
     let cap = down * half;
-    let mut touch = |offset: Vec3<T>| {
+    let mut touch = |feature: u32, offset: Vec3<T>| {
         let on_rim = cylinder.position + offset;
         let distance = (on_rim - plane.position).dot(normal);
         let within = distance.value() <= margin.value();
         if within {
             let position = on_rim - normal * (distance * 0.5);
-            out.push(ContactPoint {
-                distance,
-                position,
-                normal,
-                tangent: Vec3::ZERO,
-            });
+            out.push_feature(
+                feature,
+                ContactPoint {
+                    distance,
+                    position,
+                    normal,
+                    tangent: Vec3::ZERO,
+                },
+            );
         }
         within
     };
     // The lowest point decides whether there is any contact.
-    if !touch(side + cap) {
+    if !touch(end, side + cap) {
         return;
     }
-    touch(side - cap);
+    touch(1 - end, side - cap);
     let (across, _) = side.cross(cap).normalized();
     let across = across * (radius * (3.0f64.sqrt() * 0.5));
-    touch(across + cap - side * 0.5);
-    touch(cap - across - side * 0.5);
+    touch(2 + 2 * end, across + cap - side * 0.5);
+    touch(3 + 2 * end, cap - across - side * 0.5);
 }

@@ -36,12 +36,15 @@ pub(super) fn collide<T: Scalar>(
         let offset = mesh.rotation.mul_vec(vertices[vertex as usize]);
         let corner = mesh.position + offset;
         let distance = (corner - plane.position).dot(normal);
-        out.push(ContactPoint {
-            distance,
-            position: corner - normal * (distance * 0.5),
-            normal,
-            tangent: Vec3::ZERO,
-        });
+        out.push_feature(
+            vertex,
+            ContactPoint {
+                distance,
+                position: corner - normal * (distance * 0.5),
+                normal,
+                tangent: Vec3::ZERO,
+            },
+        );
     }
 }
 

@@ -1,0 +1,398 @@
+//! The adjoint of a motion.
+//!
+//! A step passes back through its stages, last first. With x̄ the cotangents of its end, those of the rates are
+//!
+//!   k̄ᵢ = h·bᵢ·x̄ + h·Σⱼ aⱼᵢ·x̄ⱼ,   x̄ᵢ = (∂f/∂x)ᵀ·k̄ᵢ at stage i,   x̄₀ = x̄ + Σᵢ x̄ᵢ           (1̄)
+//!
+//! with positions in the tangent space at the start of the step. Lengths of steps are constants, but for those that end at
+//! an onset, where the jump (1) of the module passes back
+//!
+//!   x̄⁻ = x̄⁺ + c·∇g,   θ̄ += c·∂g/∂θ,   c = (f⁺ − f⁻)·x̄⁺ / (∇g·f⁻)                        (2̄)
+
+use super::Flow;
+use super::mode::{Gauge, Switch, ball_angle, contact_of};
+use super::motion::{Motion, Onset, Status};
+use super::stepper::{Rates, place, prepare};
+use crate::cotangent::{Cotangents, StateBar};
+use crate::data::Data;
+use crate::dynamics::{self, At, backward as stages};
+use crate::integrate::{add_scaled, integrate_positions_vjp, tangent_rates, tangent_rates_vjp};
+use crate::model::{JointKind, Model};
+use crate::rollout::{Controls, Gradient, GradientError, Loss};
+use crate::stages::actuation::is_disabled;
+use crate::state::{Input, State};
+
+impl Motion {
+    /// The gradient of a loss over the states at the ends of the intervals; `flow` and `controls` are those the motion was
+    /// followed with. The loss is asked for derivatives by states only.
+    ///
+    /// # Errors
+    /// When the motion was not followed to its end, or has no derivative.
+    ///
+    /// # Panics
+    /// When the controls do not fit the model.
+    pub fn backward(
+        &self,
+        flow: &Flow,
+        controls: &Controls,
+        loss: &mut impl Loss,
+    ) -> Result<Gradient, GradientError> {
+        controls.assert_fit(&flow.model);
+        if self.status != Status::Done {
+            return Err(GradientError::Refused(self.status.to_string()));
+        }
+        let mut pass = Pass::new(flow, self);
+        let mut onsets = self.onsets.iter().rev().peekable();
+        let mut steps = (0..self.steps.len()).rev().peekable();
+        for interval in (0..self.states.len()).rev() {
+            let state = &self.states[interval];
+            // What an onset at the very end of the interval left behind comes after its state.
+            loss.by_state(interval, state, &mut pass.next);
+            pass.norms[interval] = pass.next.norm();
+            let Some(index) = interval.checked_sub(1) else {
+                break;
+            };
+            controls.write(index, &mut pass.input.ctrl);
+            pass.bar.input.set_zero();
+            while let Some(step) = steps.next_if(|&step| self.steps[step].interval == index) {
+                while let Some(onset) = onsets.next_if(|onset| onset.steps > step) {
+                    pass.onset(onset, self)?;
+                }
+                pass.step(step)?;
+            }
+            let nu = pass.input.ctrl.len();
+            pass.controls[index * nu..][..nu].copy_from_slice(&pass.bar.input.ctrl);
+        }
+        for onset in onsets {
+            pass.onset(onset, self)?;
+        }
+        Ok(pass.finish())
+    }
+}
+
+struct Pass<'a> {
+    model: &'a Model,
+    motion: &'a Motion,
+    tableau: &'static super::Tableau,
+    input: Input,
+    /// Cotangents of the state after the step at hand.
+    next: StateBar,
+    bar: Cotangents,
+    start: State,
+    /// State of a stage.
+    state: State,
+    data: Data,
+    gauges: Vec<Gauge>,
+    rates: Vec<Rates>,
+    /// Σⱼ aᵢⱼ·kⱼ of every stage, and Σ bᵢ·kᵢ.
+    slopes: Vec<Rates>,
+    rate_bars: Vec<Rates>,
+    slope_bar: Vec<f64>,
+    controls: Vec<f64>,
+    norms: Vec<f64>,
+}
+
+impl<'a> Pass<'a> {
+    fn new(flow: &'a Flow, motion: &'a Motion) -> Self {
+        let model = &flow.model;
+        let tableau = flow.settings.method.tableau();
+        let (n, intervals) = (model.counts(), motion.states.len() - 1);
+        Self {
+            model,
+            motion,
+            tableau,
+            input: Input::zeros(model),
+            next: StateBar::zeros(model),
+            bar: Cotangents::zeros(model),
+            start: motion.states[0].clone(),
+            state: motion.states[0].clone(),
+            data: Data::new(model),
+            gauges: Vec::new(),
+            rates: vec![Rates::zeros(model); tableau.len()],
+            slopes: vec![Rates::zeros(model); tableau.len() + 1],
+            rate_bars: vec![Rates::zeros(model); tableau.len()],
+            slope_bar: vec![0.0; n.nv],
+            controls: vec![0.0; intervals * n.nu],
+            norms: vec![0.0; intervals + 1],
+        }
+    }
+
+    /// Weights of the rates in a stage, or at the end of the step.
+    fn weights(&self, stage: usize) -> &'static [f64] {
+        match stage.checked_sub(1) {
+            None => &[],
+            Some(row) => (self.tableau.stages.get(row)).map_or(self.tableau.weights, |row| row),
+        }
+    }
+
+    /// The state of a stage, from the rates of the stages before it.
+    fn place(&mut self, stage: usize, h: f64) {
+        let Self {
+            model,
+            tableau,
+            start,
+            state,
+            slopes,
+            ..
+        } = self;
+        place(model, start, &slopes[stage], h, state);
+        state.time = start.time + h * tableau.place(stage);
+    }
+
+    /// The adjoint of a step: from the cotangents of its end in `self.next` to those of its start.
+    fn step(&mut self, index: usize) -> Result<(), GradientError> {
+        let step = self.motion.steps[index];
+        let (h, count) = (step.h, self.tableau.len());
+        self.motion.read(index, &mut self.start, &mut self.rates);
+        for stage in 0..=count {
+            let weights = self.weights(stage);
+            self.slopes[stage].combine(weights, &self.rates);
+            if stage < count {
+                self.place(stage, h);
+                let rates = &mut self.rates[stage].position;
+                rates.copy_from_slice(&self.slopes[stage].position);
+                tangent_rates(self.model, &self.state.qvel, h, rates);
+            }
+        }
+        for bar in &mut self.rate_bars {
+            bar.position.fill(0.0);
+            bar.velocity.fill(0.0);
+            bar.activation.fill(0.0);
+        }
+        self.clamp_activation_bars(h);
+        let mut start_bar = StateBar::zeros(self.model);
+        std::mem::swap(&mut start_bar, &mut self.next);
+        let end_bar = start_bar.clone();
+        start_bar.qpos.fill(0.0);
+        self.pass_to_rates(count, h, &end_bar, &mut start_bar);
+        for stage in (0..count).rev() {
+            self.place(stage, h);
+            self.evaluate(index, stage)?;
+            self.stage(stage, h);
+            let stage_bar = self.bar.state.clone();
+            add_scaled(&mut start_bar.qvel, &stage_bar.qvel, 1.0);
+            add_scaled(&mut start_bar.act, &stage_bar.act, 1.0);
+            add_mocap(&mut start_bar, &stage_bar);
+            self.pass_to_rates(stage, h, &stage_bar, &mut start_bar);
+        }
+        self.next = start_bar;
+        if self.next.norm().is_finite() {
+            Ok(())
+        } else {
+            Err(GradientError::Exploded { step: index })
+        }
+    }
+
+    /// Activations that were held at the end of their range there do not depend on anything.
+    fn clamp_activation_bars(&mut self, h: f64) {
+        let count = self.tableau.len();
+        let slope = &self.slopes[count].activation;
+        let actuators = &self.model.structure.actuators;
+        for (actuator, states) in actuators.activations.iter().enumerate() {
+            if actuators.activation_limited[actuator] {
+                let [low, high] = self.model.actuators.activation_range[actuator];
+                for state in states.clone() {
+                    let end = self.start.act[state] + h * slope[state];
+                    if end < low {
+                        self.bar.model.actuators.activation_range[actuator][0] +=
+                            self.next.act[state];
+                        self.next.act[state] = 0.0;
+                    } else if end > high {
+                        self.bar.model.actuators.activation_range[actuator][1] +=
+                            self.next.act[state];
+                        self.next.act[state] = 0.0;
+                    }
+                }
+            }
+        }
+    }
+
+    /// From the cotangents of the state of a stage, or of the end, to those of the rates it was reached with; positions
+    /// also to the start. `self.slope_bar` may hold a part of the cotangent of the slope of positions.
+    fn pass_to_rates(&mut self, stage: usize, h: f64, bar: &StateBar, start_bar: &mut StateBar) {
+        let weights = self.weights(stage);
+        let Self {
+            model,
+            start,
+            slopes,
+            slope_bar,
+            rate_bars,
+            ..
+        } = self;
+        let moved = (&slopes[stage].position[..], h);
+        let positions = (&bar.qpos[..], &mut start_bar.qpos[..]);
+        integrate_positions_vjp(model, &start.qpos, moved, positions, slope_bar);
+        for (&weight, rate_bar) in weights.iter().zip(rate_bars) {
+            if weight != 0.0 {
+                add_scaled(&mut rate_bar.position, slope_bar, weight);
+                add_scaled(&mut rate_bar.velocity, &bar.qvel, h * weight);
+                add_scaled(&mut rate_bar.activation, &bar.act, h * weight);
+            }
+        }
+        slope_bar.fill(0.0);
+    }
+
+    /// Computes a stage again.
+    fn evaluate(&mut self, step: usize, stage: usize) -> Result<(), GradientError> {
+        let Self {
+            model,
+            input,
+            state,
+            data,
+            gauges,
+            ..
+        } = self;
+        let regime = &self.motion.regimes[self.motion.steps[step].regime];
+        prepare(model, state, input, &regime.mode, data, gauges);
+        let acceleration = &self.rates[stage].velocity;
+        if dynamics::settle(model, state, acceleration, &regime.phases, data) {
+            Ok(())
+        } else {
+            Err(GradientError::NotUnique { step })
+        }
+    }
+
+    /// From the cotangents of the rates of a stage to those of its state, in `self.bar.state`, and of the slope of
+    /// positions.
+    fn stage(&mut self, stage: usize, h: f64) {
+        let Self {
+            model,
+            input,
+            state,
+            data,
+            bar,
+            ..
+        } = self;
+        let rate_bar = &self.rate_bars[stage];
+        bar.data.start(data);
+        bar.state.set_zero();
+        add_scaled(&mut bar.data.solve.qacc, &rate_bar.velocity, 1.0);
+        let activations = &model.structure.actuators.activations;
+        for (actuator, states) in activations.iter().enumerate() {
+            if !(model.settings.disable.actuation || is_disabled(model, actuator)) {
+                for state in states.clone() {
+                    bar.data.actuation.activation_dot[state] += rate_bar.activation[state];
+                }
+            }
+        }
+        let at = At {
+            model,
+            state,
+            input,
+            data,
+        };
+        stages::backward(at, bar);
+        // Only rates of orientations depend on where the stage lies.
+        tangent_rates_vjp(
+            model,
+            (&self.slopes[stage].position, &state.qvel, h),
+            &rate_bar.position,
+            (&mut self.slope_bar, &mut bar.state.qvel),
+        );
+    }
+
+    /// The adjoint of a jump. (2̄)
+    fn onset(&mut self, onset: &Onset, motion: &Motion) -> Result<(), GradientError> {
+        let along: f64 = (onset.jump.iter().zip(&self.next.qvel))
+            .map(|(jump, bar)| jump * bar)
+            .sum();
+        if onset.grazes || along == 0.0 {
+            return Ok(());
+        }
+        let coefficient = along / onset.rate;
+        if onset.steps < motion.steps.len() {
+            motion.read(onset.steps, &mut self.state, &mut self.rates);
+        } else {
+            self.state.copy_from(motion.end());
+        }
+        let Self {
+            model,
+            input,
+            state,
+            data,
+            bar,
+            ..
+        } = self;
+        dynamics::forward_position(model, state, data);
+        dynamics::forward_velocity(model, state, data);
+        data.constraint = Default::default();
+        bar.data.start(data);
+        bar.state.set_zero();
+        gauge_backward(model, state, data, onset.switch, coefficient, bar);
+        let at = At {
+            model,
+            state,
+            input,
+            data,
+        };
+        stages::collision(at, bar);
+        stages::tendon(at, bar);
+        stages::kinematics(at, bar);
+        self.next.add(&bar.state);
+        if self.next.norm().is_finite() {
+            Ok(())
+        } else {
+            Err(GradientError::Exploded { step: onset.steps })
+        }
+    }
+
+    fn finish(self) -> Gradient {
+        Gradient {
+            model: self.bar.model,
+            start: self.next,
+            controls: self.controls,
+            norms: self.norms,
+        }
+    }
+}
+
+/// Adds the derivatives of a gauge, times a coefficient.
+fn gauge_backward(
+    model: &Model,
+    state: &State,
+    data: &Data,
+    switch: Switch,
+    coefficient: f64,
+    bar: &mut Cotangents,
+) {
+    let end = |upper: bool| if upper { (1, -1.0) } else { (0, 1.0) };
+    match switch {
+        Switch::JointLimit { joint, upper } => {
+            let (side, sign) = end(upper);
+            bar.model.joints.margin[joint] -= coefficient;
+            let dof = model.structure.joints.dof[joint];
+            if model.structure.joints.kind[joint] == JointKind::Ball {
+                let [low, high] = model.joints.range[joint];
+                bar.model.joints.range[joint][usize::from(high >= low)] += coefficient;
+                let (axis, _) = ball_angle(model, state, joint);
+                for k in 0..3 {
+                    bar.state.qpos[dof + k] -= coefficient * axis[k];
+                }
+            } else {
+                bar.model.joints.range[joint][side] -= sign * coefficient;
+                bar.state.qpos[dof] += sign * coefficient;
+            }
+        }
+        Switch::TendonLimit { tendon, upper } => {
+            let (side, sign) = end(upper);
+            bar.model.tendons.margin[tendon] -= coefficient;
+            bar.model.tendons.range[tendon][side] -= sign * coefficient;
+            bar.data.tendon.length[tendon] += sign * coefficient;
+        }
+        Switch::Contact { geoms, feature } => {
+            if let Some(index) = contact_of(data, geoms, feature) {
+                bar.data.contacts[index].distance += coefficient;
+                bar.data.contacts[index].include_margin -= coefficient;
+            }
+        }
+    }
+}
+
+fn add_mocap(sum: &mut StateBar, terms: &StateBar) {
+    for (sum, &term) in sum.mocap_position.iter_mut().zip(&terms.mocap_position) {
+        *sum += term;
+    }
+    for (sum, &term) in sum.mocap_rotation.iter_mut().zip(&terms.mocap_rotation) {
+        *sum += term;
+    }
+}

@@ -1,0 +1,145 @@
+//! Motion in continuous time, with error control, and gradients that are those of the motion.
+//!
+//! A fixed step sees a contact at the first step that begins inside of it. The gradient of such a trajectory is the exact
+//! derivative of the steps, and mostly not near that of the motion: the time at which the contact begins moves with the
+//! state, and the steps do not know. Here steps follow the motion to a tolerance, end where a contact or limit begins or
+//! ceases to act, and sensitivities pass there by the jump
+//!
+//!   δx⁺ = δx⁻ + (f⁺ − f⁻)·(∇g·δx⁻)/(∇g·f⁻)                                           (1)
+//!
+//! with f the rates before and after, and g the distance that becomes zero.
+//!
+//! ```
+//! # let spec = carom_spec::read_file("../../models/cube.xml".as_ref(), &[]).spec;
+//! # let model = carom::compile::compile(&spec).0.unwrap();
+//! use carom::flow::{Flow, FlowSettings};
+//! use carom::rollout::Controls;
+//! use carom::State;
+//!
+//! let flow = Flow::new(&model, FlowSettings::default())?;
+//! let motion = flow.run(&State::reference(&model), &Controls::Zero, 0.5, 1);
+//! println!("{} steps, {} onsets: {}", motion.steps(), motion.onsets().len(), motion.status());
+//! # Ok::<(), carom::flow::FlowError>(())
+//! ```
+
+mod backward;
+mod control;
+mod mode;
+mod motion;
+mod onset;
+mod stepper;
+mod tableau;
+#[cfg(test)]
+mod tests;
+
+pub use control::{StepControl, Tolerance};
+pub use mode::Switch;
+pub use motion::{Motion, Onset, Status};
+pub use tableau::{Method, Tableau};
+
+use std::fmt;
+
+use crate::model::Model;
+use crate::stages::solve;
+
+/// Allowed errors of a step, by kind of quantity.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Tolerances {
+    /// Of positions (m, rad).
+    pub position: Tolerance,
+    /// Of velocities.
+    pub velocity: Tolerance,
+    /// Of activations.
+    pub activation: Tolerance,
+}
+
+impl Tolerances {
+    /// One tolerance for all.
+    pub fn all(tolerance: f64) -> Self {
+        let tolerance = Tolerance::both(tolerance);
+        Self {
+            position: tolerance,
+            velocity: tolerance,
+            activation: tolerance,
+        }
+    }
+}
+
+/// How to follow a motion.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FlowSettings {
+    /// The method.
+    pub method: Method,
+    /// Allowed errors of a step.
+    pub tolerances: Tolerances,
+    /// How step lengths are chosen.
+    pub control: StepControl,
+    /// Longest step (s).
+    pub longest_step: f64,
+    /// Most steps in an interval, rejected ones included.
+    pub most_steps: usize,
+}
+
+impl Default for FlowSettings {
+    fn default() -> Self {
+        Self {
+            method: Method::Tsit5,
+            tolerances: Tolerances::all(1e-6),
+            control: StepControl::default(),
+            longest_step: 0.05,
+            most_steps: 100_000,
+        }
+    }
+}
+
+/// Why a model has no motion in continuous time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FlowError(String);
+
+impl fmt::Display for FlowError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for FlowError {}
+
+/// Contacts are seen from this distance on (m), so that a step that ends at one can tell on which side it ended.
+const SIGHT: f64 = 1e-6;
+
+/// A model, made ready to be followed in continuous time.
+#[derive(Clone, Debug)]
+pub struct Flow {
+    /// The model, its constraints solved to rounding, its contacts seen from a distance.
+    model: Model,
+    settings: FlowSettings,
+}
+
+impl Flow {
+    /// # Errors
+    /// When the model is one of steps and not of continuous time.
+    pub fn new(model: &Model, settings: FlowSettings) -> Result<Self, FlowError> {
+        let structure = &model.structure;
+        let has_history = |list: &[Option<usize>]| list.iter().any(Option::is_some);
+        let why = if structure.laws.is_impulse_level() {
+            "the complementarity law acts by impulses in fixed steps and has no accelerations; use the law 'soft' or 'hunt_crossley'"
+        } else if has_history(&structure.actuators.history)
+            || has_history(&structure.sensors.history)
+        {
+            "delayed controls and sensors are sampled in fixed steps; remove 'delay' and 'nsample'"
+        } else {
+            let mut model = model.clone();
+            solve::tighten(&mut model);
+            for gap in model.geoms.gap.iter_mut().chain(&mut model.pairs.gap) {
+                *gap += SIGHT;
+            }
+            return Ok(Self { model, settings });
+        };
+        Err(FlowError(why.to_owned()))
+    }
+
+    /// The settings.
+    pub fn settings(&self) -> &FlowSettings {
+        &self.settings
+    }
+}

@@ -1,0 +1,421 @@
+//! Following a motion, and what is remembered of it.
+
+use std::fmt;
+
+use super::control::History;
+use super::mode::{Mode, Switch};
+use super::stepper::{Rates, Stepper};
+use super::{Flow, FlowSettings};
+use crate::model::{Counts, Model};
+use crate::rollout::Controls;
+use crate::stages::solve::Phase;
+use crate::state::{Input, State};
+
+/// How a motion ended.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Status {
+    /// At the time asked for.
+    Done,
+    /// Too many steps.
+    StepLimit {
+        /// How far it got (s).
+        time: f64,
+    },
+    /// Steps too short for the numbers of the machine.
+    StepTooShort {
+        /// How far it got (s).
+        time: f64,
+    },
+    /// The state from which it starts, or an interval of it, has no finite rates.
+    NotFinite {
+        /// How far it got (s).
+        time: f64,
+    },
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Done => out.write_str("done"),
+            Self::StepLimit { time } => write!(
+                out,
+                "stopped at {time} s: too many steps; allow more, loosen the tolerances, or make contacts softer"
+            ),
+            Self::StepTooShort { time } => write!(
+                out,
+                "stopped at {time} s: the motion cannot be followed there; loosen the tolerances or make contacts softer"
+            ),
+            Self::NotFinite { time } => write!(
+                out,
+                "stopped at {time} s: forces are not finite; look at the state and the controls there"
+            ),
+        }
+    }
+}
+
+/// A contact or limit that begins or ceases to act.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Onset {
+    /// When (s).
+    pub time: f64,
+    /// What.
+    pub switch: Switch,
+    /// Whether it begins.
+    pub begins: bool,
+    /// Rate of the distance there (m/s or rad/s).
+    pub rate: f64,
+    /// Whether the rate is too small for a derivative: the motion hardly touches.
+    pub grazes: bool,
+    /// The change of the acceleration, nv.
+    pub jump: Vec<f64>,
+    /// Number of steps before it.
+    pub(super) steps: usize,
+}
+
+/// Rates below this (m/s or rad/s) count as none.
+const GRAZING: f64 = 1e-7;
+
+impl Onset {
+    pub(super) fn new(switch: Switch, begins: bool, rate: f64) -> Self {
+        Self {
+            time: 0.0,
+            switch,
+            begins,
+            rate,
+            grazes: rate.abs() < GRAZING,
+            jump: Vec::new(),
+            steps: 0,
+        }
+    }
+}
+
+/// Where the acceleration is smooth: which constraints are on, and on which pieces of their laws.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Regime {
+    pub(super) mode: Mode,
+    pub(super) phases: Vec<Phase>,
+}
+
+/// A step that was taken.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Step {
+    pub(super) time: f64,
+    pub(super) h: f64,
+    /// Which of the regimes.
+    pub(super) regime: usize,
+    /// Which of the intervals.
+    pub(super) interval: usize,
+}
+
+/// A motion that was followed: what a backward pass needs of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Motion {
+    pub(super) steps: Vec<Step>,
+    pub(super) regimes: Vec<Regime>,
+    pub(super) onsets: Vec<Onset>,
+    /// For each step: positions, velocities and activations at its start, then rates of velocities and activations of
+    /// all stages.
+    rows: Vec<f64>,
+    layout: Layout,
+    /// States at the ends of the intervals, the first one that of the start.
+    pub(super) states: Vec<State>,
+    pub(super) status: Status,
+    rejected: usize,
+    evaluations: usize,
+}
+
+/// Where the numbers of a step are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Layout {
+    nq: usize,
+    nv: usize,
+    na: usize,
+    stages: usize,
+}
+
+impl Layout {
+    fn new(n: &Counts, stages: usize) -> Self {
+        Self {
+            nq: n.nq,
+            nv: n.nv,
+            na: n.na,
+            stages,
+        }
+    }
+
+    fn width(self) -> usize {
+        self.nq + self.nv + self.na + self.stages * (self.nv + self.na)
+    }
+}
+
+impl Motion {
+    fn new(model: &Model, start: &State, stages: usize) -> Self {
+        Self {
+            steps: Vec::new(),
+            regimes: Vec::new(),
+            onsets: Vec::new(),
+            rows: Vec::new(),
+            layout: Layout::new(model.counts(), stages),
+            states: vec![start.clone()],
+            status: Status::Done,
+            rejected: 0,
+            evaluations: 0,
+        }
+    }
+
+    /// How it ended.
+    pub fn status(&self) -> Status {
+        self.status
+    }
+
+    /// Number of steps taken.
+    pub fn steps(&self) -> usize {
+        self.steps.len()
+    }
+
+    /// Number of steps that were taken back for their error.
+    pub fn rejected(&self) -> usize {
+        self.rejected
+    }
+
+    /// Number of evaluations of the dynamics.
+    pub fn evaluations(&self) -> usize {
+        self.evaluations
+    }
+
+    /// Contacts and limits that began or ceased to act, in order.
+    pub fn onsets(&self) -> &[Onset] {
+        &self.onsets
+    }
+
+    /// States at the start and at the end of every interval that was finished.
+    pub fn states(&self) -> &[State] {
+        &self.states
+    }
+
+    /// The last state: that of [`Self::states`], or how far the motion was followed.
+    pub fn end(&self) -> &State {
+        &self.states[self.states.len() - 1]
+    }
+
+    fn remember(&mut self, step: Step, start: &State, rates: &[Rates]) {
+        self.rows.extend_from_slice(&start.qpos);
+        self.rows.extend_from_slice(&start.qvel);
+        self.rows.extend_from_slice(&start.act);
+        for rates in &rates[..self.layout.stages] {
+            self.rows.extend_from_slice(&rates.velocity);
+            self.rows.extend_from_slice(&rates.activation);
+        }
+        self.steps.push(step);
+    }
+
+    /// Copies out a step: the state at its start, and the rates of its stages.
+    pub(super) fn read(&self, step: usize, start: &mut State, rates: &mut [Rates]) {
+        let Layout { nq, nv, na, .. } = self.layout;
+        let row = &self.rows[step * self.layout.width()..][..self.layout.width()];
+        start.time = self.steps[step].time;
+        let (qpos, rest) = row.split_at(nq);
+        let (qvel, rest) = rest.split_at(nv);
+        let (act, rest) = rest.split_at(na);
+        start.qpos.copy_from_slice(qpos);
+        start.qvel.copy_from_slice(qvel);
+        start.act.copy_from_slice(act);
+        for (stage, rates) in rates[..self.layout.stages].iter_mut().enumerate() {
+            let row = &rest[stage * (nv + na)..];
+            rates.velocity.copy_from_slice(&row[..nv]);
+            rates.activation.copy_from_slice(&row[nv..nv + na]);
+        }
+    }
+
+    fn number_of(&mut self, mode: &Mode, phases: &[Phase]) -> usize {
+        let last = self.regimes.last();
+        if last.is_none_or(|last| last.mode != *mode || last.phases != phases) {
+            self.regimes.push(Regime {
+                mode: mode.clone(),
+                phases: phases.to_vec(),
+            });
+        }
+        self.regimes.len() - 1
+    }
+}
+
+impl Flow {
+    /// Follows the motion from a state over a number of equal intervals (s), each with its row of controls.
+    ///
+    /// # Panics
+    /// When the controls do not fit the model.
+    pub fn run(
+        &self,
+        start: &State,
+        controls: &Controls,
+        interval: f64,
+        intervals: usize,
+    ) -> Motion {
+        controls.assert_fit(&self.model);
+        let mut run = Run::new(self, start);
+        for index in 0..intervals {
+            controls.write(index, &mut run.input.ctrl);
+            run.interval = index;
+            let end = start.time + (index + 1) as f64 * interval;
+            run.motion.status = run.follow(end);
+            run.motion.states.push(run.state.clone());
+            if run.motion.status != Status::Done {
+                break;
+            }
+        }
+        run.motion.evaluations = run.stepper.evaluations;
+        run.motion
+    }
+}
+
+/// Shortest step, in parts of the time reached or of a second.
+const SHORTEST: f64 = 1e-14;
+
+/// A motion while it is followed.
+pub(super) struct Run<'a> {
+    pub(super) model: &'a Model,
+    pub(super) settings: &'a FlowSettings,
+    pub(super) input: Input,
+    pub(super) stepper: Stepper,
+    pub(super) state: State,
+    pub(super) mode: Mode,
+    pub(super) changes: Vec<(Switch, Option<f64>)>,
+    history: History,
+    /// The next step (s).
+    h: f64,
+    interval: usize,
+    motion: Motion,
+}
+
+impl<'a> Run<'a> {
+    fn new(flow: &'a Flow, start: &State) -> Self {
+        let Flow { model, settings } = flow;
+        let tableau = settings.method.tableau();
+        let mut stepper = Stepper::new(model, tableau);
+        stepper.probe(model, start);
+        Self {
+            model,
+            settings,
+            input: Input::zeros(model),
+            mode: Mode::of(&stepper.gauges),
+            changes: Vec::new(),
+            stepper,
+            state: start.clone(),
+            history: History::default(),
+            h: settings.longest_step,
+            interval: 0,
+            motion: Motion::new(model, start, tableau.len()),
+        }
+    }
+
+    /// Goes to a time.
+    fn follow(&mut self, end: f64) -> Status {
+        let time = |run: &Self| run.state.time;
+        if !self.restart() {
+            return Status::NotFinite { time: time(self) };
+        }
+        let mut attempts = 0;
+        while self.state.time < end {
+            attempts += 1;
+            if attempts > self.settings.most_steps {
+                return Status::StepLimit { time: time(self) };
+            }
+            let remaining = end - self.state.time;
+            let shortest = SHORTEST * self.state.time.abs().max(1.0);
+            let mut h = self.h.min(self.settings.longest_step);
+            let reaches_end = h >= remaining - shortest;
+            if reaches_end {
+                h = remaining;
+            } else if h < shortest {
+                return Status::StepTooShort { time: time(self) };
+            }
+            let Self {
+                model,
+                input,
+                stepper,
+                state,
+                mode,
+                changes,
+                ..
+            } = self;
+            let is_finite = stepper.step(model, state, input, h, mode);
+            let error = if is_finite {
+                stepper.error(model, state, h, &self.settings.tolerances)
+            } else {
+                f64::INFINITY
+            };
+            let order = stepper.tableau.error_order;
+            let factor = (self.history).next_factor(&self.settings.control, error, order);
+            if !(error <= 1.0) {
+                self.h = h * factor;
+                self.motion.rejected += 1;
+                continue;
+            }
+            mode.changes(&stepper.gauges, changes);
+            let is_kinked = stepper.kink().is_some();
+            let goes_on = if !changes.is_empty() {
+                self.pass_onset(h)
+            } else if is_kinked {
+                self.pass_kink(h)
+            } else {
+                let reached = self.state.time + h;
+                self.accept(h, if reaches_end { end } else { reached });
+                self.h = h * factor;
+                true
+            };
+            if !goes_on {
+                return Status::NotFinite { time: time(self) };
+            }
+        }
+        Status::Done
+    }
+
+    /// Evaluates the dynamics at the state, and chooses a first step.
+    fn restart(&mut self) -> bool {
+        let Self {
+            model,
+            input,
+            stepper,
+            state,
+            mode,
+            ..
+        } = self;
+        if !stepper.begin(model, state, input, mode) {
+            return false;
+        }
+        self.history = History::default();
+        self.h = stepper.first_step(model, state, input, mode, &self.settings.tolerances);
+        true
+    }
+
+    /// Remembers the step that was taken and goes to its end.
+    pub(super) fn accept(&mut self, h: f64, time: f64) {
+        let regime = self.motion.number_of(&self.mode, &self.stepper.phases);
+        let step = Step {
+            time: self.state.time,
+            h,
+            regime,
+            interval: self.interval,
+        };
+        let rates = &self.stepper.rates;
+        self.motion.remember(step, &self.state, rates);
+        self.stepper.advance(&mut self.state);
+        self.state.time = time;
+    }
+
+    /// Goes on from an onset at the state in the mode after it, and remembers it; `before` is the acceleration there in
+    /// the mode before. False where the dynamics are not finite.
+    pub(super) fn switch(&mut self, onset: Onset, before: &[f64], mode: Mode) -> bool {
+        self.mode = mode;
+        let is_finite = self.restart();
+        let after = &self.stepper.rates[0].velocity;
+        let jump = (after.iter().zip(before)).map(|(after, before)| after - before);
+        self.motion.onsets.push(Onset {
+            time: self.state.time,
+            steps: self.motion.steps.len(),
+            jump: jump.collect(),
+            ..onset
+        });
+        is_finite
+    }
+}
