@@ -5,6 +5,7 @@
 
 mod bench;
 mod check;
+mod gradient;
 mod load;
 mod naming;
 mod npz;
@@ -29,6 +30,7 @@ struct Cli {
 enum Command {
     Sim(sim::Args),
     Check(check::Args),
+    Gradient(gradient::Args),
     Parity(parity::Args),
     Bench(bench::Args),
 }
@@ -38,6 +40,7 @@ fn main() -> ExitCode {
     match cli.command {
         Command::Sim(args) => sim::run(&args),
         Command::Check(args) => check::run(&args),
+        Command::Gradient(args) => gradient::run(&args),
         Command::Parity(args) => parity::run(&args),
         Command::Bench(args) => bench::run(&args),
     }

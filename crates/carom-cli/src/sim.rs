@@ -234,7 +234,7 @@ fn find_keyframe(model: &Model, wanted: &str) -> Result<usize, String> {
     }
 }
 
-fn start_state(model: &Model, keyframe: Option<&str>) -> Result<State, String> {
+pub(crate) fn start_state(model: &Model, keyframe: Option<&str>) -> Result<State, String> {
     let Some(wanted) = keyframe else {
         return Ok(State::reference(model));
     };

@@ -75,6 +75,7 @@ pub(super) fn recorded(reference: &Reference, snapshot: usize) -> Result<Vec<Con
         .iter()
         .enumerate()
         .map(|(index, geoms)| Contact {
+            feature: None,
             geoms: geoms.map(to_index),
             distance: array("dist", index),
             position: Vec3(fixed(row("pos", 3, index))),
@@ -309,6 +310,7 @@ mod tests {
 
     fn contact(geoms: [usize; 2], x: f64, distance: f64, frame: [f64; 9]) -> Contact {
         Contact {
+            feature: None,
             geoms,
             distance,
             position: Vec3([x, 0.0, 0.0]),

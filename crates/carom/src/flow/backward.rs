@@ -20,6 +20,7 @@ use crate::integrate::{add_scaled, integrate_positions_vjp, tangent_rates, tange
 use crate::model::{JointKind, Model};
 use crate::rollout::{Controls, Gradient, GradientError, Loss};
 use crate::stages::actuation::is_disabled;
+use crate::stages::constraint::Constraint;
 use crate::state::{Input, State};
 
 impl Motion {
@@ -315,7 +316,7 @@ impl<'a> Pass<'a> {
         } = self;
         dynamics::forward_position(model, state, data);
         dynamics::forward_velocity(model, state, data);
-        data.constraint = Default::default();
+        data.constraint = Constraint::default();
         bar.data.start(data);
         bar.state.set_zero();
         gauge_backward(model, state, data, onset.switch, coefficient, bar);

@@ -7,6 +7,7 @@
 use crate::data::Data;
 use crate::math::{Quat, Vec3};
 use crate::model::{JointKind, LawKind, Model};
+use crate::report::Element;
 use crate::stages::collision::Contact;
 use crate::stages::compliance::relative_velocity;
 use crate::stages::constraint::{Block, BlockKind};
@@ -36,6 +37,24 @@ pub enum Switch {
         /// What of them touches; none: anything.
         feature: Option<u32>,
     },
+}
+
+impl Switch {
+    /// A few words with the names of a model.
+    pub fn describe(self, model: &Model) -> String {
+        let limit = |upper: bool| if upper { "upper limit" } else { "lower limit" };
+        let (prefix, element) = match self {
+            Self::JointLimit { joint, upper } => (limit(upper), Element::Joint(joint)),
+            Self::TendonLimit { tendon, upper } => (limit(upper), Element::Tendon(tendon)),
+            Self::Contact { geoms, .. } => ("", Element::Contact(geoms)),
+        };
+        let element = element.describe(model).unwrap_or_default();
+        if prefix.is_empty() {
+            element
+        } else {
+            format!("the {prefix} of {element}")
+        }
+    }
 }
 
 /// The gauge of a switch: negative where it should be on.

@@ -344,9 +344,9 @@ impl<'a> Run<'a> {
             } else {
                 f64::INFINITY
             };
-            let order = stepper.tableau.error_order;
+            let order = f64::from(stepper.tableau.error_order);
             let factor = (self.history).next_factor(&self.settings.control, error, order);
-            if !(error <= 1.0) {
+            if error.is_nan() || error > 1.0 {
                 self.h = h * factor;
                 self.motion.rejected += 1;
                 continue;
@@ -405,17 +405,15 @@ impl<'a> Run<'a> {
 
     /// Goes on from an onset at the state in the mode after it, and remembers it; `before` is the acceleration there in
     /// the mode before. False where the dynamics are not finite.
-    pub(super) fn switch(&mut self, onset: Onset, before: &[f64], mode: Mode) -> bool {
+    pub(super) fn switch(&mut self, mut onset: Onset, before: &[f64], mode: Mode) -> bool {
         self.mode = mode;
         let is_finite = self.restart();
         let after = &self.stepper.rates[0].velocity;
         let jump = (after.iter().zip(before)).map(|(after, before)| after - before);
-        self.motion.onsets.push(Onset {
-            time: self.state.time,
-            steps: self.motion.steps.len(),
-            jump: jump.collect(),
-            ..onset
-        });
+        onset.jump = jump.collect();
+        onset.time = self.state.time;
+        onset.steps = self.motion.steps.len();
+        self.motion.onsets.push(onset);
         is_finite
     }
 }

@@ -53,7 +53,11 @@ impl Run<'_> {
             let (rate, miss) = (rate.unwrap_or(0.0), miss.unwrap_or(0.0));
             let corrected = h - miss / rate;
             // Where the gauge does not come closer to zero, as at the edge of a surface, the place must do.
-            if miss.abs() <= ZERO || 2.0 * miss.abs() > best || !(corrected > 0.0) {
+            if miss.abs() <= ZERO
+                || 2.0 * miss.abs() > best
+                || corrected.is_nan()
+                || corrected <= 0.0
+            {
                 let before = stepper.data.solve.qacc.clone();
                 self.accept(h, self.state.time + h);
                 return self.switch(Onset::new(switch, begins, rate), &before, after);

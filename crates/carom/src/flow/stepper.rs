@@ -355,7 +355,7 @@ impl Stepper {
             add_scaled(after, before, -1.0);
         }
         let change = size(&rest[last - 1]) / trial;
-        let reach = (0.01 / rate.max(change)).powf(1.0 / self.tableau.error_order);
+        let reach = (0.01 / rate.max(change)).powf(1.0 / f64::from(self.tableau.error_order));
         reach.min(100.0 * trial)
     }
 }

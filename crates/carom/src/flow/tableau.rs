@@ -54,7 +54,7 @@ pub struct Tableau {
     /// eᵢ, the last one for the rates at the end of the step.
     pub error: &'static [f64],
     /// Order of the embedded method and one: that of the error estimate in h.
-    pub error_order: f64,
+    pub error_order: u32,
 }
 
 impl Tableau {
@@ -110,7 +110,7 @@ const TSIT5: Tableau = Tableau {
         2.324_710_524_099_774,
     ],
     error: &[
-        -0.001_780_011_052_225_777_1,
+        -0.001_780_011_052_225_777,
         -0.000_816_434_459_656_746_9,
         0.007_880_878_010_261_995,
         -0.144_711_007_173_262_9,
@@ -118,7 +118,7 @@ const TSIT5: Tableau = Tableau {
         -0.458_082_105_929_186_97,
         1.0 / 66.0,
     ],
-    error_order: 5.0,
+    error_order: 5,
 };
 
 const DOPRI5: Tableau = Tableau {
@@ -157,35 +157,35 @@ const DOPRI5: Tableau = Tableau {
         22.0 / 525.0,
         -1.0 / 40.0,
     ],
-    error_order: 5.0,
+    error_order: 5,
 };
 
 const BOSH3: Tableau = Tableau {
     stages: &[&[0.5], &[0.0, 0.75]],
     weights: &[2.0 / 9.0, 1.0 / 3.0, 4.0 / 9.0],
     error: &[-5.0 / 72.0, 1.0 / 12.0, 1.0 / 9.0, -1.0 / 8.0],
-    error_order: 3.0,
+    error_order: 3,
 };
 
 const HEUN: Tableau = Tableau {
     stages: &[&[1.0]],
     weights: &[0.5, 0.5],
     error: &[-0.5, 0.5, 0.0],
-    error_order: 2.0,
+    error_order: 2,
 };
 
 const MIDPOINT: Tableau = Tableau {
     stages: &[&[0.5]],
     weights: &[0.0, 1.0],
     error: &[-1.0, 1.0, 0.0],
-    error_order: 2.0,
+    error_order: 2,
 };
 
 const RALSTON: Tableau = Tableau {
     stages: &[&[2.0 / 3.0]],
     weights: &[0.25, 0.75],
     error: &[-0.75, 0.75, 0.0],
-    error_order: 2.0,
+    error_order: 2,
 };
 
 #[cfg(test)]
@@ -257,7 +257,7 @@ mod tests {
             a.extend(tableau.stages.iter().map(|row| row.to_vec()));
             a.push(tableau.weights.to_vec());
             assert_eq!(tableau.error.len(), a.len(), "{name}");
-            for tree in trees(tableau.error_order as u32) {
+            for tree in trees(tableau.error_order) {
                 let elementary = tree.elementary(&a);
                 let sum = |weights: &[f64]| -> f64 {
                     weights.iter().zip(&elementary).map(|(b, e)| b * e).sum()
@@ -265,7 +265,7 @@ mod tests {
                 let expected = 1.0 / tree.density();
                 let found = sum(tableau.weights);
                 assert!((found - expected).abs() < 1e-13, "{name} {tree:?}: {found}");
-                if f64::from(tree.order()) < tableau.error_order {
+                if tree.order() < tableau.error_order {
                     let error = sum(tableau.error);
                     assert!(error.abs() < 1e-13, "{name} {tree:?}: error {error}");
                 }

@@ -134,7 +134,9 @@ fn the_acceleration_alone_is_that_of_the_step() {
     let size = 2 * n.nv + n.na;
     for dof in 0..n.nv {
         let mut actual = [found.by_qpos(dof), found.by_qvel(dof), found.by_act(dof)].concat();
-        actual.iter_mut().for_each(|rate| *rate *= h);
+        for rate in &mut actual {
+            *rate *= h;
+        }
         actual[n.nv + dof] += 1.0;
         let row = n.nv + dof;
         assert_matrix("A", &actual, &a[row * size..(row + 1) * size], size);

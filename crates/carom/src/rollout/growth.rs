@@ -5,6 +5,8 @@
 //! times longer x̄ is. Friction makes it fall, stiff contacts and instabilities make it grow, chaos by a constant factor a
 //! step: then a gradient over more than a certain horizon is right, and of no use to descent.
 
+use std::fmt::Write;
+
 use super::{Controls, GradientError, Loss, Rollout};
 use crate::cotangent::{Cotangents, DataBar, StateBar};
 use crate::dynamics::At;
@@ -70,18 +72,22 @@ impl Growth {
                 factor,
                 through,
             } = surge;
-            text += &format!("\nStep {step} (at {time:.4} s) makes it grow {factor:.3} times");
+            let _ = write!(
+                text,
+                "\nStep {step} (at {time:.4} s) makes it grow {factor:.3} times"
+            );
             match through.first() {
                 Some((element, share)) if *share > 0.01 => {
                     let element = element.describe(model).unwrap_or_default();
-                    text += &format!(", mostly through {element} ({:.0} %).", 100.0 * share);
+                    let _ = write!(text, ", mostly through {element} ({:.0} %).", 100.0 * share);
                 }
                 _ => text += ", not through a constraint.",
             }
         }
         let horizon = self.horizon(bound);
         if horizon < steps {
-            text += &format!(
+            let _ = write!(
+                text,
                 "\nThe last {horizon} steps ({:.4} s) keep the amplification below {bound}: try that as horizon.",
                 horizon as f64 * model.option.timestep[0]
             );

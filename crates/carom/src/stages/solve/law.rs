@@ -72,7 +72,10 @@ impl<T: Scalar> Law<'_, T> {
             }
             BlockKind::PyramidalContact => {
                 let edge = (from.0 ^ to.0).trailing_zeros() as usize;
-                let (j, sign) = (edge / 2 + 1, if edge % 2 == 0 { 1.0 } else { -1.0 });
+                let (j, sign) = (
+                    edge / 2 + 1,
+                    if edge.is_multiple_of(2) { 1.0 } else { -1.0 },
+                );
                 y.get(j)
                     .map_or(y[0], |&tangent| y[0] + self.friction[j] * tangent * sign)
             }

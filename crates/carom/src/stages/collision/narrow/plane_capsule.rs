@@ -13,17 +13,14 @@ pub(super) fn collide<T: Scalar>(
 ) {
     let axis = capsule.axis();
     let half = axis * capsule.size[1];
-    for (end, center) in [capsule.position + half, capsule.position - half]
-        .into_iter()
-        .enumerate()
-    {
+    for (end, center) in [(0, capsule.position + half), (1, capsule.position - half)] {
         let point = plane_sphere::contact(plane.axis(), plane.position, center, capsule.size[0]);
         if point.distance.value() <= margin.value() {
             let point = ContactPoint {
                 tangent: axis,
                 ..point
             };
-            out.push_feature(end as u32, point);
+            out.push_feature(end, point);
         }
     }
 }

@@ -1,0 +1,235 @@
+//! `carom gradient`: a loss at the end of a motion and its derivatives, checked by differences.
+
+mod problem;
+mod quantity;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use carom::Model;
+use carom::flow::Method;
+use serde_json::{Value, json};
+
+use crate::load;
+use problem::{Answer, Problem, Variable};
+
+/// Follows a motion and prints the derivative of a number at its end.
+///
+/// The motion is that of continuous time, to a tolerance: steps end where contacts begin or end, and derivatives know that
+/// these times move. With `--integrator fixed` it is that of the model's own time steps, and the derivative that of the steps.
+#[derive(clap::Args, Debug)]
+#[command(
+    after_help = "Examples:\n  carom gradient cube.xml --set qpos[2]=0.2 --set qvel[2]=-2 --loss qpos[1] --wrt qvel[2]\n  carom gradient cube.xml --set qvel[2]=-2 --loss qpos[1] --wrt qvel[2],geom.cube.size,geom.cube.solref --tolerance 1e-9\n  carom gradient cube.xml --set qvel[2]=-2 --loss qpos[1] --wrt qvel[2] --integrator fixed"
+)]
+pub(crate) struct Args {
+    /// Model file (MJCF or URDF).
+    model: PathBuf,
+    /// Length of the motion (s).
+    #[arg(long, default_value_t = 1.0)]
+    seconds: f64,
+    /// Set a number of the start state, or a constant control: `qpos[2]=0.2`. Can be given many times.
+    #[arg(long = "set", value_name = "NAME=VALUE")]
+    settings: Vec<String>,
+    /// What to differentiate: a number of the last state, `qpos[1]`.
+    #[arg(long)]
+    loss: String,
+    /// By what: numbers of the start state (`qvel[2]`), constant controls (`ctrl[0]`), parameters of the model
+    /// (`geom.cube.size`), separated by commas.
+    #[arg(long, value_delimiter = ',', required = true)]
+    wrt: Vec<String>,
+    /// How to follow the motion: tsit5, dopri5, bosh3, heun, midpoint, ralston, or `fixed` for the model's own steps.
+    #[arg(long, default_value = "tsit5")]
+    integrator: String,
+    /// Allowed error of a step, absolute and relative.
+    #[arg(long, default_value_t = 1e-6)]
+    tolerance: f64,
+    /// Start from this keyframe (name or number).
+    #[arg(long)]
+    keyframe: Option<String>,
+    /// Do not compare with differences.
+    #[arg(long)]
+    no_check: bool,
+    /// Go on although these unsupported features are in the file (diagnostic codes, or `all`).
+    #[arg(long, value_delimiter = ',')]
+    allow: Vec<String>,
+    /// Print the answer as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &Args) -> ExitCode {
+    let loaded = match load::load(&args.model, &args.allow) {
+        Ok(loaded) => loaded,
+        Err(problem) => {
+            eprint!("{}", problem.rendered);
+            return ExitCode::from(if problem.unreadable { 2 } else { 1 });
+        }
+    };
+    eprint!("{}", loaded.warnings);
+    let problem = match Problem::new(args, &loaded.model) {
+        Ok(problem) => problem,
+        Err(message) => {
+            eprintln!("error: {message}");
+            return ExitCode::from(2);
+        }
+    };
+    let begin = Instant::now();
+    match problem.solve() {
+        Ok(answer) => {
+            let seconds = begin.elapsed().as_secs_f64();
+            let checks: Vec<_> = (problem.variables.iter())
+                .map(|variable| (!args.no_check).then(|| problem.difference(variable)))
+                .collect();
+            let report = Report {
+                problem: &problem,
+                answer: &answer,
+                seconds,
+                checks: &checks,
+            };
+            if args.json {
+                crate::print(&report.as_json(&loaded.model).to_string());
+            } else {
+                crate::print(&report.as_text(&loaded.model));
+            }
+            ExitCode::SUCCESS
+        }
+        Err(message) => {
+            eprintln!("error: {message}");
+            ExitCode::from(1)
+        }
+    }
+}
+
+/// The method of a name; none for the model's own steps.
+fn method(name: &str) -> Result<Option<Method>, String> {
+    if name == "fixed" {
+        return Ok(None);
+    }
+    let known = Method::ALL.iter().find(|(known, _)| *known == name);
+    known.map(|&(_, method)| Some(method)).ok_or_else(|| {
+        let names = Method::ALL.map(|(name, _)| name).join(", ");
+        format!("there is no integrator '{name}'; choose one of {names}, fixed")
+    })
+}
+
+/// What to say at the end.
+struct Report<'a> {
+    problem: &'a Problem<'a>,
+    answer: &'a Answer,
+    seconds: f64,
+    /// Difference quotients and their errors.
+    checks: &'a [Option<Result<(f64, f64), String>>],
+}
+
+impl Report<'_> {
+    fn as_json(&self, model: &Model) -> Value {
+        let Answer {
+            value,
+            derivatives,
+            motion,
+            end,
+        } = self.answer;
+        let rows = self
+            .problem
+            .variables
+            .iter()
+            .zip(derivatives)
+            .zip(self.checks);
+        let derivatives: Vec<_> = rows
+            .map(|((variable, derivative), check)| {
+                let check = check.as_ref().and_then(|check| check.as_ref().ok());
+                json!({
+                    "name": variable.name, "value": variable.value, "derivative": derivative,
+                    "difference": check.map(|check| check.0), "difference_error": check.map(|check| check.1),
+                })
+            })
+            .collect();
+        let onsets: Vec<_> = motion.onsets().map(|onset| {
+            json!({
+                "time": onset.time, "what": onset.switch.describe(model), "begins": onset.begins,
+                "rate": onset.rate, "grazes": onset.grazes,
+            })
+        }).collect();
+        json!({
+            "loss": self.problem.loss_name, "value": value, "derivatives": derivatives,
+            "qpos": end.qpos, "qvel": end.qvel,
+            "status": motion.status(), "steps": motion.steps(), "rejected": motion.rejected(),
+            "evaluations": motion.evaluations(), "onsets": onsets, "seconds": self.seconds,
+        })
+    }
+
+    fn as_text(&self, model: &Model) -> String {
+        let motion = &self.answer.motion;
+        let first = format!(
+            "{} = {:.9} at the end",
+            self.problem.loss_name, self.answer.value
+        );
+        let last = format!(
+            "{} steps, {} taken back, {} evaluations, {:.2} ms: {}",
+            motion.steps(),
+            motion.rejected(),
+            motion.evaluations(),
+            1e3 * self.seconds,
+            motion.status()
+        );
+        let mut lines = vec![first, String::new()];
+        lines.extend(self.table());
+        lines.push(String::new());
+        lines.extend(self.onsets(model));
+        lines.push(last);
+        lines.join("\n")
+    }
+
+    fn table(&self) -> Vec<String> {
+        let variables = &self.problem.variables;
+        let widest = variables.iter().map(|variable| variable.name.len());
+        let width = widest.max().unwrap_or(0).max(4);
+        let head = format!(
+            "{:width$}  {:>14}  {:>16}  {:>16}  {:>9}",
+            "by", "at", "derivative", "difference", "its error"
+        );
+        let rows = variables
+            .iter()
+            .zip(&self.answer.derivatives)
+            .zip(self.checks);
+        let rows = rows.map(|((Variable { name, value, .. }, derivative), check)| {
+            let check = match check {
+                Some(Ok((difference, error))) => format!("{difference:>16.9}  {error:>9.1e}"),
+                Some(Err(why)) => why.clone(),
+                None => String::new(),
+            };
+            format!("{name:width$}  {value:>14.6}  {derivative:>16.9}  {check}")
+        });
+        std::iter::once(head).chain(rows).collect()
+    }
+
+    fn onsets(&self, model: &Model) -> Vec<String> {
+        let onsets = self.answer.motion.onsets();
+        let mut lines: Vec<_> = onsets
+            .map(|onset| {
+                let what = onset.switch.describe(model);
+                let verb = if onset.begins { "begins" } else { "ends" };
+                let grazes = if onset.grazes {
+                    "; it hardly touches, and has no derivative there"
+                } else {
+                    ""
+                };
+                format!(
+                    "at {:.6} s {what} {verb} ({:.3} m/s){grazes}",
+                    onset.time, onset.rate
+                )
+            })
+            .collect();
+        if lines.len() > SHOWN + 1 {
+            let more = lines.len() - SHOWN;
+            lines.truncate(SHOWN);
+            lines.push(format!("… and {more} more"));
+        }
+        lines
+    }
+}
+
+/// Onsets that are listed one by one.
+const SHOWN: usize = 20;

@@ -1,0 +1,331 @@
+//! The question: which motion, which number at its end, by what.
+
+use carom::cotangent::StateBar;
+use carom::flow::{Flow, FlowSettings, Motion, Onset, Status, Tolerances};
+use carom::parameters::Parameters;
+use carom::rollout::{self, Adjoint, Controls, Gradient, Loss};
+use carom::{Data, Model, State};
+
+use super::quantity::Quantity;
+use super::{Args, method};
+use crate::sim;
+
+/// Something to differentiate by.
+pub(super) struct Variable {
+    pub(super) name: String,
+    pub(super) value: f64,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
+    OfState(Quantity),
+    /// A number of θ.
+    Parameter(usize),
+}
+
+/// The question.
+pub(super) struct Problem<'a> {
+    model: &'a Model,
+    parameters: Option<Parameters>,
+    pub(super) variables: Vec<Variable>,
+    start: State,
+    controls: Vec<f64>,
+    seconds: f64,
+    loss: Quantity,
+    pub(super) loss_name: String,
+    /// None for the model's own steps.
+    flow: Option<FlowSettings>,
+}
+
+/// The answer.
+pub(super) struct Answer {
+    pub(super) value: f64,
+    pub(super) derivatives: Vec<f64>,
+    pub(super) end: State,
+    pub(super) motion: Followed,
+}
+
+/// How the motion was followed.
+pub(super) enum Followed {
+    InSteps(usize),
+    InTime(Box<Motion>),
+}
+
+impl Followed {
+    fn motion(&self) -> Option<&Motion> {
+        match self {
+            Self::InSteps(_) => None,
+            Self::InTime(motion) => Some(motion),
+        }
+    }
+
+    pub(super) fn onsets(&self) -> impl Iterator<Item = &Onset> {
+        self.motion().into_iter().flat_map(Motion::onsets)
+    }
+
+    pub(super) fn steps(&self) -> usize {
+        match self {
+            Self::InSteps(steps) => *steps,
+            Self::InTime(motion) => motion.steps(),
+        }
+    }
+
+    pub(super) fn rejected(&self) -> usize {
+        self.motion().map_or(0, Motion::rejected)
+    }
+
+    pub(super) fn evaluations(&self) -> usize {
+        self.motion().map_or(self.steps(), Motion::evaluations)
+    }
+
+    pub(super) fn status(&self) -> String {
+        self.motion()
+            .map_or(Status::Done, Motion::status)
+            .to_string()
+    }
+}
+
+/// A number of the last state.
+struct Last<'a> {
+    model: &'a Model,
+    quantity: Quantity,
+    step: usize,
+}
+
+impl Loss for Last<'_> {
+    fn by_state(&mut self, step: usize, state: &State, bar: &mut StateBar) {
+        if step == self.step {
+            self.quantity.seed(self.model, state, bar);
+        }
+    }
+}
+
+impl<'a> Problem<'a> {
+    pub(super) fn new(args: &Args, model: &'a Model) -> Result<Self, String> {
+        if !(args.seconds > 0.0 && args.seconds.is_finite()) {
+            return Err(format!(
+                "--seconds {} is not a length of time",
+                args.seconds
+            ));
+        }
+        if !(args.tolerance > 0.0 && args.tolerance < 1.0) {
+            return Err(format!(
+                "--tolerance {} is not between 0 and 1",
+                args.tolerance
+            ));
+        }
+        let flow = method(&args.integrator)?.map(|method| FlowSettings {
+            method,
+            tolerances: Tolerances::all(args.tolerance),
+            ..FlowSettings::default()
+        });
+        let mut start = sim::start_state(model, args.keyframe.as_deref())?;
+        let mut controls = vec![0.0; model.counts().nu];
+        for setting in &args.settings {
+            set(setting, model, &mut start, &mut controls)?;
+        }
+        let loss = Quantity::parse(&args.loss, model).ok_or_else(|| {
+            format!(
+                "--loss '{}' is not one of qpos[i], qvel[i], act[i]",
+                args.loss
+            )
+        })??;
+        if matches!(loss, Quantity::Control(_)) {
+            return Err(
+                "--loss: a control is given, not a result; choose qpos[i], qvel[i] or act[i]"
+                    .to_owned(),
+            );
+        }
+        let mut problem = Self {
+            model,
+            parameters: None,
+            variables: Vec::new(),
+            start,
+            controls,
+            seconds: args.seconds,
+            loss,
+            loss_name: args.loss.clone(),
+            flow,
+        };
+        problem.choose(&args.wrt)?;
+        Ok(problem)
+    }
+
+    fn choose(&mut self, names: &[String]) -> Result<(), String> {
+        let mut selectors = Vec::new();
+        for name in names {
+            match Quantity::parse(name, self.model) {
+                Some(quantity) => {
+                    let quantity = quantity?;
+                    self.variables.push(Variable {
+                        name: name.clone(),
+                        value: *quantity.of(&mut self.start.clone(), &mut self.controls.clone()),
+                        kind: Kind::OfState(quantity),
+                    });
+                }
+                None => selectors.push(name.as_str()),
+            }
+        }
+        if selectors.is_empty() {
+            return Ok(());
+        }
+        let parameters = Parameters::select(self.model, &selectors)
+            .map_err(|error| format!("--wrt: {error}"))?;
+        let theta = parameters.theta0();
+        for (index, name) in parameters.names().enumerate() {
+            self.variables.push(Variable {
+                name: name.to_owned(),
+                value: theta[index],
+                kind: Kind::Parameter(index),
+            });
+        }
+        self.parameters = Some(parameters);
+        Ok(())
+    }
+
+    /// Number of the model's own steps.
+    fn steps(&self) -> usize {
+        #[allow(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a positive number of steps"
+        )]
+        let steps = (self.seconds / self.model.option.timestep[0]).round() as usize;
+        steps
+    }
+
+    fn gradient(&self, model: &Model) -> Result<(State, Gradient, Followed), String> {
+        let controls = Controls::Constant(self.controls.clone());
+        let loss = |step: usize| Last {
+            model,
+            quantity: self.loss,
+            step,
+        };
+        match self.flow {
+            None => {
+                let steps = self.steps();
+                let mut loss = loss(steps);
+                let (end, gradient) = rollout::gradient(
+                    model,
+                    &self.start,
+                    &controls,
+                    steps,
+                    Adjoint::Stored,
+                    &mut loss,
+                )
+                .map_err(|error| error.to_string())?;
+                Ok((end, gradient, Followed::InSteps(steps)))
+            }
+            Some(settings) => {
+                let flow = Flow::new(model, settings).map_err(|error| error.to_string())?;
+                let motion = flow.run(&self.start, &controls, self.seconds, 1);
+                let gradient = motion
+                    .backward(&flow, &controls, &mut loss(1))
+                    .map_err(|error| error.to_string())?;
+                Ok((
+                    motion.end().clone(),
+                    gradient,
+                    Followed::InTime(Box::new(motion)),
+                ))
+            }
+        }
+    }
+
+    pub(super) fn solve(&self) -> Result<Answer, String> {
+        let (mut end, gradient, motion) = self.gradient(self.model)?;
+        let by_theta = match &self.parameters {
+            Some(parameters) => parameters
+                .pull_back(parameters.theta0(), &gradient)
+                .map_err(|error| error.to_string())?,
+            None => Vec::new(),
+        };
+        let derivatives = (self.variables.iter())
+            .map(|variable| match variable.kind {
+                Kind::OfState(quantity) => quantity.derivative(
+                    self.model,
+                    &self.start,
+                    &gradient.start,
+                    &gradient.controls,
+                ),
+                Kind::Parameter(index) => by_theta[index],
+            })
+            .collect();
+        let value = *self.loss.of(&mut end, &mut []);
+        Ok(Answer {
+            value,
+            derivatives,
+            end,
+            motion,
+        })
+    }
+
+    /// The loss with a variable changed.
+    fn value(&self, variable: &Variable, change: f64) -> Result<f64, String> {
+        let mut start = self.start.clone();
+        let mut controls = self.controls.clone();
+        let mut changed = None;
+        match variable.kind {
+            Kind::OfState(quantity) => *quantity.of(&mut start, &mut controls) += change,
+            Kind::Parameter(index) => {
+                if let Some(parameters) = &self.parameters {
+                    let mut theta = parameters.theta0().to_vec();
+                    theta[index] += change;
+                    let model = parameters
+                        .apply(&theta)
+                        .map_err(|error| error.to_string())?;
+                    changed = Some(model);
+                }
+            }
+        }
+        let model = changed.as_ref().unwrap_or(self.model);
+        let controls = Controls::Constant(controls);
+        let mut end = match self.flow {
+            None => {
+                let mut data = Data::new(model);
+                rollout::rollout(model, &start, &controls, self.steps(), &mut data).end
+            }
+            Some(settings) => {
+                let flow = Flow::new(model, settings).map_err(|error| error.to_string())?;
+                let motion = flow.run(&start, &controls, self.seconds, 1);
+                if motion.status() != Status::Done {
+                    return Err(motion.status().to_string());
+                }
+                motion.end().clone()
+            }
+        };
+        Ok(*self.loss.of(&mut end, &mut []))
+    }
+
+    /// A central difference by a variable, and how far it can be trusted: its distance from that with a step ten times as
+    /// long.
+    pub(super) fn difference(&self, variable: &Variable) -> Result<(f64, f64), String> {
+        let quotient = |step: f64| {
+            let rise = self.value(variable, step)? - self.value(variable, -step)?;
+            Ok::<f64, String>(rise / (2.0 * step))
+        };
+        let step = 1e-4 * variable.value.abs().max(0.01);
+        let (fine, coarse) = (quotient(step)?, quotient(10.0 * step)?);
+        Ok((fine, (fine - coarse).abs()))
+    }
+}
+
+/// Carries out `NAME=VALUE`.
+fn set(
+    setting: &str,
+    model: &Model,
+    start: &mut State,
+    controls: &mut [f64],
+) -> Result<(), String> {
+    let (name, value) = setting
+        .split_once('=')
+        .ok_or_else(|| format!("--set '{setting}': write NAME=VALUE, as in qpos[2]=0.2"))?;
+    let quantity = Quantity::parse(name, model).ok_or_else(|| {
+        format!("--set '{name}' is not one of qpos[i], qvel[i], act[i], ctrl[i]")
+    })??;
+    let value: f64 = (value.trim().parse().ok())
+        .filter(|value: &f64| value.is_finite())
+        .ok_or_else(|| format!("--set '{setting}': '{value}' is not a number"))?;
+    *quantity.of(start, controls) = value;
+    Ok(())
+}

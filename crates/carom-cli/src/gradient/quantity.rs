@@ -1,0 +1,131 @@
+//! Numbers of a state by name: `qpos[2]`, `qvel[0]`, `act[1]`, `ctrl[0]`.
+
+use carom::cotangent::{StateBar, quat_bar, turn_bar};
+use carom::math::{Quat, Vec3};
+use carom::model::JointKind;
+use carom::{Model, State};
+
+/// A number of a state or of the controls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Quantity {
+    Position(usize),
+    Velocity(usize),
+    Activation(usize),
+    Control(usize),
+}
+
+impl Quantity {
+    /// Reads a name; none if it does not look like one, an error if there is no such number.
+    pub(super) fn parse(text: &str, model: &Model) -> Option<Result<Self, String>> {
+        let (family, rest) = text.trim().split_once('[')?;
+        let n = model.counts();
+        let (make, count): (fn(usize) -> Self, usize) = match family {
+            "qpos" => (Self::Position, n.nq),
+            "qvel" => (Self::Velocity, n.nv),
+            "act" => (Self::Activation, n.na),
+            "ctrl" => (Self::Control, n.nu),
+            _ => return None,
+        };
+        let index = rest.strip_suffix(']').and_then(|index| index.parse().ok());
+        Some(match index {
+            Some(index) if index < count => Ok(make(index)),
+            _ if count == 0 => Err(format!("'{text}': the model has no {family}")),
+            _ => Err(format!(
+                "'{text}' does not exist: write {family}[0] … {family}[{}]",
+                count - 1
+            )),
+        })
+    }
+
+    /// The number, to read or change.
+    pub(super) fn of<'a>(self, state: &'a mut State, controls: &'a mut [f64]) -> &'a mut f64 {
+        match self {
+            Self::Position(index) => &mut state.qpos[index],
+            Self::Velocity(index) => &mut state.qvel[index],
+            Self::Activation(index) => &mut state.act[index],
+            Self::Control(index) => &mut controls[index],
+        }
+    }
+
+    /// Adds the derivative of this number of a state to cotangents.
+    pub(super) fn seed(self, model: &Model, state: &State, bar: &mut StateBar) {
+        match self {
+            Self::Position(index) => match coordinate(model, state, index) {
+                Coordinate::Plain(dof) => bar.qpos[dof] += 1.0,
+                Coordinate::OfQuat {
+                    quat,
+                    component,
+                    dof,
+                } => {
+                    let mut unit = Quat::default();
+                    unit.0[component] = 1.0;
+                    let turn = turn_bar(quat, unit);
+                    for k in 0..3 {
+                        bar.qpos[dof + k] += turn[k];
+                    }
+                }
+            },
+            Self::Velocity(index) => bar.qvel[index] += 1.0,
+            Self::Activation(index) => bar.act[index] += 1.0,
+            Self::Control(_) => {}
+        }
+    }
+
+    /// The derivative by this number, from cotangents of the start state and of the controls, one row a step: as if they were the same in all.
+    pub(super) fn derivative(
+        self,
+        model: &Model,
+        state: &State,
+        bar: &StateBar,
+        controls: &[f64],
+    ) -> f64 {
+        match self {
+            Self::Position(index) => match coordinate(model, state, index) {
+                Coordinate::Plain(dof) => bar.qpos[dof],
+                Coordinate::OfQuat {
+                    quat,
+                    component,
+                    dof,
+                } => quat_bar(quat, Vec3(std::array::from_fn(|k| bar.qpos[dof + k]))).0[component],
+            },
+            Self::Velocity(index) => bar.qvel[index],
+            Self::Activation(index) => bar.act[index],
+            Self::Control(index) => {
+                let rows = controls.chunks_exact(model.counts().nu.max(1));
+                rows.map(|row| row[index]).sum()
+            }
+        }
+    }
+}
+
+/// What a coordinate is part of.
+enum Coordinate {
+    Plain(usize),
+    OfQuat {
+        quat: Quat,
+        component: usize,
+        dof: usize,
+    },
+}
+
+fn coordinate(model: &Model, state: &State, index: usize) -> Coordinate {
+    let joints = &model.structure.joints;
+    let joint = joints.qpos.partition_point(|&first| first <= index) - 1;
+    let (first, dof) = (joints.qpos[joint], joints.dof[joint]);
+    let offset = index - first;
+    let straight = match joints.kind[joint] {
+        JointKind::Hinge | JointKind::Slide => 1,
+        JointKind::Ball => 0,
+        JointKind::Free => 3,
+    };
+    if offset < straight {
+        return Coordinate::Plain(dof + offset);
+    }
+    let start = first + straight;
+    let quat = Quat(std::array::from_fn(|k| state.qpos[start + k])).normalized();
+    Coordinate::OfQuat {
+        quat,
+        component: index - start,
+        dof: dof + straight,
+    }
+}
