@@ -16,8 +16,13 @@
 //!
 //!   dw = Σ df(r)·(p × n(r), n(r)) + (dp × F + p × dF + dT, dF),   dF = Σ f(r)·dn(r)                    (2)
 //!
-//! linear in ξ and g: six by six matrices that are summed over all contacts of a pair of bodies. Then, for a dof j that moves
-//! one or both of them,
+//! linear in ξ and g: six by six matrices that are summed over all contacts of a pair of bodies. A motion of both bodies
+//! carries the contact along, so that the matrix of the first body follows from that of the second,
+//!
+//!   dw(first) = ξ ×* w − dw(second)                                                                    (4)
+//!
+//! and, where tangents follow from the normal alone, what their lag behind the turn does. For a dof j that moves one or both
+//! bodies,
 //!
 //!   ∂τ(i)/∂q(j) = σ·s(i)·(dw(j) − s(j) ×* w) for i beyond j,   σ·s(i)·dw(j) otherwise                    (3)
 
@@ -75,8 +80,8 @@ fn apply(matrix: &Matrix, vector: Spatial) -> Spatial {
 struct Pair {
     bodies: [usize; 2],
     center: Vec3,
-    /// Whether any dof moves each body.
-    moves: [bool; 2],
+    /// Whether any dof moves the first body.
+    first_moves: bool,
     /// Velocities and accelerations of both bodies.
     motions: [[Spatial; 2]; 2],
     /// dw of (2) by the motion of the first body and of the second, g aside.
@@ -96,7 +101,7 @@ impl Pair {
         Self {
             bodies,
             center,
-            moves: bodies.map(|body| !jacobian::moving_dofs(model, body).is_empty()),
+            first_moves: !jacobian::moving_dofs(model, bodies[0]).is_empty(),
             motions: [&data.velocity.body, &tree.gained]
                 .map(|motions| bodies.map(|body| motion(body, motions))),
             by_motion: [[Spatial::ZERO; 6]; 2],
@@ -187,7 +192,6 @@ impl ContactDerivative {
             4 => at.add::<4>(&geometry, pair),
             _ => at.add::<MAX_ROWS>(&geometry, pair),
         }
-        pair.wrench += at.wrench();
         true
     }
 
@@ -286,28 +290,13 @@ impl Change {
         Self::new(contact, distance, position, geometry.frame[k])
     }
 
-    /// Along a motion of the first geom: that of both, less that of the second.
-    fn of_first(geometry: &PointDerivative, contact: &Contact, arm: Vec3, k: usize) -> Self {
-        let (turn, shift) = basis(k);
-        let [normal, tangent] = [0, 1].map(|row| contact.frame.row(row));
-        let normal_rate = turn.cross(normal);
-        let tangent_rate = if geometry.tangents_turn {
-            turn.cross(tangent)
-        } else {
-            let along = if normal[1].abs() < 0.5 {
-                Vec3::Y
-            } else {
-                Vec3::Z
-            };
-            tangent_rate(contact, along, Vec3::ZERO, normal_rate)
-        };
-        let [own_normal, own_tangent] = geometry.frame[k];
-        Self::new(
-            contact,
-            -geometry.distance[k],
-            shift + turn.cross(arm) - geometry.position[k],
-            [normal_rate - own_normal, tangent_rate - own_tangent],
-        )
+    /// Along a turn of the frame about the normal.
+    fn of_frame(contact: &Contact) -> Self {
+        Self {
+            distance: 0.0,
+            position: Vec3::ZERO,
+            frame: [Vec3::ZERO, contact.frame.row(2), -contact.frame.row(1)],
+        }
     }
 }
 
@@ -328,8 +317,8 @@ struct Touch<'a> {
     axes: [Spatial; MAX_ROWS],
     /// F.
     push: Vec3,
-    /// Of velocity and acceleration, of both bodies, about the common point.
-    motions: [[Spatial; 2]; 2],
+    /// Velocity and acceleration of the second body about the common point.
+    motions: [Spatial; 2],
     /// Of velocity and acceleration, the relative motion at the contact.
     relative: [Spatial; 2],
 }
@@ -367,7 +356,7 @@ impl<'a> Touch<'a> {
             arm,
             axes,
             push,
-            motions: pair.motions,
+            motions: pair.motions.map(|[_, second]| second),
             relative: (pair.motions).map(|[first, second]| (second - first).shift_motion(arm)),
         }
     }
@@ -381,50 +370,67 @@ impl<'a> Touch<'a> {
         wrench
     }
 
-    /// Adds what motions and rates of the bodies do to a contact of N rows; rows beyond those it has are zero.
+    /// Adds what motions and rates of the bodies do to a contact of N rows.
     fn add<const N: usize>(&self, geometry: &PointDerivative, pair: &mut Pair) {
+        let wrench = self.wrench();
+        pair.wrench += wrench;
+        let spin = (pair.first_moves && !geometry.tangents_turn)
+            .then(|| self.respond::<N>(&Change::of_frame(self.contact), None));
         let [first, second] = &mut pair.by_motion;
-        if pair.moves[0] {
-            for (k, sum) in first.iter_mut().enumerate() {
-                let change = Change::of_first(geometry, self.contact, self.arm, k);
-                *sum += self.respond::<N>(&change, 0, k);
-            }
-        }
-        if pair.moves[1] {
-            for (k, sum) in second.iter_mut().enumerate() {
-                let change = Change::of_second(geometry, self.contact, k);
-                *sum += self.respond::<N>(&change, 1, k);
+        for (k, (first, second)) in first.iter_mut().zip(second).enumerate() {
+            let motion = basis(k);
+            let change = Change::of_second(geometry, self.contact, k);
+            let response = self.respond::<N>(&change, Some(motion));
+            *second += response;
+            // Where both move together the contact goes along, except for tangents that do not turn with it. (4)
+            let (turn, shift) = motion;
+            *first += Spatial::new(turn, shift).cross_force(wrench) - response;
+            if let Some(spin) = spin {
+                *first = first.scale_add(spin, self.tangent_lag(turn));
             }
         }
         self.add_rates::<N>(&mut pair.by_rate);
     }
 
-    /// Relative motion and its change along a motion of one body, as acceleration and damped velocity together.
+    /// By how much the tangents turn more about the normal than the bodies do.
+    fn tangent_lag(&self, turn: Vec3) -> f64 {
+        let [normal, tangent, other] = [0, 1, 2].map(|row| self.contact.frame.row(row));
+        let along = if normal[1].abs() < 0.5 {
+            Vec3::Y
+        } else {
+            Vec3::Z
+        };
+        let rate = tangent_rate(self.contact, along, Vec3::ZERO, turn.cross(normal));
+        (rate - turn.cross(tangent)).dot(other)
+    }
+
+    /// Relative motion at the contact and its change as the second body moves, as acceleration and damped velocity
+    /// together.
     #[inline]
     fn moved(
         &self,
         damping: f64,
         change: &Change,
-        side: usize,
-        direction: usize,
+        motion: Option<(Vec3, Vec3)>,
     ) -> (Spatial, Spatial) {
-        let sign = if side == 0 { -1.0 } else { 1.0 };
-        let (turn, shift) = basis(direction);
         let [velocity, acceleration] = self.relative;
         let relative = acceleration.scale_add(velocity, damping);
-        let [velocity, acceleration] = self.motions.map(|level| level[side]);
+        let Some((turn, shift)) = motion else {
+            return (relative, Spatial::ZERO);
+        };
+        let [velocity, acceleration] = self.motions;
         let own = acceleration.scale_add(velocity, damping);
-        let carried = Spatial::new(turn, shift).cross_motion(own).scale(sign);
+        let carried = Spatial::new(turn, shift).cross_motion(own);
         let carried = carried.shift_motion(self.arm);
         let slid = relative.angular().cross(change.position);
         let moved = Spatial::new(carried.angular(), carried.linear() + slid);
         (relative, moved)
     }
 
-    /// dw along the motion `direction` of one body. (1), (2)
+    /// dw along a motion of the second body, or a change of the frame alone. (1), (2)
     #[inline]
-    fn respond<const N: usize>(&self, change: &Change, side: usize, direction: usize) -> Spatial {
-        let common = self.moved(self.damping[0], change, side, direction);
+    fn respond<const N: usize>(&self, change: &Change, motion: Option<(Vec3, Vec3)>) -> Spatial {
+        let common = self.moved(self.damping[0], change, motion);
         let mut residual = [0.0; N];
         for (row, residual) in residual.iter_mut().enumerate() {
             let (rate, unit) = (change.frame[row % 3], self.contact.frame.row(row % 3));
@@ -432,7 +438,7 @@ impl<'a> Touch<'a> {
             let (relative, moved) = if self.damping[row] == self.damping[0] {
                 common
             } else {
-                self.moved(self.damping[row], change, side, direction)
+                self.moved(self.damping[row], change, motion)
             };
             *residual = if row < 3 {
                 rate.dot(relative.linear()) + unit.dot(moved.linear())
