@@ -13,17 +13,20 @@
 
 use super::forces::Context;
 use super::forward_mode::Number;
+use super::levers;
 use crate::dual::Dual;
 use crate::jacobian;
 use crate::math::{Mat3, Spatial, Vec3};
 use crate::model::{Model, SparsePattern, Transmission, Wrap};
 use crate::stages::tendon::{Obstacle, WrapShape, wrap};
 
-/// B of each spatial tendon and of each actuator on a site, dense over the columns of its Jacobian.
+/// B of each spatial tendon and of each actuator that has one by itself, dense over the columns of its Jacobian.
 #[derive(Clone, Debug)]
 pub(super) struct Bends {
     tendons: Blocks,
     actuators: Blocks,
+    /// ∂length/∂q of these actuators, in the pattern of their moments.
+    lengths: Vec<f64>,
     /// Work area: the ends of a string and, between them, where it meets and leaves a geom.
     ends: [PathEnd; 4],
     /// Work area: velocities of the ends as points of the geom.
@@ -154,19 +157,12 @@ impl Bends {
     /// Room for a model.
     pub(super) fn new(model: &Model) -> Self {
         let (structure, n) = (&*model.structure, model.counts());
-        let on_site = |actuator: usize| {
-            matches!(
-                structure.actuators.transmission[actuator],
-                Transmission::Site {
-                    reference: None,
-                    ..
-                }
-            )
-        };
+        let own = |actuator: usize| levers::has_own_length(model, actuator);
         let spatial = |tendon: usize| structure.tendons.spatial[tendon];
         Self {
             tendons: Blocks::new(&structure.tendons.jacobian, n.ntendon, spatial),
-            actuators: Blocks::new(&structure.actuators.moment, n.nactuator, on_site),
+            actuators: Blocks::new(&structure.actuators.moment, n.nactuator, own),
+            lengths: vec![0.0; n.nmoment],
             ends: Default::default(),
             carried: Default::default(),
         }
@@ -195,6 +191,21 @@ impl Bends {
         Some((Bend { columns, matrix }, 1.0))
     }
 
+    /// ∂length/∂q of an actuator, over the columns of its moment.
+    pub(super) fn length_of<'a>(
+        &'a self,
+        model: &Model,
+        moment: &'a [f64],
+        actuator: usize,
+    ) -> &'a [f64] {
+        let row = model.structure.actuators.moment.row(actuator);
+        if self.actuators.block(actuator).is_some() {
+            &self.lengths[row]
+        } else {
+            &moment[row]
+        }
+    }
+
     /// Finds all of them.
     pub(super) fn find(&mut self, context: &Context<'_>) {
         let structure = &*context.model.structure;
@@ -211,6 +222,10 @@ impl Bends {
             } = transmission
             {
                 self.wrench(context, actuator, site);
+            } else if self.actuators.block(actuator).is_some() {
+                let row = structure.actuators.moment.row(actuator);
+                let bend = self.actuators.block_mut(actuator);
+                levers::find(context, actuator, bend, &mut self.lengths[row]);
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use super::medium;
 use crate::data::Data;
-use crate::model::{Integrator, JointKind, Model, Transmission};
+use crate::model::{Integrator, Model, Transmission};
 use crate::stages::actuation;
 use crate::stages::solve::SolveStatus;
 
@@ -24,25 +24,8 @@ pub(super) fn of_dynamics(model: &Model) -> bool {
         && medium::is_covered(model)
         && !structure.has_adhesion
         && !structure.has_surface_velocity
-        && (structure.actuators.transmission.iter()).all(|&kind| covers_transmission(model, kind))
-}
-
-/// Actuators whose moments are constant, or change in a way that `bends` knows.
-fn covers_transmission(model: &Model, transmission: Transmission) -> bool {
-    let kinds = &model.structure.joints.kind;
-    match transmission {
-        Transmission::Joint(joint) => kinds[joint] != JointKind::Ball,
-        Transmission::JointInParent(joint) => {
-            matches!(kinds[joint], JointKind::Hinge | JointKind::Slide)
-        }
-        Transmission::Tendon(_)
-        | Transmission::Site {
-            reference: None, ..
-        } => true,
-        Transmission::SliderCrank { .. } | Transmission::Site { .. } | Transmission::Body(_) => {
-            false
-        }
-    }
+        && !(structure.actuators.transmission.iter())
+            .any(|kind| matches!(kind, Transmission::Body(_)))
 }
 
 /// Whether the formulas cover what happens in this state, in a model that they cover.

@@ -148,14 +148,15 @@ impl ForceDerivative {
             self.actuators[actuator] = found;
             let (columns, force) = (pattern.columns(actuator), &found.force);
             let moment = &data.transmission.moment[pattern.row(actuator)];
+            let lengths = bends.length_of(model, &data.transmission.moment, actuator);
             let last = model.structure.actuators.activations[actuator]
                 .clone()
                 .last();
             for (&dof, &arm) in columns.iter().zip(moment) {
                 let arm = arm * self.open[dof];
                 let row = rows.row(dof);
-                for (&other, &moment) in columns.iter().zip(moment) {
-                    row[other] += arm * force.length * moment; // (1)
+                for ((&other, &moment), &length) in columns.iter().zip(moment).zip(lengths) {
+                    row[other] += arm * force.length * length; // (1)
                     row[layout.nv + other] += arm * force.velocity * moment;
                 }
                 if let Some(last) = last {

@@ -295,7 +295,9 @@ impl Linearization {
                     advancing,
                 };
                 let (change, row) = (&found.damping, damper.row);
-                damper.add(row, 0, h * change.length, (&mut self.extra, width));
+                let lengths = (self.bends).length_of(model, &data.transmission.moment, actuator);
+                let lengths = (row.0, lengths);
+                damper.add(lengths, 0, h * change.length, (&mut self.extra, width));
                 damper.add(row, nv, h * change.velocity, (&mut self.extra, width));
                 let states = model.structure.actuators.activations[actuator].clone();
                 if let Some(last) = states.last() {

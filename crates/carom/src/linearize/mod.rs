@@ -9,7 +9,7 @@
 //!
 //!   H·da = −∂r/∂q·dq − ∂r/∂v·dv − ∂r/∂w·dw − ∂r/∂u·du                                             (2)
 //!
-//! assembled from inverse dynamics (`rne`), forces (`forces`, `bends`), the medium (`medium`), armature of tendons (`armature`), limits and other single rows (`rows`), equalities (`equality`) and contacts
+//! assembled from inverse dynamics (`rne`), forces (`forces`, `bends`, `levers`), the medium (`medium`), armature of tendons (`armature`), limits and other single rows (`rows`), equalities (`equality`) and contacts
 //! (`contact`), and solved in `step`. Integrators that are implicit in velocity, (M − h·D)·ȧ = M·a, add
 //!
 //!   dȧ = da + (M − h·D)⁻¹·(h·D·da + dM·(a − ȧ) + h·dD·ȧ)                                            (3)
@@ -35,6 +35,7 @@ mod forward_mode;
 mod full_implicit;
 mod geometry;
 mod implicit;
+mod levers;
 mod medium;
 mod rne;
 mod rotation;

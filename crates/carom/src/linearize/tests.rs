@@ -438,3 +438,29 @@ fn strings_agree_with_dual_numbers() {
         assert_exact_along(integrator, &mjcf, 45, 15);
     }
 }
+
+const LEVERS: &str = r#"<worldbody><site name="anchor" pos=".1 0 .8" euler="10 20 30"/>
+  <body pos="0 0 .6"><joint name="ball" type="ball" damping=".02"/><geom size=".05" pos="0 0 -.1"/><site name="a" pos=".05 0 -.1" euler="40 0 10"/>
+    <body pos=".1 0 -.3"><joint name="h1" axis="0 1 0" damping=".01"/><geom type="capsule" size=".03 .08"/><site name="b" pos=".02 .05 -.05" euler="0 30 20"/>
+      <body pos="0 0 -.2"><joint name="h2" axis="1 .2 0"/><geom size=".04"/><site name="c" pos="0 .03 0"/></body></body>
+    <body pos="-.1 0 -.3"><joint name="h3" axis="0 1 .3"/><geom type="capsule" size=".03 .08"/><site name="d" pos="0 -.05 .05" euler="0 0 50"/></body></body>
+  <body pos=".5 0 .5"><freejoint name="free"/><geom type="box" size=".05 .06 .07"/><site name="e" pos=".02 .03 .05" euler="20 30 40"/></body></worldbody>
+  <actuator>
+    <position joint="ball" kp="2" kv=".1" gear=".5 1 -.4"/><position jointinparent="ball" kp="1.5" kv=".1" gear=".3 .2 .8"/>
+    <general joint="free" gear=".3 .2 .1 .02 .01 .03" gainprm="1" biastype="affine" biasprm=".1 -2 -.1"/><motor jointinparent="free" gear=".1 .2 .3 .03 .02 .01"/>
+    <position site="c" refsite="d" kp="3" kv=".2" gear="1 .5 -.3 .2 .1 .3"/><position site="e" refsite="a" kp="1" kv=".1" gear=".2 .4 .3 .1 0 .2"/>
+    <position site="b" refsite="anchor" kp="2" kv=".1" gear=".3 0 1 0 .1 0"/>
+    <general site="e" gear=".2 0 .1 0 .02 .01" gainprm="1" biastype="affine" biasprm="0 -1 -.2"/>
+    <position cranksite="b" slidersite="d" cranklength=".6" kp="2" kv=".1" gear=".7"/>
+    <position cranksite="c" slidersite="anchor" cranklength=".2" kp="1" kv=".1"/>
+    <general site="c" refsite="b" gear="0 1 .3 0 0 0" gaintype="affine" gainprm=".1 .3 .2" biastype="affine" biasprm=".1 -.1 -.1"/></actuator>"#;
+
+#[test]
+fn actuators_on_sites_and_balls_agree_with_dual_numbers() {
+    for integrator in ["Euler", "implicitfast", "implicit", "RK4"] {
+        let mjcf = format!(
+            r#"<mujoco><compiler angle="degree"/><option timestep=".001" integrator="{integrator}"/>{LEVERS}</mujoco>"#
+        );
+        assert_exact_along(integrator, &mjcf, 45, 15);
+    }
+}

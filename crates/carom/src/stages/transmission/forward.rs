@@ -1,6 +1,6 @@
 use super::TransmissionData;
 use crate::jacobian;
-use crate::math::{Quat, Spatial, Vec3};
+use crate::math::{Mat3, Quat, Spatial, Vec3};
 use crate::model::{JointKind, Model, Transmission};
 use crate::scalar::Scalar;
 use crate::stages::collision::{Collision, Contact};
@@ -107,12 +107,12 @@ pub(super) fn adhering_bodies<T: Scalar>(
 }
 
 /// The first three gears as a vector.
-pub(super) fn linear_gear<T: Scalar>(gear: &[T; 6]) -> Vec3<T> {
+pub(crate) fn linear_gear<T: Scalar>(gear: &[T; 6]) -> Vec3<T> {
     Vec3([gear[0], gear[1], gear[2]])
 }
 
 /// The last three gears as a vector.
-pub(super) fn angular_gear<T: Scalar>(gear: &[T; 6]) -> Vec3<T> {
+pub(crate) fn angular_gear<T: Scalar>(gear: &[T; 6]) -> Vec3<T> {
     Vec3([gear[3], gear[4], gear[5]])
 }
 
@@ -158,21 +158,38 @@ fn joint_moment<T: Scalar>(
     }
 }
 
+/// Pose of a frame relative to a reference along the gear, in the reference's axes; force and torque that act along it.
+pub(crate) fn relative_wrench<T: Scalar>(
+    gear: &[T; 6],
+    reference: &Mat3<T>,
+    offset: Vec3<T>,
+    [quat, reference_quat]: [Quat<T>; 2],
+) -> (T, Vec3<T>, Vec3<T>) {
+    let (linear, angular) = (linear_gear(gear), angular_gear(gear));
+    let turn = quat.difference(reference_quat);
+    let length = reference.transpose_mul_vec(offset).dot(linear) + turn.dot(angular);
+    (
+        length,
+        reference.mul_vec(linear),
+        reference.mul_vec(angular),
+    )
+}
+
 /// The rod of a slider-crank.
-pub(super) struct Rod<T> {
+pub(crate) struct Rod<T> {
     /// Direction of the slider, a.
-    pub(super) axis: Vec3<T>,
+    pub(crate) axis: Vec3<T>,
     /// From the slider site to the crank's pin, v.
-    pub(super) offset: Vec3<T>,
+    pub(crate) offset: Vec3<T>,
     /// Length of the rod, r.
-    pub(super) length: T,
-    pub(super) gear: T,
+    pub(crate) length: T,
+    pub(crate) gear: T,
 }
 
 impl<T: Scalar> Rod<T> {
     /// The actuator's length gear·(a·v − √d),  d = (a·v)² + r² − v·v, with force on the pin and torque on the slider
     /// that do the power of its rate.
-    pub(super) fn act(&self) -> (T, Vec3<T>, Vec3<T>) {
+    pub(crate) fn act(&self) -> (T, Vec3<T>, Vec3<T>) {
         let Rod {
             axis,
             offset,
@@ -220,11 +237,9 @@ impl<T: Scalar> Levers<'_, T> {
         let kinematics = self.kinematics;
         let gear = &self.model.actuators.gear[self.actuator];
         let rotation = &kinematics.site_rotation[reference];
-        let (linear, angular) = (linear_gear(gear), angular_gear(gear));
         let offset = kinematics.site_position[site] - kinematics.site_position[reference];
-        let turn = self.site_quat(site).difference(self.site_quat(reference));
-        let length = rotation.transpose_mul_vec(offset).dot(linear) + turn.dot(angular);
-        let (force, torque) = (rotation.mul_vec(linear), rotation.mul_vec(angular));
+        let quats = [site, reference].map(|site| self.site_quat(site));
+        let (length, force, torque) = relative_wrench(gear, rotation, offset, quats);
         let lever = &self.model.structure.actuators.lever;
         self.act(lever.first(self.actuator), site, torque, force, moment);
         self.act(

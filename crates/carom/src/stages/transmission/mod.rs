@@ -8,6 +8,7 @@ mod forward;
 
 pub use backward::{Targets, backward};
 pub use forward::forward;
+pub(crate) use forward::{Rod, angular_gear, linear_gear, relative_wrench};
 
 use crate::arrays::arrays;
 
