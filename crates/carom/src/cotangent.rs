@@ -90,7 +90,9 @@ impl StateBar {
     pub fn scale(&mut self, factor: f64) {
         let numbers = (self.qpos.iter_mut())
             .chain(&mut self.qvel)
-            .chain(&mut self.act);
+            .chain(&mut self.act)
+            .chain([&mut self.time])
+            .chain(self.history.iter_mut().flat_map(HistoryBar::numbers_mut));
         for number in numbers {
             *number *= factor;
         }

@@ -259,9 +259,9 @@ pub(crate) fn settle(
     let (inertia, smooth, rows) = (&data.inertia, &data.acceleration, &data.constraint);
     if model.structure.laws.is_impulse_level() {
         // Impulses are not a function of the acceleration, but the search for them always takes the same way.
-        let rows = (rows, &data.collision);
-        solve::complementarity::forward(model, state, (inertia, smooth), rows, &mut data.solve);
-        return true;
+        let (smooth, contacts) = ((inertia, smooth), &data.collision);
+        solve::complementarity::forward(model, state, smooth, (rows, contacts), &mut data.solve);
+        return solve::complementarity::refine(model, smooth, rows, &mut data.solve);
     }
     solve::at_solution(model, inertia, smooth, rows, acceleration, &mut data.solve);
     if phases.len() == data.solve.phase.len() {

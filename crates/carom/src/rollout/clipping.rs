@@ -9,6 +9,7 @@ use std::fmt;
 use crate::cotangent::{DataBar, StateBar};
 use crate::dynamics::At;
 use crate::dynamics::backward::Observer;
+use crate::history::HistoryBar;
 use crate::math::Components;
 use crate::stages::constraint::RowBar;
 
@@ -105,7 +106,9 @@ impl Observer for Clipping {
         let mut clip = Clip::new(bound, &mut self.clipped);
         let numbers = (next.qpos.iter_mut())
             .chain(&mut next.qvel)
-            .chain(&mut next.act);
+            .chain(&mut next.act)
+            .chain([&mut next.time])
+            .chain((next.history.iter_mut()).flat_map(HistoryBar::numbers_mut));
         numbers.for_each(|number| clip.number(number));
         let vectors = (next.mocap_position.iter_mut()).chain(&mut next.mocap_rotation);
         let numbers = vectors.flat_map(|vector| vector.as_mut_slice().iter_mut());

@@ -94,7 +94,7 @@ impl fmt::Display for GradientError {
             ),
             Self::NotUnique { step } => write!(
                 out,
-                "in step {step} the constraint solver's equations have no unique solution, hence no derivative; a body without mass or armature may be the reason"
+                "in step {step} the constraint solver's equations have no unique solution, hence no derivative; a body without mass or armature may be the reason, or equalities that repeat each other under the complementarity law without mixing"
             ),
             Self::Exploded { step } => write!(
                 out,

@@ -15,7 +15,8 @@ use crate::stages::constraint::{Block, BlockKind};
 /// ∂e/∂λ, factored. All lists keep their capacity.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct ActiveSet {
-    /// Active rows, block after block.
+    /// Active blocks, and their rows one after another.
+    blocks: Vec<usize>,
     rows: Vec<usize>,
     factor: CompletePivotLu,
     /// z of one unit impulse, zero between uses.
@@ -57,12 +58,34 @@ impl ActiveSet {
 
     /// Finds the active rows of an island.
     pub(super) fn collect(&mut self, island: &Island<'_>, phase: &[Phase]) {
+        self.collect_where(island, |index, block| is_active(block, phase[index]));
+    }
+
+    fn collect_where(&mut self, island: &Island<'_>, is_in: impl Fn(usize, &Block) -> bool) {
+        self.blocks.clear();
         self.rows.clear();
         for (index, block) in island.members() {
-            if is_active(block, phase[index]) {
+            if is_in(index, block) {
+                self.blocks.push(index);
                 self.rows.extend(block.rows());
             }
         }
+    }
+
+    /// Whether equalities of an island repeat or contradict each other, so that what they do has no derivative; the rows
+    /// collected must be factored, and no longer are afterwards.
+    pub(super) fn equalities_repeat(
+        &mut self,
+        island: &Island<'_>,
+        phase: &[Phase],
+        point: Point<'_>,
+    ) -> bool {
+        if self.factor.rank() == self.rows.len() {
+            return false;
+        }
+        self.collect_where(island, |_, block| block.kind == BlockKind::Equality);
+        self.factor(island, phase, point);
+        self.factor.rank() < self.rows.len()
     }
 
     /// e of the active rows. (1)
@@ -101,12 +124,11 @@ impl ActiveSet {
     pub(super) fn factor(&mut self, island: &Island<'_>, phase: &[Phase], point: Point<'_>) {
         self.factor.start(self.rows.len());
         let mut place = 0;
-        for (index, block) in island.members() {
-            if !is_active(block, phase[index]) {
-                continue;
-            }
+        for number in 0..self.blocks.len() {
+            let index = self.blocks[number];
+            let block = &island.blocks[index];
             for row in 0..block.row_count {
-                self.inverse_inertia(island, phase, (index, row), place + row);
+                self.inverse_inertia(island, (index, row), place + row);
             }
             if is_sliding(block, phase[index]) {
                 self.slide(block, point, place);
@@ -131,25 +153,17 @@ impl ActiveSet {
     }
 
     /// ∂u/∂λ of one row over the active rows.
-    fn inverse_inertia(
-        &mut self,
-        island: &Island<'_>,
-        phase: &[Phase],
-        (index, row): (usize, usize),
-        place: usize,
-    ) {
+    fn inverse_inertia(&mut self, island: &Island<'_>, (index, row): (usize, usize), place: usize) {
         let own = island.response.block(index, island.blocks[index].row_count);
         let end = own.columns.last().map_or(0, |&dof| dof + 1);
         self.unit.resize(end.max(self.unit.len()), 0.0);
         own.add(row, 1.0, &mut self.unit);
         let entries = self.factor.row_mut(place);
         let mut column = 0;
-        for (other, block) in island.members() {
-            if !is_active(block, phase[other]) {
-                continue;
-            }
-            let response = island.response.block(other, block.row_count);
-            for line in 0..block.row_count {
+        for &other in &self.blocks {
+            let count = island.blocks[other].row_count;
+            let response = island.response.block(other, count);
+            for line in 0..count {
                 let pairs = response.row(line).iter().zip(response.columns);
                 entries[column] = pairs.fold(0.0, |sum, (&value, &dof)| {
                     sum + value * self.unit.get(dof).copied().unwrap_or(0.0)

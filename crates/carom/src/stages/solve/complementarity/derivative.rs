@@ -5,6 +5,8 @@
 //!   ∂e/∂λ·dλ = −∂e/∂p·dp                                                               (1)
 //!
 //! Over dual numbers e at the values of λ holds ∂e/∂p in its tangents, so one Newton step from there carries them into λ.
+//! Over plain numbers the same step makes λ as exact as derivatives at the solution need it: what mixing R hardly
+//! resists, such as loads that equalities share, may be off by the tolerance over R.
 
 use super::super::Solve;
 use super::super::law::Phase;
@@ -28,18 +30,20 @@ pub(super) struct Work<T: Scalar> {
     scratch: Vec<T>,
 }
 
-/// Carries derivatives into impulses and velocities; values stay but for a correction within the tolerance.
+/// Carries derivatives into impulses and velocities; values stay but for a correction within the tolerance. False where
+/// equalities have no derivative, since they repeat or contradict each other and nothing mixes them.
 pub(super) fn correct<T: Scalar>(
     model: &Model<T>,
     acceleration: &Acceleration<T>,
     constraint: &Constraint<T>,
     out: &mut Solve<T>,
-) {
+) -> bool {
     let (h, phase) = (model.option.timestep[0], &out.phase);
     let mut room = std::mem::take(&mut out.complementarity.correction);
     room.start(h, constraint, phase, &out.complementarity.impulse);
     out.complementarity
         .velocities(model, acceleration, constraint, &mut room);
+    let mut is_unique = true;
     for index in 0..out.islands.count() {
         let Complementarity {
             response,
@@ -77,6 +81,7 @@ pub(super) fn correct<T: Scalar>(
         for (&row, &step) in active.rows().iter().zip(&room.equation) {
             room.impulse[row] -= step;
         }
+        is_unique &= !active.equalities_repeat(&island, phase, point);
     }
     out.complementarity
         .velocities(model, acceleration, constraint, &mut room);
@@ -85,7 +90,15 @@ pub(super) fn correct<T: Scalar>(
         *force = impulse * rate;
     }
     out.residual.copy_from_slice(&room.velocity);
+    let keep = |to: &mut [f64], from: &[T]| {
+        for (to, from) in to.iter_mut().zip(from) {
+            *to = from.value();
+        }
+    };
+    keep(&mut out.complementarity.impulse, &room.impulse);
+    keep(&mut out.complementarity.velocity, &room.velocity);
     out.complementarity.correction = room;
+    is_unique
 }
 
 impl<T: Scalar> Work<T> {

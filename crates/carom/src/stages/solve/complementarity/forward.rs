@@ -52,6 +52,21 @@ pub fn forward<T: Scalar>(
     write_solution(model, (inertia, acceleration), constraint, out);
 }
 
+/// Makes the solution that [`forward`] found as exact as the backward pass needs it; false where it has no derivative.
+pub fn refine(
+    model: &Model,
+    (inertia, acceleration): (&Inertia, &Acceleration),
+    constraint: &Constraint,
+    out: &mut Solve,
+) -> bool {
+    if constraint.blocks.is_empty() {
+        return true;
+    }
+    let is_unique = derivative::correct(model, acceleration, constraint, out);
+    write_solution(model, (inertia, acceleration), constraint, out);
+    is_unique
+}
+
 /// The law whose numbers hold for a block: the contact's own, or that of all other rows.
 fn law_of<T: Scalar>(block: &Block, collision: &Collision<T>, other: usize) -> usize {
     match block.kind {
@@ -226,6 +241,7 @@ fn write_solution<T: Scalar>(
     out: &mut Solve<T>,
 ) {
     let rate = model.option.timestep[0].recip();
+    out.force_constraint.fill(T::ZERO);
     if !T::HAS_DERIVATIVES {
         for (force, &impulse) in out.force.iter_mut().zip(&out.complementarity.impulse) {
             *force = rate * impulse;

@@ -38,7 +38,7 @@ mod sweep;
 mod tests;
 
 pub use backward::{Work as BackwardWork, backward};
-pub use forward::forward;
+pub use forward::{forward, refine};
 
 use crate::scalar::Scalar;
 use active_set::ActiveSet;

@@ -461,8 +461,9 @@ fn slopes_hold_or_slide() {
 
 /// Mechanisms with all kinds of rows, solved as exactly as numbers allow.
 fn points() -> Vec<(String, Point)> {
-    let solved = |(seed, mixing): (u64, f64)| {
+    let solved = |(seed, mixing, has_equalities): (u64, f64, bool)| {
         let mut scene = scene(seed, mixing, [0.2, 1.0]);
+        scene.input.equality_active.fill(has_equalities);
         scene.model.laws.tolerance[0] = 1e-14;
         let data = scene.solve();
         assert!(data.solve.report.residual < 1e-12, "seed {seed}");
@@ -473,10 +474,15 @@ fn points() -> Vec<(String, Point)> {
             input: scene.input,
             data,
         };
-        (format!("rigid mechanism {seed}, {mixing}"), point)
+        (
+            format!("rigid mechanism {seed}, {mixing}, equalities {has_equalities}"),
+            point,
+        )
     };
     let scenes = [(0, 1e-2), (0, 0.1), (1, 0.1), (2, 0.1), (3, 0.1), (4, 0.1)];
-    scenes.map(solved).into()
+    let scenes =
+        scenes.map(|(seed, mixing)| [false, true].map(|equalities| (seed, mixing, equalities)));
+    scenes.into_iter().flatten().map(solved).collect()
 }
 
 crate::testing::stage_check::check_stage!(
@@ -522,5 +528,107 @@ fn steps_have_the_adjoint_of_steps() {
         point.state.qvel[6..12].copy_from_slice(&[0.1, 0.0, -0.2, 0.0, 1.0, 0.3]);
         dynamics::forward_and_sense(&point.model, &point.state, &point.input, &mut point.data);
         step_check::check(&point);
+    }
+}
+
+/// An arm, a ball on the floor and a box in the air, tied as told.
+fn tied(equalities: &str, numbers: &str) -> Model {
+    model_from_mjcf(&format!(
+        r#"<mujoco><worldbody><geom type="plane" size="2 2 1" friction="0.3"/>
+          <body name="ball" pos="0 0 0.098"><freejoint/><geom size="0.1" friction="0.4"/><site name="ball" pos="0 0 0.1"/></body>
+          <body name="arm" pos="0.4 0 0.3"><joint name="a" axis="0 1 0" damping="0.1"/><geom size="0.05" pos="0.1 0 0"/>
+            <body name="hand" pos="0.3 0 0"><joint name="b" axis="0 1 0.2"/><joint name="c" type="slide" axis="1 0 0"/>
+              <geom size="0.1" pos="0.1 0.1 0"/><site name="hand" pos="0.1 0 0.1"/></body></body>
+          <body name="box" pos="-0.6 0.1 0.5"><freejoint/><geom type="box" size="0.1 0.2 0.1"/><site name="box" euler="10 20 30"/></body>
+          <site name="seat" pos="-0.6 0.1 0.5" euler="12 19 30"/></worldbody>
+          <tendon><spatial name="s"><site site="ball"/><site site="hand"/></spatial>
+            <spatial name="t"><site site="box"/><site site="hand"/></spatial></tendon>
+          <equality>{equalities}</equality>
+          <custom><text name="carom/contact" data="law=complementarity; restitution=0.3; {numbers}"/></custom></mujoco>"#
+    ))
+}
+
+/// A state near the reference, in motion.
+fn near_reference(model: Model, seed: u64) -> Point {
+    let mut point = random_point(model, seed);
+    point.state = State::reference(&point.model);
+    let mut random = Random::new(seed);
+    let tangent = random.vector(point.model.counts().nv);
+    integrate::integrate_positions(&point.model, &mut point.state.qpos, &tangent, 0.003);
+    point.state.qvel = random.vector(point.model.counts().nv);
+    point.state.qvel[..6].copy_from_slice(&[2.0, 0.5, -0.1, 0.3, -1.0, 0.2]);
+    dynamics::forward_and_sense(&point.model, &point.state, &point.input, &mut point.data);
+    point
+}
+
+const WELD_OF_A_HINGE: &str = r#"<weld body1="arm"/>"#;
+
+#[test]
+fn steps_with_equalities_have_the_adjoint_of_steps() {
+    for (equalities, mixing) in [
+        (
+            r#"<connect body1="ball" body2="hand" anchor="0.1 0 0.2"/>"#,
+            0.0,
+        ),
+        (r#"<weld body1="box" body2="hand" torquescale="0.6"/>"#, 0.0),
+        (r#"<weld site1="box" site2="seat"/>"#, 1e-3),
+        (
+            r#"<joint joint1="a" joint2="b" polycoef="0.1 1 0.3 0.2 0.1"/><joint joint1="c"/>"#,
+            0.0,
+        ),
+        (
+            r#"<tendon tendon1="s" tendon2="t" polycoef="0.2 0.5 0.1"/>"#,
+            0.0,
+        ),
+        // Five of the six rows ask for what cannot be; with less mixing differences see nothing but rounding.
+        (WELD_OF_A_HINGE, 0.1),
+        (
+            r#"<weld body1="arm"/><connect body1="hand" body2="box" anchor="0 0.1 0"/>"#,
+            0.1,
+        ),
+    ] {
+        for seed in 0..3 {
+            println!("{equalities} {seed}");
+            let numbers = format!("mixing={mixing}; tolerance=1e-14");
+            step_check::check(&near_reference(tied(equalities, &numbers), seed));
+        }
+    }
+}
+
+#[test]
+fn equalities_that_share_loads_have_gradients() {
+    let equalities = r#"<weld body1="arm"/><connect body1="hand" body2="box" anchor="0 0.1 0"/>
+      <connect body1="hand" body2="box" anchor="0.1 0.1 0"/><joint joint1="a"/>"#;
+    let model = tied(equalities, "mixing=1e-2");
+    let settings = crate::gradient_check::Settings {
+        states: 1,
+        steps_between: 3,
+        ..Default::default()
+    };
+    let report = crate::gradient_check::check(&model, settings).unwrap();
+    for row in &report.rows {
+        // Products of inertia move by one: terms as large cancel.
+        assert!(row.dual_error < 1e-7, "{row:?}");
+    }
+}
+
+#[test]
+fn equalities_that_repeat_each_other_have_no_derivative_without_mixing() {
+    let twice = r#"<connect body1="hand" body2="box" anchor="0 0.1 0"/>"#.repeat(2);
+    for (equalities, mixing, has_derivative) in [
+        (WELD_OF_A_HINGE, 0.0, false),
+        (WELD_OF_A_HINGE, 1e-6, true),
+        (&twice, 0.0, false),
+        (&twice, 1e-6, true),
+        (r#"<joint joint1="a"/>"#, 0.0, true),
+    ] {
+        let point = near_reference(tied(equalities, &format!("mixing={mixing}")), 1);
+        let found = integrate::Retraced::new(&point.model).retrace(
+            &point.model,
+            &point.state,
+            &point.input,
+            &point.data.solve.qacc,
+        );
+        assert_eq!(found, has_derivative, "{equalities} {mixing}");
     }
 }
