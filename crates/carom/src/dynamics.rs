@@ -263,7 +263,13 @@ pub(crate) fn settle(
         solve::complementarity::forward(model, state, smooth, (rows, contacts), &mut data.solve);
         return solve::complementarity::refine(model, smooth, rows, &mut data.solve);
     }
-    solve::at_solution(model, inertia, smooth, rows, acceleration, &mut data.solve);
+    if model.settings.noslip_iterations > 0 {
+        // The sweeps have left what the solver had found.
+        let start = &state.warmstart;
+        solve::forward(model, inertia, smooth, rows, start, &mut data.solve);
+    } else {
+        solve::at_solution(model, inertia, smooth, rows, acceleration, &mut data.solve);
+    }
     if phases.len() == data.solve.phase.len() {
         data.solve.phase.copy_from_slice(phases);
     }

@@ -108,6 +108,24 @@ pub(crate) fn solve(at: At<'_>, bar: &mut Cotangents) {
         return;
     }
     let data = &mut bar.data;
+    if at.model.settings.noslip_iterations > 0 {
+        let sources = solve::NoslipSources {
+            model: at.model,
+            inertia: &at.data.inertia,
+            acceleration: &at.data.acceleration,
+            constraint: &at.data.constraint,
+        };
+        solve::noslip_backward(
+            &sources,
+            &at.data.solve,
+            &mut data.solve,
+            (
+                &mut data.inertia,
+                &mut data.acceleration,
+                &mut data.constraint,
+            ),
+        );
+    }
     solve::backward(
         at.model,
         &at.data.constraint,

@@ -32,6 +32,8 @@ const STEPS: [f64; 3] = [1e-5, 1e-6, 1e-7];
 const JUMP: f64 = 1e-4;
 /// Slopes below this are rounding: the loss weighs the next state with numbers of the size one.
 const NEGLIGIBLE: f64 = 1e-12;
+/// The same as a multiple of the tolerance to which the complementarity law finds impulses.
+const NEGLIGIBLE_SHARE: f64 = 100.0;
 
 /// What to check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,13 +104,10 @@ struct Sums {
 /// Compares gradients along a short motion from the model's default state.
 ///
 /// # Errors
-/// When the model has something without backward pass, or the motion no derivative.
+/// When the motion is not finite or has no derivative.
 // Inline, so that whoever calls it compiles the step over dual numbers, and not everybody who builds this crate.
 #[inline]
 pub fn check(model: &Model, settings: Settings) -> Result<Report, GradientError> {
-    if let Some(why) = model.gradient_refusal() {
-        return Err(GradientError::Refused(why));
-    }
     let model = &comparable(model);
     let mut noise = Noise(settings.seed);
     let (mut state, mut input) = (State::reference(model), Input::zeros(model));
@@ -194,7 +193,11 @@ fn comparable(model: &Model) -> Model {
     let mut model = model.clone();
     let structure = std::sync::Arc::make_mut(&mut model.structure);
     structure.coincidences.clear();
+    let sweeps = model.settings.noslip_iterations;
     crate::stages::solve::tighten(&mut model);
+    // What the sweeps make depends on how many they are.
+    model.settings.noslip_iterations = sweeps;
+    model.option.noslip_tolerance[0] = 0.0;
     model
 }
 
@@ -280,7 +283,7 @@ impl<'a> Point<'a> {
         let largest = |slopes: &[f64]| slopes.iter().fold(0.0_f64, |a, b| a.max(b.abs()));
         let scale = largest(&dual).max(largest(&backward));
         // Written so that what is not a number goes on, and is found wrong.
-        if scale < NEGLIGIBLE {
+        if scale < negligible(model) {
             return None;
         }
         sums.slope = sums.slope.max(scale);
@@ -375,6 +378,14 @@ impl<'a> Point<'a> {
             + dot(&self.loss.act, act)
             + past.sum::<f64>()
     }
+}
+
+/// Slopes below this cannot be told from zero.
+fn negligible(model: &Model) -> f64 {
+    let laws = &model.structure.laws;
+    let tolerance = laws.of_rows.filter(|_| laws.is_impulse_level());
+    let tolerance = tolerance.map_or(0.0, |law| model.laws.tolerance[law]);
+    NEGLIGIBLE.max(NEGLIGIBLE_SHARE * tolerance)
 }
 
 /// The greater of two errors; what is not a number is greater than all.

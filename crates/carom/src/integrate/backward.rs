@@ -69,7 +69,7 @@ impl Retraced {
         &self.evaluations[0].data
     }
 
-    /// Computes a step again; not for models that [refuse gradients](Model::gradient_refusal).
+    /// Computes a step again.
     ///
     /// `acceleration` is what the solver found in it: the warm start of the state after the step. Returns whether the equations of the solver have a unique solution, without which there is no derivative.
     pub fn retrace(

@@ -12,7 +12,6 @@
 
 mod coincidence;
 mod contact_sensor;
-mod gradients;
 mod hull_topology;
 mod laws;
 mod numbers;

@@ -63,7 +63,7 @@ pub struct Gradient {
 /// Why there is no gradient.
 #[derive(Clone, Debug, PartialEq)]
 pub enum GradientError {
-    /// The model has something without a backward pass, named in a sentence.
+    /// There is none of this motion, for a reason given in a sentence.
     Refused(String),
     /// The trajectory itself is not finite.
     NotFinite {
@@ -186,7 +186,7 @@ impl Rollout {
     /// The gradient of a loss over this trajectory; `model` and `controls` are those it was simulated with.
     ///
     /// # Errors
-    /// When the model has something without backward pass, or the trajectory no derivative.
+    /// When the trajectory is not finite or has no derivative.
     ///
     /// # Panics
     /// When the controls do not fit the model.
@@ -213,15 +213,14 @@ impl Rollout {
         loss: &mut impl Loss,
         observer: &mut impl Observer,
     ) -> Result<Gradient, GradientError> {
-        self.check_differentiable(model)?;
+        self.check_finite()?;
         let mut pass = Pass::new(model, controls, &self.end, self.steps());
         pass.begin(&self.states, self.steps(), loss);
         pass.reverse(&self.states, 0, 0..self.steps(), loss, observer)?;
         Ok(pass.finish())
     }
 
-    pub(super) fn check_differentiable(&self, model: &Model) -> Result<(), GradientError> {
-        refuse(model)?;
+    pub(super) fn check_finite(&self) -> Result<(), GradientError> {
         match self.not_finite {
             Some((step, place)) => Err(GradientError::NotFinite { step, place }),
             None => Ok(()),
@@ -232,7 +231,7 @@ impl Rollout {
 /// Simulates a trajectory and returns its end and the gradient of a loss over it, within a memory budget if one is given.
 ///
 /// # Errors
-/// When the model has something without backward pass, or the trajectory no derivative.
+/// When the trajectory is not finite or has no derivative.
 ///
 /// # Panics
 /// When the controls do not fit the model.
@@ -263,7 +262,6 @@ pub fn observe_gradient(
     loss: &mut impl Loss,
     observer: &mut impl Observer,
 ) -> Result<(State, Gradient), GradientError> {
-    refuse(model)?;
     let states = match adjoint {
         Adjoint::Stored => steps + 1,
         Adjoint::Checkpointed { bytes } => (bytes / Tape::bytes_per_state(model)).min(steps + 1),
@@ -358,11 +356,6 @@ fn first_part(steps: usize, room: usize) -> usize {
         reach = reach.saturating_mul(room + repeats) / repeats;
     }
     before
-}
-
-fn refuse(model: &Model) -> Result<(), GradientError> {
-    let refusal = model.gradient_refusal();
-    refusal.map_or(Ok(()), |why| Err(GradientError::Refused(why)))
 }
 
 /// The forward side.

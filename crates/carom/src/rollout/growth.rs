@@ -112,7 +112,7 @@ impl Rollout {
         loss: &mut impl Loss,
         count: usize,
     ) -> Result<Growth, GradientError> {
-        self.check_differentiable(model)?;
+        self.check_finite()?;
         controls.assert_fit(model);
         let steps = self.steps();
         let mut walk = Walk::new(self, model, controls);

@@ -169,23 +169,6 @@ fn a_loss_over_sensors_reaches_the_parameters() {
     assert_eq!(found.norms.len(), steps + 1);
 }
 
-#[test]
-fn what_has_no_gradient_is_refused() {
-    let mut model = shipped("humanoid");
-    model.settings.noslip_iterations = 3;
-    let start = State::reference(&model);
-    let mut loss = last(&model, 2);
-    let refused = gradient(
-        &model,
-        &start,
-        &Controls::Zero,
-        2,
-        Adjoint::Stored,
-        &mut loss,
-    );
-    assert!(refused.unwrap_err().to_string().contains("noslip"));
-}
-
 /// A loss that weighs the sensors of all steps and the velocity at the end, of a run with delays.
 fn delayed_loss(run: &super::Rollout) -> RolloutBar {
     let (mut loss, mut random) = (RolloutBar::zeros(run), Random::new(8));

@@ -192,7 +192,7 @@ fn exact_diagonals_are_those_of_the_inverse_inertia() {
 
 crate::testing::stage_check::check_stage!(
     constraint,
-    crate::testing::stage_check::constrained_points(),
+    crate::testing::stage_check::constrained_points(0),
     |point| {
         let data = &mut point.data;
         let sources = super::Sources {

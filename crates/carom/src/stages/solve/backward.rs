@@ -15,6 +15,7 @@
 use super::Solve;
 use super::complementarity::BackwardWork;
 use super::law::{Law, MAX_ROWS, Phase};
+use super::noslip;
 use crate::dual::Dual;
 use crate::model::Model;
 use crate::scalar::Scalar;
@@ -37,6 +38,37 @@ pub struct SolveBar {
     island: Vec<f64>,
     /// Room for the complementarity law.
     pub(super) complementarity: BackwardWork,
+    /// Room for the sweeps against creep.
+    pub(super) noslip: noslip::BackwardWork,
+}
+
+/// The minimum of (1) of the module, at which derivatives are taken: also where sweeps have left it since.
+#[derive(Clone, Copy)]
+pub(super) struct Minimum<'a> {
+    pub(super) qacc: &'a [f64],
+    pub(super) force_constraint: &'a [f64],
+    pub(super) residual: &'a [f64],
+    pub(super) force: &'a [f64],
+}
+
+impl Solve {
+    pub(super) fn minimum(&self, model: &Model) -> Minimum<'_> {
+        if model.settings.noslip_iterations == 0 {
+            return Minimum {
+                qacc: &self.qacc,
+                force_constraint: &self.force_constraint,
+                residual: &self.residual,
+                force: &self.force,
+            };
+        }
+        let reached = &self.work.iterate;
+        Minimum {
+            qacc: &reached.acceleration,
+            force_constraint: &reached.force_constraint,
+            residual: &reached.residual,
+            force: &reached.force,
+        }
+    }
 }
 
 impl SolveBar {
@@ -62,7 +94,8 @@ impl SolveBar {
 }
 
 /// Adds the cotangents of inertia, forces and rows; the factors of H must be those of the solution (see
-/// [`factor_at_solution`](super::factor_at_solution)). `bar` is used up.
+/// [`factor_at_solution`](super::factor_at_solution)). `bar` is used up. Where there were sweeps against creep, their own
+/// adjoint comes first, and `bar` is that of the minimum.
 pub fn backward(
     model: &Model,
     constraint: &Constraint,
@@ -74,17 +107,18 @@ pub fn backward(
         &mut ConstraintBar,
     ),
 ) {
+    let minimum = solve.minimum(model);
+    let solved = |index: usize| Solved::new(constraint, (minimum, solve.phase[index]), index);
     for index in 0..constraint.blocks.len() {
-        through_forces(&Solved::new(constraint, solve, index), bar);
+        through_forces(&solved(index), bar);
     }
     solve_for_lambda(model, solve, bar, acceleration_bar);
-    inertia::subtract_outer_product(model, &bar.qacc, &solve.qacc, &mut inertia_bar.matrix);
+    inertia::subtract_outer_product(model, &bar.qacc, minimum.qacc, &mut inertia_bar.matrix);
     for (force_bar, &lambda) in acceleration_bar.force_smooth.iter_mut().zip(&bar.qacc) {
         *force_bar += lambda;
     }
     for index in 0..constraint.blocks.len() {
-        let solved = Solved::new(constraint, solve, index);
-        rows(&solved, solve, bar, constraint_bar);
+        rows(&solved(index), minimum, bar, constraint_bar);
     }
 }
 
@@ -140,7 +174,12 @@ fn solve_for_lambda(
 }
 
 /// Cotangents of the rows of a block.
-fn rows(solved: &Solved<'_>, solve: &Solve, bar: &SolveBar, constraint_bar: &mut ConstraintBar) {
+fn rows(
+    solved: &Solved<'_>,
+    minimum: Minimum<'_>,
+    bar: &SolveBar,
+    constraint_bar: &mut ConstraintBar,
+) {
     let (block, columns) = (solved.block, solved.columns);
     let count = block.row_count;
     let (mut along, mut force_bar) = ([0.0; MAX_ROWS], [0.0; MAX_ROWS]);
@@ -152,12 +191,12 @@ fn rows(solved: &Solved<'_>, solve: &Solve, bar: &SolveBar, constraint_bar: &mut
     let image = solved.curvature_product(&along[..count]);
     for row in 0..count {
         let residual_bar = bar.residual[block.row + row] - image[row];
-        let force = solve.force[block.row + row];
+        let force = minimum.force[block.row + row];
         constraint_bar.rows[block.row + row].reference_acceleration -= residual_bar;
         let entries = &mut constraint_bar.jacobian[block.value + row * columns.len()..];
         for (entry, &dof) in entries.iter_mut().zip(columns) {
             let pull = bar.qacc[dof] + bar.force_constraint[dof];
-            *entry += residual_bar * solve.qacc[dof] + force * pull;
+            *entry += residual_bar * minimum.qacc[dof] + force * pull;
         }
     }
 }
@@ -174,7 +213,11 @@ struct Solved<'a> {
 }
 
 impl<'a> Solved<'a> {
-    fn new(constraint: &'a Constraint, solve: &'a Solve, index: usize) -> Self {
+    fn new(
+        constraint: &'a Constraint,
+        (minimum, phase): (Minimum<'a>, Phase),
+        index: usize,
+    ) -> Self {
         let block = &constraint.blocks[index];
         let (mut weight, mut friction) = ([0.0; MAX_ROWS], [0.0; MAX_ROWS]);
         for (index, row) in constraint.block_rows(block).iter().enumerate() {
@@ -186,8 +229,8 @@ impl<'a> Solved<'a> {
             values: constraint.block_jacobian(block),
             weight,
             friction,
-            phase: solve.phase[index],
-            residual: &solve.residual[block.rows()],
+            phase,
+            residual: &minimum.residual[block.rows()],
         }
     }
 

@@ -158,7 +158,6 @@ pub fn factor_at_solution(
         hessian,
         phase,
         work,
-        residual,
         ..
     } = out;
     let problem = Problem {
@@ -180,6 +179,7 @@ pub fn factor_at_solution(
         if !work.iterate.factor_is_current[index] {
             let island = Island::new(&problem, islands, index);
             hessian.invalidate(index);
+            let residual = &work.iterate.residual;
             let factored = hessian.factor(&island, residual, phase).is_ok();
             work.iterate.factor_is_current[index] = factored;
             complete &= factored;

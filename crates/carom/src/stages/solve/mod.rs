@@ -39,6 +39,7 @@ pub use backward::{SolveBar, backward};
 pub use forward::{at_solution, factor_at_solution, forward, tighten};
 pub use hessian::Hessian;
 pub use island::Islands;
+pub(crate) use noslip::{Sources as NoslipSources, backward as noslip_backward};
 
 use complementarity::Complementarity;
 

@@ -262,7 +262,7 @@ fn shared_models_near_rest() {
                 println!("{name}: skipped, it does not compile");
                 continue;
             };
-            if model.counts().nv > 0 && model.gradient_refusal().is_none() {
+            if model.counts().nv > 0 {
                 settle(name, &model);
             }
         }
