@@ -385,7 +385,7 @@ impl<'a> Touch<'a> {
             // Where both move together the contact goes along, except for tangents that do not turn with it. (4)
             let (turn, shift) = motion;
             *first += Spatial::new(turn, shift).cross_force(wrench) - response;
-            if let Some(spin) = spin {
+            if let (Some(spin), true) = (spin, k < 3) {
                 *first = first.scale_add(spin, self.tangent_lag(turn));
             }
         }

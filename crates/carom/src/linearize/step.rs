@@ -150,6 +150,13 @@ impl Linearization {
         let (structure, islands) = (&*model.structure, &data.solve.islands);
         for island in 0..islands.count() {
             let ranges = islands.dof_ranges(structure, island);
+            let (hessian, room) = (&data.solve.hessian, &mut self.room);
+            // An island of all dofs lies there as it is.
+            if islands.size(island) == self.layout.nv && is_in_order(ranges.clone()) {
+                let place = (island, self.layout.width);
+                hessian.solve_many(structure, islands, place, room, &mut self.rows);
+                continue;
+            }
             let width = self.gather(ranges.clone(), &ranges);
             let place = (island, width);
             let (hessian, room) = (&data.solve.hessian, &mut self.room);
@@ -253,4 +260,16 @@ impl Linearization {
             }
         }
     }
+}
+
+/// Whether each range begins where the one before ends.
+fn is_in_order(ranges: impl Iterator<Item = Range<usize>>) -> bool {
+    let mut end = 0;
+    for range in ranges {
+        if range.start != end {
+            return false;
+        }
+        end = range.end;
+    }
+    true
 }

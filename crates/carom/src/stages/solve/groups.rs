@@ -164,8 +164,7 @@ impl Groups {
 }
 
 /// Adds Jᵀ·K·J of a block to a lower triangle.
-// Not inline: its loops want the registers that a caller would keep.
-#[inline(never)]
+#[inline]
 fn add_block(block: &Block, jacobian: &[f64], curvature: &Curvature, sums: &mut [f64]) {
     let columns = block.column_count;
     match block.row_count {
