@@ -100,9 +100,9 @@ fn jacobians(
         let step = json!({ "model": model, "steps": 20, "settle": settle });
         let mut jacobian = step.clone();
         jacobian["measure"] = json!("linearize");
-        let servers = [&mut engines.carom, &mut engines.peer];
+        let mut servers = [&mut engines.carom, &mut engines.peer];
         let requests = [(0, &step), (0, &jacobian), (1, &jacobian)];
-        let [step, ours, theirs] = in_turns(servers, requests, rounds)?.0;
+        let [step, ours, theirs] = in_turns(&mut servers, requests, rounds)?.0;
         let bar = Bar::AtLeast(DIFFERENCES_BAR);
         figures.compare(("A and B beside differences", &name), &ours, &theirs, bar);
         of_steps.push((name, ours, step));
@@ -134,8 +134,8 @@ fn accelerations(engines: &mut Engines, rounds: usize, figures: &mut Figures) ->
     for model in models.into_iter().chain(present(&real)) {
         let ours = json!({ "model": model, "steps": 200, "measure": "acceleration", "disable": ["constraint"] });
         let theirs = json!({ "model": model, "steps": 200 });
-        let servers = [&mut engines.carom, &mut peer];
-        let [ours, theirs] = in_turns(servers, [(0, &ours), (1, &theirs)], rounds)?.0;
+        let mut servers = [&mut engines.carom, &mut peer];
+        let [ours, theirs] = in_turns(&mut servers, [(0, &ours), (1, &theirs)], rounds)?.0;
         let names = (measure, &*label(&model));
         figures.compare(names, &ours, &theirs, Bar::AtMost(PINOCCHIO_BAR));
     }
@@ -171,8 +171,8 @@ fn beside_mjx(engines: &mut Engines, rounds: usize, figures: &mut Figures) -> Ou
     ] {
         let mut ours = theirs.clone();
         ours["measure"] = json!("gradient");
-        let servers = [&mut engines.carom, &mut peer];
-        let (times, compilation) = in_turns(servers, [(0, &ours), (1, &theirs)], rounds)?;
+        let mut servers = [&mut engines.carom, &mut peer];
+        let (times, compilation) = in_turns(&mut servers, [(0, &ours), (1, &theirs)], rounds)?;
         let [ours, theirs] = times;
         figures.compare((measure, name), &ours, &theirs, Bar::AtLeast(MJX_BAR));
         figures.remark("MJX's compilation, CPU seconds", compilation);
@@ -242,7 +242,7 @@ fn real_or_shipped(file: &str, name: &str) -> PathBuf {
 /// Times of some requests, asked in turns, each of a server by its index; and the longest compilation that an answer
 /// mentioned.
 fn in_turns<const N: usize>(
-    servers: [&mut Server; 2],
+    servers: &mut [&mut Server; 2],
     requests: [(usize, &Value); N],
     rounds: usize,
 ) -> Result<([Summary; N], f64), String> {
@@ -272,9 +272,9 @@ impl Engines {
         requests: [&Value; N],
         rounds: usize,
     ) -> Result<[Summary; N], String> {
-        let servers = [&mut self.carom, &mut self.peer];
+        let mut servers = [&mut self.carom, &mut self.peer];
         let requests = requests.map(|request| (0, request));
-        Ok(in_turns(servers, requests, rounds)?.0)
+        Ok(in_turns(&mut servers, requests, rounds)?.0)
     }
 }
 

@@ -190,14 +190,11 @@ impl Pull {
                     motions[6 * end + 3..][..3].copy_from_slice(&axis.angular().0);
                 }
             }
-            let along = |number: Number| -> f64 {
-                let terms = number.tangent.iter().zip(motions);
-                terms.map(|(slope, motion)| slope * motion).sum()
-            };
-            length[j] = along(self.length);
+            length[j] = along(self.length, &motions);
             for end in 0..2 {
-                let [torque, force] = self.wrenches[end].map(|vector| vector.value());
-                let [torque_rate, force_rate] = self.wrenches[end].map(|vector| vector.map(along));
+                let [torque, force] = self.wrenches[end].map(Vec3::value);
+                let [torque_rate, force_rate] =
+                    self.wrenches[end].map(|vector| vector.map(|number| along(number, &motions)));
                 let moved = Vec3(std::array::from_fn(|k| motions[6 * end + k]));
                 let arm = arms[end];
                 let wrench = Spatial::new(torque + arm.cross(force), force);
@@ -216,4 +213,10 @@ impl Pull {
             }
         }
     }
+}
+
+/// The change of a number as the sites move.
+fn along(number: Number, motions: &[f64; MOTIONS]) -> f64 {
+    let terms = number.tangent.iter().zip(motions);
+    terms.map(|(slope, motion)| slope * motion).sum()
 }
