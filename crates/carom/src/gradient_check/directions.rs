@@ -32,6 +32,11 @@ impl Noise {
     pub(super) fn disturb(&mut self, model: &Model, state: &mut State, input: &mut Input) {
         state.qvel.fill_with(|| 0.3 * self.next());
         state.act.fill_with(|| 0.5 + 0.3 * self.next());
+        self.control(model, input);
+    }
+
+    /// Controls within their ranges.
+    pub(super) fn control(&mut self, model: &Model, input: &mut Input) {
         let ranges = &model.actuators.control_range;
         let limited = &model.structure.actuators.control_limited;
         for (actuator, control) in input.ctrl.iter_mut().enumerate() {

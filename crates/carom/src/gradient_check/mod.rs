@@ -119,6 +119,10 @@ pub fn check(model: &Model, settings: Settings) -> Result<Report, GradientError>
     let (mut forward, mut backward) = (Duration::ZERO, Duration::ZERO);
     for visit in 0..settings.states {
         for step in 0..settings.steps_between {
+            if !state.history.is_empty() {
+                // A delay of controls that never change does nothing.
+                noise.control(model, &mut input);
+            }
             let report = integrate::step(model, &mut state, &input, &mut data);
             if let Some(place) = report.not_finite {
                 let step = visit * settings.steps_between + step;
@@ -460,5 +464,20 @@ mod tests {
         let kink = point.compare(&quantities[0], &mut noise, &mut Sums::default());
         let kink = kink.unwrap_or_default();
         assert!(kink.contains("'floor' and 'ball'"), "{kink}");
+    }
+
+    #[test]
+    fn delays_and_the_past_agree() {
+        let settings = Settings {
+            states: 2,
+            ..Settings::default()
+        };
+        let report = check(&model_from_mjcf(crate::history::DELAYED), settings).unwrap();
+        for name in ["state.history", "input.ctrl", "actuators.delay"] {
+            let row = report.rows.iter().find(|row| row.quantity == name);
+            let row = row.unwrap_or_else(|| panic!("no row for {name}"));
+            assert!(row.dual_error < 1e-10, "{row:?}");
+            assert!(row.difference_error < 1e-6, "{row:?}");
+        }
     }
 }
