@@ -66,7 +66,7 @@ fn backward(engines: &mut Engines, rounds: usize, figures: &mut Figures) -> Outc
     Ok(())
 }
 
-/// A and B from a state, forward pass included, beside a step and beside finite differences.
+/// A and B from a state, forward pass included, beside finite differences; and from the results of a step, beside the step.
 fn jacobians(
     engines: &mut Engines,
     rounds: usize,
@@ -98,16 +98,20 @@ fn jacobians(
     for (model, settle) in scenes {
         let name = label(&model);
         let step = json!({ "model": model, "steps": 20, "settle": settle });
-        let mut jacobian = step.clone();
+        let [mut jacobian, mut after_step] = [step.clone(), step.clone()];
         jacobian["measure"] = json!("linearize");
+        after_step["measure"] = json!("linearize after step");
         let mut servers = [&mut engines.carom, &mut engines.peer];
-        let requests = [(0, &step), (0, &jacobian), (1, &jacobian)];
-        let [step, ours, theirs] = in_turns(&mut servers, requests, rounds)?.0;
+        let requests = [(0, &step), (0, &after_step), (0, &jacobian), (1, &jacobian)];
+        let [step, after_step, ours, theirs] = in_turns(&mut servers, requests, rounds)?.0;
         let bar = Bar::AtLeast(DIFFERENCES_BAR);
         figures.compare(("A and B beside differences", &name), &ours, &theirs, bar);
-        of_steps.push((name, ours, step));
+        of_steps.push((name, after_step, step));
     }
-    Figures::head("A and B beside a step", "step µs");
+    Figures::head(
+        "A and B from the results of a step, beside the step",
+        "step µs",
+    );
     for (name, ours, step) in of_steps {
         let bar = Bar::AtMost(STEPS_BAR);
         figures.compare(("A and B beside a step", &name), &ours, &step, bar);

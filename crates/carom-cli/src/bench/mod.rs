@@ -104,6 +104,7 @@ fn serve() -> Result<(), String> {
             Measure::Gradient(adjoint) => gradient::whole(case, adjoint)?,
             Measure::FirstGradient => gradient::first(&case.path)?,
             Measure::Linearize => linearize::steps(case),
+            Measure::LinearizeAfterStep => linearize::after_steps(case),
             Measure::Acceleration => linearize::accelerations(case)?,
         };
         let contacts = case.data.collision.contacts.len();
@@ -126,13 +127,15 @@ enum Measure {
     FirstGradient,
     /// From a state to A and B of the step from it.
     Linearize,
+    /// From the results of a step's forward pass to A and B.
+    LinearizeAfterStep,
     /// From a state to its acceleration and the derivatives of that.
     Acceleration,
 }
 
 impl Measure {
-    /// `"measure": "backward" | "gradient" | "first gradient" | "linearize" | "acceleration"`, the second with an optional
-    /// `"bytes"` budget.
+    /// `"measure": "backward" | "gradient" | "first gradient" | "linearize" | "linearize after step" | "acceleration"`, the
+    /// second with an optional `"bytes"` budget.
     fn from_request(request: &Value) -> Result<Self, String> {
         match request["measure"].as_str() {
             None => Ok(Self::Step),
@@ -146,6 +149,7 @@ impl Measure {
             }
             Some("first gradient") => Ok(Self::FirstGradient),
             Some("linearize") => Ok(Self::Linearize),
+            Some("linearize after step") => Ok(Self::LinearizeAfterStep),
             Some("acceleration") => Ok(Self::Acceleration),
             Some(other) => Err(format!("error: cannot measure '{other}'")),
         }
