@@ -8,6 +8,8 @@
 //!
 //! Fields after `@plain` are integers or flags: copied, never differentiated.
 
+use std::ops::Range;
+
 /// Declares a struct of flat arrays; see the module documentation.
 macro_rules! arrays {
     (
@@ -93,6 +95,47 @@ macro_rules! arrays {
                 } )*
             }
 
+            /// Calls `visit` for the numbers in a range, counted in the order of [`Self::for_each`] from `first`; arrays
+            /// without any are passed over as a whole. Returns the count after the last number.
+            pub fn for_range(
+                &self,
+                first: usize,
+                range: &std::ops::Range<usize>,
+                mut visit: impl FnMut(T),
+            ) -> usize {
+                let _ = (&range, &mut visit);
+                let mut start = first;
+                $( {
+                    let width = <$element as $crate::math::Components<T>>::LEN;
+                    let own = $crate::arrays::overlap(&mut start, width * self.$field.len(), range);
+                    for number in own {
+                        let element = &self.$field[number / width];
+                        visit($crate::math::Components::as_slice(element)[number % width]);
+                    }
+                } )*
+                start
+            }
+
+            /// As [`Self::for_range`], with the number by mutable reference.
+            pub fn for_range_mut(
+                &mut self,
+                first: usize,
+                range: &std::ops::Range<usize>,
+                mut visit: impl FnMut(&mut T),
+            ) -> usize {
+                let _ = (&range, &mut visit);
+                let mut start = first;
+                $( {
+                    let width = <$element as $crate::math::Components<T>>::LEN;
+                    let own = $crate::arrays::overlap(&mut start, width * self.$field.len(), range);
+                    for number in own {
+                        let element = &mut self.$field[number / width];
+                        visit(&mut $crate::math::Components::as_mut_slice(element)[number % width]);
+                    }
+                } )*
+                start
+            }
+
             /// As [`Self::for_each`], with the number by mutable reference.
             pub fn for_each_mut(&mut self, mut visit: impl FnMut(&'static str, usize, usize, &mut T)) {
                 let _ = &mut visit;
@@ -108,6 +151,15 @@ macro_rules! arrays {
 }
 
 pub(crate) use arrays;
+
+/// Which of `count` numbers are in a range, when the first of them is number `start`; moves on to the number after them.
+pub(crate) fn overlap(start: &mut usize, count: usize, range: &Range<usize>) -> Range<usize> {
+    let first = *start;
+    *start += count;
+    let begin = range.start.clamp(first, *start) - first;
+    let end = range.end.clamp(first, *start) - first;
+    begin..end.max(begin)
+}
 
 /// What tests of backward passes need to know of any struct of flat arrays.
 #[cfg(test)]

@@ -1,13 +1,8 @@
 //! `carom check --gradients`: the backward pass against dual numbers and differences, quantity by quantity.
 
 use carom::Model;
-use carom::gradient_check::{self, Report, Row, Settings};
+use carom::gradient_check::{self, DIFFERENCE_BAR, DUAL_BAR, Report, Row, Settings};
 use serde_json::json;
-
-/// Relative error against dual numbers above which a gradient is wrong.
-const DUAL_BAR: f64 = 1e-8;
-/// Relative error against differences above which a gradient is doubtful; differences have errors of their own.
-const DIFFERENCE_BAR: f64 = 1e-4;
 
 /// Runs the check; the error is a sentence.
 pub(super) fn check(model: &Model) -> Result<Report, String> {
@@ -16,7 +11,13 @@ pub(super) fn check(model: &Model) -> Result<Report, String> {
 
 /// Whether every gradient agrees.
 pub(super) fn agrees(report: &Report) -> bool {
-    report.rows.iter().all(|row| verdict(row) == Verdict::Right)
+    let rows = report.rows.iter();
+    rows.map(verdict).all(|verdict| verdict == Verdict::Right) && is_linear(report)
+}
+
+/// Whether A and B are right.
+fn is_linear(report: &Report) -> bool {
+    report.linear_error <= DUAL_BAR
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,8 +45,8 @@ pub(super) fn lines(report: &Report) -> Vec<String> {
         report.states
     )];
     lines.push(format!(
-        "{:<32} {:>7}  {:>9}  {:>11}  {:>11}  {:>6}",
-        "by", "numbers", "duals", "differences", "1 − cosine", "kinks"
+        "{:<32} {:>7}  {:>9}  {:>11}  {:>11}  {:>6}  {:>5}",
+        "by", "numbers", "duals", "differences", "1 − cosine", "kinks", "rough"
     ));
     for row in &report.rows {
         let mark = match verdict(row) {
@@ -58,26 +59,40 @@ pub(super) fn lines(report: &Report) -> Vec<String> {
         } else {
             format!("{:.1e}", (1.0 - row.cosine).max(0.0))
         };
-        let kinks = match row.kinks {
+        let count = |count: usize| match count {
             0 => String::new(),
             count => count.to_string(),
         };
+        let (kinks, rough) = (count(row.kinks), count(row.rough));
         lines.push(format!(
-            "{:<32} {:>7}  {:>9.1e}  {:>11.1e}  {cosine:>11}  {kinks:>6}{mark}",
+            "{:<32} {:>7}  {:>9.1e}  {:>11.1e}  {cosine:>11}  {kinks:>6}  {rough:>5}{mark}",
             row.quantity, row.numbers, row.dual_error, row.difference_error
         ));
     }
+    let mark = if is_linear(report) { "" } else { "  WRONG" };
+    lines.push(format!(
+        "{:<32} {:>7}  {:>9.1e}{mark}",
+        "state and controls by A and B", "", report.linear_error
+    ));
     if !report.without_effect.is_empty() {
         lines.push(format!(
             "without effect on the next state here: {}",
             report.without_effect.join(", ")
         ));
     }
+    if !report.one_sided.is_empty() {
+        let names = report.one_sided.join(", ");
+        lines.push(format!("compared to one side only: {names}"));
+    }
     if !report.kinks.is_empty() {
         lines.push(
-            "kinks (the derivative is one-sided there, differences were left out):".to_owned(),
+            "kinks (the derivative is that of one side, differences were left out):".to_owned(),
         );
         lines.extend(report.kinks.iter().map(|kink| format!("  {kink}")));
+    }
+    if report.rows.iter().any(|row| row.rough > 0) {
+        let why = "rough: so many differences are left out, as rounding and curvature leave them no digits";
+        lines.push(why.to_owned());
     }
     lines.push(format!(
         "a backward step takes {:.1} times as long as a step",
@@ -98,15 +113,18 @@ pub(super) fn to_json(report: &Report) -> serde_json::Value {
                 "difference_error": row.difference_error,
                 "cosine": row.cosine,
                 "kinks": row.kinks,
+                "rough": row.rough,
             })
         })
         .collect();
     json!({
         "states": report.states,
         "agrees": agrees(report),
+        "linear_error": report.linear_error,
         "rows": rows,
         "without_effect": report.without_effect,
         "kinks": report.kinks,
+        "one_sided": report.one_sided,
         "cost_ratio": report.cost_ratio,
     })
 }

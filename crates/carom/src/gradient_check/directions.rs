@@ -1,9 +1,10 @@
 //! Random directions in one quantity of what a step is given.
 
-use crate::cotangent::Cotangents;
-use crate::dual::Dual;
+use std::ops::Range;
+
+use crate::cotangent::{Cotangents, StateBar};
 use crate::history::History;
-use crate::math::{Quat, Vec3};
+use crate::math::{Components, Quat, Vec3};
 use crate::model::{JointKind, Model};
 use crate::scalar::Scalar;
 use crate::state::{Input, State};
@@ -28,6 +29,17 @@ impl Noise {
         ((z ^ (z >> 31)) >> 11) as f64 / (1_u64 << 52) as f64 - 1.0
     }
 
+    /// A random weighing of a state.
+    pub(super) fn weigh(&mut self, loss: &mut StateBar) {
+        for number in (loss.qpos.iter_mut())
+            .chain(&mut loss.qvel)
+            .chain(&mut loss.act)
+            .chain((loss.history.iter_mut()).flat_map(|past| &mut past.values))
+        {
+            *number = self.next();
+        }
+    }
+
     /// Some speed and control everywhere, within the controls' ranges.
     pub(super) fn disturb(&mut self, model: &Model, state: &mut State, input: &mut Input) {
         state.qvel.fill_with(|| 0.3 * self.next());
@@ -50,45 +62,89 @@ impl Noise {
     }
 }
 
+/// Where a quantity is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// Configuration, in tangent space.
+    Qpos,
+    Qvel,
+    Activation,
+    MocapPosition,
+    /// In tangent space.
+    MocapRotation,
+    /// Values of all histories.
+    History,
+    Control,
+    Force,
+    BodyForce,
+    /// Numbers of the model, counted over all of them.
+    Model(Range<usize>),
+}
+
 /// Part of the given that is looked at as one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Quantity {
     /// `state`, `input`, or a family of the model.
     family: &'static str,
     field: &'static str,
+    pub(super) place: Place,
     pub(super) numbers: usize,
 }
 
 /// Everything that has derivatives.
 pub(super) fn quantities(model: &Model) -> Vec<Quantity> {
     let n = model.counts();
-    let mut list: Vec<Quantity> = Vec::new();
     let given = [
-        ("state", "qpos", n.nv),
-        ("state", "qvel", n.nv),
-        ("state", "act", n.na),
-        ("state", "history", past_values(model)),
-        ("input", "ctrl", n.nu),
-        ("input", "force", n.nv),
+        ("state", "qpos", Place::Qpos, n.nv),
+        ("state", "qvel", Place::Qvel, n.nv),
+        ("state", "act", Place::Activation, n.na),
+        (
+            "state",
+            "mocap_position",
+            Place::MocapPosition,
+            3 * n.nmocap,
+        ),
+        (
+            "state",
+            "mocap_rotation",
+            Place::MocapRotation,
+            3 * n.nmocap,
+        ),
+        ("state", "history", Place::History, past_values(model)),
+        ("input", "ctrl", Place::Control, n.nu),
+        ("input", "force", Place::Force, n.nv),
+        ("input", "body_force", Place::BodyForce, 6 * n.nbody),
     ];
-    for (family, field, numbers) in given {
-        if numbers > 0 {
-            list.push(Quantity {
-                family,
-                field,
-                numbers,
-            });
-        }
-    }
+    let mut list: Vec<Quantity> = (given.into_iter())
+        .filter(|&(_, _, _, numbers)| numbers > 0)
+        .map(|(family, field, place, numbers)| Quantity {
+            family,
+            field,
+            place,
+            numbers,
+        })
+        .collect();
+    let mut index = 0;
     model.for_each(|family, field, _, _, _| {
+        let own = index..index + 1;
+        index += 1;
         if is_setting(family, field) {
             return;
         }
         match list.last_mut() {
-            Some(last) if last.family == family && last.field == field => last.numbers += 1,
+            Some(Quantity {
+                family: last_family,
+                field: last_field,
+                place: Place::Model(range),
+                numbers,
+            }) if (*last_family, *last_field) == (family, field) => {
+                range.end = own.end;
+                *numbers += 1;
+            }
             _ => list.push(Quantity {
                 family,
                 field,
+                place: Place::Model(own),
                 numbers: 1,
             }),
         }
@@ -108,15 +164,23 @@ fn is_setting(family: &str, field: &str) -> bool {
 }
 
 /// A direction in one quantity, zero elsewhere.
+#[derive(Clone, Debug)]
 pub(super) struct Direction {
-    model: Option<Model>,
-    state: [Vec<f64>; 4],
-    input: [Vec<f64>; 2],
+    pub(super) place: Place,
+    pub(super) tangent: Vec<f64>,
+    /// Whether it is in unit quaternions or axes, which a finite step leaves.
+    pub(super) leaves_sphere: bool,
 }
 
 impl Quantity {
     pub(super) fn name(&self) -> String {
         format!("{}.{}", self.family, self.field)
+    }
+
+    /// Whether rounding of the numbers is harmless: they are not compared with each other or with constants.
+    pub(super) fn may_shake(&self) -> bool {
+        ["bodies", "dofs"].contains(&self.family)
+            || (self.family == "joints" && ["position", "axis", "range"].contains(&self.field))
     }
 
     /// Why the quantity can move to one side only.
@@ -125,176 +189,193 @@ impl Quantity {
         let absent = match (self.family, self.field) {
             ("option", "density") => option.density[0] == 0.0,
             ("option", "viscosity") => option.viscosity[0] == 0.0,
+            ("dofs", "damping") => (model.dofs.damping.iter()).all(|&damping| damping <= 0.0),
             _ => false,
         };
         absent.then(|| format!("there is no {} below zero", self.field))
     }
 
-    /// A random direction, as large as the numbers are.
-    pub(super) fn direction(&self, given: Given<'_>, noise: &mut Noise) -> Direction {
-        let n = given.model.counts();
-        let mut fill = |family: &str, field: &str, count: usize| -> Vec<f64> {
-            if self.family == family && self.field == field {
-                (0..count).map(|_| noise.next()).collect()
-            } else {
-                vec![0.0; count]
+    /// A random direction, as large as the numbers are; `numbers` are those of the model.
+    pub(super) fn direction(&self, model: &Model, numbers: &[f64], noise: &mut Noise) -> Direction {
+        let tangent = match &self.place {
+            Place::Model(range) => {
+                let mut tangent = in_proportion(&numbers[range.clone()], noise);
+                if self.one_sided(model).is_some() {
+                    for number in &mut tangent {
+                        *number = number.abs();
+                    }
+                }
+                if self.is_restricted() {
+                    restricted(model, range, &tangent)
+                } else {
+                    tangent
+                }
             }
+            _ => (0..self.numbers).map(|_| noise.next()).collect(),
         };
-        let state = [
-            fill("state", "qpos", n.nv),
-            fill("state", "qvel", n.nv),
-            fill("state", "act", n.na),
-            fill("state", "history", past_values(given.model)),
-        ];
-        let input = [fill("input", "ctrl", n.nu), fill("input", "force", n.nv)];
-        let is_model = !matches!(self.family, "state" | "input");
-        let model = is_model.then(|| self.model_direction(given.model, noise));
         Direction {
-            model,
-            state,
-            input,
+            place: self.place.clone(),
+            tangent,
+            leaves_sphere: self.is_restricted(),
         }
     }
 
-    fn model_direction(&self, model: &Model, noise: &mut Noise) -> Model {
-        let is_own = |family: &str, field: &str| self.family == family && self.field == field;
-        let mut largest = 0.0_f64;
-        model.for_each(|family, field, _, _, number| {
-            if is_own(family, field) && number.is_finite() {
-                largest = largest.max(number.abs());
+    /// Whether not every direction is allowed, see [`make_tangential`].
+    fn is_restricted(&self) -> bool {
+        self.field.ends_with("quat") || ["axis", "frictionloss", "delay"].contains(&self.field)
+    }
+}
+
+/// Numbers of one field may differ by powers of ten: each moves in proportion, zeros as the largest.
+fn in_proportion(numbers: &[f64], noise: &mut Noise) -> Vec<f64> {
+    let finite = numbers.iter().filter(|number| number.is_finite());
+    let largest = finite.fold(0.0_f64, |most, number| most.max(number.abs()));
+    let typical = if largest > 0.0 { largest } else { 1.0 };
+    let scale = |number: f64| {
+        if number != 0.0 && number.is_finite() {
+            number.abs()
+        } else {
+            typical
+        }
+    };
+    (numbers.iter())
+        .map(|&number| scale(number) * noise.next())
+        .collect()
+}
+
+/// The part of a direction that is allowed.
+fn restricted(model: &Model, range: &Range<usize>, tangent: &[f64]) -> Vec<f64> {
+    let mut direction = Model::zeros(model.structure.clone(), model.settings);
+    write_numbers(&mut direction, range, tangent.iter().copied());
+    make_tangential(model, &mut direction);
+    numbers_in(&direction, range)
+}
+
+/// Sets some numbers of a model, counted over all of them.
+pub(super) fn write_numbers<T: Scalar>(
+    model: &mut Model<T>,
+    range: &Range<usize>,
+    mut values: impl Iterator<Item = T>,
+) {
+    model.for_range_mut(range, |number| {
+        if let Some(value) = values.next() {
+            *number = value;
+        }
+    });
+}
+
+/// Some numbers of a model, counted over all of them.
+pub(super) fn numbers_in(model: &Model, range: &Range<usize>) -> Vec<f64> {
+    let mut numbers = Vec::with_capacity(range.len());
+    model.for_range(range, |number| numbers.push(number));
+    numbers
+}
+
+/// All numbers of a model in a row.
+pub(super) fn numbers_of<T: Scalar>(model: &Model<T>) -> Vec<T> {
+    let mut numbers = Vec::new();
+    model.for_each(|_, _, _, _, number| numbers.push(number));
+    numbers
+}
+
+/// A gradient whose model is a row of numbers.
+pub(super) struct FlatGradient {
+    pub(super) gradient: Cotangents,
+    pub(super) model: Vec<f64>,
+}
+
+impl Direction {
+    /// No direction at all.
+    pub(super) fn none() -> Self {
+        Self {
+            place: Place::Qvel,
+            tangent: Vec::new(),
+            leaves_sphere: false,
+        }
+    }
+
+    /// The slope along this direction by a gradient.
+    pub(super) fn dot(&self, by: &FlatGradient) -> f64 {
+        let dot = |numbers: &[f64]| -> f64 {
+            (self.tangent.iter().zip(numbers)).map(|(a, b)| a * b).sum()
+        };
+        let (state, input) = (&by.gradient.state, &by.gradient.input);
+        let vectors =
+            |vectors: &[Vec3]| -> Vec<f64> { vectors.iter().flat_map(|vector| vector.0).collect() };
+        match &self.place {
+            Place::Qpos => dot(&state.qpos),
+            Place::Qvel => dot(&state.qvel),
+            Place::Activation => dot(&state.act),
+            Place::MocapPosition => dot(&vectors(&state.mocap_position)),
+            Place::MocapRotation => dot(&vectors(&state.mocap_rotation)),
+            Place::History => {
+                let histories = state.history.iter();
+                let values = histories.flat_map(|history| history.values.iter().copied());
+                dot(&values.collect::<Vec<_>>())
             }
-        });
-        let typical = if largest > 0.0 { largest } else { 1.0 };
-        let mut values = Vec::new();
-        model.for_each(|_, _, _, _, number| values.push(number));
-        let mut values = values.into_iter();
-        let mut direction = Model::zeros(model.structure.clone(), model.settings);
-        direction.for_each_mut(|family, field, _, _, number| {
-            let value = values.next().unwrap_or(0.0).abs();
-            if is_own(family, field) {
-                // Numbers of one field may differ by powers of ten: each moves in proportion, zeros as the largest.
-                let scale = if value > 0.0 && value.is_finite() {
-                    value
-                } else {
-                    typical
-                };
-                *number = scale * noise.next();
+            Place::Control => dot(&input.ctrl),
+            Place::Force => dot(&input.force),
+            Place::BodyForce => {
+                let forces = input.body_force.iter();
+                dot(&forces.flat_map(|force| force.0).collect::<Vec<_>>())
             }
-        });
-        make_tangential(model, &mut direction);
-        direction
+            Place::Model(range) => dot(&by.model[range.clone()]),
+        }
     }
 }
 
 impl Direction {
-    /// The slope along this direction by a gradient.
-    pub(super) fn dot(&self, gradient: &Cotangents) -> f64 {
-        let dot = |a: &[f64], b: &[f64]| -> f64 { a.iter().zip(b).map(|(a, b)| a * b).sum() };
-        let (state, input) = (&gradient.state, &gradient.input);
-        let past: Vec<f64> = (state.history.iter())
-            .flat_map(|history| history.values.iter().copied())
-            .collect();
-        let mut sum = dot(&self.state[0], &state.qpos)
-            + dot(&self.state[1], &state.qvel)
-            + dot(&self.state[2], &state.act)
-            + dot(&self.state[3], &past)
-            + dot(&self.input[0], &input.ctrl)
-            + dot(&self.input[1], &input.force);
-        if let Some(model) = &self.model {
-            let mut bars = Vec::new();
-            (gradient.model).for_each(|_, _, _, _, number| bars.push(number));
-            let mut bars = bars.into_iter();
-            model.for_each(|_, _, _, _, number| sum += number * bars.next().unwrap_or(0.0));
-        }
-        sum
-    }
-}
-
-/// What is given over dual numbers that move along some directions.
-pub(super) fn along<const N: usize>(
-    given: Given<'_>,
-    directions: &[Direction; N],
-) -> (Model<Dual<N>>, State<Dual<N>>, Input<Dual<N>>) {
-    let models: Vec<Vec<f64>> = (directions.iter())
-        .map(|direction| {
-            let mut numbers = Vec::new();
-            if let Some(model) = &direction.model {
-                model.for_each(|_, _, _, _, number| numbers.push(number));
+    /// Adds `amount(tangent)` to the numbers of state and input along a direction; those of the model are left alone.
+    pub(super) fn add_to<T: Scalar>(
+        &self,
+        given: Given<'_>,
+        (state, input): (&mut State<T>, &mut Input<T>),
+        amount: impl Fn(f64) -> T,
+    ) {
+        let add = |numbers: &mut [T], tangents: &[f64]| {
+            for (number, &tangent) in numbers.iter_mut().zip(tangents) {
+                *number += amount(tangent);
             }
-            numbers
-        })
-        .collect();
-    let mut index = 0;
-    let mut model = given.model.map(|value| {
-        let tangent = std::array::from_fn(|k| models[k].get(index).copied().unwrap_or(0.0));
-        index += 1;
-        Dual { value, tangent }
-    });
-    normalize(&mut model);
-    let moving = |values: &[f64], tangents: [&[f64]; N]| -> Vec<Dual<N>> {
-        let numbers = values.iter().enumerate();
-        numbers
-            .map(|(i, &value)| Dual {
-                value,
-                tangent: std::array::from_fn(|k| tangents[k][i]),
-            })
-            .collect()
-    };
-    let part = |part: usize| {
-        directions
-            .each_ref()
-            .map(|direction| &direction.state[part][..])
-    };
-    let qpos = part(0).map(|tangent| qpos_tangent(given.model, &given.state.qpos, tangent));
-    let mut state = given.state.map(Dual::constant);
-    state.qpos = moving(
-        &given.state.qpos,
-        qpos.each_ref().map(|tangent| &tangent[..]),
-    );
-    state.qvel = moving(&given.state.qvel, part(1));
-    state.act = moving(&given.state.act, part(2));
-    let past = (state.history.iter_mut()).flat_map(History::values_mut);
-    for (index, value) in past.enumerate() {
-        value.tangent = std::array::from_fn(|k| directions[k].state[3][index]);
-    }
-    let mut input = Input::zeros(&model);
-    let part = |part: usize| {
-        directions
-            .each_ref()
-            .map(|direction| &direction.input[part][..])
-    };
-    input.ctrl = moving(&given.input.ctrl, part(0));
-    input.force = moving(&given.input.force, part(1));
-    (model, state, input)
-}
-
-/// What is given after a step along a direction.
-pub(super) fn moved(given: Given<'_>, direction: &Direction, step: f64) -> (Model, State, Input) {
-    let mut model = given.model.clone();
-    if let Some(direction) = &direction.model {
-        let mut tangents = Vec::new();
-        direction.for_each(|_, _, _, _, number| tangents.push(number));
-        let mut tangents = tangents.into_iter();
-        model.for_each_mut(|_, _, _, _, number| *number += step * tangents.next().unwrap_or(0.0));
-        normalize(&mut model);
-    }
-    let add = |numbers: &mut [f64], tangents: &[f64]| {
-        for (number, tangent) in numbers.iter_mut().zip(tangents) {
-            *number += step * tangent;
+        };
+        let tangent = &self.tangent[..];
+        match &self.place {
+            Place::Qpos => {
+                let tangent = qpos_tangent(given.model, &given.state.qpos, tangent);
+                add(&mut state.qpos, &tangent);
+            }
+            Place::Qvel => add(&mut state.qvel, tangent),
+            Place::Activation => add(&mut state.act, tangent),
+            Place::MocapPosition => {
+                for (position, tangent) in (state.mocap_position.iter_mut()).zip(tangent.chunks(3))
+                {
+                    add(&mut position.0, tangent);
+                }
+            }
+            Place::MocapRotation => {
+                let plain = given.state.mocap_quat.iter();
+                for ((quat, plain), turn) in
+                    (state.mocap_quat.iter_mut().zip(plain)).zip(tangent.chunks(3))
+                {
+                    let turn = Vec3(std::array::from_fn(|axis| turn[axis]));
+                    add(&mut quat.0, &plain.derivative(turn).0);
+                }
+            }
+            Place::History => {
+                let past = (state.history.iter_mut()).flat_map(History::values_mut);
+                for (value, &tangent) in past.zip(tangent) {
+                    *value += amount(tangent);
+                }
+            }
+            Place::Control => add(&mut input.ctrl, tangent),
+            Place::Force => add(&mut input.force, tangent),
+            Place::BodyForce => {
+                for (force, tangent) in input.body_force.iter_mut().zip(tangent.chunks(6)) {
+                    add(force.as_mut_slice(), tangent);
+                }
+            }
+            Place::Model(_) => {}
         }
-    };
-    let (mut state, mut input) = (given.state.clone(), given.input.clone());
-    let tangent = qpos_tangent(given.model, &given.state.qpos, &direction.state[0]);
-    add(&mut state.qpos, &tangent);
-    add(&mut state.qvel, &direction.state[1]);
-    add(&mut state.act, &direction.state[2]);
-    let past = (state.history.iter_mut()).flat_map(History::values_mut);
-    for (value, tangent) in past.zip(&direction.state[3]) {
-        *value += step * tangent;
     }
-    add(&mut input.ctrl, &direction.input[0]);
-    add(&mut input.force, &direction.input[1]);
-    (model, state, input)
 }
 
 /// Makes a direction one that keeps unit quaternions and axes unit, leaves tolerances alone, and absent friction and

@@ -1,6 +1,8 @@
 //! What must stay the same on both sides of a difference.
 
+use super::point::exceeds;
 use crate::data::Data;
+use crate::math::Vec3;
 use crate::model::Model;
 use crate::stages::constraint::BlockKind;
 use crate::stages::solve::Phase;
@@ -9,32 +11,48 @@ use crate::stages::solve::Phase;
 pub(super) struct Sides {
     contacts: Vec<([usize; 2], bool)>,
     blocks: Vec<(BlockKind, Phase)>,
+    /// Position and normal of each contact.
+    points: Vec<[Vec3; 2]>,
 }
+
+/// How far a contact moves or turns when it does not move continuously (m, 1): points that are looked at are much closer.
+const LEAP: f64 = 1e-5;
 
 impl Sides {
     pub(super) fn of(data: &Data) -> Self {
         Self {
             contacts: contacts(data).collect(),
             blocks: blocks(data).collect(),
+            points: points(data).collect(),
         }
     }
 
     /// What another step has that this one has not, in words.
     pub(super) fn change(&self, data: &Data, model: &Model) -> Option<String> {
-        let names = &model.structure.names;
-        let describe = |&([first, second], _): &([usize; 2], bool)| {
-            format!(
-                "a contact of geoms {} and {} appears, vanishes or changes its features",
-                name(&names.geoms, first),
-                name(&names.geoms, second)
-            )
-        };
-        if let Some(contact) = first_difference(&self.contacts, contacts(data)) {
-            return Some(describe(&contact));
+        if let Some((geoms, _)) = first_difference(&self.contacts, contacts(data)) {
+            return Some(format!(
+                "{} appears, vanishes or changes its features",
+                contact_of(model, geoms)
+            ));
         }
         let (kind, _) = first_difference(&self.blocks, blocks(data))?;
         Some(format!("{} changes its phase", in_words(kind)))
     }
+
+    /// Which contact of a step right next to this one is elsewhere, in words; they have the same contacts.
+    pub(super) fn leap(&self, data: &Data, model: &Model) -> Option<String> {
+        let far = |(a, b): (&Vec3, Vec3)| exceeds((*a - b).norm(), LEAP);
+        let mut pairs = (self.points.iter().zip(points(data))).zip(&self.contacts);
+        let (_, &(geoms, _)) =
+            pairs.find(|((known, found), _)| known.iter().zip(*found).any(far))?;
+        let contact = contact_of(model, geoms);
+        Some(format!("{contact} leaps from one feature to another"))
+    }
+}
+
+fn points(data: &Data) -> impl Iterator<Item = [Vec3; 2]> {
+    let contacts = data.collision.contacts.iter();
+    contacts.map(|contact| [contact.position, contact.frame.row(0)])
 }
 
 fn contacts(data: &Data) -> impl Iterator<Item = ([usize; 2], bool)> {
@@ -58,6 +76,12 @@ fn first_difference<T: PartialEq + Copy>(
         }
     }
     other.next()
+}
+
+fn contact_of(model: &Model, [first, second]: [usize; 2]) -> String {
+    let names = &model.structure.names.geoms;
+    let (first, second) = (name(names, first), name(names, second));
+    format!("a contact of geoms {first} and {second}")
 }
 
 fn name(names: &[String], index: usize) -> String {

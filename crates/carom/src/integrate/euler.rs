@@ -31,8 +31,13 @@ pub(super) fn advance<T: Scalar>(model: &Model<T>, state: &mut State<T>, data: &
         if tree_ldl::factor_in_place(sparsity, matrix, diagonal_inverse).is_err() {
             diagonal_inverse.fill(T::from(f64::NAN));
         }
-        for (dof, chosen) in chosen.iter_mut().enumerate() {
-            *chosen = data.acceleration.force_smooth[dof] + data.solve.force_constraint[dof];
+        if T::HAS_DERIVATIVES {
+            // The same at the solution, but forces that balance each other cost no digits of the derivatives.
+            inertia::mul(model, &data.inertia, &data.solve.qacc, chosen);
+        } else {
+            for (dof, chosen) in chosen.iter_mut().enumerate() {
+                *chosen = data.acceleration.force_smooth[dof] + data.solve.force_constraint[dof];
+            }
         }
         tree_ldl::solve_in_place(sparsity, matrix, diagonal_inverse, chosen);
     }

@@ -49,6 +49,10 @@ pub(super) struct Scene<'a> {
     pub(super) contacts: &'a [Contact],
 }
 
+/// How far a point may be from where it was found before, by the rounding of another order of operations (m, 1): not
+/// far enough to be another corner of shapes that touch along edges or faces.
+const SAME: f64 = 1e-9;
+
 /// The unit vectors.
 pub(super) const AXES: [Vec3; 3] = [
     Vec3([1.0, 0.0, 0.0]),
@@ -127,9 +131,10 @@ impl Points {
             self.first = Some(first);
         }
         let point = self.manifold.points().get(index - first)?;
-        // The same point, up to the rounding of another order of operations.
-        let close = (point.distance.value - contact.distance).abs() < 1e-6;
-        if !close {
+        let is_same = (point.distance.value - contact.distance).abs() < SAME
+            && (point.position.value() - contact.position).norm() < SAME
+            && (point.normal.value() - contact.frame.row(0)).norm() < SAME;
+        if !is_same {
             return None;
         }
         let frame = contact_frame(point.normal, point.tangent);

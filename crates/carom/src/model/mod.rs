@@ -20,6 +20,7 @@ mod settings;
 mod structure;
 mod tables;
 
+use std::ops::Range;
 use std::sync::Arc;
 
 pub use coincidence::{Coincidence, Coincidences};
@@ -208,6 +209,30 @@ impl<T: Scalar> Model<T> {
             };
         }
         for_families!(walk);
+    }
+
+    /// Calls `visit` for the numbers in a range, counted in the order of [`Self::for_each`], without walking over others.
+    pub fn for_range(&self, range: &Range<usize>, mut visit: impl FnMut(T)) {
+        let mut start = 0;
+        macro_rules! walk {
+            ($family:ident) => {
+                start = self.$family.for_range(start, range, &mut visit);
+            };
+        }
+        for_families!(walk);
+        let _ = start;
+    }
+
+    /// As [`Self::for_range`], with the number by mutable reference.
+    pub fn for_range_mut(&mut self, range: &Range<usize>, mut visit: impl FnMut(&mut T)) {
+        let mut start = 0;
+        macro_rules! walk {
+            ($family:ident) => {
+                start = self.$family.for_range_mut(start, range, &mut visit);
+            };
+        }
+        for_families!(walk);
+        let _ = start;
     }
 
     /// Sizes of all arrays.

@@ -9,6 +9,7 @@
 mod allocation;
 mod compile;
 mod convex;
+mod gradients;
 mod laws;
 mod models;
 mod parameters;

@@ -123,7 +123,9 @@ impl<T: Scalar> Reference<T> {
 /// The impedance and its derivative at a signed distance from the margin, for a solimp within its ranges. (1)
 pub fn impedance_curve<T: Scalar>(solimp: &[T; 5], distance: T) -> (T, T) {
     let [start, end, width, midpoint, power] = *solimp;
-    if start == end || width.value() <= MIN_VALUE {
+    // Where both ends are the same, the curve is flat, but moving one of them still bends it.
+    let is_flat = start == end && !T::HAS_DERIVATIVES;
+    if is_flat || width.value() <= MIN_VALUE {
         return ((start + end) * 0.5, T::ZERO);
     }
     let x = distance.abs() / width;

@@ -1,0 +1,134 @@
+//! The slope of a loss by differences.
+
+use super::directions::Direction;
+use super::point::Point;
+use super::probe::{Probe, past_of, weigh};
+use crate::integrate;
+use crate::state::State;
+
+/// Changes of the loss that differences aim at, in the order in which they are tried.
+const CHANGES: [f64; 8] = [1e-6, 1e-7, 1e-5, 1e-8, 1e-4, 1e-9, 1e-3, 1e-2];
+/// The farthest step, relative to the numbers.
+pub(super) const FARTHEST: f64 = 0.1;
+/// The least, below which numbers do not move at all.
+const LEAST: f64 = 1e-14;
+/// Differences of two step sizes that agree so well are good enough.
+const AGREED: f64 = 1e-6;
+/// Rounding of the loss, relative to its terms.
+const NOISE: f64 = 1e-14;
+
+/// A slope by differences.
+#[derive(Clone, Copy)]
+pub(super) struct Slope {
+    pub(super) value: f64,
+    /// By how much two step sizes disagree about it.
+    pub(super) doubt: f64,
+    /// The greater step size.
+    pub(super) step: f64,
+}
+
+/// What differences say.
+pub(super) enum Measured {
+    /// The slope.
+    Slope(Slope),
+    /// Every step meets a kink, named in words.
+    Kink(String),
+}
+
+impl Point<'_> {
+    /// The slope by differences, from the step size that agrees best with its half: central ones, or to one side.
+    pub(super) fn difference(
+        &self,
+        (direction, one_sided): (&Direction, bool),
+        probe: &mut Probe,
+        scale: f64,
+    ) -> Measured {
+        let mut best: Option<Slope> = None;
+        let mut kink = None;
+        let mut last = 0.0;
+        for change in CHANGES {
+            let step = (change / scale).min(FARTHEST);
+            if step == last || step < LEAST {
+                continue;
+            }
+            last = step;
+            let mut quotient = |step: f64| -> Result<f64, String> {
+                let ahead = self.value(direction, step, probe)?;
+                if one_sided {
+                    let halfway = self.value(direction, 0.5 * step, probe)?;
+                    return Ok((4.0 * halfway - ahead) / step);
+                }
+                let behind = self.value(direction, -step, probe)?;
+                Ok((ahead - behind) / (2.0 * step))
+            };
+            let pair = quotient(step).and_then(|coarse| Ok((coarse, quotient(0.5 * step)?)));
+            let (coarse, fine) = match pair {
+                Ok(pair) => pair,
+                Err(change) => {
+                    kink = Some(change);
+                    continue;
+                }
+            };
+            // Both kinds of quotients have errors of second order.
+            let doubt = (coarse - fine).abs() + self.noise / step;
+            let value = (4.0 * fine - coarse) / 3.0;
+            if doubt.is_finite() && best.is_none_or(|best| doubt < best.doubt) {
+                best = Some(Slope { value, doubt, step });
+            }
+            if doubt < AGREED * scale {
+                break;
+            }
+        }
+        match (best, kink) {
+            (Some(slope), _) => Measured::Slope(slope),
+            (None, Some(kink)) => Measured::Kink(kink),
+            (None, None) => Measured::Slope(Slope {
+                value: f64::NAN,
+                doubt: f64::INFINITY,
+                step: FARTHEST,
+            }),
+        }
+    }
+
+    /// The change of the loss by a step along a direction, or what else changes.
+    fn value(&self, direction: &Direction, step: f64, probe: &mut Probe) -> Result<f64, String> {
+        probe.step(self.given, (direction, step), |near| {
+            match self.sides.change(near.data, self.given.model) {
+                Some(change) => Err(change),
+                None => Ok(self.loss_of(&near.end)),
+            }
+        })
+    }
+
+    /// The loss of another next state, less that of the own.
+    pub(super) fn loss_of(&self, end: &State) -> f64 {
+        let (model, own) = (self.given.model, &self.end);
+        let mut tangent = vec![0.0; model.counts().nv];
+        integrate::difference(model, &own.qpos, &end.qpos, &mut tangent);
+        let less =
+            |a: &[f64], b: &[f64]| -> Vec<f64> { a.iter().zip(b).map(|(a, b)| a - b).collect() };
+        let [past, own_past] = [end, own].map(|state| past_of(state).collect::<Vec<_>>());
+        weigh(
+            &self.loss,
+            [
+                &tangent,
+                &less(&end.qvel, &own.qvel),
+                &less(&end.act, &own.act),
+                &less(&past, &own_past),
+            ],
+        )
+    }
+
+    /// Rounding of the loss on the next state, as far as it is that of its terms.
+    pub(super) fn least_noise(&self) -> f64 {
+        let terms = |weights: &[f64], numbers: &[f64]| -> f64 {
+            let products = weights.iter().zip(numbers);
+            products
+                .map(|(weight, number)| (weight * number).abs())
+                .sum()
+        };
+        let (loss, end) = (&self.loss, &self.end);
+        let turns = loss.qpos.iter().map(|weight| weight.abs()).sum::<f64>();
+        NOISE * (turns + terms(&loss.qvel, &end.qvel) + terms(&loss.act, &end.act))
+    }
+}

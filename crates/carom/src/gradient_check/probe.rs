@@ -1,0 +1,240 @@
+//! Steps from near a point, over plain and over dual numbers, without copying the model each time.
+
+use std::ops::Range;
+
+use super::directions::{
+    Direction, Given, Noise, Place, Quantity, normalize, numbers_in, numbers_of, quantities,
+    write_numbers,
+};
+use super::tangent_of;
+use crate::cotangent::StateBar;
+use crate::data::Data;
+use crate::dual::Dual;
+use crate::integrate;
+use crate::model::Model;
+use crate::scalar::Scalar;
+use crate::state::{Input, State};
+
+/// Directions over dual numbers at once.
+pub(super) const LANES: usize = 6;
+
+/// A number with its derivatives along these directions.
+pub(super) type Number = Dual<LANES>;
+
+/// Room for steps.
+pub(super) struct Probe {
+    /// The numbers of the model.
+    pub(super) numbers: Vec<f64>,
+    model: Model,
+    data: Data,
+    over: Model<Number>,
+    over_data: Data<Number>,
+    /// Numbers of the model that rounding may move.
+    shakable: Vec<Range<usize>>,
+}
+
+/// What a step near a point is given, and where it ends.
+pub(super) struct Near<'a> {
+    pub(super) model: &'a Model,
+    /// Before the step.
+    pub(super) start: State,
+    pub(super) input: Input,
+    /// After it.
+    pub(super) end: State,
+    pub(super) data: &'a Data,
+}
+
+impl Probe {
+    pub(super) fn new(model: &Model) -> Self {
+        let over = model.map(Dual::constant);
+        Self {
+            numbers: numbers_of(model),
+            model: model.clone(),
+            data: Data::new(model),
+            over_data: Data::new(&over),
+            over,
+            shakable: (quantities(model).into_iter())
+                .filter(Quantity::may_shake)
+                .filter_map(|quantity| match quantity.place {
+                    Place::Model(range) => Some(range),
+                    _ => None,
+                })
+                .collect(),
+        }
+    }
+
+    /// Makes a plain step from a point moved by `step` along a direction, and shows it.
+    pub(super) fn step<R>(
+        &mut self,
+        given: Given<'_>,
+        (direction, step): (&Direction, f64),
+        look: impl FnOnce(Near<'_>) -> R,
+    ) -> R {
+        if let Place::Model(range) = &direction.place {
+            let moved = self.numbers[range.clone()].iter().zip(&direction.tangent);
+            let moved = moved.map(|(number, tangent)| number + step * tangent);
+            write_numbers(&mut self.model, range, moved);
+            if direction.leaves_sphere {
+                normalize(&mut self.model);
+            }
+        }
+        let (mut start, mut input) = (given.state.clone(), given.input.clone());
+        let amount = |tangent: f64| step * tangent;
+        direction.add_to(given, (&mut start, &mut input), amount);
+        let mut end = start.clone();
+        integrate::step(&self.model, &mut end, &input, &mut self.data);
+        let seen = look(Near {
+            model: &self.model,
+            start,
+            input,
+            end,
+            data: &self.data,
+        });
+        self.restore(direction);
+        seen
+    }
+
+    /// Puts the numbers of the model back that a direction has moved.
+    fn restore(&mut self, direction: &Direction) {
+        let Place::Model(range) = &direction.place else {
+            return;
+        };
+        if direction.leaves_sphere {
+            let all = 0..self.numbers.len();
+            write_numbers(&mut self.model, &all, self.numbers.iter().copied());
+        } else {
+            let own = self.numbers[range.clone()].iter().copied();
+            write_numbers(&mut self.model, range, own);
+        }
+    }
+
+    /// Slopes of a loss on the next state along directions, by dual numbers.
+    // Inline, so that whoever calls it compiles the step over dual numbers, and not everybody who builds this crate.
+    #[inline]
+    pub(super) fn slopes(
+        &mut self,
+        given: Given<'_>,
+        directions: &[Direction; LANES],
+        loss: &StateBar,
+    ) -> [f64; LANES] {
+        let mut state = given.state.map(Dual::constant);
+        let mut input = constant_input(&self.over, given.input);
+        for (lane, direction) in directions.iter().enumerate() {
+            let along = |tangent: f64| {
+                let mut number = Number::constant(0.0);
+                number.tangent[lane] = tangent;
+                number
+            };
+            direction.add_to(given, (&mut state, &mut input), along);
+            if let Place::Model(range) = &direction.place {
+                let mut tangents = direction.tangent.iter();
+                self.over.for_range_mut(range, |number| {
+                    number.tangent[lane] = tangents.next().copied().unwrap_or(0.0);
+                });
+            }
+        }
+        integrate::step(&self.over, &mut state, &input, &mut self.over_data);
+        for direction in directions {
+            if let Place::Model(range) = &direction.place {
+                let own = self.numbers[range.clone()].iter();
+                write_numbers(&mut self.over, range, own.map(|&x| Dual::constant(x)));
+            }
+        }
+        let qpos: Vec<f64> = state.qpos.iter().map(|number| number.value()).collect();
+        std::array::from_fn(|lane| {
+            let part = |numbers: &[Number]| -> Vec<f64> {
+                (numbers.iter().map(|number| number.tangent[lane])).collect()
+            };
+            let qpos = tangent_of(given.model, &qpos, &part(&state.qpos));
+            let past: Vec<Number> = past_of(&state).collect();
+            weigh(
+                loss,
+                [&qpos, &part(&state.qvel), &part(&state.act), &part(&past)],
+            )
+        })
+    }
+
+    /// The slope along one of the directions, at a point that lies in this direction.
+    // Inline for the same reason.
+    #[inline]
+    pub(super) fn slope_elsewhere(
+        &mut self,
+        given: Given<'_>,
+        (directions, lane): (&[Direction; LANES], usize),
+        loss: &StateBar,
+    ) -> f64 {
+        let Place::Model(range) = &directions[lane].place else {
+            return self.slopes(given, directions, loss)[lane];
+        };
+        // Only these numbers of the model are others.
+        let here = self.numbers[range.clone()].to_vec();
+        let there = numbers_in(given.model, range);
+        self.set(range, &there);
+        let slope = self.slopes(given, directions, loss)[lane];
+        self.set(range, &here);
+        slope
+    }
+
+    /// Slopes after numbers of bodies have moved by a unit in the last place.
+    // Inline for the same reason.
+    #[inline]
+    pub(super) fn shaken_slopes(
+        &mut self,
+        given: Given<'_>,
+        directions: &[Direction; LANES],
+        loss: &StateBar,
+        noise: &mut Noise,
+    ) -> [f64; LANES] {
+        let here = self.numbers.clone();
+        let ranges = std::mem::take(&mut self.shakable);
+        for range in &ranges {
+            let shaken = here[range.clone()].iter();
+            let shaken = shaken.map(|number| number * (1.0 + f64::EPSILON * noise.next().signum()));
+            self.set(range, &shaken.collect::<Vec<_>>());
+        }
+        let slopes = self.slopes(given, directions, loss);
+        for range in &ranges {
+            self.set(range, &here[range.clone()]);
+        }
+        self.shakable = ranges;
+        slopes
+    }
+
+    /// Sets numbers that all slopes are taken at.
+    fn set(&mut self, range: &Range<usize>, values: &[f64]) {
+        self.numbers[range.clone()].copy_from_slice(values);
+        let values = values.iter().map(|&x| Dual::constant(x));
+        write_numbers(&mut self.over, range, values);
+    }
+}
+
+/// An input over dual numbers.
+pub(super) fn constant_input(over: &Model<Number>, plain: &Input) -> Input<Number> {
+    let mut input = Input::zeros(over);
+    let constants = |numbers: &[f64]| numbers.iter().map(|&x| Dual::constant(x)).collect();
+    input.ctrl = constants(&plain.ctrl);
+    input.force = constants(&plain.force);
+    let forces = plain.body_force.iter();
+    input.body_force = forces.map(|force| force.map(Dual::constant)).collect();
+    (input.equality_active).clone_from(&plain.equality_active);
+    input
+}
+
+/// The values of all histories.
+pub(super) fn past_of<T: Scalar>(state: &State<T>) -> impl Iterator<Item = T> {
+    let histories = state.history.iter();
+    histories.flat_map(|history| history.values().iter().copied())
+}
+
+/// The loss of a small change of the next state: configuration, velocity, activations, histories.
+pub(super) fn weigh(loss: &StateBar, [qpos, qvel, act, past]: [&[f64]; 4]) -> f64 {
+    let dot = |a: &[f64], b: &[f64]| -> f64 { a.iter().zip(b).map(|(a, b)| a * b).sum() };
+    let mut sum = dot(&loss.qpos, qpos) + dot(&loss.qvel, qvel) + dot(&loss.act, act);
+    let mut past = past;
+    for bar in &loss.history {
+        let (own, rest) = past.split_at(bar.values.len());
+        sum += dot(&bar.values, own);
+        past = rest;
+    }
+    sum
+}
