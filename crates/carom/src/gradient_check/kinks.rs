@@ -23,6 +23,8 @@ const OVERWHELMING: f64 = 1e13;
 const SAMPLES: usize = 4;
 /// Rounding of small numbers is that of what they are added to: lengths and angles of the size one.
 const SMALLEST: f64 = 1.0;
+/// What part of a difference's error the slopes of both sides must explain if a kink is the reason.
+const EXPLAINED: f64 = 0.3;
 /// How often a state is moved by rounding, to see whether that matters.
 const SHAKES: usize = 8;
 
@@ -105,13 +107,11 @@ impl Point<'_> {
         (scale, error): (f64, f64),
     ) -> Option<String> {
         let here = probe.slopes(self.given, directions, &self.loss)[lane];
-        let [ends, middle] =
-            [0.5, 0.05].map(|part| self.two_sides(directions, (lane, part * reach), probe, scale));
+        let ends = self.two_sides(directions, (lane, 0.5 * reach), probe, scale);
         let [ahead, behind] = ends.slopes;
-        let explained = (ahead - here).abs().max((behind - here).abs());
-        let differ = (ahead - behind).abs() > 1e-3 * explained;
-        let lasts = middle.gap() > LASTING * ends.gap();
-        if explained > 0.5 * error * scale && differ && lasts {
+        // Differences are means of slopes: what curvature does to both sides cancels there.
+        let explained = (0.5 * (ahead + behind) - here).abs();
+        if explained > EXPLAINED * error * scale && ends.gap() > 1e-3 * explained {
             return Some(ends.in_words());
         }
         let step = (NEAR / scale).min(FARTHEST * NEAR);
