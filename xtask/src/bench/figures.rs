@@ -60,7 +60,8 @@ impl Figures {
         );
     }
 
-    /// A time beside another one, both in µs. Judged by the least times; the ratio of the medians is shown beside.
+    /// A time beside another one, both in µs and asked in turns. Judged by the medians, on which neighbours weigh alike; the
+    /// least times and their ratio are shown beside.
     pub(super) fn compare(
         &mut self,
         (measure, model): (&str, &str),
@@ -70,7 +71,7 @@ impl Figures {
     ) {
         let ratio = bar.ratio(ours.minimum, other.minimum);
         let of_medians = bar.ratio(ours.median, other.median);
-        let verdict = self.judge(measure, model, bar.is_met(ratio));
+        let verdict = self.judge(measure, model, bar.is_met(of_medians));
         println!(
             "{model:<34} {:>12.2} {:>14.2} {ratio:>8.2} {of_medians:>8.2} {:>8} {verdict}",
             ours.minimum,
