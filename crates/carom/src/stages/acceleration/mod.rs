@@ -10,7 +10,7 @@
 mod backward;
 mod forward;
 #[cfg(test)]
-pub(crate) mod tests;
+mod tests;
 
 pub use backward::{Targets, backward};
 #[cfg(test)]

@@ -37,4 +37,4 @@ arrays! {
 }
 
 #[cfg(test)]
-pub(crate) mod tests;
+mod tests;

@@ -4,9 +4,6 @@ mod backward;
 mod boxes;
 mod broad;
 mod convex;
-mod distance;
-
-pub(crate) use backward::Checked;
 
 use super::{Manifold, PosedShape, ShapeData, narrow};
 use crate::dual::Dual;

@@ -12,7 +12,7 @@
 mod backward;
 mod forward;
 #[cfg(test)]
-pub(crate) mod tests;
+mod tests;
 
 pub use backward::{Targets, backward};
 pub use forward::forward;

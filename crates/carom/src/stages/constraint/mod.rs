@@ -26,7 +26,7 @@ mod impedance;
 mod limit;
 mod pair;
 #[cfg(test)]
-pub(crate) mod tests;
+mod tests;
 
 use std::ops::Range;
 

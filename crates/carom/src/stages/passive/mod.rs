@@ -45,4 +45,4 @@ arrays! {
 }
 
 #[cfg(test)]
-pub(crate) mod tests;
+mod tests;

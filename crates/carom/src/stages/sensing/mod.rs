@@ -82,4 +82,4 @@ arrays! {
 }
 
 #[cfg(test)]
-pub(crate) mod tests;
+mod tests;

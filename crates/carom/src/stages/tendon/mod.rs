@@ -35,4 +35,4 @@ arrays! {
 }
 
 #[cfg(test)]
-pub(crate) mod tests;
+mod tests;

@@ -23,4 +23,4 @@ arrays! {
 }
 
 #[cfg(test)]
-pub(crate) mod tests;
+mod tests;

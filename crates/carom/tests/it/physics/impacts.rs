@@ -3,8 +3,7 @@
 use carom::contact_units::NormalContact;
 use carom::stages::solve;
 
-use super::{Scene, assert_near};
-use crate::random::Random;
+use super::{Random, Scene, assert_near};
 
 /// Two balls on a line without gravity, the first one moving.
 fn two_balls(masses: [f64; 2], solref: [f64; 2]) -> Scene {
