@@ -4,9 +4,11 @@
 //!
 //!   v̄ = v̄⁺ + (∂(q ⊕ h·v⁺)/∂v⁺)ᵀ·q̄⁺,   â̄ = h·v̄,   q̄ = (∂(q ⊕ h·v⁺)/∂q)ᵀ·q̄⁺                    (1̄)
 //!
-//! From â̄ each integrator goes on to forces and inertia, and the stages read upwards do the rest.
+//! From â̄ each integrator goes on to forces and inertia, and the stages read upwards do the rest. Where a model has a
+//! surrogate for its gradients (contacts from distance), those stages are the surrogate's, at the same states.
 
 use super::positions::integrate_positions_vjp;
+use super::surrogate::{Surrogate, linearized};
 use super::{activation, advance, euler, implicit_backward, runge_kutta_backward};
 use crate::cotangent::{Cotangents, StateBar};
 use crate::data::Data;
@@ -32,6 +34,8 @@ pub struct Retraced {
     pub(super) implicit: Option<implicit_backward::Work>,
     /// Work area of RK4.
     pub(super) stages: runge_kutta_backward::Work,
+    /// The system whose derivatives stand for those of the model, if it is another one.
+    pub(super) surrogate: Option<Box<Surrogate>>,
 }
 
 /// One evaluation of the dynamics.
@@ -53,10 +57,13 @@ impl Retraced {
             Integrator::RungeKutta4 => 4,
             _ => 1,
         };
+        let end = evaluation.state.clone();
+        let evaluations = vec![evaluation; count];
         Self {
-            end: evaluation.state.clone(),
+            end,
             senses: false,
-            evaluations: vec![evaluation; count],
+            surrogate: Surrogate::of(model, &evaluations),
+            evaluations,
             acceleration_bar: vec![0.0; nv],
             rate_bar: vec![0.0; nv],
             implicit: implicit_backward::Work::new(model),
@@ -64,9 +71,13 @@ impl Retraced {
         }
     }
 
-    /// Results at the start of the step.
+    /// Results at the start of the step: those that derivatives are taken of.
     pub fn data(&self) -> &Data {
-        &self.evaluations[0].data
+        self.surrogate
+            .as_ref()
+            .map_or(&self.evaluations[0].data, |surrogate| {
+                &surrogate.evaluations[0].data
+            })
     }
 
     /// Computes a step again.
@@ -79,30 +90,41 @@ impl Retraced {
         input: &Input,
         acceleration: &[f64],
     ) -> bool {
-        self.senses = false;
         self.end.copy_from(state);
-        if model.settings.integrator == Integrator::RungeKutta4 {
-            return runge_kutta_backward::retrace(model, input, self);
-        }
-        let Evaluation { state, data } = &mut self.evaluations[0];
-        state.copy_from(&self.end);
-        let is_unique = dynamics::retrace(model, state, input, acceleration, data);
         self.senses = sensors_are_recorded(model);
-        if self.senses {
-            dynamics::sense(model, state, input, data);
+        let is_unique = if model.settings.integrator == Integrator::RungeKutta4 {
+            runge_kutta_backward::retrace(model, input, self)
+        } else {
+            let Evaluation { state, data } = &mut self.evaluations[0];
+            state.copy_from(&self.end);
+            let is_unique = dynamics::retrace(model, state, input, acceleration, data);
+            if self.senses {
+                dynamics::sense(model, state, input, data);
+            }
+            advance(model, &mut self.end, input, data);
+            is_unique
+        };
+        let Some(surrogate) = &mut self.surrogate else {
+            return is_unique;
+        };
+        let is_unique = surrogate.follow(&self.evaluations, input);
+        if std::mem::take(&mut self.senses) {
+            self.sense(model, input);
         }
-        advance(model, &mut self.end, input, data);
         is_unique
     }
 
     /// Computes sensors and energies of the retraced step again, for cotangents of theirs.
     pub fn sense(&mut self, model: &Model, input: &Input) {
-        if self.senses {
+        if std::mem::replace(&mut self.senses, true) {
             return;
         }
-        let Evaluation { state, data } = &mut self.evaluations[0];
+        let (model, evaluation) = match &mut self.surrogate {
+            Some(surrogate) => (&surrogate.model, &mut surrogate.evaluations[0]),
+            None => (model, &mut self.evaluations[0]),
+        };
+        let Evaluation { state, data } = evaluation;
         dynamics::sense(model, state, input, data);
-        self.senses = true;
     }
 
     /// The adjoint of the step that was retraced last.
@@ -140,6 +162,8 @@ impl Retraced {
             acceleration_bar,
             rate_bar,
             implicit,
+            surrogate,
+            senses,
             ..
         } = self;
         let Evaluation { state, data } = &evaluations[0];
@@ -157,6 +181,8 @@ impl Retraced {
             (rate_bar, &mut bar.data.actuation.activation_dot),
             (&mut bar.state, &mut bar.model),
         );
+        let moved = at;
+        let at = linearized(surrogate.as_deref(), at, 0);
         take_back_records(at, bar);
         let h = model.option.timestep[0];
         for (dof, &rate_bar) in rate_bar.iter().enumerate() {
@@ -167,8 +193,15 @@ impl Retraced {
             Some(work) => implicit_backward::backward(at, acceleration_bar, work, bar),
             None => euler::backward(at, acceleration_bar, bar),
         };
-        bar.model.option.timestep[0] += dot(rate_bar, acceleration);
-        if self.senses {
+        bar.model.option.timestep[0] += if surrogate.is_some() {
+            // The velocity grew by what the model, not its surrogate, found.
+            let growth = |dof: usize| (end.qvel[dof] - moved.state.qvel[dof]) / h;
+            let products = rate_bar.iter().enumerate();
+            products.map(|(dof, bar)| bar * growth(dof)).sum()
+        } else {
+            dot(rate_bar, acceleration)
+        };
+        if *senses {
             dynamics::backward::sensing(at, bar);
         }
         dynamics::backward::observe_backward(at, bar, observer);
@@ -176,7 +209,7 @@ impl Retraced {
 }
 
 /// Whether steps write sensor values into the state.
-pub(super) fn sensors_are_recorded(model: &Model) -> bool {
+fn sensors_are_recorded(model: &Model) -> bool {
     model.structure.sensors.history.iter().any(Option::is_some)
 }
 

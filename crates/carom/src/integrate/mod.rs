@@ -20,6 +20,7 @@ mod implicit_backward;
 mod positions;
 pub(crate) mod runge_kutta;
 mod runge_kutta_backward;
+mod surrogate;
 #[cfg(test)]
 mod tests;
 

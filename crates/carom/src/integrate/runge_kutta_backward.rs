@@ -5,11 +5,10 @@
 //!
 //!   k̄ᵢ = bᵢ·(mean of k)‾ + aᵢ₊₁·h·x̄ᵢ₊₁,   x̄ᵢ = (∂k/∂x)ᵀ·k̄ᵢ,   x̄₀ += x̄ᵢ                             (1)
 
-use super::backward::{
-    Evaluation, Retraced, dot, positions_and_activations, sensors_are_recorded, take_back_records,
-};
+use super::backward::{Evaluation, Retraced, dot, positions_and_activations, take_back_records};
 use super::positions::{integrate_positions, integrate_positions_vjp};
 use super::runge_kutta::{STAGE, WEIGHT, add_scaled, rotation_vector_rate, tangent_rates};
+use super::surrogate::linearized;
 use crate::cotangent::{Cotangents, DataBar, StateBar};
 use crate::dual::Dual;
 use crate::dynamics::{self, At, backward::Observer};
@@ -104,7 +103,6 @@ pub(super) fn retrace(model: &Model, input: &Input, step: &mut Retraced) -> bool
         senses,
         ..
     } = step;
-    *senses = sensors_are_recorded(model);
     work.rates[0].copy_from_slice(&start.qvel);
     let mut is_unique = true;
     for stage in 0..evaluations.len() {
@@ -145,7 +143,13 @@ pub(super) fn backward(
     observer: &mut impl Observer,
 ) {
     let h = model.option.timestep[0];
-    let (evaluations, work) = (&step.evaluations, &mut step.stages);
+    let Retraced {
+        evaluations,
+        surrogate,
+        stages: work,
+        ..
+    } = step;
+    let (evaluations, surrogate) = (&*evaluations, surrogate.as_deref());
     let at = |stage: usize| At {
         model,
         state: &evaluations[stage].state,
@@ -174,7 +178,7 @@ pub(super) fn backward(
             take_back_records(at(0), bar);
             std::mem::swap(&mut work.start, &mut bar.state);
         } else {
-            bar.data.start(&evaluations[stage].data);
+            bar.data.start(linearized(surrogate, at(stage), stage).data);
         }
         work.stage_bar.add_scaled(&work.mean_bar, WEIGHT[stage]); // (1)
         bar.state.set_zero();
@@ -183,9 +187,10 @@ pub(super) fn backward(
         let activation_dot_bar = &mut data_bar.actuation.activation_dot;
         add_scaled(activation_dot_bar, &stage_bar.activation, 1.0);
         if stage == 0 && step.senses {
-            dynamics::backward::sensing(at(0), bar);
+            dynamics::backward::sensing(linearized(surrogate, at(0), 0), bar);
         }
-        dynamics::backward::observe_backward(at(stage), bar, observer);
+        let at = linearized(surrogate, at(stage), stage);
+        dynamics::backward::observe_backward(at, bar, observer);
         if stage == 0 {
             add_scaled(&mut bar.state.qvel, &work.stage_bar.position, 1.0);
         } else {

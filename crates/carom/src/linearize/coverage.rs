@@ -20,6 +20,7 @@ pub(super) fn of_dynamics(model: &Model) -> bool {
     let (structure, settings) = (&*model.structure, &model.settings);
     structure.laws.kind.is_empty()
         && settings.noslip_iterations == 0
+        && model.distant().is_none()
         && !settings.enable.diagexact
         && medium::is_covered(model)
         && !structure.has_adhesion

@@ -12,6 +12,7 @@
 
 mod coincidence;
 mod contact_sensor;
+mod from_distance;
 mod hull_topology;
 mod laws;
 mod numbers;
@@ -25,6 +26,7 @@ use std::sync::Arc;
 
 pub use coincidence::{Coincidence, Coincidences};
 pub use contact_sensor::ContactSensor;
+pub use from_distance::{ActsIn, Attracting, ContactsFromDistance, FromDistanceError};
 pub use hull_topology::{HullTopology, Lists};
 pub use laws::{LawKind, LawStructure};
 pub use numbers::{
@@ -58,6 +60,8 @@ pub struct Model<T: Scalar = f64> {
     pub structure: Arc<Structure>,
     /// How to simulate.
     pub settings: Settings,
+    /// Contacts that act from a distance, if any do; see [`Self::with_contacts_from_distance`].
+    pub(crate) from_distance: Option<Arc<ContactsFromDistance>>,
     /// How the derived numbers follow from the given ones; none in models that were not compiled.
     pub(crate) recipe: Option<Arc<Recipe>>,
     /// Physical constants and tolerances.
@@ -151,6 +155,7 @@ impl<T: Scalar> Model<T> {
             keyframes: KeyframeNumbers::zeros(n),
             settings,
             structure,
+            from_distance: None,
             recipe: None,
         }
     }
@@ -160,6 +165,7 @@ impl<T: Scalar> Model<T> {
         Model {
             structure: Arc::clone(&self.structure),
             settings: self.settings,
+            from_distance: self.from_distance.clone(),
             recipe: self.recipe.clone(),
             option: self.option.map(&mut convert),
             qpos: self.qpos.map(&mut convert),

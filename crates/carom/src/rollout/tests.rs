@@ -7,7 +7,7 @@ use crate::dual::Dual;
 use crate::gradient_check::tangent_of;
 use crate::history::DELAYED;
 use crate::integrate;
-use crate::model::{Integrator, Model};
+use crate::model::{ActsIn, ContactsFromDistance, Integrator, Model};
 use crate::parameters::Parameters;
 use crate::scalar::Scalar;
 use crate::state::{Input, State};
@@ -293,4 +293,99 @@ fn a_delay_is_a_parameter() {
         refused.to_string().contains("jump with the delay"),
         "{refused}"
     );
+}
+
+/// Two carts on a rail and a ball beside a wall: slides only, so that a step is linear in the acceleration.
+const APART: &str = r#"<mujoco><option timestep="0.005" gravity="0 0 -1"/><worldbody>
+    <geom type="plane" size="2 2 1" friction="0.5"/>
+    <body pos="0 0 0.1"><joint type="slide" axis="1 0 0" damping="0.3"/><joint type="slide" axis="0 0 1"/>
+      <geom name="first" size="0.1" mass="1" solimp="0.5 0.9 0.01"/></body>
+    <body pos="0.27 0.03 0.1"><joint type="slide" axis="1 0 0"/><joint type="slide" axis="0 1 0"/>
+      <joint type="slide" axis="0 0 1"/><geom name="second" size="0.1" mass="0.7"/></body>
+  </worldbody></mujoco>"#;
+
+fn apart(acts_in: ActsIn, integrator: Integrator) -> Model {
+    let mut model = model_from_mjcf(APART);
+    model.settings.integrator = integrator;
+    crate::stages::solve::tighten(&mut model);
+    let distant = ContactsFromDistance {
+        acts_in,
+        near_impedance: 0.3,
+        width: 0.2,
+        sharpness: 50.0,
+        ..ContactsFromDistance::default()
+    };
+    model.with_contacts_from_distance(distant).unwrap()
+}
+
+#[test]
+fn gradients_from_a_distance_are_those_of_the_other_system_at_the_states_of_this_one() {
+    for integrator in [Integrator::Euler, Integrator::ImplicitFast] {
+        let plain = model_from_mjcf(APART);
+        let [model, other] =
+            [ActsIn::Gradients, ActsIn::Motions].map(|acts_in| apart(acts_in, integrator));
+        let mut start = State::reference(&model);
+        start.qvel.copy_from_slice(&[0.8, 0.0, -0.1, 0.2, 0.0]);
+        let (steps, mut data) = (40, Data::new(&model));
+        let motion = rollout(&model, &start, &Controls::Zero, steps, &mut data);
+        let mut free = plain.clone();
+        free.settings = model.settings;
+        free.option = model.option.clone();
+        let same = rollout(&free, &start, &Controls::Zero, steps, &mut Data::new(&free));
+        assert_eq!(motion.end, same.end);
+
+        let mut bar = last(&model, steps).0;
+        let found = motion
+            .backward(&model, &Controls::Zero, &mut Last(bar.clone(), steps))
+            .unwrap();
+        // The other system, one step at a time.
+        let mut mass_bar = 0.0;
+        for step in (0..steps).rev() {
+            let mut state = start.clone();
+            state.qpos.copy_from_slice(motion.qpos(step));
+            state.qvel.copy_from_slice(motion.qvel(step));
+            let step = rollout(&other, &state, &Controls::Zero, 1, &mut data);
+            let gradient = step
+                .backward(&other, &Controls::Zero, &mut Last(bar, 1))
+                .unwrap();
+            mass_bar += gradient.model.bodies.mass[1];
+            bar = gradient.start;
+        }
+        crate::testing::assert_close("position", &found.start.qpos, &bar.qpos, 1e-9);
+        crate::testing::assert_close("velocity", &found.start.qvel, &bar.qvel, 1e-9);
+        crate::testing::assert_close("mass", &[found.model.bodies.mass[1]], &[mass_bar], 1e-9);
+        // They tell of the second ball, which nothing touches.
+        let without = same
+            .backward(&free, &Controls::Zero, &mut last(&free, steps))
+            .unwrap();
+        assert!((without.start.qpos[0] - found.start.qpos[0]).abs() > 1e-3);
+    }
+}
+
+#[test]
+fn checkpoints_and_stages_know_of_contacts_from_a_distance() {
+    for integrator in [Integrator::Euler, Integrator::RungeKutta4] {
+        let model = apart(ActsIn::Gradients, integrator);
+        let (start, steps) = (State::reference(&model), 30);
+        let with = |adjoint: Adjoint| {
+            let mut loss = last(&model, steps);
+            gradient(&model, &start, &Controls::Zero, steps, adjoint, &mut loss).unwrap()
+        };
+        let stored = with(Adjoint::Stored);
+        assert_eq!(stored, with(Adjoint::Checkpointed { bytes: 0 }));
+        let mut free = model.clone();
+        free.from_distance = None;
+        let mut loss = last(&free, steps);
+        let plain = gradient(
+            &free,
+            &start,
+            &Controls::Zero,
+            steps,
+            Adjoint::Stored,
+            &mut loss,
+        )
+        .unwrap();
+        assert_eq!(stored.0, plain.0);
+        assert_ne!(stored.1.start, plain.1.start);
+    }
 }

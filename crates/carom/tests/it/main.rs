@@ -9,6 +9,7 @@
 mod allocation;
 mod compile;
 mod convex;
+mod from_distance;
 mod gradients;
 mod laws;
 mod models;

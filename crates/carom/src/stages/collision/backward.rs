@@ -133,6 +133,7 @@ impl Pass<'_> {
             solreffriction: [0.0; 2],
             solimp: [0.0; 5],
             adhesion: 0.0,
+            range: 0.0,
             law: None,
             pair: first.pair,
         };

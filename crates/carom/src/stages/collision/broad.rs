@@ -105,7 +105,10 @@ pub(super) fn find<T: Scalar>(model: &Model<T>, kinematics: &Kinematics<T>, broa
             model.structure.pairs.geom1[pair],
             model.structure.pairs.geom2[pair],
         ];
-        let reach = (model.pairs.margin[pair] + model.pairs.gap[pair]).value();
+        let mut reach = (model.pairs.margin[pair] + model.pairs.gap[pair]).value();
+        if let Some(distant) = model.distant() {
+            reach += distant.width;
+        }
         if within_reach(model, kinematics, geoms, reach) {
             broad
                 .candidates
@@ -118,10 +121,14 @@ pub(super) fn find<T: Scalar>(model: &Model<T>, kinematics: &Kinematics<T>, broa
 /// Detection distance that a geom contributes.
 #[inline]
 fn reach<T: Scalar>(model: &Model<T>, geom: usize) -> f64 {
-    if model.settings.enable.override_contacts {
+    let reach = if model.settings.enable.override_contacts {
         model.option.override_margin[0].value() * 0.5
     } else {
         (model.geoms.margin[geom] + model.geoms.gap[geom]).value()
+    };
+    match model.distant() {
+        Some(distant) => reach + distant.reach(geom),
+        None => reach,
     }
 }
 

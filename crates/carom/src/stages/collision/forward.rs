@@ -156,7 +156,7 @@ fn contact_in_frame<T: Scalar>(
     frame: Mat3<T>,
     parameters: &Parameters<T>,
 ) -> Contact<T> {
-    let in_gap = point.distance.value() >= parameters.margin.value();
+    let in_gap = point.distance.value() >= parameters.margin.value() + parameters.range;
     let sticks = parameters.adhesion.value() != 0.0;
     Contact {
         geoms,

@@ -30,6 +30,8 @@ pub struct Parameters<T: Scalar = f64> {
     pub solimp: [T; 5],
     /// Force with which the contact can pull (N).
     pub adhesion: T,
+    /// Distance beyond the margin up to which the contact acts, zero unless contacts act from a distance (m).
+    pub range: f64,
     /// The contact law; none for MuJoCo's soft one.
     pub law: Option<usize>,
     /// The explicit pair that the parameters are from, if any.
@@ -52,10 +54,14 @@ pub(crate) fn detection_distance<T: Scalar>(
             geoms.gap[first] + geoms.gap[second],
         ),
     };
-    if model.settings.enable.override_contacts {
+    let reach = if model.settings.enable.override_contacts {
         model.option.override_margin[0] + gap
     } else {
         margin + gap
+    };
+    match model.distant() {
+        Some(distant) if distant.attracts([first, second]) => reach + distant.width,
+        _ => reach,
     }
 }
 
@@ -70,6 +76,8 @@ pub fn mix<T: Scalar>(
         None => of_geoms(model, first, second),
     };
     mixed.law = model.structure.laws.find([first, second]);
+    let distant = model.distant_contacts([first, second], mixed.law, mixed.adhesion);
+    mixed.range = distant.map_or(0.0, |distant| distant.width);
     if !model.settings.enable.override_contacts {
         return mixed;
     }
@@ -94,6 +102,7 @@ fn of_pair<T: Scalar>(model: &Model<T>, pair: usize) -> Parameters<T> {
         solreffriction: pairs.solreffriction[pair],
         solimp: pairs.solimp[pair],
         adhesion: pairs.adhesion[pair],
+        range: 0.0,
         law: None,
         pair: Some(pair),
     }
@@ -113,6 +122,7 @@ fn of_geoms<T: Scalar>(model: &Model<T>, first: usize, second: usize) -> Paramet
         solreffriction,
         solimp: geoms.solimp[geom],
         adhesion: geoms.adhesion[geom],
+        range: 0.0,
         law: None,
         pair: None,
     };
@@ -144,6 +154,7 @@ fn of_geoms<T: Scalar>(model: &Model<T>, first: usize, second: usize) -> Paramet
         solreffriction,
         solimp: std::array::from_fn(|i| blend(solimp1[i], solimp2[i])),
         adhesion: geoms.adhesion[first] + geoms.adhesion[second],
+        range: 0.0,
         law: None,
         pair: None,
     }

@@ -13,7 +13,7 @@ use super::{Block, BlockKind, Constraint, Reference, Row, Sources};
 use super::{contact_rows, dry_friction, equality_backward, limit};
 use crate::cotangent::StateBar;
 use crate::dual::Dual;
-use crate::model::Model;
+use crate::model::{ContactsFromDistance, Model};
 use crate::stages::collision::Contact;
 use crate::stages::inertia::{self, Inertia};
 use crate::stages::kinematics::Kinematics;
@@ -169,8 +169,11 @@ impl ImpedanceBar {
 
 impl RowInputsBar {
     /// The twin of [`Row::new`] from the cotangents of â and of R, where R = (1 − d)/d·`diagonal`. (1̄), (2̄)
+    ///
+    /// `gap` is what the spring sees of the distance from the margin, and the derivative of that.
     pub(super) fn new(
         row: &Row,
+        (gap, gap_slope): (f64, f64),
         diagonal: f64,
         regularization: f64,
         reference_bar: f64,
@@ -181,10 +184,10 @@ impl RowInputsBar {
             row.impedance.damping,
             row.impedance.value,
         );
-        let gap = row.position - row.margin;
+        let gap_bar = -k * d * reference_bar * gap_slope;
         let mut bar = Self {
-            position: -k * d * reference_bar,
-            margin: k * d * reference_bar,
+            position: gap_bar,
+            margin: -gap_bar,
             velocity: -b * reference_bar,
             diagonal: 0.0,
             impedance: ImpedanceBar {
@@ -215,6 +218,7 @@ impl Pass<'_, '_> {
         let (numbers, bar) = (&self.constraint.rows[row], self.bar.rows[row]);
         let mut inputs = RowInputsBar::new(
             numbers,
+            (numbers.position - numbers.margin, 1.0),
             numbers.diagonal,
             numbers.regularization,
             bar.reference_acceleration,
@@ -234,6 +238,17 @@ impl Pass<'_, '_> {
         distance: f64,
         bar: ImpedanceBar,
     ) -> ReferenceBar {
+        self.reference_or_from(None, (solref, solimp), distance, bar)
+    }
+
+    /// As [`Self::reference`], for a contact that also acts from a distance.
+    pub(super) fn reference_or_from(
+        &mut self,
+        distant: Option<&ContactsFromDistance>,
+        (solref, solimp): ([f64; 2], [f64; 5]),
+        distance: f64,
+        bar: ImpedanceBar,
+    ) -> ReferenceBar {
         type Number = Dual<9>;
         let least = least_time_constant(self.model).map(|least| Number::variable(least, 8));
         let reference = Reference::with_least_time_constant(
@@ -241,7 +256,7 @@ impl Pass<'_, '_> {
             std::array::from_fn(|i| Number::variable(solref[i], i)),
             std::array::from_fn(|i| Number::variable(solimp[i], 2 + i)),
         );
-        let impedance = reference.at(Number::variable(distance, 7));
+        let impedance = reference.at_or_from(distant, Number::variable(distance, 7));
         let slope = |i: usize| {
             let mut sum = 0.0;
             for (part, bar) in [

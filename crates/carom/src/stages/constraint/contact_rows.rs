@@ -88,11 +88,16 @@ fn push_rows<T: Scalar>(
 ) {
     let model = context.model;
     let reference = Reference::new(model, contact.solref, contact.solimp);
-    let impedance = reference.at(contact.distance - contact.include_margin);
+    let distant = model.distant_contacts(contact.geoms, contact.law, contact.adhesion);
+    let gap = contact.distance - contact.include_margin;
+    let impedance = reference.at_or_from(distant, gap);
     let position = [contact.distance, contact.include_margin];
     let diagonal = normal_diagonal(context, contact, bodies, block, out);
     let velocity = context.velocity(block, 0, out);
-    let normal = Row::moving(position, velocity, impedance);
+    let normal = match distant {
+        None => Row::moving(position, velocity, impedance),
+        Some(distant) => Row::stretched(position, distant.soften(gap).0, velocity, impedance),
+    };
     let regularization = floor((T::ONE - impedance.value) * diagonal / impedance.value);
     if block.kind == BlockKind::FrictionlessContact {
         let normal = normal.with_regularization(regularization);
@@ -274,8 +279,12 @@ fn rows_backward(
 
     let d = normal.impedance.value;
     let diagonal = regularization * d / (1.0 - d);
+    let gap = contact.distance - contact.include_margin;
+    let distant = (pass.model).distant_contacts(contact.geoms, contact.law, contact.adhesion);
+    let spring = distant.map_or((gap, 1.0), |distant| distant.soften(gap));
     let inputs = RowInputsBar::new(
         normal,
+        spring,
         diagonal,
         regularization,
         bars[0].reference_acceleration,
@@ -347,14 +356,15 @@ fn reference_backward(
         && contact.solreffriction != [0.0; 2]
         && (first > 0.0) == (second > 0.0);
     let distance = contact.distance - contact.include_margin;
+    let distant = (pass.model).distant_contacts(contact.geoms, contact.law, contact.adhesion);
     if own_friction_reference {
         let friction_bar = ImpedanceBar {
             damping: friction_damping_bar,
             ..ImpedanceBar::default()
         };
-        let reference_bar = pass.reference(
-            contact.solreffriction,
-            contact.solimp,
+        let reference_bar = pass.reference_or_from(
+            distant,
+            (contact.solreffriction, contact.solimp),
             distance,
             friction_bar,
         );
@@ -364,7 +374,8 @@ fn reference_backward(
     } else {
         bar.damping += friction_damping_bar;
     }
-    let reference_bar = pass.reference(contact.solref, contact.solimp, distance, bar);
+    let own = (contact.solref, contact.solimp);
+    let reference_bar = pass.reference_or_from(distant, own, distance, bar);
     let contact_bar = &mut pass.targets.contacts[block.object];
     add(&mut contact_bar.solref, reference_bar.solref);
     add(&mut contact_bar.solimp, reference_bar.solimp);

@@ -154,7 +154,18 @@ impl<T: Scalar> Row<T> {
     /// A row with â from its impedance and motion, still without R and D.
     #[inline]
     pub(super) fn moving([position, margin]: [T; 2], velocity: T, impedance: Impedance<T>) -> Self {
-        let spring = impedance.stiffness * impedance.value * (position - margin);
+        Self::stretched([position, margin], position - margin, velocity, impedance)
+    }
+
+    /// As [`Self::moving`], where the spring sees another distance from the margin.
+    #[inline]
+    pub(super) fn stretched(
+        [position, margin]: [T; 2],
+        distance: T,
+        velocity: T,
+        impedance: Impedance<T>,
+    ) -> Self {
+        let spring = impedance.stiffness * impedance.value * distance;
         Self {
             position,
             margin,

@@ -9,13 +9,15 @@
 //!
 //!   k = 1/(d₁·τ·ζ)²,  b = 2/(d₁·τ)      or      k = stiffness/d₁²,  b = damping/d₁       (2)
 
-use crate::model::Model;
+use crate::model::{ContactsFromDistance, Model};
 use crate::scalar::Scalar;
 
 /// The least number that MuJoCo divides by.
 pub(super) const MIN_VALUE: f64 = 1e-15;
 /// Bounds of the impedance.
 const IMPEDANCE_RANGE: [f64; 2] = [0.0001, 0.9999];
+/// Least impedance of a contact from distance: nothing, but for divisions by it.
+const LEAST_DISTANT: f64 = 1e-12;
 /// What replaces a solref of mixed signs.
 const DEFAULT_SOLREF: [f64; 2] = [0.02, 1.0];
 
@@ -96,6 +98,33 @@ impl<T: Scalar> Reference<T> {
             damping: self.damping(),
             value,
             slope,
+        }
+    }
+
+    /// [`Self::at`] a distance, for a contact that also acts from a distance.
+    pub(super) fn at_or_from(
+        &self,
+        distant: Option<&ContactsFromDistance>,
+        distance: T,
+    ) -> Impedance<T> {
+        let Some(distant) = distant.filter(|_| distance >= T::ZERO) else {
+            return self.at(distance);
+        };
+        let curve = [
+            distant.far_impedance,
+            distant.near_impedance,
+            distant.width,
+            distant
+                .midpoint
+                .clamp(IMPEDANCE_RANGE[0], IMPEDANCE_RANGE[1]),
+            distant.power,
+        ];
+        let (value, slope) = impedance_curve(&curve.map(T::from), -distance + distant.width);
+        Impedance {
+            stiffness: self.stiffness(),
+            damping: self.damping(),
+            value: value.clamp(T::from(LEAST_DISTANT), T::from(IMPEDANCE_RANGE[1])),
+            slope: -slope,
         }
     }
 

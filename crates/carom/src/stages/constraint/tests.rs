@@ -1,5 +1,7 @@
 //! Rows against derivatives of their positions, and the impedance curve.
 
+mod from_distance;
+
 use super::{BlockKind, Constraint, Reference, edge_rows, forward, impedance_curve};
 use crate::data::Data;
 use crate::dual::Dual;
