@@ -2,19 +2,25 @@
 
 mod constrained;
 mod mechanism;
+#[path = "../tests/shared/random.rs"]
+mod random;
+#[path = "../tests/shared/random_mjcf.rs"]
+pub(crate) mod random_mjcf;
 pub(crate) mod stage_check;
 pub(crate) mod step_check;
 
 use std::path::Path;
 
 use carom_spec::mjcf;
+use carom_spec::model_spec::{ComplementaritySpec, ContactLaw, ContactLawSpec, HuntCrossleySpec};
 use carom_spec::source::{MemorySource, SourceMap};
 
 use crate::compile::compile;
-use crate::model::Model;
+use crate::model::{Integrator, Model};
 
 pub(crate) use constrained::{Constrained, random_constrained};
 pub(crate) use mechanism::{assert_close, random_input, random_model, random_state};
+pub(crate) use random::Random;
 
 /// The model of an MJCF text.
 pub(crate) fn model_from_mjcf(text: &str) -> Model {
@@ -34,31 +40,54 @@ pub(crate) fn model_from_file(path: &Path) -> Model {
     model.unwrap_or_else(|| panic!("{}: {problems:?}", path.display()))
 }
 
-/// A reproducible stream of numbers (splitmix64).
-pub(crate) struct Random(pub(crate) u64);
-
-impl Random {
-    /// 64 random bits.
-    pub(crate) fn bits(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
+/// The models shared between projects under a contact law, or none (and a word about it) where they are not there.
+pub(crate) fn shared_models(law: &str) -> Vec<(String, Model)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let shared =
+        std::env::var_os("CAROM_SHARED").map_or_else(|| root.join("../shared"), Into::into);
+    let Ok(manifest) = std::fs::read_to_string(shared.join("models/manifest.json")) else {
+        println!("skipped: no shared models at {}", shared.display());
+        return Vec::new();
+    };
+    let (mut name, mut models) = ("", Vec::new());
+    for line in manifest.lines() {
+        let value = |key: &str| line.trim().strip_prefix(key)?.split('"').nth(1);
+        if let Some(found) = value(r#""name":"#) {
+            name = found;
+        } else if let Some(file) = value(r#""file":"#) {
+            let path = shared.join("models").join(name).join(file);
+            match model_under_law(&path, law) {
+                Ok(model) => models.push((name.to_owned(), model)),
+                Err(why) => println!("{name}: skipped, {why}"),
+            }
+        }
     }
+    models
+}
 
-    /// A number in [−1, 1).
-    pub(crate) fn next(&mut self) -> f64 {
-        (self.bits() >> 11) as f64 / (1_u64 << 52) as f64 - 1.0
+/// The model of a file whose contacts follow a law, or why there is nothing to check.
+fn model_under_law(path: &Path, law: &str) -> Result<Model, String> {
+    let mut spec = carom_spec::read_file(path, &[]).spec;
+    let law = match law {
+        "complementarity" => ContactLaw::Complementarity(ComplementaritySpec {
+            mixing: 1e-3,
+            tolerance: 1e-14,
+            ..ComplementaritySpec::default()
+        }),
+        "hunt_crossley" => ContactLaw::HuntCrossley(HuntCrossleySpec::default()),
+        _ => ContactLaw::Soft,
+    };
+    if law != ContactLaw::Soft {
+        spec.option.integrator = Integrator::Euler;
+        spec.contact_laws = vec![ContactLawSpec {
+            law,
+            ..ContactLawSpec::default()
+        }];
     }
-
-    /// Numbers in [−1, 1).
-    pub(crate) fn numbers<const N: usize>(&mut self) -> [f64; N] {
-        std::array::from_fn(|_| self.next())
+    let (model, problems) = compile(&spec);
+    let model = model.ok_or_else(|| format!("{problems:?}"))?;
+    if model.counts().nv == 0 {
+        return Err("nothing moves".to_owned());
     }
-
-    /// Numbers in [−1, 1).
-    pub(crate) fn vector(&mut self, length: usize) -> Vec<f64> {
-        (0..length).map(|_| self.next()).collect()
-    }
+    Ok(model)
 }

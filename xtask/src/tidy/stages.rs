@@ -1,4 +1,4 @@
-//! Every stage has the files of the stage contract.
+//! Every stage has the files of the stage contract, and a check of its backward twin.
 
 use std::collections::BTreeSet;
 
@@ -36,8 +36,25 @@ pub(super) fn folders_are_complete(repository: &Repository) -> Vec<String> {
         if !tested {
             problems.push(format!("{path}: no tests"));
         }
+        if !repository
+            .files
+            .iter()
+            .any(|file| file.path.starts_with(&path) && is_checked(&file.text, &folder))
+        {
+            problems.push(format!(
+                "{path}: no `check_stage!({folder}, …)`, which checks its gradients"
+            ));
+        }
     }
     problems
+}
+
+/// Whether a file checks the backward twin of a stage: the macro has the stage's name first, and calls the backward
+/// pass that steps call.
+fn is_checked(text: &str, stage: &str) -> bool {
+    let words: String = text.split_whitespace().collect();
+    words.contains(&format!("check_stage!({stage},"))
+        && words.contains(&format!("dynamics::backward::{stage}("))
 }
 
 #[cfg(test)]
@@ -53,7 +70,7 @@ mod tests {
             ("crates/carom/src/stages/good/forward.rs", ""),
             (
                 "crates/carom/src/stages/good/tests.rs",
-                "#[test]\nfn holds() {}",
+                "#[test]\nfn holds() {}\ncheck_stage!(\n    good,\n    |at| dynamics::backward::good(at));",
             ),
             ("crates/carom/src/stages/poor/mod.rs", ""),
             ("crates/carom/src/stages/planned/mod.rs", ""),
@@ -63,6 +80,7 @@ mod tests {
             [
                 "crates/carom/src/stages/poor/: no forward.rs",
                 "crates/carom/src/stages/poor/: no tests",
+                "crates/carom/src/stages/poor/: no `check_stage!(poor, …)`, which checks its gradients",
             ]
         );
     }

@@ -14,21 +14,6 @@ use crate::model::{
 use crate::state::{Input, State};
 
 impl Random {
-    /// A stream of its own for every seed.
-    pub(crate) fn new(seed: u64) -> Self {
-        Self(seed.wrapping_mul(0xD134_2543_DE82_EF95))
-    }
-
-    /// An index below `bound`.
-    pub(crate) fn below(&mut self, bound: usize) -> usize {
-        usize::try_from(self.bits() % bound as u64).unwrap()
-    }
-
-    /// A number in [`low`, `high`).
-    pub(crate) fn between(&mut self, low: f64, high: f64) -> f64 {
-        low + (high - low) * 0.5 * (self.next() + 1.0)
-    }
-
     pub(crate) fn vec3(&mut self) -> Vec3 {
         Vec3(self.numbers())
     }

@@ -10,36 +10,12 @@ use parry3d_f64::math::{Pose, Rotation, Vector};
 use parry3d_f64::query;
 use parry3d_f64::shape::{Ball, Capsule, ConvexPolyhedron, Cuboid, Cylinder, SharedShape};
 
+use crate::random::Random;
+
 /// Pairs to compare.
 const PAIRS: usize = 100_000;
 /// Largest distance of interest (m).
 const CUTOFF: f64 = 1.0;
-
-/// A reproducible stream of numbers (splitmix64).
-struct Random(u64);
-
-impl Random {
-    fn bits(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    }
-
-    /// A number in [−1, 1).
-    fn next(&mut self) -> f64 {
-        (self.bits() >> 11) as f64 / (1_u64 << 52) as f64 - 1.0
-    }
-
-    fn vector(&mut self) -> Vec3 {
-        Vec3([self.next(), self.next(), self.next()])
-    }
-
-    fn quat(&mut self) -> Quat {
-        Quat([self.next(), self.next(), self.next(), self.next()]).normalized()
-    }
-}
 
 /// Meshes from random points: few and many vertices.
 fn meshes() -> Model {
@@ -47,7 +23,7 @@ fn meshes() -> Model {
     let mut mesh = |name: &str, count: usize| {
         let mut numbers = String::new();
         for _ in 0..count {
-            for x in (random.vector() * 0.3).0 {
+            for x in (Vec3(random.numbers()) * 0.3).0 {
                 numbers += &x.to_string();
                 numbers.push(' ');
             }
@@ -76,8 +52,11 @@ fn shape<'a>(
     kind: u64,
     hulls: &[(ShapeData<'a>, SharedShape)],
 ) -> (PosedShape<'a>, SharedShape, Pose) {
-    let size = random.vector().map(|x| 0.05 + 0.25 * x.abs());
-    let (position, quat) = (random.vector() * 0.5, random.quat());
+    let size = Vec3(random.numbers()).map(|x| 0.05 + 0.25 * x.abs());
+    let (position, quat) = (
+        Vec3(random.numbers()) * 0.5,
+        Quat(random.numbers()).normalized(),
+    );
     let [x, y, z] = size.0;
     let (kind, data, other) = match kind {
         0 => (

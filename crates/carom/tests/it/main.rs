@@ -10,10 +10,17 @@ mod allocation;
 mod compile;
 mod convex;
 mod from_distance;
+mod gradient_fuzz;
 mod gradients;
+mod known_gradients;
 mod laws;
 mod models;
 mod parameters;
 mod physics;
+#[path = "../shared/random.rs"]
+mod random;
+#[path = "../shared/random_mjcf.rs"]
+mod random_mjcf;
 mod robustness;
 mod threads;
+mod toss;

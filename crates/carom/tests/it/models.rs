@@ -72,6 +72,16 @@ pub(crate) fn from_text(text: &str) -> Model {
     compile(name, &read)
 }
 
+/// A model from MJCF text, or whether it was refused with a sentence.
+pub(crate) fn try_from_text(text: &str) -> Result<Model, bool> {
+    let name = "model.xml";
+    let files = carom_spec::MemorySource::new().with(name, text);
+    let read = carom_spec::read::read(name.as_ref(), &files, &ReadSettings::default());
+    let (model, problems) = carom::compile::compile(&read.spec);
+    let mut problems = problems.iter();
+    model.ok_or(problems.any(|problem| problem.is_error() && !problem.message.is_empty()))
+}
+
 fn compile(name: &str, read: &ReadModel) -> Model {
     let errors: Vec<_> = read
         .diagnostics

@@ -5,65 +5,25 @@
 //! refuses must be refused with a sentence.
 
 use std::fmt::Write;
-use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use carom::report::NotFinite;
 use carom::stages::solve::SolveStatus;
 use carom::{Data, Input, Model, State, StepReport, integrate};
-use carom_spec::mjcf;
-use carom_spec::source::{MemorySource, SourceMap};
 use rayon::prelude::*;
+
+use crate::models;
+use crate::random::Random;
 
 /// Mechanisms, and placements of each: together the scenes.
 const MECHANISMS: u64 = 25_000;
 const PLACEMENTS: usize = 4;
 const STEPS: usize = 2;
 
-/// A reproducible stream of numbers (splitmix64).
-struct Random(u64);
-
-impl Random {
-    fn bits(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    }
-
-    /// A number in [0, 1).
-    fn unit(&mut self) -> f64 {
-        (self.bits() >> 11) as f64 / (1_u64 << 53) as f64
-    }
-
-    fn between(&mut self, low: f64, high: f64) -> f64 {
-        low + (high - low) * self.unit()
-    }
-
-    /// A positive number whose logarithm is uniform.
-    fn magnitude(&mut self, low: f64, high: f64) -> f64 {
-        self.between(low.ln(), high.ln()).exp()
-    }
-
-    fn chance(&mut self, probability: f64) -> bool {
-        self.unit() < probability
-    }
-
-    fn below(&mut self, bound: usize) -> usize {
-        let bits = self.bits() % bound.max(1) as u64;
-        usize::try_from(bits).unwrap_or(0)
-    }
-
-    fn pick<'a, T: ?Sized>(&mut self, choices: &[&'a T]) -> &'a T {
-        choices[self.below(choices.len())]
-    }
-
-    /// Three numbers in (−1, 1), as text.
-    fn vector(&mut self, scale: f64) -> String {
-        let [x, y, z] = [0; 3].map(|_| scale * self.between(-1.0, 1.0));
-        format!("{x} {y} {z}")
-    }
+/// Three numbers in (−1, 1), as text.
+fn vector(random: &mut Random, scale: f64) -> String {
+    let [x, y, z] = random.numbers().map(|number: f64| scale * number);
+    format!("{x} {y} {z}")
 }
 
 /// Vertices of a mesh: scattered, on a plane (nearly or exactly), on a line, or repeated.
@@ -118,7 +78,7 @@ fn geom(random: &mut Random, meshes: usize, is_static: bool) -> String {
     };
     let mut text = format!(
         r#"<geom type="{kind}" {shape} quat="1 {}""#,
-        random.vector(1.0)
+        vector(random, 1.0)
     );
     if !is_static {
         let _ = write!(text, r#" mass="{}""#, random.magnitude(1e-3, 1e3));
@@ -164,8 +124,8 @@ fn body(random: &mut Random, meshes: usize, spread: f64, depth: usize) -> String
     };
     let mut text = format!(
         r#"<body pos="{}" quat="1 {}">{joint}{}"#,
-        random.vector(spread),
-        random.vector(0.5),
+        vector(random, spread),
+        vector(random, 0.5),
         geom(random, meshes, false)
     );
     if random.chance(0.2) {
@@ -178,10 +138,10 @@ fn body(random: &mut Random, meshes: usize, spread: f64, depth: usize) -> String
 }
 
 /// A scene of few bodies.
-fn scene(random: &mut Random) -> String {
+pub(crate) fn scene(random: &mut Random) -> String {
     let meshes = 1;
     // Exactly coincident centres, a heap, or scattered.
-    let spread = random.pick(&[&0.0, &1e-9, &0.1, &0.5, &0.5, &2.0]);
+    let spread = random.pick(&[0.0, 1e-9, 0.1, 0.5, 0.5, 2.0]);
     let option = format!(
         r#"<option timestep="{}" integrator="{}" solver="{}" cone="{}" iterations="10" ls_iterations="20"/>"#,
         random.pick(&["0.002", "0.002", "1e-5", "0.1"]),
@@ -202,7 +162,7 @@ fn scene(random: &mut Random) -> String {
     );
     let mut bodies = geom(random, meshes, true);
     for _ in 0..=random.bits() % 2 {
-        bodies += &body(random, meshes, *spread, 0);
+        bodies += &body(random, meshes, spread, 0);
     }
     let (bodies, actuators) = driven(random, &bodies);
     format!(
@@ -232,28 +192,9 @@ fn driven(random: &mut Random, bodies: &str) -> (String, String) {
     (named, actuators)
 }
 
-/// The model of a scene, or whether it was refused with a sentence.
-fn model(text: &str) -> Result<Model, bool> {
-    let path = Path::new("scene.xml");
-    let files = MemorySource::new().with(path, text);
-    let (settings, mut sources) = (mjcf::ReadSettings::default(), SourceMap::new());
-    let (spec, _) = mjcf::read(path, &files, &settings, &mut sources);
-    let (model, problems) = carom::compile::compile(&spec);
-    let explained = problems
-        .iter()
-        .any(|problem| problem.is_error() && !problem.message.is_empty());
-    model.ok_or(explained)
-}
-
 /// Spoils some number of a state or of an input.
 fn spoil(random: &mut Random, state: &mut State, input: &mut Input) {
-    let value = *random.pick(&[
-        &f64::NAN,
-        &f64::INFINITY,
-        &f64::NEG_INFINITY,
-        &1e300,
-        &-1e200,
-    ]);
+    let value = random.pick(&[f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e300, -1e200]);
     let index = random.below(usize::MAX);
     let list: &mut [f64] = match random.bits() % 6 {
         0 => &mut state.qpos,
@@ -284,7 +225,7 @@ struct Tally {
 fn run(seed: u64, tally: &Tally) {
     let mut random = Random(seed);
     let text = scene(&mut random);
-    let model = match model(&text) {
+    let model = match models::try_from_text(&text) {
         Ok(model) => model,
         Err(explained) => {
             assert!(
@@ -318,7 +259,7 @@ fn simulate(
         *velocity = fast * random.between(-1.0, 1.0);
     }
     // As modelled, moved a little, or with quaternions of zero.
-    let spread = *random.pick(&[&0.0, &1e-9, &0.3, &1.0]);
+    let spread = random.pick(&[0.0, 1e-9, 0.3, 1.0]);
     for position in &mut state.qpos {
         *position += spread * random.between(-1.0, 1.0);
     }

@@ -10,7 +10,7 @@
 mod backward;
 mod forward;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use backward::{Targets, backward};
 #[cfg(test)]

@@ -37,4 +37,4 @@ arrays! {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -15,7 +15,7 @@ mod backward;
 mod forward;
 mod tendon_bias;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub(crate) use backward::newton_euler_backward;
 pub use backward::{Targets, backward};

@@ -17,7 +17,7 @@ pub mod parameters;
 mod points;
 mod surface_velocity;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use backward::{BackwardWork, backward};
 pub(crate) use backward::{PairBar, add_tangent};

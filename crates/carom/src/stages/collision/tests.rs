@@ -4,6 +4,9 @@ mod backward;
 mod boxes;
 mod broad;
 mod convex;
+mod distance;
+
+pub(crate) use backward::Checked;
 
 use super::{Manifold, PosedShape, ShapeData, narrow};
 use crate::dual::Dual;

@@ -247,6 +247,7 @@ fn points() -> Vec<(String, Point)> {
 
 crate::testing::stage_check::check_stage!(
     compliance,
+    &["hunt_crossley"],
     points(),
     |point| super::forward(
         &point.model,

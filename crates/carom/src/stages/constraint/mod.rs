@@ -26,7 +26,7 @@ mod impedance;
 mod limit;
 mod pair;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::ops::Range;
 

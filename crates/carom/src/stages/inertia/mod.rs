@@ -16,7 +16,7 @@
 mod backward;
 mod forward;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use backward::{backward, solve_vjp};
 pub(crate) use backward::{outer_product_vjp, subtract_outer_product, subtract_scaled_square};

@@ -45,4 +45,4 @@ arrays! {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -82,4 +82,4 @@ arrays! {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -33,7 +33,7 @@ mod problem;
 mod products;
 mod start;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use backward::{SolveBar, backward};
 pub use forward::{at_solution, factor_at_solution, forward, tighten};

@@ -2,6 +2,7 @@
 
 use super::law::{Curvature, Law, MAX_ROWS, Phase};
 use super::{SolveStatus, factor_at_solution, tighten};
+use crate::cotangent::Cotangents;
 use crate::data::Data;
 use crate::dual::Dual;
 use crate::dynamics;
@@ -10,6 +11,7 @@ use crate::stages::collision::Contact;
 use crate::stages::constraint::BlockKind;
 use crate::stages::inertia;
 use crate::state::{Input, State};
+use crate::testing::stage_check::Point;
 use crate::testing::{Constrained, Random, assert_close, random_constrained};
 
 const CONES: [Cone; 2] = [Cone::Pyramidal, Cone::Elliptic];
@@ -542,6 +544,7 @@ fn tightening_asks_for_all_that_rounding_allows() {
 
 crate::testing::stage_check::check_stage!(
     solve,
+    &["soft", "hunt_crossley"],
     [0, 1, 3]
         .into_iter()
         .flat_map(crate::testing::stage_check::constrained_points),
@@ -563,19 +566,24 @@ crate::testing::stage_check::check_stage!(
     },
     |point, bar| {
         crate::dynamics::backward::solve(point.at(), bar);
-        let data = &mut bar.data;
-        let smooth = &point.data.acceleration.smooth;
-        let smooth_bar = &mut data.acceleration.smooth;
-        let matrix_bar = &mut data.inertia.matrix;
-        crate::stages::inertia::solve_vjp(
-            &point.model,
-            &point.data.inertia,
-            smooth,
-            smooth_bar,
-            matrix_bar,
-        );
-        for (force_bar, bar) in data.acceleration.force_smooth.iter_mut().zip(smooth_bar) {
-            *force_bar += std::mem::take(bar);
-        }
+        through_smooth(point, bar);
     }
 );
+
+/// From the smooth acceleration to M and the force that it follows here.
+pub(super) fn through_smooth(point: &Point, bar: &mut Cotangents) {
+    let data = &mut bar.data;
+    let smooth = &point.data.acceleration.smooth;
+    let smooth_bar = &mut data.acceleration.smooth;
+    let matrix_bar = &mut data.inertia.matrix;
+    crate::stages::inertia::solve_vjp(
+        &point.model,
+        &point.data.inertia,
+        smooth,
+        smooth_bar,
+        matrix_bar,
+    );
+    for (force_bar, bar) in data.acceleration.force_smooth.iter_mut().zip(smooth_bar) {
+        *force_bar += std::mem::take(bar);
+    }
+}

@@ -35,4 +35,4 @@ arrays! {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

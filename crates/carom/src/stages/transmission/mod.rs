@@ -23,4 +23,4 @@ arrays! {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

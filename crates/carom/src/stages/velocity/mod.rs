@@ -12,7 +12,7 @@
 mod backward;
 mod forward;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use backward::{Targets, backward};
 pub use forward::forward;

@@ -116,17 +116,3 @@ fn assert_near(found: f64, expected: f64, relative: f64) {
         "{found} instead of {expected}: relative error {error:.2e}"
     );
 }
-
-/// A reproducible stream of numbers in [−1, 1).
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> f64 {
-        // Knuth's multiplier; the high bits are random enough for scenes.
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1);
-        (self.0 >> 11) as f64 / (1_u64 << 52) as f64 - 1.0
-    }
-}

@@ -10,10 +10,10 @@ use crate::scalar::Scalar;
 use crate::stages::collision::{self, Contact};
 use crate::state::{Input, State};
 use crate::testing::stage_check::{Point, Stage, check, check_stage, points, zeros};
-use crate::testing::{Random, model_from_mjcf};
+use crate::testing::{Random, model_from_mjcf, shared_models};
 
 /// What geoms look like, in the order of the colliders.
-const SHAPES: [&str; 8] = [
+pub(super) const SHAPES: [&str; 8] = [
     r#"type="plane" size="2 2 1""#,
     r#"type="hfield" hfield="hills""#,
     r#"type="sphere" size=".15""#,
@@ -25,7 +25,7 @@ const SHAPES: [&str; 8] = [
 ];
 
 /// Two shapes, the second on a free body, with parameters of all kinds.
-fn scene(first: &str, second: &str, more: &str) -> Model {
+pub(super) fn scene(first: &str, second: &str, more: &str) -> Model {
     model_from_mjcf(&format!(
         r#"<mujoco>
           <asset>
@@ -44,7 +44,7 @@ fn scene(first: &str, second: &str, more: &str) -> Model {
 }
 
 /// The results of all stages at a state.
-fn point(mut model: Model, state: State) -> Point {
+pub(super) fn point(mut model: Model, state: State) -> Point {
     let structure = std::sync::Arc::make_mut(&mut model.structure);
     structure.coincidences.geoms.fill(Coincidence::None);
     let (input, mut data) = (Input::zeros(&model), Data::new(&model));
@@ -191,35 +191,19 @@ fn parameters() -> Vec<(String, Point)> {
     points
 }
 
-mod shapes {
-    use super::{check_stage, collision, dynamics, pairs, parameters, stacks};
-
-    check_stage!(
-        collision,
-        pairs().into_iter().chain(stacks()).chain(parameters()),
-        |point| collision::forward(
-            &point.model,
-            &point.data.kinematics,
-            &mut point.data.collision
-        ),
-        |at, bar| dynamics::backward::collision(at.at(), bar)
-    );
-}
-
-mod models {
-    use super::{check_stage, collision, dynamics, points};
-
-    check_stage!(
-        collision,
-        points(),
-        |point| collision::forward(
-            &point.model,
-            &point.data.kinematics,
-            &mut point.data.collision
-        ),
-        |at, bar| dynamics::backward::collision(at.at(), bar)
-    );
-}
+check_stage!(
+    collision,
+    (pairs().into_iter())
+        .chain(stacks())
+        .chain(parameters())
+        .chain(points()),
+    |point| collision::forward(
+        &point.model,
+        &point.data.kinematics,
+        &mut point.data.collision
+    ),
+    |at, bar| dynamics::backward::collision(at.at(), bar)
+);
 
 /// The stage near kinks, where things rest on each other: dual numbers hold the same features fixed.
 struct Resting;
@@ -243,29 +227,8 @@ impl Stage for Resting {
 
 #[test]
 fn shared_models_near_rest() {
-    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let shared =
-        std::env::var_os("CAROM_SHARED").map_or_else(|| root.join("../shared"), Into::into);
-    let Ok(manifest) = std::fs::read_to_string(shared.join("models/manifest.json")) else {
-        println!("skipped: no shared models at {}", shared.display());
-        return;
-    };
-    let mut name = "";
-    for line in manifest.lines() {
-        let value = |key: &str| line.trim().strip_prefix(key)?.split('"').nth(1);
-        if let Some(found) = value(r#""name":"#) {
-            name = found;
-        } else if let Some(file) = value(r#""file":"#) {
-            let path = shared.join("models").join(name).join(file);
-            let read = carom_spec::read_file(&path, &[]);
-            let Some(model) = crate::compile::compile(&read.spec).0 else {
-                println!("{name}: skipped, it does not compile");
-                continue;
-            };
-            if model.counts().nv > 0 {
-                settle(name, &model);
-            }
-        }
+    for (name, model) in shared_models("soft") {
+        settle(&name, &model);
     }
 }
 

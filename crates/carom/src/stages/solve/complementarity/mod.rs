@@ -35,7 +35,7 @@ mod response;
 mod rows;
 mod sweep;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use backward::{Work as BackwardWork, backward};
 pub use forward::{forward, refine};

@@ -487,6 +487,7 @@ fn points() -> Vec<(String, Point)> {
 
 crate::testing::stage_check::check_stage!(
     solve,
+    &["complementarity"],
     points(),
     |point| {
         let (model, data) = (&point.model, &mut point.data);
@@ -502,7 +503,10 @@ crate::testing::stage_check::check_stage!(
             &mut data.solve,
         );
     },
-    |point, bar| crate::dynamics::backward::solve(point.at(), bar)
+    |point, bar| {
+        crate::dynamics::backward::solve(point.at(), bar);
+        crate::stages::solve::tests::through_smooth(point, bar);
+    }
 );
 
 /// One ball slides, one is held by friction, one flies, and an arm is at its limit.

@@ -1,0 +1,99 @@
+//! Every stage on every shared model: models are read once, and stages go through them together.
+
+use super::points::point_at;
+use super::{Point, Stage, Tally, coarse_groups, examine, fine_groups};
+use crate::data::Data;
+use crate::integrate;
+use crate::model::Model;
+use crate::state::{Input, State};
+use crate::testing::{Random, shared_models};
+
+/// A stage whose type is known to its check only.
+struct Entry {
+    name: &'static str,
+    check: fn(&Point) -> Result<Tally, String>,
+    tally: Tally,
+}
+
+impl Entry {
+    fn of<S: Stage>() -> Self {
+        let check = |point: &Point| {
+            // Once more to name the group, should it fail.
+            examine::<S>(point, &coarse_groups())
+                .or_else(|_| examine::<S>(point, &fine_groups(&point.model)))
+        };
+        Self {
+            name: S::NAME,
+            check,
+            tally: Tally::default(),
+        }
+    }
+}
+
+/// After some motion and a little beside it: where things rest exactly on each other, rounding chooses between equal
+/// contacts.
+fn in_motion(model: &Model) -> Point {
+    let mut random = Random::new(31);
+    let (mut state, input) = (State::reference(model), Input::zeros(model));
+    let mut data = Data::new(model);
+    for _ in 0..60 {
+        integrate::step(model, &mut state, &input, &mut data);
+    }
+    let displacement = random.vector(model.counts().nv);
+    integrate::integrate_positions(model, &mut state.qpos, &displacement, 1e-4);
+    point_at(model.clone(), state, &mut random)
+}
+
+/// Checks stages on the shared models under a law.
+fn check_shared(law: &str, mut stages: Vec<Entry>) {
+    let models = shared_models(law);
+    let mut wrong = Vec::new();
+    for (name, model) in &models {
+        println!("{name}");
+        let point = in_motion(model);
+        for entry in &mut stages {
+            match (entry.check)(&point) {
+                Ok(found) => entry.tally.add(&found),
+                Err(why) => wrong.push(format!("{name}: {why}")),
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    for entry in stages.iter().filter(|_| !models.is_empty()) {
+        entry.tally.assert_telling(entry.name, models.len() / 8);
+    }
+}
+
+/// The stages named, each with the check of its own tests.
+macro_rules! entries {
+    ($($stage:ident),*) => {
+        vec![$(Entry::of::<crate::stages::$stage::tests::Checked>()),*]
+    };
+}
+
+#[test]
+fn backward_is_the_adjoint_of_forward_in_shared_models() {
+    check_shared(
+        "soft",
+        entries!(
+            kinematics,
+            tendon,
+            inertia,
+            transmission,
+            velocity,
+            passive,
+            bias,
+            actuation,
+            acceleration,
+            collision,
+            constraint,
+            solve,
+            sensing
+        ),
+    );
+}
+
+#[test]
+fn backward_is_the_adjoint_of_forward_in_shared_models_with_compliant_contacts() {
+    check_shared("hunt_crossley", entries!(compliance, acceleration));
+}

@@ -1,0 +1,247 @@
+//! Random contact states, most of them on a kink or degenerate: gradients are finite wherever the step itself is.
+//!
+//! Resting, lifting off, without velocity, parallel faces, coincident points and centres, shapes without extent, under
+//! every law, cone and integrator. The loss weighs the next state, all sensors and all constraint forces, and the gradient
+//! by state, controls and every number of the model is looked at. Where the step is not finite, or has no derivative, the
+//! answer must be an error that says so.
+
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+use carom::cotangent::{DataBar, StateBar};
+use carom::dynamics::At;
+use carom::math::Vec3;
+use carom::rollout::{Adjoint, Controls, Gradient, GradientError, Loss, gradient};
+use carom::{Data, Input, Model, State, integrate};
+use rayon::prelude::*;
+
+use crate::random::Random;
+use crate::random_mjcf::{CONES, INTEGRATORS, LAWS, PARTS, Plan};
+use crate::{models, robustness};
+
+/// Scenes, and states of each.
+const SCENES: u64 = 400;
+const STATES: usize = 25;
+/// Steps of every trajectory: one is enough to meet every backward pass.
+const STEPS: usize = 1;
+
+/// A loss that weighs the last state, and all sensors, forces and accelerations before.
+struct Everything {
+    last: StateBar,
+    random: Random,
+    contacts: usize,
+}
+
+impl Everything {
+    fn new(model: &Model, mut random: Random) -> Self {
+        let mut last = StateBar::zeros(model);
+        let numbers = (last.qpos.iter_mut())
+            .chain(&mut last.qvel)
+            .chain(&mut last.act);
+        numbers.for_each(|number| *number = random.next());
+        Self {
+            last,
+            random,
+            contacts: 0,
+        }
+    }
+}
+
+impl Loss for Everything {
+    fn by_state(&mut self, step: usize, _: &State, bar: &mut StateBar) {
+        if step == STEPS {
+            bar.add(&self.last);
+        }
+    }
+
+    fn by_results(&mut self, _: usize, at: At<'_>, bar: &mut DataBar) {
+        self.contacts += at.data.collision.contacts.len();
+        let lists = [
+            &mut bar.sensing.values,
+            &mut bar.solve.force,
+            &mut bar.solve.qacc,
+        ];
+        for number in lists.into_iter().flatten() {
+            *number += self.random.next();
+        }
+    }
+
+    fn uses_sensors(&self) -> bool {
+        true
+    }
+}
+
+/// A mechanism of the seed: aligned to a grid, arbitrary, or absurd.
+fn scene(seed: u64) -> String {
+    let mut random = Random::new(seed);
+    if seed % 8 == 7 {
+        return robustness::scene(&mut random);
+    }
+    let parts = PARTS.into_iter().filter(|_| random.chance(0.4)).collect();
+    let mut plan = Plan {
+        seed,
+        bodies: 1 + random.below(3),
+        parts,
+        integrator: INTEGRATORS[random.below(INTEGRATORS.len())],
+        cone: CONES[random.below(CONES.len())],
+        // The search for impulses takes longest.
+        law: LAWS[[0, 0, 0, 0, 0, 1, 2, 2][random.below(8)]],
+        is_aligned: seed % 8 < 5,
+    };
+    if !plan.parts.contains(&PARTS[0]) {
+        plan.parts.push(PARTS[0]);
+    }
+    plan.mjcf()
+}
+
+/// Takes the extent of some geoms away, whole or along one axis.
+fn flatten(model: &mut Model, random: &mut Random) {
+    for size in &mut model.geoms.size {
+        match random.below(4) {
+            0 => *size = Vec3::ZERO,
+            1 => size[random.below(3)] = 0.0,
+            _ => {}
+        }
+    }
+}
+
+/// A state on the grid, beside it, or after a while of motion, at rest or with velocities of any size.
+fn start(model: &Model, random: &mut Random, data: &mut Data) -> State {
+    let mut state = State::reference(model);
+    let shift = random.pick(&[0.0, 0.0, 1e-9, 0.1, 1.0]);
+    let mut displacement = random.vector(model.counts().nv);
+    if random.chance(0.5) {
+        displacement
+            .iter_mut()
+            .for_each(|number| *number = number.round());
+    }
+    integrate::integrate_positions(model, &mut state.qpos, &displacement, shift);
+    let speed = random.pick(&[0.0, 0.0, 1e-200, 1e-9, 1.0, 1.0, 30.0]);
+    state.qvel.fill_with(|| speed * random.next());
+    if random.chance(0.3) {
+        // Lifting off, or sliding, along one axis of the world.
+        let dof = random.below(state.qvel.len());
+        state.qvel.fill(0.0);
+        state.qvel[dof] = random.pick(&[1.0, -1.0, 1e-6]);
+    }
+    let level = random.pick(&[0.0, 0.5, 1.0]);
+    state.act.fill(level);
+    if random.chance(0.1) {
+        let input = Input::zeros(model);
+        let before = state.clone();
+        for _ in 0..10 {
+            if integrate::step(model, &mut state, &input, data).is_large {
+                return before;
+            }
+        }
+    }
+    state
+}
+
+/// The first number of a gradient that is not finite.
+fn first_not_finite(gradient: &Gradient) -> Option<String> {
+    let bar = &gradient.start;
+    for (name, list) in [
+        ("qpos", &bar.qpos),
+        ("qvel", &bar.qvel),
+        ("act", &bar.act),
+        ("controls", &gradient.controls),
+    ] {
+        if let Some(index) = list.iter().position(|number| !number.is_finite()) {
+            return Some(format!("{name}[{index}]"));
+        }
+    }
+    let vectors = (bar.mocap_position.iter()).chain(&bar.mocap_rotation);
+    if vectors
+        .flat_map(|vector| vector.0)
+        .any(|number| !number.is_finite())
+    {
+        return Some("mocap".to_owned());
+    }
+    let mut found = None;
+    gradient
+        .model
+        .for_each(|family, field, element, component, number| {
+            if !number.is_finite() && found.is_none() {
+                found = Some(format!("{family}.{field}[{element}][{component}]"));
+            }
+        });
+    found
+}
+
+/// What came of the states.
+#[derive(Default)]
+struct Tally {
+    refused: AtomicUsize,
+    contacts: AtomicUsize,
+    finite: AtomicUsize,
+    errors: AtomicUsize,
+}
+
+/// Everything wrong with the states of a scene.
+fn run(seed: u64, tally: &Tally) -> Vec<String> {
+    let text = scene(seed);
+    let Ok(mut model) = models::try_from_text(&text) else {
+        tally.refused.fetch_add(STATES, Relaxed);
+        return Vec::new();
+    };
+    let mut random = Random::new(seed ^ 0xF022);
+    let mut data = Data::new(&model);
+    let mut wrong = Vec::new();
+    for index in 0..STATES {
+        if index == STATES * 4 / 5 {
+            flatten(&mut model, &mut random);
+        }
+        let state = start(&model, &mut random, &mut data);
+        let push = random.pick(&[0.0, 0.5, 10.0]);
+        let controls = Controls::Constant(
+            (0..model.counts().nu)
+                .map(|_| push * random.next())
+                .collect(),
+        );
+        let mut loss = Everything::new(&model, Random::new(seed));
+        match gradient(&model, &state, &controls, STEPS, Adjoint::Stored, &mut loss) {
+            Ok((_, gradient)) => {
+                tally.finite.fetch_add(1, Relaxed);
+                if let Some(place) = first_not_finite(&gradient) {
+                    wrong.push(format!(
+                        "scene {seed}, state {index}: {place} of the gradient"
+                    ));
+                }
+            }
+            Err(GradientError::Exploded { step }) => {
+                wrong.push(format!(
+                    "scene {seed}, state {index}: by the state before step {step}"
+                ));
+            }
+            Err(_) => {
+                tally.errors.fetch_add(1, Relaxed);
+            }
+        }
+        tally.contacts.fetch_add(loss.contacts, Relaxed);
+    }
+    wrong
+}
+
+#[test]
+fn gradients_are_finite_wherever_steps_are() {
+    let tally = Tally::default();
+    let wrong: Vec<String> = (0..SCENES)
+        .into_par_iter()
+        .flat_map_iter(|seed| run(seed, &tally))
+        .collect();
+    let count = |count: &AtomicUsize| count.load(Relaxed);
+    println!(
+        "{} states: {} in refused scenes, {} gradients, {} errors, {} contacts",
+        usize::try_from(SCENES).unwrap() * STATES,
+        count(&tally.refused),
+        count(&tally.finite),
+        count(&tally.errors),
+        count(&tally.contacts),
+    );
+    assert!(
+        wrong.is_empty(),
+        "{} gradients are not finite:\n{}",
+        wrong.len(),
+        wrong[..wrong.len().min(20)].join("\n")
+    );
+}
