@@ -110,9 +110,9 @@ fn start(model: &Model, random: &mut Random, data: &mut Data) -> State {
     let shift = random.pick(&[0.0, 0.0, 1e-9, 0.1, 1.0]);
     let mut displacement = random.vector(model.counts().nv);
     if random.chance(0.5) {
-        displacement
-            .iter_mut()
-            .for_each(|number| *number = number.round());
+        for number in &mut displacement {
+            *number = number.round();
+        }
     }
     integrate::integrate_positions(model, &mut state.qpos, &displacement, shift);
     let speed = random.pick(&[0.0, 0.0, 1e-200, 1e-9, 1.0, 1.0, 30.0]);

@@ -217,7 +217,7 @@ pub(crate) fn check_random<S: Stage>() {
     for_plans(S::LAWS, CASES, |plan| {
         let mut plan = plan.clone();
         if plan.law == "complementarity" {
-            // Checked on mechanisms of their own: many of these are held twice, and have no unique impulses.
+            // Equalities under this law are checked on mechanisms of their own.
             plan.parts.retain(|&part| part != Part::Equalities);
         }
         let point = plan_point(&plan);
