@@ -44,7 +44,7 @@ fn in_motion(model: &Model) -> Point {
     let mut model = model.clone();
     // Of two geoms the greater friction counts: equal ones are a kink.
     for friction in &mut model.geoms.friction {
-        *friction = *friction * random.between(0.9, 1.1);
+        *friction *= random.between(0.9, 1.1);
     }
     point_at(model, state, &mut random)
 }
