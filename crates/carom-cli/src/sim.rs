@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use carom::{Data, Input, Model, State, dynamics, integrate};
+use carom::{Data, Input, Model, State};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 
@@ -158,11 +158,11 @@ fn simulate(args: &Args, model: &Model) -> Result<Summary, String> {
             input.ctrl.copy_from_slice(controls.row(step));
         }
         if let Some(record) = record.as_mut().filter(|_| step % args.every == 0) {
-            dynamics::forward_and_sense(model, &state, &input, &mut data);
+            carom::forward_and_sense(model, &state, &input, &mut data);
             record.push(&state, &input, &data);
         }
         let time = state.time;
-        let report = integrate::step(model, &mut state, &input, &mut data);
+        let report = carom::step(model, &mut state, &input, &mut data);
         done = step + 1;
         if let Some(place) = report.not_finite {
             let advice = match place.stage {
@@ -184,7 +184,7 @@ fn simulate(args: &Args, model: &Model) -> Result<Summary, String> {
     progress.finish_and_clear();
     let end_energy = energy(model, &state, &input, &mut data);
     if let Some(record) = &mut record {
-        dynamics::forward_and_sense(model, &state, &input, &mut data);
+        carom::forward_and_sense(model, &state, &input, &mut data);
         record.push(&state, &input, &data);
     }
     if let (Some(record), Some(out)) = (&record, &args.out) {
@@ -211,7 +211,7 @@ fn progress_bar(steps: usize) -> ProgressBar {
 }
 
 fn energy(model: &Model, state: &State, input: &Input, data: &mut Data) -> f64 {
-    dynamics::forward(model, state, input, data);
+    carom::forward(model, state, input, data);
     let (stages, _) = data.split_sensing();
     carom::stages::sensing::potential_energy(model, state, &stages)
         + carom::stages::sensing::kinetic_energy(model, state, &stages)

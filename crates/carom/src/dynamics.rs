@@ -26,6 +26,12 @@ impl Observer for () {
     fn ended(&mut self, _: &'static str) {}
 }
 
+impl<T: Observer + ?Sized> Observer for &mut T {
+    fn ended(&mut self, stage: &'static str) {
+        (**self).ended(stage);
+    }
+}
+
 /// Everything that depends on the configuration alone.
 pub fn forward_position<T: Scalar>(model: &Model<T>, state: &State<T>, data: &mut Data<T>) {
     observe_position(model, state, data, &mut ());

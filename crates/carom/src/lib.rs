@@ -1,6 +1,6 @@
 //! The carom engine: a compiled [`Model`], a [`State`], and the stages that turn them into motion.
 //!
-//! Read [`dynamics`] first: it is the one list of stages.
+//! Read [`dynamics`] first: it is the one list of stages. [`step`] advances a state.
 
 pub mod aba;
 mod arrays;
@@ -24,6 +24,7 @@ pub mod linearize;
 pub mod math;
 pub mod model;
 pub mod parameters;
+mod plain;
 pub mod ray;
 pub mod report;
 pub mod rollout;
@@ -35,5 +36,6 @@ mod testing;
 
 pub use data::Data;
 pub use model::Model;
+pub use plain::{forward, forward_and_sense, observe_step, step};
 pub use report::StepReport;
 pub use state::{Input, State};

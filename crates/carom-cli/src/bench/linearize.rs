@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use carom::linearize::{self, Linearization};
-use carom::{Data, Input, State, dynamics, integrate};
+use carom::{Data, Input, State};
 use cpu_time::ThreadTime;
 
 use super::Case;
@@ -17,7 +17,7 @@ pub(super) fn steps(case: &mut Case) -> f64 {
     let (states, input) = (case.states(), &mut case.input);
     let (model, data, controls) = (&case.model, &mut case.data, &case.controls);
     per_state(&states, controls, input, |state, input| {
-        dynamics::forward(model, state, input, data);
+        carom::forward(model, state, input, data);
         linearize::step(model, state, input, data, &mut out);
     })
 }
@@ -29,7 +29,7 @@ pub(super) fn after_steps(case: &mut Case) -> f64 {
     let (model, data, controls) = (&case.model, &mut case.data, &case.controls);
     let mut spent = Duration::ZERO;
     per_state(&states, controls, input, |state, input| {
-        dynamics::forward(model, state, input, data);
+        carom::forward(model, state, input, data);
         let begin = ThreadTime::now();
         linearize::step(model, state, input, data, &mut out);
         spent += begin.elapsed();
@@ -45,7 +45,7 @@ pub(super) fn accelerations(case: &mut Case) -> Result<f64, String> {
     let (model, data, controls) = (&case.model, &mut case.data, &case.controls);
     let mut covered = true;
     let time = per_state(&states, controls, input, |state, input| {
-        dynamics::forward(model, state, input, data);
+        carom::forward(model, state, input, data);
         covered &= linearize::acceleration(model, state, input, data, &mut out).is_some();
     });
     if covered {
@@ -85,7 +85,7 @@ impl Case {
         for step in 0..self.steps {
             states.push(self.state.clone());
             (self.input.ctrl).copy_from_slice(&self.controls[step * width..(step + 1) * width]);
-            integrate::step(&self.model, &mut self.state, &self.input, &mut data);
+            carom::step(&self.model, &mut self.state, &self.input, &mut data);
         }
         states
     }

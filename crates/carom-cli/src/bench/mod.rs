@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use carom::rollout::Adjoint;
-use carom::{Data, Input, Model, State, integrate};
+use carom::{Data, Input, Model, State};
 use serde_json::{Value, json};
 
 use crate::load;
@@ -245,7 +245,7 @@ impl Case {
         let width = self.input.ctrl.len();
         self.input.ctrl.copy_from_slice(&self.controls[..width]);
         for _ in 0..steps {
-            integrate::step(&self.model, &mut self.start, &self.input, &mut self.data);
+            carom::step(&self.model, &mut self.start, &self.input, &mut self.data);
         }
     }
 
@@ -257,7 +257,7 @@ impl Case {
             self.input
                 .ctrl
                 .copy_from_slice(&self.controls[step * width..(step + 1) * width]);
-            integrate::step(&self.model, &mut self.state, &self.input, &mut self.data);
+            carom::step(&self.model, &mut self.state, &self.input, &mut self.data);
         }
         begin.elapsed().as_secs_f64() / self.steps as f64 * 1e6
     }

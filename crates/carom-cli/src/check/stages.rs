@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use carom::dynamics::Observer;
-use carom::{Data, Input, Model, State, integrate};
+use carom::{Data, Input, Model, State};
 
 /// Wall time of all steps together, about (s).
 const BUDGET: f64 = 0.4;
@@ -37,7 +37,7 @@ pub(super) fn profile(model: &Model) -> Profile {
             state.copy_from(&start);
         }
         clock.last = Instant::now();
-        integrate::observe_step(model, &mut state, &input, &mut data, &mut clock);
+        carom::observe_step(model, &mut state, &input, &mut data, &mut clock);
         let times = clock.take();
         if step >= FEWEST {
             steps.push(times);

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use carom::math::Vec3;
 use carom::stages::collision::Contact;
 use carom::stages::constraint::{BlockKind, Constraint, EdgeRow, Row, edge_rows};
-use carom::{Data, Input, Model, State, dynamics};
+use carom::{Data, Input, Model, State};
 
 use super::compare::{Comparison, Family, Label, RowNames};
 use super::contacts::{self, to_index};
@@ -55,7 +55,7 @@ pub(crate) fn compare_constraints(
 ) -> Result<(), String> {
     let (state, input): (State, Input) = reference.snapshot_state(tight, snapshot)?;
     let mut data = Data::new(tight);
-    dynamics::forward_and_sense(tight, &state, &input, &mut data);
+    carom::forward_and_sense(tight, &state, &input, &mut data);
     let recorded = contacts::recorded(reference, snapshot)?;
     let mut check = Checker {
         reference,

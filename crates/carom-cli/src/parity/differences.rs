@@ -4,7 +4,7 @@
 //! Controls stay within their ranges: at a bound the difference is one-sided.
 
 use carom::linearize::{self, Linearization};
-use carom::{Data, Input, Model, State, dynamics, integrate};
+use carom::{Data, Input, Model, State, integrate};
 
 use super::compare::{Comparison, Family, RowNames};
 use super::reference::{Class, Reference};
@@ -44,7 +44,7 @@ pub(crate) fn compare_differences(
         return Ok(());
     }
     let mut data = Data::new(tight);
-    dynamics::forward(tight, &state, &input, &mut data);
+    carom::forward(tight, &state, &input, &mut data);
     let mut exact = Linearization::new(tight);
     linearize::step(tight, &state, &input, &mut data, &mut exact);
     let mut stepper = Stepper::new(tight, state, input);
@@ -135,7 +135,7 @@ impl<'a> Stepper<'a> {
     fn step(&mut self, change: impl FnOnce(&mut State, &mut Input)) -> State {
         let (mut state, mut input) = (self.state.clone(), self.input.clone());
         change(&mut state, &mut input);
-        integrate::step(self.model, &mut state, &input, &mut self.data);
+        carom::step(self.model, &mut state, &input, &mut self.data);
         state
     }
 

@@ -2,7 +2,7 @@
 
 use carom::math::{Mat3, Quat};
 use carom::model::{GeomShape, SparsePattern};
-use carom::{Data, Model, dynamics};
+use carom::{Data, Model};
 
 use super::compare::{Comparison, Family, Label, Quantity, RowNames, compare, compare_rows};
 use super::constants::{flat, inertia_tensor};
@@ -19,7 +19,7 @@ pub(crate) fn compare_smooth(
 ) -> Result<(), String> {
     let (state, input) = reference.snapshot_state(model, snapshot)?;
     let mut data = Data::new(model);
-    dynamics::forward_and_sense(model, &state, &input, &mut data);
+    carom::forward_and_sense(model, &state, &input, &mut data);
     let mut check = Checker {
         reference,
         rows,

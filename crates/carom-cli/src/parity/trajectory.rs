@@ -2,7 +2,7 @@
 
 use carom::history::History;
 use carom::model::{Cone, Integrator};
-use carom::{Data, Input, Model, State, integrate};
+use carom::{Data, Input, Model, State};
 
 use super::compare::{Comparison, Family, Quantity, RowNames, compare};
 use super::reference::{Class, Reference};
@@ -58,7 +58,7 @@ pub(crate) fn compare_steps(
             continue;
         }
         set_recorded_state(reference, step, &mut state, &mut input)?;
-        integrate::step(model, &mut state, &input, &mut data);
+        carom::step(model, &mut state, &input, &mut data);
         compared += 1;
         let results = [
             ("qpos", Family::Qpos, &state.qpos),
@@ -132,7 +132,7 @@ pub(crate) fn compare_rollout(
     let mut worst = [const { None::<Comparison> }; 2];
     for step in 0..steps {
         input.ctrl.copy_from_slice(reference.row("traj/ctrl", step));
-        integrate::step(model, &mut state, &input, &mut data);
+        carom::step(model, &mut state, &input, &mut data);
         let results = [
             ("qpos", Family::Qpos, &state.qpos),
             ("qvel", Family::Dof, &state.qvel),
@@ -184,7 +184,7 @@ pub(super) fn histories_before(
     let mut data = Data::new(model);
     for earlier in 0..step {
         set_recorded_state(reference, earlier, &mut state, &mut input)?;
-        integrate::step(model, &mut state, &input, &mut data);
+        carom::step(model, &mut state, &input, &mut data);
     }
     Ok(state.history)
 }

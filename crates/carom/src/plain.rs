@@ -1,0 +1,38 @@
+//! The engine over plain numbers, compiled once.
+//!
+//! [`dynamics`] and [`integrate`] work over any [`Scalar`](crate::scalar::Scalar), and what is generic is compiled anew by every crate that calls it.
+//! These are the same functions over `f64`, compiled with this crate: what only simulates calls them and builds in a
+//! fraction of the time.
+
+use crate::data::Data;
+use crate::dynamics::{self, Observer};
+use crate::integrate;
+use crate::model::Model;
+use crate::report::StepReport;
+use crate::state::{Input, State};
+
+/// From state and input to acceleration: [`dynamics::forward`].
+pub fn forward(model: &Model, state: &State, input: &Input, data: &mut Data) {
+    dynamics::forward(model, state, input, data);
+}
+
+/// From state and input to acceleration, sensors and energies: [`dynamics::forward_and_sense`].
+pub fn forward_and_sense(model: &Model, state: &State, input: &Input, data: &mut Data) {
+    dynamics::forward_and_sense(model, state, input, data);
+}
+
+/// Advances the state by one time step with the model's integrator: [`integrate::step`].
+pub fn step(model: &Model, state: &mut State, input: &Input, data: &mut Data) -> StepReport {
+    integrate::step(model, state, input, data)
+}
+
+/// As [`step`], telling an observer when each stage has ended: [`integrate::observe_step`].
+pub fn observe_step(
+    model: &Model,
+    state: &mut State,
+    input: &Input,
+    data: &mut Data,
+    mut observer: &mut dyn Observer,
+) -> StepReport {
+    integrate::observe_step(model, state, input, data, &mut observer)
+}
