@@ -12,6 +12,10 @@ use std::array::from_fn;
 use std::cmp::Ordering;
 use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Sub, SubAssign};
 
+/// Directions of the dual numbers over which whole models, steps and derivations run. One width for all of them, since
+/// every width is compiled on its own.
+pub const LANES: usize = 6;
+
 /// A number with N directional derivatives; see the [module](self) documentation.
 #[derive(Clone, Copy, Debug)]
 pub struct Dual<const N: usize> {
@@ -31,6 +35,14 @@ impl<const N: usize> Dual<N> {
             value,
             tangent: [0.0; N],
         }
+    }
+
+    /// A number that changes at a rate along the first direction.
+    #[inline]
+    pub fn moving(value: f64, rate: f64) -> Self {
+        let mut number = Self::variable(value, 0);
+        number.tangent[0] = rate;
+        number
     }
 
     /// The independent variable of direction `index`; a constant if there is no such direction.

@@ -25,7 +25,8 @@ pub struct At<'a> {
     pub data: &'a Data,
 }
 
-/// Looks on while steps are read backwards, and may change what they carry. `()` does neither and costs nothing.
+/// Looks on while steps are read backwards, and may change what they carry; `()` does neither. It is called a few times a
+/// step, so by reference: passes are compiled once and not for every observer.
 pub trait Observer {
     /// The adjoint of a step is about to use the cotangents of the state that the step led to.
     #[inline]
@@ -49,7 +50,7 @@ pub fn backward(at: At<'_>, bar: &mut Cotangents) {
 }
 
 /// [`backward`] under the eyes of an observer.
-pub fn observe_backward(at: At<'_>, bar: &mut Cotangents, observer: &mut impl Observer) {
+pub fn observe_backward(at: At<'_>, bar: &mut Cotangents, observer: &mut dyn Observer) {
     macro_rules! stages {
         ($($stage:ident)*) => {$(
             observer.before_stage(stringify!($stage), at, &mut bar.data);

@@ -15,10 +15,9 @@ use crate::model::Model;
 use crate::scalar::Scalar;
 use crate::state::{Input, State};
 
-/// Directions over dual numbers at once.
-pub(super) const LANES: usize = 6;
+pub(super) use crate::dual::LANES;
 
-/// A number with its derivatives along these directions.
+/// A number with its derivatives along as many directions.
 pub(super) type Number = Dual<LANES>;
 
 /// Room for steps.

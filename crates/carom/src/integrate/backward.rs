@@ -149,7 +149,7 @@ impl Retraced {
         input: &Input,
         next: &StateBar,
         bar: &mut Cotangents,
-        observer: &mut impl Observer,
+        observer: &mut dyn Observer,
     ) {
         bar.state.set_zero();
         if model.settings.integrator == Integrator::RungeKutta4 {

@@ -140,7 +140,7 @@ pub(super) fn backward(
     step: &mut Retraced,
     next: &StateBar,
     bar: &mut Cotangents,
-    observer: &mut impl Observer,
+    observer: &mut dyn Observer,
 ) {
     let h = model.option.timestep[0];
     let Retraced {

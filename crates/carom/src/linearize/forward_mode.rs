@@ -9,15 +9,12 @@
 
 use super::Layout;
 use crate::data::Data;
-use crate::dual::Dual;
+use crate::dual::{Dual, LANES};
 use crate::history::HistoryBar;
 use crate::integrate;
 use crate::math::{Quat, Vec3};
 use crate::model::{JointKind, Model};
 use crate::state::{Input, State};
-
-/// Directions at a time.
-pub(super) const LANES: usize = 6;
 
 /// A number with its derivatives along some directions.
 pub(super) type Number = Dual<LANES>;

@@ -7,7 +7,7 @@
 //!
 //! Other pairs run their collider once more, over dual numbers; it holds fixed which features touch.
 
-use super::forward_mode::{LANES, Number};
+use super::forward_mode::Number;
 use crate::dual::Dual;
 use crate::math::{Mat3, Vec3};
 use crate::model::{GeomKind, GeomShape, Model};
@@ -235,7 +235,7 @@ fn finite(number: Number, lane: usize) -> f64 {
 }
 
 /// Lets a rotation turn about the axes of the world, along the first three directions.
-fn turn(rotation: &mut Mat3<Dual<LANES>>) {
+fn turn(rotation: &mut Mat3<Number>) {
     for column in 0..3 {
         let vector = rotation.column(column).value();
         for (direction, axis) in AXES.into_iter().enumerate() {

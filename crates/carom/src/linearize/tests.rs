@@ -2,7 +2,7 @@ use std::path::Path;
 
 use super::{ForwardMode, Layout, Linearization, Tangent, acceleration, covers, step};
 use crate::data::Data;
-use crate::dual::Dual;
+use crate::dual::{Dual, LANES};
 use crate::dynamics;
 use crate::integrate;
 use crate::model::{Integrator, Model};
@@ -52,7 +52,7 @@ fn assert_force_response(name: &str, model: &Model, state: &State, input: &Input
     let mut room = Linearization::new(model);
     let found = acceleration(model, state, input, &mut data, &mut room).expect(name);
     let nv = model.counts().nv;
-    let dual = model.map(Dual::<1>::constant);
+    let dual = model.map(Dual::<LANES>::constant);
     let mut dual_data = Data::new(&dual);
     let mut expected = vec![0.0; nv * nv];
     for column in 0..nv {
@@ -66,7 +66,7 @@ fn assert_force_response(name: &str, model: &Model, state: &State, input: &Input
     assert_matrix(name, found.by_force, &expected, nv);
 }
 
-fn dual_state(model: &Model, state: &State) -> State<Dual<1>> {
+fn dual_state(model: &Model, state: &State) -> State<Dual<LANES>> {
     let mut dual = State::reference(&model.map(Dual::constant));
     let parts = [
         (&mut dual.qpos, &state.qpos),
@@ -82,7 +82,7 @@ fn dual_state(model: &Model, state: &State) -> State<Dual<1>> {
     dual
 }
 
-fn dual_input(model: &Model, input: &Input) -> Input<Dual<1>> {
+fn dual_input(model: &Model, input: &Input) -> Input<Dual<LANES>> {
     let mut dual = Input::zeros(&model.map(Dual::constant));
     for (to, from) in [
         (&mut dual.ctrl, &input.ctrl),

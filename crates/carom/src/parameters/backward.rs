@@ -9,13 +9,11 @@ use super::layout::{self, Place, StateField};
 use super::{ParameterError, Parameters, Unit};
 use crate::compile::derive;
 use crate::cotangent::{StateBar, quat_bar};
-use crate::dual::Dual;
+use crate::dual::{Dual, LANES};
 use crate::math::{Quat, Vec3};
 use crate::model::{Given, JointKind, Model};
 use crate::rollout::Gradient;
 
-/// Directions of one pass of dual numbers.
-const CHUNK: usize = 8;
 /// Moments of a mesh in one pass: half of them.
 const MOMENTS: usize = 5;
 
@@ -96,8 +94,8 @@ impl Parameters {
         let derived: Vec<usize> = (0..self.len())
             .filter(|&index| !self.entries[index].direct)
             .collect();
-        for chunk in derived.chunks(CHUNK) {
-            let mut duals: Vec<Dual<CHUNK>> = theta.iter().copied().map(Dual::constant).collect();
+        for chunk in derived.chunks(LANES) {
+            let mut duals: Vec<Dual<LANES>> = theta.iter().copied().map(Dual::constant).collect();
             for (direction, &index) in chunk.iter().enumerate() {
                 duals[index] = Dual::variable(theta[index], direction);
             }
@@ -114,13 +112,13 @@ impl Parameters {
     #[inline]
     fn along_directions(
         &self,
-        given: &Given<Dual<CHUNK>>,
+        given: &Given<Dual<LANES>>,
         bars: &[f64],
-    ) -> Result<[f64; CHUNK], ParameterError> {
+    ) -> Result<[f64; LANES], ParameterError> {
         let model = derive(&self.recipe, given).map_err(|error| self.singular(error))?;
-        let mut sums = [0.0; CHUNK];
+        let mut sums = [0.0; LANES];
         let mut place = 0;
-        model.for_each(|_, _, _, _, number: Dual<CHUNK>| {
+        model.for_each(|_, _, _, _, number: Dual<LANES>| {
             let bar = bars[place];
             place += 1;
             // Most numbers have none, and an infinite range times zero would not be a number.

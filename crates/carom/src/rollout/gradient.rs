@@ -194,7 +194,7 @@ impl Rollout {
         &self,
         model: &Model,
         controls: &Controls,
-        loss: &mut impl Loss,
+        loss: &mut dyn Loss,
     ) -> Result<Gradient, GradientError> {
         self.observe_backward(model, controls, loss, &mut ())
     }
@@ -210,8 +210,8 @@ impl Rollout {
         &self,
         model: &Model,
         controls: &Controls,
-        loss: &mut impl Loss,
-        observer: &mut impl Observer,
+        loss: &mut dyn Loss,
+        observer: &mut dyn Observer,
     ) -> Result<Gradient, GradientError> {
         self.check_finite()?;
         let mut pass = Pass::new(model, controls, &self.end, self.steps());
@@ -241,7 +241,7 @@ pub fn gradient(
     controls: &Controls,
     steps: usize,
     adjoint: Adjoint,
-    loss: &mut impl Loss,
+    loss: &mut dyn Loss,
 ) -> Result<(State, Gradient), GradientError> {
     observe_gradient(model, start, controls, steps, adjoint, loss, &mut ())
 }
@@ -259,8 +259,8 @@ pub fn observe_gradient(
     controls: &Controls,
     steps: usize,
     adjoint: Adjoint,
-    loss: &mut impl Loss,
-    observer: &mut impl Observer,
+    loss: &mut dyn Loss,
+    observer: &mut dyn Observer,
 ) -> Result<(State, Gradient), GradientError> {
     let states = match adjoint {
         Adjoint::Stored => steps + 1,
@@ -285,17 +285,17 @@ pub fn observe_gradient(
 const RESERVE: usize = 3;
 
 /// Reverses steps, simulating again what is not stored.
-struct Schedule<'a, 'l, L, O> {
+struct Schedule<'a, 'l> {
     simulation: Simulation<'a>,
     pass: Pass<'a>,
     tape: Tape,
     /// The last state, once it is known.
     end: Option<State>,
-    loss: &'l mut L,
-    observer: &'l mut O,
+    loss: &'l mut dyn Loss,
+    observer: &'l mut dyn Observer,
 }
 
-impl<L: Loss, O: Observer> Schedule<'_, '_, L, O> {
+impl Schedule<'_, '_> {
     /// Reverses steps, the first of which begins at the last state of the tape. The tape may grow by `room` states besides
     /// the reserve, and is left as it was.
     fn reverse(&mut self, steps: Range<usize>, room: usize) -> Result<(), GradientError> {
@@ -425,7 +425,7 @@ impl<'a> Pass<'a> {
     }
 
     /// Begins with the last state, the last one of the tape.
-    fn begin(&mut self, tape: &Tape, steps: usize, loss: &mut impl Loss) {
+    fn begin(&mut self, tape: &Tape, steps: usize, loss: &mut dyn Loss) {
         tape.read(tape.len() - 1, &mut self.state);
         loss.by_state(steps, &self.state, &mut self.next);
         self.norms[steps] = self.next.norm();
@@ -437,8 +437,8 @@ impl<'a> Pass<'a> {
         tape: &Tape,
         first: usize,
         steps: Range<usize>,
-        loss: &mut impl Loss,
-        observer: &mut impl Observer,
+        loss: &mut dyn Loss,
+        observer: &mut dyn Observer,
     ) -> Result<(), GradientError> {
         let offset = steps.start;
         for step in steps.rev() {
@@ -453,8 +453,8 @@ impl<'a> Pass<'a> {
         &mut self,
         step: usize,
         acceleration: &[f64],
-        loss: &mut impl Loss,
-        observer: &mut impl Observer,
+        loss: &mut dyn Loss,
+        observer: &mut dyn Observer,
     ) -> Result<(), GradientError> {
         let Self {
             model,

@@ -109,7 +109,7 @@ impl Rollout {
         &self,
         model: &Model,
         controls: &Controls,
-        loss: &mut impl Loss,
+        loss: &mut dyn Loss,
         count: usize,
     ) -> Result<Growth, GradientError> {
         self.check_finite()?;
@@ -211,7 +211,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Aᵀ·x̄⁺.
-    fn carry(&mut self, after: &StateBar, observer: &mut impl Observer) -> &StateBar {
+    fn carry(&mut self, after: &StateBar, observer: &mut dyn Observer) -> &StateBar {
         let Self {
             model,
             input,
@@ -225,7 +225,7 @@ impl<'a> Walk<'a> {
     }
 
     /// What the loss itself says of the state before a step, by way of the results of the step too.
-    fn own(&mut self, step: usize, loss: &mut impl Loss) -> &StateBar {
+    fn own(&mut self, step: usize, loss: &mut dyn Loss) -> &StateBar {
         let Self {
             model,
             input,

@@ -3,7 +3,7 @@
 use super::{Adjoint, Controls, Gradient, Loss, RolloutBar, gradient, rollout};
 use crate::cotangent::StateBar;
 use crate::data::Data;
-use crate::dual::Dual;
+use crate::dual::{Dual, LANES};
 use crate::gradient_check::tangent_of;
 use crate::history::DELAYED;
 use crate::integrate;
@@ -74,7 +74,7 @@ fn checkpoints_give_the_same_bits() {
 
 /// The derivative of the loss over the last state along the first dof's velocity and the first control of all steps.
 fn by_duals(model: &Model, start: &State, controls: &Controls, steps: usize) -> [f64; 2] {
-    let over = model.map(Dual::<2>::constant);
+    let over = model.map(Dual::<LANES>::constant);
     let mut state = State::reference(&over);
     state.qpos = start.qpos.iter().map(|&x| Dual::constant(x)).collect();
     state.qvel = start.qvel.iter().map(|&x| Dual::constant(x)).collect();
@@ -93,7 +93,7 @@ fn by_duals(model: &Model, start: &State, controls: &Controls, steps: usize) -> 
     let Last(bar, _) = last(model, steps);
     let qpos: Vec<f64> = state.qpos.iter().map(|number| number.value()).collect();
     [0, 1].map(|direction| {
-        let part = |numbers: &[Dual<2>]| -> Vec<f64> {
+        let part = |numbers: &[Dual<LANES>]| -> Vec<f64> {
             numbers
                 .iter()
                 .map(|number| number.tangent[direction])
@@ -181,8 +181,13 @@ fn delayed_loss(run: &super::Rollout) -> RolloutBar {
 
 /// The derivatives of that loss by the first velocity, the second control of all steps, delays of an actuator and a
 /// sensor, the time step, and a past control; over dual numbers.
-fn delayed_by_duals(model: &Model, start: &State, controls: &Controls, steps: usize) -> [f64; 6] {
-    let direction = |value: f64, slot: usize| Dual::<6>::variable(value, slot);
+fn delayed_by_duals(
+    model: &Model,
+    start: &State,
+    controls: &Controls,
+    steps: usize,
+) -> [f64; LANES] {
+    let direction = |value: f64, slot: usize| Dual::<LANES>::variable(value, slot);
     let mut over = model.map(Dual::constant);
     over.actuators.delay[2] = direction(model.actuators.delay[2], 2);
     over.sensors.delay[2] = direction(model.sensors.delay[2], 3);

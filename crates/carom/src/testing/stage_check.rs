@@ -18,7 +18,7 @@ use super::Random;
 use crate::arrays::Arrays;
 use crate::cotangent::{Cotangents, DataBar};
 use crate::data::Data;
-use crate::dual::Dual;
+use crate::dual::{Dual, LANES};
 use crate::dynamics::At;
 use crate::gradient_check::{make_tangential, normalize, qpos_tangent};
 use crate::history::HistoryBar;
@@ -610,11 +610,8 @@ pub(crate) fn random_direction<S: Stage>(point: &Point, random: &mut Random) -> 
 }
 
 /// The point over dual numbers, moving along a direction.
-pub(crate) fn with_direction(point: &Point, direction: &Cotangents) -> Point<Dual<1>> {
-    point_along(point, direction, |value, tangent| Dual {
-        value,
-        tangent: [tangent],
-    })
+pub(crate) fn with_direction(point: &Point, direction: &Cotangents) -> Point<Dual<LANES>> {
+    point_along(point, direction, Dual::moving)
 }
 
 /// The point moved by a finite step along a direction.

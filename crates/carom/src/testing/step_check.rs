@@ -105,7 +105,7 @@ fn compare(
     let mut dual = with_direction(point, direction);
     dual.state.warmstart = point.state.warmstart.iter().map(|&a| a.into()).collect();
     Step::forward(&mut dual);
-    let tangent = |number: crate::dual::Dual<1>| number.tangent[0];
+    let tangent = |number: crate::dual::Dual<{ crate::dual::LANES }>| number.tangent[0];
     let forward = pair(&point.model, end, (next, values), &dual, tangent);
     let scale = 1e-3 + forward.1.max(backward.norm);
     let error = (forward.0 - backward.sum).abs() / scale;

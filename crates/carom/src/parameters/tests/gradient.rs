@@ -3,7 +3,7 @@
 use super::{RICH, SELECTORS, numbers, parameters};
 use crate::cotangent::{Cotangents, StateBar};
 use crate::data::Data;
-use crate::dual::Dual;
+use crate::dual::{Dual, LANES};
 use crate::integrate::{self, Retraced};
 use crate::math::Quat;
 use crate::model::Model;
@@ -81,7 +81,7 @@ fn worst(parameters: &Parameters, theta: &[f64], index: usize, step: f64) -> Str
         theta[index] += sign * step;
         numbers(&parameters.apply(&theta).unwrap())
     };
-    let mut duals: Vec<Dual<1>> = theta.iter().copied().map(Dual::constant).collect();
+    let mut duals: Vec<Dual<LANES>> = theta.iter().copied().map(Dual::constant).collect();
     duals[index] = Dual::variable(theta[index], 0);
     let mut tangents = Vec::new();
     let model = parameters.apply(&duals).unwrap();
@@ -112,9 +112,13 @@ fn direct_numbers_are_direct() {
         let mut place = 0;
         let given = recipe.given.map(|number| {
             let is_in = (field.start..field.start + field.length).contains(&place);
-            let direction = if is_in { (place - field.start) % 8 } else { 8 };
+            let direction = if is_in {
+                (place - field.start) % LANES
+            } else {
+                LANES
+            };
             place += 1;
-            Dual::<8>::variable(number, direction)
+            Dual::<LANES>::variable(number, direction)
         });
         let derived = crate::compile::derive(recipe, &given).unwrap();
         let mut place = 0;
@@ -122,8 +126,13 @@ fn direct_numbers_are_direct() {
             // What is not selectable: it follows from the range of a joint.
             let is_inherited = (family, name, element) == ("actuators", "control_range", 0);
             let is_in = (field.start..field.start + field.length).contains(&place);
-            let direction = if is_in { (place - field.start) % 8 } else { 8 };
-            let expected: [f64; 8] = std::array::from_fn(|i| f64::from(u8::from(i == direction)));
+            let direction = if is_in {
+                (place - field.start) % LANES
+            } else {
+                LANES
+            };
+            let expected: [f64; LANES] =
+                std::array::from_fn(|i| f64::from(u8::from(i == direction)));
             // The flag of the fluid model and what follows from the size are not selected.
             let is_fixed = (family, name) == ("geoms", "fluid") && !(1..6).contains(&component);
             // A spring and damper gives these instead, and then they are refused.
@@ -233,7 +242,7 @@ fn check_step(text: &str, selectors: &[&str], tolerance: f64) {
     let loss = Loss::random(parameters.base());
     let (gradient, end) = loss.gradient(&parameters, &theta, &start);
     for (index, name) in parameters.names().enumerate() {
-        let mut duals: Vec<Dual<1>> = theta.iter().copied().map(Dual::constant).collect();
+        let mut duals: Vec<Dual<LANES>> = theta.iter().copied().map(Dual::constant).collect();
         duals[index] = Dual::variable(theta[index], 0);
         let expected = loss.value(&parameters, &duals, &start, &end).tangent[0];
         let error = (gradient[index] - expected).abs();

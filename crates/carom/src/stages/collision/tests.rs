@@ -9,7 +9,7 @@ mod distance;
 pub(crate) use backward::Checked;
 
 use super::{Manifold, PosedShape, ShapeData, narrow};
-use crate::dual::Dual;
+use crate::dual::{Dual, LANES};
 use crate::math::{Quat, Vec3};
 use crate::model::GeomKind;
 use crate::state::State;
@@ -41,7 +41,7 @@ fn random_shape(random: &mut Random, kind: GeomKind) -> PosedShape<'static> {
 }
 
 /// Points of a pair when the second shape is moved by a vector of dual numbers.
-fn moved(first: &PosedShape<'_>, second: &PosedShape<'_>) -> Manifold<Dual<3>> {
+fn moved(first: &PosedShape<'_>, second: &PosedShape<'_>) -> Manifold<Dual<LANES>> {
     let lift = |shape: &PosedShape<'_>| PosedShape {
         kind: shape.kind,
         position: shape.position.map(Dual::constant),
@@ -56,7 +56,7 @@ fn moved(first: &PosedShape<'_>, second: &PosedShape<'_>) -> Manifold<Dual<3>> {
     let mut out = Manifold::default();
     // Points of nearly parallel faces are on the faces, not where the shapes are nearest.
     out.convex.single_point = true;
-    if let Some(collide) = narrow::collider::<Dual<3>>(first.kind, second.kind) {
+    if let Some(collide) = narrow::collider::<Dual<LANES>>(first.kind, second.kind) {
         collide(&first, &second, Dual::constant(10.0), &mut out);
     }
     out

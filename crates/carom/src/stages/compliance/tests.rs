@@ -1,7 +1,7 @@
 //! Springs that give way: rebound, rest, slopes, momentum, energy and derivatives.
 
 use crate::data::Data;
-use crate::dual::Dual;
+use crate::dual::{Dual, LANES};
 use crate::laws::hunt_crossley::restitution;
 use crate::model::Model;
 use crate::state::{Input, State};
@@ -172,9 +172,9 @@ fn accelerations_have_right_derivatives() {
         dynamics::forward(&model, &state, &Input::zeros(&model), &mut data);
         data.solve.qacc.clone()
     };
-    let mut lifted = model.map(Dual::<1>::constant);
-    let time = Dual::<1>::variable(0.0, 0);
-    let constant = |numbers: &[f64]| -> Vec<Dual<1>> {
+    let mut lifted = model.map(Dual::<LANES>::constant);
+    let time = Dual::<LANES>::variable(0.0, 0);
+    let constant = |numbers: &[f64]| -> Vec<Dual<LANES>> {
         numbers
             .iter()
             .map(|&number| Dual::constant(number))

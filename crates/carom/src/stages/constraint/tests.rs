@@ -4,7 +4,7 @@ mod from_distance;
 
 use super::{BlockKind, Constraint, Reference, edge_rows, forward, impedance_curve};
 use crate::data::Data;
-use crate::dual::Dual;
+use crate::dual::{Dual, LANES};
 use crate::dynamics;
 use crate::integrate;
 use crate::model::{Cone, EqualityKind};
@@ -12,7 +12,7 @@ use crate::stages::constraint::Sources;
 use crate::state::{Input, State};
 use crate::testing::{Constrained, assert_close, random_constrained};
 
-type Rate = Dual<1>;
+type Rate = Dual<LANES>;
 
 /// The rows while the mechanism moves at its velocity, which stays constant.
 fn moving_rows(scene: &Constrained) -> Constraint<Rate> {

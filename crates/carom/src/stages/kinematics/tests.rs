@@ -1,7 +1,7 @@
 //! Frames and Jacobians against derivatives by dual numbers.
 
 use super::{Kinematics, forward};
-use crate::dual::Dual;
+use crate::dual::{Dual, LANES};
 use crate::integrate::integrate_positions;
 use crate::jacobian;
 use crate::math::Vec3;
@@ -10,10 +10,10 @@ use crate::state::State;
 use crate::testing::{Random, assert_close, random_model, random_state};
 
 /// Kinematics along q ⊕ t·v at t = 0, with the derivative by t.
-pub(crate) fn moving_kinematics(model: &Model, state: &State) -> Kinematics<Dual<1>> {
-    let dual_model = model.map(Dual::<1>::constant);
+pub(crate) fn moving_kinematics(model: &Model, state: &State) -> Kinematics<Dual<LANES>> {
+    let dual_model = model.map(Dual::<LANES>::constant);
     let mut dual_state = State::reference(&dual_model);
-    let lift = |numbers: &[f64]| -> Vec<Dual<1>> {
+    let lift = |numbers: &[f64]| -> Vec<Dual<LANES>> {
         numbers
             .iter()
             .map(|&number| Dual::constant(number))
@@ -34,7 +34,7 @@ pub(crate) fn moving_kinematics(model: &Model, state: &State) -> Kinematics<Dual
 }
 
 /// The time derivative of a vector.
-pub(crate) fn rate(vector: Vec3<Dual<1>>) -> [f64; 3] {
+pub(crate) fn rate(vector: Vec3<Dual<LANES>>) -> [f64; 3] {
     vector.0.map(|number| number.tangent[0])
 }
 

@@ -1,5 +1,5 @@
 use crate::data::Data;
-use crate::dual::Dual;
+use crate::dual::{Dual, LANES};
 use crate::dynamics;
 use crate::integrate::integrate_positions;
 use crate::math::{Quat, Spatial, Vec3};
@@ -263,24 +263,18 @@ fn duals_carry_derivatives_through_all_stages() {
             shift(&mut input.ctrl, &du);
             sense(&model, &state, &input)
         };
-        let dual_model = model.map(Dual::<1>::constant);
+        let dual_model = model.map(Dual::<LANES>::constant);
         let constants = |values: &[f64]| values.iter().map(|&x| Dual::constant(x)).collect();
         let along = |values: &[f64], rates: &[f64]| {
             let pairs = values.iter().zip(rates);
             pairs
-                .map(|(&value, &rate)| Dual {
-                    value,
-                    tangent: [rate],
-                })
+                .map(|(&value, &rate)| Dual::moving(value, rate))
                 .collect()
         };
         let mut dual_state = State::reference(&dual_model);
         dual_state.qpos = constants(&state.qpos);
-        let dual_direction: Vec<Dual<1>> = constants(&dq);
-        let step = Dual {
-            value: 0.0,
-            tangent: [1.0],
-        };
+        let dual_direction: Vec<Dual<LANES>> = constants(&dq);
+        let step = Dual::moving(0.0, 1.0);
         integrate_positions(&dual_model, &mut dual_state.qpos, &dual_direction, step);
         dual_state.qvel = along(&state.qvel, &dv);
         dual_state.act = along(&state.act, &da);
@@ -291,7 +285,7 @@ fn duals_carry_derivatives_through_all_stages() {
 
         let h = 1e-6;
         let (plus, minus) = (moved(h), moved(-h));
-        let compare = |name: &str, dual: &[Dual<1>], plus: &[f64], minus: &[f64]| {
+        let compare = |name: &str, dual: &[Dual<LANES>], plus: &[f64], minus: &[f64]| {
             for (index, dual) in dual.iter().enumerate() {
                 let slope = (plus[index] - minus[index]) / (2.0 * h);
                 let error = (dual.tangent[0] - slope).abs();

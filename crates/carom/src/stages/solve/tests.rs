@@ -4,7 +4,7 @@ use super::law::{Curvature, Law, MAX_ROWS, Phase};
 use super::{SolveStatus, factor_at_solution, tighten};
 use crate::cotangent::Cotangents;
 use crate::data::Data;
-use crate::dual::Dual;
+use crate::dual::{Dual, LANES};
 use crate::dynamics;
 use crate::model::{Cone, SolverKind};
 use crate::stages::collision::Contact;
@@ -169,12 +169,9 @@ fn reused_data_give_the_same_bits() {
 
 /// Tangents of the acceleration along one direction of positions, velocities, forces and contact numbers.
 fn tangent(scene: &Constrained, direction: &Direction) -> Vec<f64> {
-    type Rate = Dual<1>;
+    type Rate = Dual<LANES>;
     let mut model = scene.model.map(Rate::constant);
-    let moved = |value: f64, rate: f64| Rate {
-        value,
-        tangent: [rate],
-    };
+    let moved = Rate::moving;
     for (loss, &rate) in model.dofs.frictionloss.iter_mut().zip(&direction.force) {
         loss.tangent[0] = if loss.value > 0.0 { rate } else { 0.0 };
     }
@@ -211,7 +208,7 @@ fn tangent(scene: &Constrained, direction: &Direction) -> Vec<f64> {
     data.solve.qacc.iter().map(|a| a.tangent[0]).collect()
 }
 
-fn lift(contact: &Contact) -> Contact<Dual<1>> {
+fn lift(contact: &Contact) -> Contact<Dual<LANES>> {
     Contact {
         geoms: contact.geoms,
         feature: contact.feature,

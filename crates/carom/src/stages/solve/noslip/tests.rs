@@ -1,7 +1,7 @@
 //! What the sweeps do, and their derivatives.
 
 use crate::data::Data;
-use crate::dual::Dual;
+use crate::dual::{Dual, LANES};
 use crate::dynamics;
 use crate::integrate::step;
 use crate::model::{Integrator, Model};
@@ -86,7 +86,7 @@ fn duals_carry_the_derivative_of_the_sweeps() {
             dynamics::forward(&model, &state, &input, &mut data);
             data.solve.qacc
         };
-        let dual_model = model.map(Dual::<1>::constant);
+        let dual_model = model.map(Dual::<LANES>::constant);
         let state = State::reference(&dual_model);
         let mut input = Input::zeros(&dual_model);
         input.force[0].tangent[0] = 1.0;
@@ -176,7 +176,7 @@ fn gradients_over_trajectories_pass_through_sweeps() {
         let adjoint = Adjoint::Checkpointed { bytes: 3000 };
         let again = gradient(&model, &start, &Controls::Zero, steps, adjoint, &mut loss()).unwrap();
         assert_eq!(again.1, found, "{cone}");
-        let mut over = model.map(Dual::<3>::constant);
+        let mut over = model.map(Dual::<LANES>::constant);
         over.geoms.friction[1][0] = Dual::variable(model.geoms.friction[1][0], 0);
         over.bodies.mass[1] = Dual::variable(model.bodies.mass[1], 1);
         let mut state = start.map(Dual::constant);
