@@ -8,7 +8,6 @@ mod contacts;
 mod figures;
 mod gradients;
 mod growth;
-mod plot;
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};

@@ -1,8 +1,10 @@
 //! THE list of stages: read it down for the forward pass; the backward pass is the same list read upwards.
 
 pub mod backward;
+mod surrogate;
 
 pub use backward::At;
+pub(crate) use surrogate::Surrogate;
 
 use crate::data::Data;
 use crate::model::Model;

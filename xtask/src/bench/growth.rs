@@ -8,9 +8,9 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
+use carom_plot::{Chart, Scale, Series};
 use serde_json::json;
 
-use super::plot::{self, Series};
 use super::{Engines, Outcome, Ratios, relative, unwritable};
 
 /// Largest exponent allowed.
@@ -44,15 +44,18 @@ pub(super) fn bench(engines: &mut Engines, rounds: usize) -> Outcome {
         for (engine, exponent, points) in
             [("carom", exponent, ours), ("MuJoCo", peer_exponent, theirs)]
         {
-            series.push(Series {
-                name: format!("{engine}, {name}: n^{exponent:.2}"),
-                points,
-            });
+            let name = format!("{engine}, {name}: n^{exponent:.2}");
+            series.push(Series::marked(name, points));
         }
     }
-    let picture = plot::log_log("CPU time per step", "free boxes", "µs per step", &series);
+    let picture = Chart {
+        title: "CPU time per step",
+        x: ("free boxes", Scale::Logarithmic),
+        y: ("µs per step", Scale::Logarithmic),
+        series: &series,
+    };
     let file = folder.join("growth.svg");
-    std::fs::write(&file, picture).map_err(|error| unwritable(&file, &error))?;
+    std::fs::write(&file, picture.svg()).map_err(|error| unwritable(&file, &error))?;
     println!("plot: {}", relative(&file).display());
     if worst > EXPONENT_BAR {
         return Err("the time of a step grows too fast".to_owned());

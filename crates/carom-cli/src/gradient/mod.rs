@@ -1,5 +1,6 @@
 //! `carom gradient`: a loss at the end of a motion and its derivatives, checked by differences.
 
+mod from_distance;
 mod problem;
 mod quantity;
 
@@ -44,6 +45,11 @@ pub(crate) struct Args {
     /// Allowed error of a step, absolute and relative.
     #[arg(long, default_value_t = 1e-6)]
     tolerance: f64,
+    /// Let contacts act from a distance in derivatives, so that those that were missed are felt; the motion stays as it is.
+    /// Optionally with numbers: `--cfd=w_c=0.1,d_0=0.01,pairs=white:black`; keys are `d_c`, `d_0`, `w_c`, `m_c`, `p_c`,
+    /// sharpness, geoms, pairs and in (gradients or motions).
+    #[arg(long, value_name = "KEY=VALUE,…", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    cfd: Option<String>,
     /// Start from this keyframe (name or number).
     #[arg(long)]
     keyframe: Option<String>,
@@ -68,12 +74,21 @@ pub(crate) fn run(args: &Args) -> ExitCode {
         }
     };
     eprint!("{}", loaded.warnings);
-    let problem = match Problem::new(args, &loaded.model) {
+    let model = match &args.cfd {
+        Some(list) => from_distance::apply(loaded.model, list),
+        None => Ok(loaded.model),
+    };
+    let refuse = |message: String| {
+        eprintln!("error: {message}");
+        ExitCode::from(2)
+    };
+    let model = match model {
+        Ok(model) => model,
+        Err(message) => return refuse(message),
+    };
+    let problem = match Problem::new(args, &model) {
         Ok(problem) => problem,
-        Err(message) => {
-            eprintln!("error: {message}");
-            return ExitCode::from(2);
-        }
+        Err(message) => return refuse(message),
     };
     let begin = Instant::now();
     match problem.solve() {
@@ -87,11 +102,12 @@ pub(crate) fn run(args: &Args) -> ExitCode {
                 answer: &answer,
                 seconds,
                 checks: &checks,
+                from_distance: (args.cfd.as_ref()).is_some_and(|list| !list.contains("in=motions")),
             };
             if args.json {
-                crate::print(&report.as_json(&loaded.model).to_string());
+                crate::print(&report.as_json(&model).to_string());
             } else {
-                crate::print(&report.as_text(&loaded.model));
+                crate::print(&report.as_text(&model));
             }
             ExitCode::SUCCESS
         }
@@ -121,6 +137,8 @@ struct Report<'a> {
     seconds: f64,
     /// Difference quotients and their errors.
     checks: &'a [Option<Result<(f64, f64), String>>],
+    /// Whether contacts act from a distance in derivatives alone.
+    from_distance: bool,
 }
 
 impl Report<'_> {
@@ -177,6 +195,12 @@ impl Report<'_> {
         let mut lines = vec![first, String::new()];
         lines.extend(self.table());
         lines.push(String::new());
+        if self.from_distance {
+            lines.push(
+                "derivatives feel contacts from a distance; differences are those of the motion, which does not"
+                    .to_owned(),
+            );
+        }
         lines.extend(self.onsets(model));
         lines.push(last);
         lines.join("\n")

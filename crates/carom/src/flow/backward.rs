@@ -8,6 +8,8 @@
 //! an onset, where the jump (1) of the module passes back
 //!
 //!   x̄⁻ = x̄⁺ + c·∇g,   θ̄ += c·∂g/∂θ,   c = (f⁺ − f⁻)·x̄⁺ / (∇g·f⁻)                        (2̄)
+//!
+//! Where a model has a surrogate for its gradients (contacts from distance), ∂f and the jump of f are the surrogate's.
 
 use super::Flow;
 use super::mode::{Gauge, Switch, ball_angle, contact_of};
@@ -15,8 +17,10 @@ use super::motion::{Motion, Onset, Status};
 use super::stepper::{Rates, place, prepare};
 use crate::cotangent::{Cotangents, StateBar};
 use crate::data::Data;
-use crate::dynamics::{self, At, backward as stages};
-use crate::integrate::{add_scaled, integrate_positions_vjp, tangent_rates, tangent_rates_vjp};
+use crate::dynamics::{self, At, Surrogate, backward as stages};
+use crate::integrate::{
+    add_scaled, integrate_positions, integrate_positions_vjp, tangent_rates, tangent_rates_vjp,
+};
 use crate::model::{JointKind, Model};
 use crate::rollout::{Controls, Gradient, GradientError, Loss};
 use crate::stages::actuation::is_disabled;
@@ -71,10 +75,16 @@ impl Motion {
     }
 }
 
+/// Before and after an onset, the rates of a surrogate are taken this long from it (s).
+const MOMENT: f64 = 1e-8;
+
 struct Pass<'a> {
     model: &'a Model,
     motion: &'a Motion,
     tableau: &'static super::Tableau,
+    surrogate: Option<Surrogate>,
+    /// Whether the stage at hand was evaluated by the surrogate.
+    by_surrogate: bool,
     input: Input,
     /// Cotangents of the state after the step at hand.
     next: StateBar,
@@ -102,6 +112,8 @@ impl<'a> Pass<'a> {
             model,
             motion,
             tableau,
+            surrogate: Surrogate::of(model),
+            by_surrogate: false,
             input: Input::zeros(model),
             next: StateBar::zeros(model),
             bar: Cotangents::zeros(model),
@@ -243,9 +255,20 @@ impl<'a> Pass<'a> {
             gauges,
             ..
         } = self;
+        let acceleration = &self.rates[stage].velocity;
         let regime = &self.motion.regimes[self.motion.steps[step].regime];
         prepare(model, state, input, &regime.mode, data, gauges);
-        let acceleration = &self.rates[stage].velocity;
+        let surrogate = self.surrogate.as_ref();
+        let acting = surrogate.filter(|surrogate| surrogate.acts(&data.kinematics));
+        self.by_surrogate = acting.is_some();
+        if let Some(surrogate) = acting {
+            state.warmstart.copy_from_slice(acceleration);
+            return if surrogate.evaluate(state, input, data) {
+                Ok(())
+            } else {
+                Err(GradientError::NotUnique { step })
+            };
+        }
         if dynamics::settle(model, state, acceleration, &regime.phases, data) {
             Ok(())
         } else {
@@ -276,8 +299,9 @@ impl<'a> Pass<'a> {
                 }
             }
         }
+        let surrogate = self.surrogate.as_ref().filter(|_| self.by_surrogate);
         let at = At {
-            model,
+            model: surrogate.map_or(model, |surrogate| &surrogate.model),
             state,
             input,
             data,
@@ -292,20 +316,45 @@ impl<'a> Pass<'a> {
         );
     }
 
+    /// (f⁺ − f⁻)·x̄⁺ of (2̄), with the surrogate's rates where it acts: shortly before and after the onset at `self.state`.
+    fn jump_along(&mut self, onset: &Onset) -> f64 {
+        let dot = |jump: &[f64], bar: &[f64]| -> f64 {
+            jump.iter().zip(bar).map(|(jump, bar)| jump * bar).sum()
+        };
+        let Some(surrogate) = &self.surrogate else {
+            return dot(&onset.jump, &self.next.qvel);
+        };
+        let Self {
+            model,
+            input,
+            state,
+            data,
+            ..
+        } = self;
+        let [after, before] = [MOMENT, -MOMENT].map(|moment| {
+            let mut moved = state.clone();
+            integrate_positions(model, &mut moved.qpos, &state.qvel, moment);
+            dynamics::forward(&surrogate.model, &moved, input, data);
+            dot(&data.solve.qacc, &self.next.qvel)
+        });
+        after - before
+    }
+
     /// The adjoint of a jump. (2̄)
     fn onset(&mut self, onset: &Onset, motion: &Motion) -> Result<(), GradientError> {
-        let along: f64 = (onset.jump.iter().zip(&self.next.qvel))
-            .map(|(jump, bar)| jump * bar)
-            .sum();
-        if onset.grazes || along == 0.0 {
+        if onset.grazes {
             return Ok(());
         }
-        let coefficient = along / onset.rate;
         if onset.steps < motion.steps.len() {
             motion.read(onset.steps, &mut self.state, &mut self.rates);
         } else {
             self.state.copy_from(motion.end());
         }
+        let along = self.jump_along(onset);
+        if along == 0.0 {
+            return Ok(());
+        }
+        let coefficient = along / onset.rate;
         let Self {
             model,
             input,

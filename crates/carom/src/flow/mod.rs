@@ -127,6 +127,8 @@ impl Flow {
             || has_history(&structure.sensors.history)
         {
             "delayed controls and sensors are sampled in fixed steps; remove 'delay' and 'nsample'"
+        } else if model.distant().is_some() {
+            "contacts from distance in motions are for fixed steps; in gradients they work here too"
         } else {
             let mut model = model.clone();
             solve::tighten(&mut model);

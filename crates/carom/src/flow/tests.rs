@@ -1,5 +1,7 @@
 //! Motions against closed forms, differences and published figures.
 
+mod from_distance;
+
 use super::{Flow, FlowSettings, Method, Motion, Tolerances};
 use crate::cotangent::StateBar;
 use crate::rollout::{Controls, Loss};

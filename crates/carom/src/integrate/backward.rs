@@ -8,7 +8,7 @@
 //! surrogate for its gradients (contacts from distance), those stages are the surrogate's, at the same states.
 
 use super::positions::integrate_positions_vjp;
-use super::surrogate::{Surrogate, linearized};
+use super::surrogate::{Followed, linearized};
 use super::{activation, advance, euler, implicit_backward, runge_kutta_backward};
 use crate::cotangent::{Cotangents, StateBar};
 use crate::data::Data;
@@ -35,7 +35,7 @@ pub struct Retraced {
     /// Work area of RK4.
     pub(super) stages: runge_kutta_backward::Work,
     /// The system whose derivatives stand for those of the model, if it is another one.
-    pub(super) surrogate: Option<Box<Surrogate>>,
+    pub(super) surrogate: Option<Box<Followed>>,
 }
 
 /// One evaluation of the dynamics.
@@ -62,7 +62,7 @@ impl Retraced {
         Self {
             end,
             senses: false,
-            surrogate: Surrogate::of(model, &evaluations),
+            surrogate: Followed::new(model, &evaluations),
             evaluations,
             acceleration_bar: vec![0.0; nv],
             rate_bar: vec![0.0; nv],
@@ -73,11 +73,8 @@ impl Retraced {
 
     /// Results at the start of the step: those that derivatives are taken of.
     pub fn data(&self) -> &Data {
-        self.surrogate
-            .as_ref()
-            .map_or(&self.evaluations[0].data, |surrogate| {
-                &surrogate.evaluations[0].data
-            })
+        let other = self.surrogate.as_deref().and_then(Followed::first);
+        other.unwrap_or(&self.evaluations[0].data)
     }
 
     /// Computes a step again.
@@ -107,7 +104,9 @@ impl Retraced {
         let Some(surrogate) = &mut self.surrogate else {
             return is_unique;
         };
-        let is_unique = surrogate.follow(&self.evaluations, input);
+        let Some(is_unique) = surrogate.follow(&self.evaluations, input) else {
+            return is_unique;
+        };
         if std::mem::take(&mut self.senses) {
             self.sense(model, input);
         }
@@ -119,11 +118,9 @@ impl Retraced {
         if std::mem::replace(&mut self.senses, true) {
             return;
         }
-        let (model, evaluation) = match &mut self.surrogate {
-            Some(surrogate) => (&surrogate.model, &mut surrogate.evaluations[0]),
-            None => (model, &mut self.evaluations[0]),
-        };
-        let Evaluation { state, data } = evaluation;
+        let own = &mut self.evaluations[0];
+        let other = self.surrogate.as_deref_mut().and_then(Followed::first_mut);
+        let (model, Evaluation { state, data }) = other.unwrap_or((model, own));
         dynamics::sense(model, state, input, data);
     }
 

@@ -1,81 +1,88 @@
-//! Derivatives of another system than the one that moved: the straight-through estimator [Paulus 2025].
+//! The surrogate of a model at the places where an integrator evaluated the model.
 //!
-//! The motion is that of F. With a surrogate F̃, evaluated at the states at which the integrator evaluated F, the adjoint of a
-//! step uses ∂F̃ where it would use ∂F; where positions move with a velocity, the velocity is that of the motion.
+//! The adjoint of a step uses ∂F̃ where it would use ∂F; where positions move with a velocity, the velocity is that of the
+//! motion.
 
 use super::advance;
 use super::backward::Evaluation;
 use crate::data::Data;
-use crate::dynamics::{self, At};
+use crate::dynamics::{At, Surrogate};
 use crate::model::Model;
-use crate::stages::solve;
 use crate::state::{Input, State};
 
-/// A system whose derivatives stand for those of a model.
+/// A surrogate and what it makes of the states of a step.
 #[derive(Clone, Debug)]
-pub(super) struct Surrogate {
-    pub(super) model: Model,
-    /// What it makes of the states of the evaluations.
-    pub(super) evaluations: Vec<Evaluation>,
+pub(super) struct Followed {
+    surrogate: Surrogate,
+    evaluations: Vec<Evaluation>,
     /// Where it would go; nobody follows.
     end: State,
+    /// Whether it differed from the model in the last step.
+    acts: bool,
 }
 
-impl Surrogate {
-    /// The surrogate of a model, solved to rounding whatever the model's own solver settings: its rows are new to it.
-    pub(super) fn of(model: &Model, evaluations: &[Evaluation]) -> Option<Box<Self>> {
-        let mut surrogate = model.surrogate()?;
-        solve::tighten(&mut surrogate);
+impl Followed {
+    /// Room for the surrogate of a model, if it has one.
+    pub(super) fn new(model: &Model, evaluations: &[Evaluation]) -> Option<Box<Self>> {
         Some(Box::new(Self {
-            model: surrogate,
+            surrogate: Surrogate::of(model)?,
             evaluations: evaluations.to_vec(),
             end: State::reference(model),
+            acts: false,
         }))
     }
 
-    /// Evaluates the surrogate where the model was. Whether its derivatives are unique.
-    pub(super) fn follow(&mut self, evaluations: &[Evaluation], input: &Input) -> bool {
+    /// Evaluates the surrogate where the model was. None where it is the same; otherwise whether it has derivatives.
+    pub(super) fn follow(&mut self, evaluations: &[Evaluation], input: &Input) -> Option<bool> {
         let Self {
-            model,
-            evaluations: owns,
+            surrogate,
+            evaluations: own,
             end,
+            acts,
         } = self;
-        let (mut is_unique, is_single) = (true, owns.len() == 1);
-        for (own, Evaluation { state, data }) in owns.iter_mut().zip(evaluations) {
-            own.state.copy_from(state);
-            own.state.warmstart.copy_from_slice(&data.solve.qacc);
-            dynamics::forward(model, &own.state, input, &mut own.data);
+        *acts = (evaluations.iter()).any(|other| surrogate.acts(&other.data.kinematics));
+        if !*acts {
+            return None;
+        }
+        let (mut is_unique, is_single) = (true, own.len() == 1);
+        for (Evaluation { state, data }, other) in own.iter_mut().zip(evaluations) {
+            state.copy_from(&other.state);
+            state.warmstart.copy_from_slice(&other.data.solve.qacc);
+            is_unique &= surrogate.evaluate(state, input, data);
             if is_single {
                 // Integrators of one evaluation have matrices of their own.
-                end.copy_from(&own.state);
-                advance(model, end, input, &mut own.data);
+                end.copy_from(state);
+                advance(&surrogate.model, end, input, data);
             }
-            let Data {
-                inertia,
-                acceleration,
-                constraint,
-                solve,
-                ..
-            } = &mut own.data;
-            is_unique &= solve::factor_at_solution(model, inertia, acceleration, constraint, solve);
         }
-        is_unique
+        Some(is_unique)
+    }
+
+    /// What the surrogate makes of the start of the step, where it differs from the model.
+    pub(super) fn first(&self) -> Option<&Data> {
+        (self.acts).then(|| &self.evaluations[0].data)
+    }
+
+    /// The surrogate and its first evaluation, where it differs from the model.
+    pub(super) fn first_mut(&mut self) -> Option<(&Model, &mut Evaluation)> {
+        (self.acts).then(|| (&self.surrogate.model, &mut self.evaluations[0]))
     }
 }
 
 /// Where the derivatives of an evaluation at `at` are taken: there, or where the surrogate was evaluated.
 pub(super) fn linearized<'a>(
-    surrogate: Option<&'a Surrogate>,
+    followed: Option<&'a Followed>,
     at: At<'a>,
     evaluation: usize,
 ) -> At<'a> {
-    surrogate.map_or(at, |surrogate| {
-        let Evaluation { state, data } = &surrogate.evaluations[evaluation];
-        At {
-            model: &surrogate.model,
-            state,
-            data,
-            ..at
-        }
-    })
+    let Some(followed) = followed.filter(|followed| followed.acts) else {
+        return at;
+    };
+    let Evaluation { state, data } = &followed.evaluations[evaluation];
+    At {
+        model: &followed.surrogate.model,
+        state,
+        data,
+        ..at
+    }
 }

@@ -193,16 +193,19 @@ impl ContactsFromDistance {
     }
 }
 
+/// Most names that an error lists.
+const SHOWN_NAMES: usize = 10;
+
 fn geom<T: Scalar>(model: &Model<T>, name: &str) -> Result<usize, FromDistanceError> {
     let names = &model.structure.names.geoms;
     let found = (!name.is_empty())
         .then(|| names.iter().position(|other| other == name))
         .flatten();
     found.ok_or_else(|| {
-        let known: Vec<&str> = (names.iter().map(String::as_str))
-            .filter(|name| !name.is_empty())
-            .take(10)
-            .collect();
+        let named = names.iter().map(String::as_str);
+        let mut known: Vec<&str> = named.filter(|known| !known.is_empty()).collect();
+        known.sort_by_key(|known| !known.contains(name));
+        known.truncate(SHOWN_NAMES);
         FromDistanceError(format!(
             "contacts from distance: the model has no geom '{name}'; it has {}",
             if known.is_empty() {

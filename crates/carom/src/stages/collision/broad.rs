@@ -105,11 +105,7 @@ pub(super) fn find<T: Scalar>(model: &Model<T>, kinematics: &Kinematics<T>, broa
             model.structure.pairs.geom1[pair],
             model.structure.pairs.geom2[pair],
         ];
-        let mut reach = (model.pairs.margin[pair] + model.pairs.gap[pair]).value();
-        if let Some(distant) = model.distant() {
-            reach += distant.width;
-        }
-        if within_reach(model, kinematics, geoms, reach) {
+        if within_reach(model, kinematics, geoms, pair_reach(model, pair)) {
             broad
                 .candidates
                 .push(Candidate::new(model, geoms, Some(pair)));
@@ -278,6 +274,29 @@ fn consider<T: Scalar>(
     {
         candidates.push(Candidate::new(model, geoms, None));
     }
+}
+
+/// Whether two geoms may be so near that a contact of theirs acts, explicit pairs of them included.
+pub(crate) fn is_within_reach<T: Scalar>(
+    model: &Model<T>,
+    kinematics: &Kinematics<T>,
+    geoms: [usize; 2],
+) -> bool {
+    let pairs = &model.structure.pairs;
+    let explicit = (0..model.counts().npair).filter(|&pair| {
+        let (a, b) = (pairs.geom1[pair], pairs.geom2[pair]);
+        (a.min(b), a.max(b)) == (geoms[0].min(geoms[1]), geoms[0].max(geoms[1]))
+    });
+    let reach = explicit
+        .map(|pair| pair_reach(model, pair))
+        .fold(reach(model, geoms[0]) + reach(model, geoms[1]), f64::max);
+    within_reach(model, kinematics, geoms, reach)
+}
+
+/// Detection distance of an explicit pair.
+fn pair_reach<T: Scalar>(model: &Model<T>, pair: usize) -> f64 {
+    let reach = (model.pairs.margin[pair] + model.pairs.gap[pair]).value();
+    reach + model.distant().map_or(0.0, |distant| distant.width)
 }
 
 /// An explicit pair replaces the one that contact bits would give.

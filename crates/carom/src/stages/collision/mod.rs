@@ -21,6 +21,7 @@ pub(crate) mod tests;
 
 pub use backward::{BackwardWork, backward};
 pub(crate) use backward::{PairBar, add_tangent};
+pub(crate) use broad::is_within_reach;
 pub use broad::{Broad, Candidate};
 pub use coverage::{for_each_possible_pair, unsupported_pairs};
 pub use distance::{GeomDistance, distance, distance_backward, shape_distance};
