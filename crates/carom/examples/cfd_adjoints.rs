@@ -1,0 +1,327 @@
+//! Experiment: derivatives from a distance need steps of their own [Paulus 2025, fig. S3].
+//!
+//! Two balls without table or gravity. Where the first one misses the second, the motion is straight and its steps are as
+//! long as they may be. Contacts from distance act in the derivatives alone, so unrolling those steps samples them at a few
+//! places and the gradient is scattered, whatever the tolerance of the motion. An adjoint that chooses its own steps is not.
+//!
+//! `cargo run --release -p carom --example cfd_adjoints` prints a table and writes `target/experiments/cfd_adjoints/`.
+#![allow(
+    clippy::print_stdout,
+    reason = "the figures are what the experiment is for"
+)]
+#![allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "intervals are counted from times that are not negative"
+)]
+
+use std::error::Error;
+use std::path::Path;
+
+use carom::cotangent::{Cotangents, StateBar};
+use carom::dynamics::{self, At};
+use carom::flow::{Flow, FlowSettings, Motion, Tolerances};
+use carom::model::{ActsIn, ContactsFromDistance};
+use carom::rollout::{Controls, Loss};
+use carom::stages::solve;
+use carom::{Data, Input, Model, State, compile};
+use carom_plot::{Chart, Page, Scale, Series};
+
+const DURATION: f64 = 3.0;
+/// Pushes over ±5 N, for 10 ms on 0.17 kg.
+const PUSHES: usize = 81;
+const VELOCITY_PER_FORCE: f64 = 0.01 / 0.17;
+/// Tolerance of the motion and of the adjoint.
+const TOLERANCE: f64 = 1e-4;
+/// Longest step of the motion (s); with longer ones it would not see all hits.
+const LONGEST_STEP: f64 = 0.15;
+/// Where the black ball is in qpos, and its place at the start (m).
+const BLACK: usize = 2;
+const BLACK_START: f64 = -0.2;
+
+/// Squared distance of the black ball from the origin, at the end.
+struct Distance(usize);
+
+impl Loss for Distance {
+    fn by_state(&mut self, step: usize, state: &State, bar: &mut StateBar) {
+        if step == self.0 {
+            let [x, y] = black(state);
+            bar.qpos[BLACK] += 2.0 * x;
+            bar.qpos[BLACK + 1] += 2.0 * y;
+        }
+    }
+}
+
+fn black(state: &State) -> [f64; 2] {
+    [state.qpos[BLACK] + BLACK_START, state.qpos[BLACK + 1]]
+}
+
+fn flow(model: &Model, longest_step: f64) -> Result<Flow, Box<dyn Error>> {
+    let settings = FlowSettings {
+        tolerances: Tolerances::all(TOLERANCE),
+        longest_step,
+        ..FlowSettings::default()
+    };
+    Ok(Flow::new(model, settings)?)
+}
+
+/// Unrolled: dL/du, the motion's steps, its end.
+fn unrolled(flow: &Flow, start: &State) -> Result<(f64, usize, State), Box<dyn Error>> {
+    let motion = flow.run(start, &Controls::Zero, DURATION, 1);
+    let gradient = motion.backward(flow, &Controls::Zero, &mut Distance(1))?;
+    let by_force = gradient.start.qvel[1] * VELOCITY_PER_FORCE;
+    Ok((by_force, motion.steps(), motion.end().clone()))
+}
+
+/// λ̇ = −(∂F̃/∂x)ᵀ·λ along a motion, followed with steps of its own.
+struct Adjoint<'a> {
+    /// F̃: the system in which contacts act from a distance.
+    model: &'a Model,
+    motion: &'a Motion,
+    /// Time between the states of the motion (s).
+    interval: f64,
+    state: State,
+    data: Data,
+    bar: Cotangents,
+    evaluations: usize,
+}
+
+/// λ of the four positions and the four velocities.
+type Lambda = [f64; 8];
+
+impl<'a> Adjoint<'a> {
+    fn new(model: &'a Model, motion: &'a Motion, interval: f64) -> Self {
+        Self {
+            model,
+            motion,
+            interval,
+            state: State::reference(model),
+            data: Data::new(model),
+            bar: Cotangents::zeros(model),
+            evaluations: 0,
+        }
+    }
+
+    /// The state at a time, by cubics between those of the motion.
+    fn place(&mut self, time: f64) {
+        let last = self.motion.states().len() - 2;
+        let index = ((time / self.interval) as usize).min(last);
+        let (h, s) = (self.interval, time / self.interval - index as f64);
+        let [from, to] = [index, index + 1].map(|index| &self.motion.states()[index]);
+        for dof in 0..self.state.qpos.len() {
+            let [p, q] = [from.qpos[dof], to.qpos[dof]];
+            let [v, w] = [from.qvel[dof], to.qvel[dof]].map(|rate| rate * h);
+            let (a, b) = (2.0 * (p - q) + v + w, 3.0 * (q - p) - 2.0 * v - w);
+            self.state.qpos[dof] = p + s * (v + s * (b + s * a));
+            self.state.qvel[dof] = (v + s * (2.0 * b + s * 3.0 * a)) / h;
+        }
+    }
+
+    /// −λ̇ at a time.
+    fn rate(&mut self, time: f64, lambda: &Lambda) -> Lambda {
+        self.evaluations += 1;
+        self.place(time);
+        let Self {
+            model,
+            state,
+            data,
+            bar,
+            ..
+        } = self;
+        let input = Input::zeros(model);
+        dynamics::forward(model, state, &input, data);
+        let (inertia, smooth, rows) = (&data.inertia, &data.acceleration, &data.constraint);
+        solve::factor_at_solution(model, inertia, smooth, rows, &mut data.solve);
+        bar.data.start(data);
+        bar.state.set_zero();
+        bar.data.solve.qacc.copy_from_slice(&lambda[4..]);
+        let at = At {
+            model,
+            state,
+            input: &input,
+            data,
+        };
+        dynamics::backward::backward(at, bar);
+        std::array::from_fn(|k| {
+            if k < 4 {
+                bar.state.qpos[k]
+            } else {
+                bar.state.qvel[k - 4] + lambda[k - 4]
+            }
+        })
+    }
+
+    /// A step of the classical Runge–Kutta method from a time backwards.
+    fn step(&mut self, time: f64, h: f64, lambda: &Lambda) -> Lambda {
+        let along =
+            |rate: &Lambda, h: f64| -> Lambda { std::array::from_fn(|k| lambda[k] + h * rate[k]) };
+        let first = self.rate(time, lambda);
+        let second = self.rate(time - 0.5 * h, &along(&first, 0.5 * h));
+        let third = self.rate(time - 0.5 * h, &along(&second, 0.5 * h));
+        let fourth = self.rate(time - h, &along(&third, h));
+        std::array::from_fn(|k| {
+            lambda[k] + h / 6.0 * (first[k] + 2.0 * (second[k] + third[k]) + fourth[k])
+        })
+    }
+
+    /// λ at the start: steps are halved and doubled by what two halves and a whole differ in.
+    fn follow(&mut self, mut lambda: Lambda) -> Lambda {
+        let (mut time, mut h) = (DURATION, 0.02);
+        while time > 1e-12 {
+            h = f64::min(h, time);
+            let whole = self.step(time, h, &lambda);
+            let half = self.step(time, 0.5 * h, &lambda);
+            let halves = self.step(time - 0.5 * h, 0.5 * h, &half);
+            let mut error: f64 = 0.0;
+            for k in 0..8 {
+                let scale = TOLERANCE * (1.0 + halves[k].abs());
+                error = error.max((halves[k] - whole[k]).abs() / (15.0 * scale));
+            }
+            if error <= 1.0 || h < 1e-7 {
+                (time, lambda) = (time - h, halves);
+            }
+            h *= (0.9 * error.max(1e-6).powf(-0.2)).clamp(0.2, 2.0);
+            // The zone in which contacts act must not be stepped over.
+            h = h.min(0.05);
+        }
+        lambda
+    }
+}
+
+/// The continuous adjoint: dL/du and evaluations.
+fn continuous(motion: &Motion, other: &Model, interval: f64) -> (f64, usize) {
+    let [x, y] = black(motion.end());
+    let mut adjoint = Adjoint::new(other, motion, interval);
+    let lambda = adjoint.follow([0.0, 0.0, 2.0 * x, 2.0 * y, 0.0, 0.0, 0.0, 0.0]);
+    (lambda[5] * VELOCITY_PER_FORCE, adjoint.evaluations)
+}
+
+/// How much a curve turns up and down: the sum of its second differences over that of another one.
+fn roughness(curve: &[[f64; 2]], smooth: &[[f64; 2]]) -> f64 {
+    let bends = |curve: &[[f64; 2]]| -> f64 {
+        let second = |run: &[[f64; 2]]| (run[0][1] - 2.0 * run[1][1] + run[2][1]).abs();
+        curve.windows(3).map(second).sum()
+    };
+    bends(curve) / bends(smooth)
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let read = carom_spec::read_file(&root.join("examples/models/free_push.xml"), &[]);
+    let (plain, problems) = compile::compile(&read.spec);
+    let plain = plain.ok_or_else(|| format!("{problems:?}"))?;
+    let with = |acts_in: ActsIn| {
+        let distant = ContactsFromDistance {
+            acts_in,
+            ..ContactsFromDistance::default()
+        };
+        plain.clone().with_contacts_from_distance(distant)
+    };
+    let (straight, mut other) = (with(ActsIn::Gradients)?, with(ActsIn::Motions)?);
+    solve::tighten(&mut other);
+    let (without, long) = (flow(&plain, LONGEST_STEP)?, flow(&straight, LONGEST_STEP)?);
+    let (short, interval) = (flow(&straight, 5e-3)?, 5e-3);
+
+    let names = [
+        "without",
+        "unrolled",
+        "continuous adjoint",
+        "unrolled, steps of 5 ms",
+    ];
+    let mut curves = [const { Vec::new() }; 4];
+    let mut losses = Vec::new();
+    let (mut misses, mut steps, mut evaluations) = (0_usize, 0, 0);
+    for index in 0..PUSHES {
+        let force = -5.0 + 10.0 * index as f64 / (PUSHES - 1) as f64;
+        let mut start = State::reference(&plain);
+        start.qvel[0] = 4.0 * VELOCITY_PER_FORCE;
+        start.qvel[1] = force * VELOCITY_PER_FORCE;
+        let (none, _, end) = unrolled(&without, &start)?;
+        let (scattered, taken, same) = unrolled(&long, &start)?;
+        assert_eq!(end, same, "contacts from distance changed the motion");
+        let (fine, _, _) = unrolled(&short, &start)?;
+        let motion = long.run(
+            &start,
+            &Controls::Zero,
+            interval,
+            (DURATION / interval).round() as usize,
+        );
+        let (adjoint, used) = continuous(&motion, &other, interval);
+        let [x, y] = black(&end);
+        losses.push([force, x * x + y * y]);
+        for (curve, gradient) in curves.iter_mut().zip([none, scattered, adjoint, fine]) {
+            curve.push([force, gradient]);
+        }
+        if (x - BLACK_START).hypot(y) < 1e-9 {
+            misses += 1;
+            assert!(none.abs() < 1e-12, "at {force} N a miss has no gradient");
+            assert!(
+                adjoint * force > 0.0,
+                "at {force} N the adjoint does not point to the hit"
+            );
+            steps += taken;
+            evaluations += used;
+        }
+    }
+    // Misses only: elsewhere the steps of the motion know of the contact.
+    let missed = |curve: &[[f64; 2]]| -> Vec<[f64; 2]> {
+        (curve.iter().zip(&curves[0]))
+            .filter(|(_, without)| without[1] == 0.0 && without[0] > 0.0)
+            .map(|(point, _)| *point)
+            .collect()
+    };
+    let error = |curve: &[[f64; 2]]| -> f64 {
+        let pairs = curve.iter().zip(&curves[3]);
+        let missed =
+            pairs.filter(|(point, _)| curves[0].iter().any(|p| p[0] == point[0] && p[1] == 0.0));
+        missed.map(|(a, b)| (a[1] - b[1]).abs()).fold(0.0, f64::max)
+    };
+    let smooth = missed(&curves[3]);
+    let greatest = smooth
+        .iter()
+        .map(|point| point[1].abs())
+        .fold(0.0, f64::max);
+    let rows: Vec<Vec<String>> = (1..3)
+        .map(|k| {
+            vec![
+                names[k].to_owned(),
+                format!("{:.2e}", error(&curves[k]) / greatest),
+                format!("{:.2}", roughness(&missed(&curves[k]), &smooth)),
+            ]
+        })
+        .collect();
+    println!(
+        "{misses} of {PUSHES} pushes miss: {:.1} steps of the motion and {:.0} evaluations of the adjoint each",
+        steps as f64 / misses as f64,
+        evaluations as f64 / misses as f64
+    );
+    for row in &rows {
+        println!(
+            "{:>20}: greatest error {} of the greatest gradient, bends {} times as much",
+            row[0], row[1], row[2]
+        );
+    }
+    let series: Vec<Series> = (names.iter().zip(&curves))
+        .map(|(name, curve)| Series::line(*name, curve.clone()))
+        .collect();
+    let force = ("u (N)", Scale::Linear);
+    let gradient = ("dL/du (m²/N)", Scale::Linear);
+    let page = Page::new("Contacts from distance: steps of their own")
+        .text("Without table and gravity a motion that misses is straight, and its steps are long. Unrolled, they sample the contacts from distance at a few places only. The continuous adjoint chooses its own steps and agrees with short ones.")
+        .table(&["misses", "error / greatest gradient", "bends, relative"], &rows)
+        .chart(&Chart { title: "Loss", x: force, y: ("squared distance (m²)", Scale::Linear), series: &[Series::line("loss", losses)] })
+        .chart(&Chart { title: "Without contacts from distance", x: force, y: gradient, series: &series[..1] })
+        .chart(&Chart { title: "Unrolled", x: force, y: gradient, series: &series[1..2] })
+        .chart(&Chart { title: "Continuous adjoint and short steps", x: force, y: gradient, series: &series[2..] });
+    let folder = root.join("../../target/experiments/cfd_adjoints");
+    println!("page: {}", page.save(&folder)?.display());
+    assert!(
+        error(&curves[1]) > 0.1 * greatest,
+        "unrolling long steps should be far off"
+    );
+    assert!(
+        error(&curves[2]) < 0.01 * greatest,
+        "the continuous adjoint is off"
+    );
+    Ok(())
+}
