@@ -102,7 +102,9 @@ impl Chart<'_> {
             let color = COLORS[index % COLORS.len()];
             curve(&mut body, [&x, &y], series, color);
         }
-        legend(&mut body, self.series);
+        if self.series.len() > 1 {
+            legend(&mut body, [&x, &y], self.series);
+        }
         let (middle_x, middle_y) = (0.5 * (left + WIDTH - right), 0.5 * (top + HEIGHT - bottom));
         let [title, x_label, y_label] = [self.title, self.x.0, self.y.0].map(escape);
         format!(
@@ -189,15 +191,26 @@ fn curve(body: &mut String, [x, y]: [&Axis; 2], series: &Series, color: &str) {
     }
 }
 
-/// Names of the curves, on a ground that lets them be read over lines.
-fn legend(body: &mut String, series: &[Series]) {
-    let (left, top) = (MARGIN[0] + 10.0, MARGIN[1] + 8.0);
+/// Names of the curves, in the corner that hides the fewest points.
+fn legend(body: &mut String, [x, y]: [&Axis; 2], series: &[Series]) {
     let longest = series.iter().map(|series| series.name.chars().count());
     let width = 45.0 + 7.2 * longest.max().unwrap_or(0) as f64;
     let height = 20.0 * series.len() as f64 + 4.0;
+    let [near, far] = [MARGIN[0] + 10.0, WIDTH - MARGIN[2] - 10.0 - width];
+    let [above, below] = [MARGIN[1] + 8.0, HEIGHT - MARGIN[3] - 8.0 - height];
+    let hidden = |&[left, top]: &[f64; 2]| {
+        let points = series.iter().flat_map(|series| &series.points);
+        points
+            .map(|point| [x.place(point[0]) - left, y.place(point[1]) - top])
+            .filter(|[x, y]| (0.0..=width).contains(x) && (0.0..=height).contains(y))
+            .count()
+    };
+    let corners = [[near, above], [far, above], [near, below], [far, below]];
+    let best = corners.into_iter().min_by_key(hidden);
+    let [left, top] = best.unwrap_or(corners[0]);
     let _ = writeln!(
         body,
-        r#"<rect x="{left}" y="{top}" width="{width:.0}" height="{height}" fill="white" fill-opacity="0.8"/>"#
+        r#"<rect x="{left:.0}" y="{top}" width="{width:.0}" height="{height}" fill="white" fill-opacity="0.8"/>"#
     );
     for (index, series) in series.iter().enumerate() {
         let (color, text) = (
@@ -224,7 +237,10 @@ mod tests {
             title: "a < b",
             x: ("x", scale),
             y: ("y", scale),
-            series: &[Series::marked("curve & dots", points)],
+            series: &[
+                Series::marked("curve & dots", points),
+                Series::line("nothing", Vec::new()),
+            ],
         }
         .svg()
     }
@@ -259,6 +275,20 @@ mod tests {
                 assert!(!chart(points.clone(), scale).contains("NaN"));
             }
         }
+    }
+
+    #[test]
+    fn names_stand_where_they_hide_nothing() {
+        let falling: Vec<_> = (0..100).map(|x| [f64::from(x), -f64::from(x)]).collect();
+        let rising: Vec<_> = falling.iter().map(|[x, y]| [*x, -y]).collect();
+        let left = |points: Vec<[f64; 2]>| {
+            let svg = chart(points, Scale::Linear);
+            let legend = svg.find("fill-opacity").unwrap_or(0);
+            let from = svg[..legend].rfind("<rect x=\"").unwrap_or(0) + 9;
+            svg[from..from + 3].trim_end_matches('"').parse::<f64>()
+        };
+        assert_eq!(left(rising), Ok(85.0));
+        assert!(left(falling).is_ok_and(|left| left > 300.0));
     }
 
     #[test]
