@@ -254,6 +254,11 @@ impl<const N: usize> Scalar for Dual<N> {
     }
 
     #[inline]
+    fn with_value(self, value: f64) -> Self {
+        Self { value, ..self }
+    }
+
+    #[inline]
     fn sqrt(self) -> Self {
         let root = self.value.sqrt();
         self.chain(root, if root == 0.0 { 0.0 } else { 0.5 / root })

@@ -42,6 +42,9 @@ pub trait Scalar:
 
     /// The number without its derivatives.
     fn value(self) -> f64;
+    /// The same derivatives at a value that was found in another way: the plain number itself.
+    #[must_use]
+    fn with_value(self, value: f64) -> Self;
     /// The numbers themselves where they are plain, so that what works on values can read them in place.
     fn as_plain(numbers: &[Self]) -> Option<&[f64]> {
         let _ = numbers;
@@ -148,6 +151,11 @@ impl Scalar for f64 {
     #[inline]
     fn value(self) -> f64 {
         self
+    }
+
+    #[inline]
+    fn with_value(self, value: f64) -> Self {
+        value
     }
 
     #[inline]

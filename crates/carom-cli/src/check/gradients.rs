@@ -45,8 +45,8 @@ pub(super) fn lines(report: &Report) -> Vec<String> {
         report.states
     )];
     lines.push(format!(
-        "{:<32} {:>7}  {:>9}  {:>11}  {:>11}  {:>6}  {:>5}",
-        "by", "numbers", "duals", "differences", "1 − cosine", "kinks", "rough"
+        "{:<32} {:>7}  {:>9}  {:>11}  {:>11}  {:>6}  {:>9}",
+        "by", "numbers", "duals", "differences", "1 − cosine", "kinks", "undecided"
     ));
     for row in &report.rows {
         let mark = match verdict(row) {
@@ -63,9 +63,10 @@ pub(super) fn lines(report: &Report) -> Vec<String> {
             0 => String::new(),
             count => count.to_string(),
         };
-        let (kinks, rough) = (count(row.kinks), count(row.rough));
+        let (kinks, undecided) = (count(row.kinks), count(row.undecided));
+        let notes = notes(row);
         lines.push(format!(
-            "{:<32} {:>7}  {:>9.1e}  {:>11.1e}  {cosine:>11}  {kinks:>6}  {rough:>5}{mark}",
+            "{:<32} {:>7}  {:>9.1e}  {:>11.1e}  {cosine:>11}  {kinks:>6}  {undecided:>9}{notes}{mark}",
             row.quantity, row.numbers, row.dual_error, row.difference_error
         ));
     }
@@ -90,15 +91,23 @@ pub(super) fn lines(report: &Report) -> Vec<String> {
         );
         lines.extend(report.kinks.iter().map(|kink| format!("  {kink}")));
     }
-    if report.rows.iter().any(|row| row.rough > 0) {
-        let why = "rough: so many differences are left out, as rounding and curvature leave them no digits";
-        lines.push(why.to_owned());
-    }
     lines.push(format!(
         "a backward step takes {:.1} times as long as a step",
         report.cost_ratio
     ));
     lines
+}
+
+/// What cannot be told, and how much that may be.
+fn notes(row: &Row) -> String {
+    let mut notes = String::new();
+    if row.undecided > 0 {
+        notes += &format!("  differences know it to {:.1e} only", row.doubt);
+    }
+    if row.rounded > 0.0 {
+        notes += &format!("  rounding leaves {:.1e}", row.rounded);
+    }
+    notes
 }
 
 /// The table for programs.
@@ -113,7 +122,9 @@ pub(super) fn to_json(report: &Report) -> serde_json::Value {
                 "difference_error": row.difference_error,
                 "cosine": row.cosine,
                 "kinks": row.kinks,
-                "rough": row.rough,
+                "rounded": row.rounded,
+                "undecided": row.undecided,
+                "doubt": row.doubt,
             })
         })
         .collect();

@@ -9,19 +9,19 @@ use crate::state::State;
 /// Changes of the loss that differences aim at, in the order in which they are tried.
 const CHANGES: [f64; 8] = [1e-6, 1e-7, 1e-5, 1e-8, 1e-4, 1e-9, 1e-3, 1e-2];
 /// The farthest step, relative to the numbers.
-pub(super) const FARTHEST: f64 = 0.1;
+const FARTHEST: f64 = 0.1;
 /// The least, below which numbers do not move at all.
 const LEAST: f64 = 1e-14;
+/// Part of a step over which curvature is nothing beside that over the step itself.
+const CLOSE: f64 = 1.0 / 64.0;
 /// Differences of two step sizes that agree so well are good enough.
 const AGREED: f64 = 1e-6;
-/// Rounding of the loss, relative to its terms.
-const NOISE: f64 = 1e-14;
 
 /// A slope by differences.
 #[derive(Clone, Copy)]
 pub(super) struct Slope {
     pub(super) value: f64,
-    /// By how much two step sizes disagree about it.
+    /// Its error: by how much two step sizes disagree about it, and what rounding of the loss makes of that.
     pub(super) doubt: f64,
     /// The greater step size.
     pub(super) step: f64,
@@ -33,6 +33,12 @@ pub(super) enum Measured {
     Slope(Slope),
     /// Every step meets a kink, named in words.
     Kink(String),
+}
+
+/// What errors of the loss are multiplied by, at most, before they are divided by the step: the sizes of all factors in
+/// (4·fine − coarse)/3, of central quotients or those to one side.
+pub(super) const fn amplified(one_sided: bool) -> f64 {
+    if one_sided { 15.0 } else { 3.0 }
 }
 
 impl Point<'_> {
@@ -70,7 +76,7 @@ impl Point<'_> {
                 }
             };
             // Both kinds of quotients have errors of second order.
-            let doubt = (coarse - fine).abs() + self.noise / step;
+            let doubt = (coarse - fine).abs() + amplified(one_sided) * self.noise / step;
             let value = (4.0 * fine - coarse) / 3.0;
             if doubt.is_finite() && best.is_none_or(|best| doubt < best.doubt) {
                 best = Some(Slope { value, doubt, step });
@@ -82,12 +88,36 @@ impl Point<'_> {
         match (best, kink) {
             (Some(slope), _) => Measured::Slope(slope),
             (None, Some(kink)) => Measured::Kink(kink),
+            // So steep that no step is short enough; or the next state is not finite, which no doubt excuses.
             (None, None) => Measured::Slope(Slope {
                 value: f64::NAN,
-                doubt: f64::INFINITY,
+                doubt: if last == 0.0 { f64::INFINITY } else { 0.0 },
                 step: FARTHEST,
             }),
         }
+    }
+
+    /// What rounding does to the loss along a direction: how far a few values right next to the point are off a line.
+    ///
+    /// The solver ends elsewhere by rounding whenever numbers move, which the point alone may not show.
+    pub(super) fn roughness(
+        &self,
+        (direction, one_sided): (&Direction, bool),
+        probe: &mut Probe,
+        step: f64,
+    ) -> f64 {
+        let sides: &[f64] = if one_sided { &[1.0] } else { &[1.0, -1.0] };
+        let mut most = 0.0_f64;
+        for side in sides {
+            let [first, second, third] = [1.0, 2.0, 3.0].map(|times| {
+                let step = side * times * CLOSE * step;
+                probe.step(self.given, (direction, step), |near| {
+                    self.loss_of(&near.end)
+                })
+            });
+            most = most.max((first - 2.0 * second + third).abs());
+        }
+        most
     }
 
     /// The change of the loss by a step along a direction, or what else changes.
@@ -129,6 +159,6 @@ impl Point<'_> {
         };
         let (loss, end) = (&self.loss, &self.end);
         let turns = loss.qpos.iter().map(|weight| weight.abs()).sum::<f64>();
-        NOISE * (turns + terms(&loss.qvel, &end.qvel) + terms(&loss.act, &end.act))
+        f64::EPSILON * (turns + terms(&loss.qvel, &end.qvel) + terms(&loss.act, &end.act))
     }
 }

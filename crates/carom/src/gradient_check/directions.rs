@@ -29,6 +29,11 @@ impl Noise {
         ((z ^ (z >> 31)) >> 11) as f64 / (1_u64 << 52) as f64 - 1.0
     }
 
+    /// A factor between a half and one, with all its digits.
+    pub(super) fn factor(&mut self) -> f64 {
+        0.75 + 0.25 * self.next()
+    }
+
     /// A random weighing of a state.
     pub(super) fn weigh(&mut self, loss: &mut StateBar) {
         for number in (loss.qpos.iter_mut())
@@ -177,12 +182,6 @@ impl Quantity {
         format!("{}.{}", self.family, self.field)
     }
 
-    /// Whether rounding of the numbers is harmless: they are not compared with each other or with constants.
-    pub(super) fn may_shake(&self) -> bool {
-        ["bodies", "dofs"].contains(&self.family)
-            || (self.family == "joints" && ["position", "axis", "range"].contains(&self.field))
-    }
-
     /// Why the quantity can move to one side only.
     pub(super) fn one_sided(&self, model: &Model) -> Option<String> {
         let option = &model.option;
@@ -291,6 +290,16 @@ impl Direction {
             place: Place::Qvel,
             tangent: Vec::new(),
             leaves_sphere: false,
+        }
+    }
+
+    /// The same direction at another speed.
+    pub(super) fn scaled(&self, factor: f64) -> Self {
+        Self {
+            tangent: (self.tangent.iter())
+                .map(|tangent| factor * tangent)
+                .collect(),
+            ..self.clone()
         }
     }
 

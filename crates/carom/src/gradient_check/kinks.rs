@@ -1,47 +1,59 @@
-//! Is a point on a kink, and what happens there?
+//! Why differences may see another slope than a point has: kinks and jumps on their way.
 //!
-//! Dual numbers a little to both sides see the slopes there without the rounding of differences.
+//! With s(t) the slope at the distance t from the point, a central difference over the reach h is
+//!
+//!   ∫₀¹ e(h·p) dp,   e(t) = ½·(s(t) + s(−t)),   or e(t) = 2·s(½·t) − s(t) to one side,                        (1)
+//!
+//! and so lies between the least and the greatest e, unless the loss itself jumps. Dual numbers see s without the rounding
+//! of differences. There are four reasons to be off, and where none of them holds, the slope of the point is wrong:
+//!
+//! - the difference is beyond all e, and the loss jumps: ever narrower intervals keep the same change;
+//! - the two sides have different slopes however near the point is: it is on a kink;
+//! - e varies by more than it would if s were smooth, and by as much as the difference is off: kinks on the way;
+//! - the difference is what all e are, and only the point itself has another slope: there, a contact leaps from one
+//!   feature to another.
 
-use super::DUAL_BAR;
-use super::differences::FARTHEST;
+use super::DIFFERENCE_BAR;
+use super::differences::Slope;
 use super::directions::{Direction, Given, Noise, Place};
-use super::point::{Point, greatest};
+use super::point::Point;
 use super::probe::{LANES, Near, Probe};
 use crate::data::Data;
 use crate::stages::solve::SolveStatus;
 use crate::state::State;
 
-/// Change of the loss at which the two sides of a point are looked at.
-const ASIDE: f64 = 1e-9;
-/// The same, as near as rounding allows.
-const NEAR: f64 = 1e-12;
-/// What part of a difference between two sides must be left nearer to the point if it is no curvature.
-const LASTING: f64 = 0.3;
-/// A force of which rounding is as large as ordinary forces (N).
-const OVERWHELMING: f64 = 1e13;
-/// How many such states are compared.
-const SAMPLES: usize = 4;
+/// Parts of the way of a difference where slopes are looked at, the nearest ones first.
+const PLACES: [f64; 5] = [0.03, 0.15, 0.4, 0.7, 1.0];
+/// How many times what two step sizes disagree by e of a smooth slope varies: s″·h²/2 against s″·h²/8.
+const SMOOTH: f64 = 4.0;
 /// Rounding of small numbers is that of what they are added to: lengths and angles of the size one.
 const SMALLEST: f64 = 1.0;
-/// What part of a difference's error the slopes of both sides must explain if a kink is the reason.
-const EXPLAINED: f64 = 0.3;
 /// How often a state is moved by rounding, to see whether that matters.
 const SHAKES: usize = 8;
+/// Halvings after which an interval is as narrow as rounding allows.
+const HALVINGS: usize = 50;
+/// What part of an unexplained change must be left in the narrowest interval if the loss jumps there; of a wrong slope
+/// 2⁻⁵⁰ would be.
+const LASTING: f64 = 0.5;
+/// A jump is this many times what rounding does to the loss.
+const CLEAR: f64 = 10.0;
 
-/// The slopes on both sides of a point, as dual numbers see them.
-struct TwoSides {
-    slopes: [f64; 2],
-    /// What has changed on one of them.
+/// What dual numbers see on the way of a difference.
+struct Way {
+    /// The least and the greatest e. (1)
+    least: f64,
+    greatest: f64,
+    /// The greatest |s|.
+    steepest: f64,
+    /// By how much s jumps at the point itself.
+    jump: f64,
+    /// What is different there, in words.
     change: Option<String>,
-    /// Greatest error of the backward pass there.
-    error: f64,
-    /// The loss there.
-    values: [f64; 2],
 }
 
 impl Point<'_> {
     /// What changes when the numbers of the state move by units in the last place: then rounding decides on which side of
-    /// a kink the step is. Or why the solver finds no solution here. Also finds what rounding does to the loss.
+    /// a kink the step is. Also finds what rounding does to the loss.
     pub(super) fn find_edge(&mut self, probe: &mut Probe, noise: &mut Noise) {
         let still = Direction::none();
         self.noise = self.least_noise();
@@ -58,154 +70,134 @@ impl Point<'_> {
             self.noise = self.noise.max(value.abs());
             if change.is_some() {
                 self.edge = change;
-                return;
             }
         }
     }
 
-    /// How far slopes are apart, by dual numbers or by the backward pass, at points that rounding might have made as well:
-    /// next to an equilibrium forces balance, and few digits of a slope are left.
+    /// Why a difference sees another slope than the point has, in words; none where the slope is wrong.
     #[inline]
-    pub(super) fn rounding(
+    pub(super) fn kink_on_the_way(
         &self,
-        directions: &[Direction; LANES],
+        (directions, lane): (&[Direction; LANES], usize),
+        (slope, one_sided): (&Slope, bool),
         probe: &mut Probe,
-        noise: &mut Noise,
-    ) -> [f64; LANES] {
-        let mut samples = [[f64::NAN; 2 * LANES]; SAMPLES];
-        for sample in &mut samples {
-            let state = shaken(self.given.state, noise);
-            let given = Given {
-                state: &state,
-                ..self.given
-            };
-            let dual = probe.shaken_slopes(given, directions, &self.loss, noise);
-            sample[..LANES].copy_from_slice(&dual);
-            if let Some(gradient) = Self::gradient_of(given, &self.loss) {
-                for (slope, direction) in sample[LANES..].iter_mut().zip(directions) {
-                    *slope = direction.dot(&gradient);
-                }
-            }
-        }
-        let spread = |slope: usize| {
-            let slopes = || samples.iter().map(|sample| sample[slope]);
-            slopes().fold(f64::NEG_INFINITY, f64::max) - slopes().fold(f64::INFINITY, f64::min)
-        };
-        std::array::from_fn(|lane| spread(lane).max(spread(LANES + lane)))
-    }
-
-    /// Whether the slope or the step itself jumps within the reach of a difference, in words.
-    ///
-    /// A slope that differs on one side from that here explains why differences see something else. But if both sides
-    /// have the same, and only this point another, there is no kink, and the slope here is wrong.
-    #[inline]
-    pub(super) fn jump(
-        &self,
-        directions: &[Direction; LANES],
-        (lane, reach): (usize, f64),
-        probe: &mut Probe,
-        (scale, error): (f64, f64),
+        (error, scale): (f64, f64),
     ) -> Option<String> {
-        let here = probe.slopes(self.given, directions, &self.loss)[lane];
-        let ends = self.two_sides(directions, (lane, 0.5 * reach), probe, scale);
-        let [ahead, behind] = ends.slopes;
-        // Differences are means of slopes: what curvature does to both sides cancels there.
-        let explained = (0.5 * (ahead + behind) - here).abs();
-        if explained > EXPLAINED * error * scale && ends.gap() > 1e-3 * explained {
-            return Some(ends.in_words());
+        let way = self.look_along((directions, lane), (slope.step, one_sided), probe);
+        let tolerance = slope.doubt + DIFFERENCE_BAR * scale;
+        if !(way.least - tolerance..=way.greatest + tolerance).contains(&slope.value) {
+            let start = if one_sided { 0.0 } else { -slope.step };
+            return self.jump(&directions[lane], [start, slope.step], &way, probe);
         }
-        let step = (NEAR / scale).min(FARTHEST * NEAR);
-        let sides = self.two_sides(directions, (lane, step), probe, scale);
-        let leap = || {
-            let value = sides.values[0].abs().max(sides.values[1].abs());
-            let leaps = value > 1e3 * (NEAR + self.noise);
-            leaps.then(|| format!("the next state jumps by {value:.1e} as soon as it is moved"))
-        };
-        sides.change.clone().or_else(leap)
+        let variation = way.greatest - way.least;
+        let has_kinks = variation > SMOOTH * slope.doubt + DIFFERENCE_BAR * scale
+            && variation > error * scale - tolerance;
+        if way.jump > tolerance || has_kinks {
+            let size = way.jump.max(variation);
+            return Some((way.change).unwrap_or_else(|| format!("the slope jumps by {size:.1e}")));
+        }
+        way.change
     }
 
-    /// Whether the point is on a kink, so that the backward pass and dual numbers may take different sides of it: next to
-    /// it they agree, but each side has its own slope, however near it is.
+    /// The slopes on the way of a difference, by dual numbers.
     #[inline]
-    pub(super) fn tie(
+    fn look_along(
         &self,
-        directions: &[Direction; LANES],
-        lane: usize,
+        (directions, lane): (&[Direction; LANES], usize),
+        (reach, one_sided): (f64, bool),
         probe: &mut Probe,
-        scale: f64,
-    ) -> Option<String> {
-        if self.edge.is_some() {
-            return self.edge.clone();
-        }
-        let [far, near] = [ASIDE, NEAR].map(|change| {
-            let step = (change / scale).min(FARTHEST * change);
-            self.two_sides(directions, (lane, step), probe, scale)
-        });
-        let lasts = near.gap() > DUAL_BAR * scale && near.gap() > LASTING * far.gap();
-        let is_tie = near.change.is_some() || (lasts && far.error <= DUAL_BAR);
-        is_tie.then(|| near.in_words())
-    }
-
-    #[inline]
-    fn two_sides(
-        &self,
-        directions: &[Direction; LANES],
-        (lane, step): (usize, f64),
-        probe: &mut Probe,
-        scale: f64,
-    ) -> TwoSides {
-        let mut sides = TwoSides {
-            slopes: [f64::NAN; 2],
+    ) -> Way {
+        let mut way = Way {
+            least: f64::INFINITY,
+            greatest: f64::NEG_INFINITY,
+            steepest: 0.0,
+            jump: 0.0,
             change: None,
-            error: 0.0,
-            values: [0.0; 2],
         };
-        let direction = &directions[lane];
-        for (side, step) in [step, -step].into_iter().enumerate() {
-            let is_model = matches!(direction.place, Place::Model(_));
-            let moved = |near: Near<'_>| {
-                let change = (self.sides.change(near.data, near.model))
-                    .or_else(|| self.sides.leap(near.data, near.model));
-                let model = is_model.then(|| near.model.clone());
-                (
-                    model,
-                    near.start,
-                    near.input,
-                    (change, self.loss_of(&near.end)),
-                )
+        let mut gaps = [0.0; PLACES.len()];
+        for (gap, place) in gaps.iter_mut().zip(PLACES) {
+            let other = if one_sided { 0.5 } else { -1.0 };
+            let [first, second] = [1.0, other].map(|times| {
+                let (slope, change) =
+                    self.look_at((directions, lane), times * place * reach, probe);
+                way.change = way.change.take().or(change);
+                way.steepest = way.steepest.max(slope.abs());
+                slope
+            });
+            let mean = if one_sided {
+                2.0 * second - first
+            } else {
+                *gap = first - second;
+                0.5 * (first + second)
             };
-            let (model, state, input, (change, value)) =
-                probe.step(self.given, (direction, step), moved);
-            sides.values[side] = value;
-            sides.change = sides.change.take().or(change);
-            let given = Given {
-                model: model.as_ref().unwrap_or(self.given.model),
-                state: &state,
-                input: &input,
-            };
-            let dual = probe.slope_elsewhere(given, (directions, lane), &self.loss);
-            sides.slopes[side] = dual;
-            let error = match Self::gradient_of(given, &self.loss) {
-                Some(gradient) => (direction.dot(&gradient) - dual).abs() / scale,
-                None => f64::INFINITY,
-            };
-            sides.error = greatest(sides.error, error);
+            (way.least, way.greatest) = (way.least.min(mean), way.greatest.max(mean));
         }
-        sides
-    }
-}
-
-impl TwoSides {
-    /// By how much the slopes differ.
-    fn gap(&self) -> f64 {
-        (self.slopes[0] - self.slopes[1]).abs()
+        // What is left of the gap at no distance at all: that of a smooth slope shrinks with the distance.
+        let shrinks = (gaps[1] - gaps[0]) / (PLACES[1] - PLACES[0]);
+        way.jump = (gaps[0] - PLACES[0] * shrinks).abs();
+        way
     }
 
-    /// What changes from one side to the other.
-    fn in_words(&self) -> String {
-        let [ahead, behind] = self.slopes;
-        self.change.clone().unwrap_or_else(|| {
-            format!("the slope jumps: it is {ahead:.3e} to one side and {behind:.3e} to the other")
+    /// The slope at a distance from the point, and what is different there, in words.
+    #[inline]
+    fn look_at(
+        &self,
+        (directions, lane): (&[Direction; LANES], usize),
+        step: f64,
+        probe: &mut Probe,
+    ) -> (f64, Option<String>) {
+        let direction = &directions[lane];
+        let is_model = matches!(direction.place, Place::Model(_));
+        let moved = |near: Near<'_>| {
+            let change = (self.sides.change(near.data, near.model)).or_else(|| {
+                // What moves at a finite speed moves by much less than the root of a small step.
+                self.sides.leap(near.data, near.model, step.abs().sqrt())
+            });
+            let model = is_model.then(|| near.model.clone());
+            (model, near.start, near.input, change)
+        };
+        let (model, state, input, change) = probe.step(self.given, (direction, step), moved);
+        let given = Given {
+            model: model.as_ref().unwrap_or(self.given.model),
+            state: &state,
+            input: &input,
+        };
+        let slope = probe.slope_elsewhere(given, (directions, lane), &self.loss);
+        (slope, change)
+    }
+
+    /// Whether the loss jumps in an interval, in words: whether a change that slopes do not explain stays the same in ever
+    /// narrower intervals.
+    fn jump(
+        &self,
+        direction: &Direction,
+        [mut low, mut high]: [f64; 2],
+        way: &Way,
+        probe: &mut Probe,
+    ) -> Option<String> {
+        let mut loss = |step: f64| {
+            probe.step(self.given, (direction, step), |near| {
+                self.loss_of(&near.end)
+            })
+        };
+        let [mut at_low, mut at_high] = [low, high].map(&mut loss);
+        let unexplained = (at_high - at_low).abs() - way.steepest * (high - low);
+        for _ in 0..HALVINGS {
+            let middle = 0.5 * (low + high);
+            let at_middle = loss(middle);
+            if (at_high - at_middle).abs() > (at_middle - at_low).abs() {
+                (low, at_low) = (middle, at_middle);
+            } else {
+                (high, at_high) = (middle, at_middle);
+            }
+        }
+        let leap = (at_high - at_low).abs();
+        let jumps = leap > LASTING * unexplained && leap > CLEAR * self.noise;
+        jumps.then(|| {
+            format!(
+                "the next state jumps by {leap:.1e} within {:.1e}",
+                high - low
+            )
         })
     }
 }
@@ -222,17 +214,8 @@ fn shaken(state: &State, noise: &mut Noise) -> State {
     state
 }
 
-/// Why a step has no solution that could be differentiated.
+/// Why a step is not at the solution of its equations.
 fn unsolved(data: &Data) -> Option<String> {
-    let why = match data.solve.report.status {
-        SolveStatus::IterationLimit => "does not converge",
-        SolveStatus::Singular => "finds no unique solution",
-        _ => {
-            let forces = data.solve.force.iter();
-            let most = forces.fold(0.0_f64, |most, force| most.max(force.abs()));
-            let why = format!("constraint forces of {most:.0e} leave no digits to others");
-            return (most > OVERWHELMING).then_some(why);
-        }
-    };
-    Some(format!("the constraint solver {why}"))
+    let is_unsolved = data.solve.report.status == SolveStatus::IterationLimit;
+    is_unsolved.then(|| "the constraint solver does not converge".to_owned())
 }

@@ -2,9 +2,14 @@
 //!
 //! A random weighing of the next state is a loss. Its gradient by the backward pass, by quantity (`state.qpos`,
 //! `geoms.size`, …), is compared along random directions with dual numbers, which know nothing of the backward pass, and
-//! with central differences, which know nothing of derivatives. Differences take the step size that agrees best with its
-//! half. Where every step sees other contacts or other phases of them, or dual numbers a little to both sides see slopes
-//! that do not approach each other, there is a kink: the derivative is one-sided, and differences cannot judge.
+//! with central differences, which know nothing of derivatives.
+//!
+//! A slope that is off must have a reason, or it is wrong:
+//!
+//! - Dual numbers make the same step to the last bit, and take the same side of every kink. What may differ is rounding:
+//!   both are computed again several times such that all rounding happens anew, and may be as far apart as that spreads.
+//! - Differences estimate their own error by a second step size and by what rounding does to the loss. Off by less, they
+//!   cannot tell; off by more, there must be a kink or a jump on their way that dual numbers see as well ([`kinks`]).
 
 mod differences;
 mod directions;
@@ -71,10 +76,15 @@ pub struct Row {
     pub difference_error: f64,
     /// Cosine between the slopes of the backward pass and those of differences, away from kinks.
     pub cosine: f64,
+    /// Greatest difference to dual numbers, relative to the largest slope, of slopes whose rounding explains it; those are
+    /// not in `dual_error`.
+    pub rounded: f64,
     /// States at which differences met a kink.
     pub kinks: usize,
-    /// Differences that rounding and curvature leave too rough to judge.
-    pub rough: usize,
+    /// Differences that cannot tell: they are off, but by less than their own error.
+    pub undecided: usize,
+    /// The greatest of these errors, as differences estimate them, relative to the largest slope.
+    pub doubt: f64,
 }
 
 /// The answer.
@@ -107,7 +117,9 @@ struct Sums {
     /// ⟨b, b⟩, ⟨d, d⟩ and ⟨b, d⟩ of backward slopes b and differences d.
     products: [f64; 3],
     kinks: usize,
-    rough: usize,
+    rounded: f64,
+    undecided: usize,
+    doubt: f64,
 }
 
 /// Kinks, each with the quantities along which it was met.
@@ -217,8 +229,10 @@ fn report(
             } else {
                 f64::NAN
             },
+            rounded: sums.rounded,
             kinks: sums.kinks,
-            rough: sums.rough,
+            undecided: sums.undecided,
+            doubt: sums.doubt,
         });
     }
     let one_sided = |quantity: &Quantity| {
@@ -252,7 +266,7 @@ fn comparable(model: &Model) -> Model {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::model_from_mjcf;
+    use crate::testing::{model_from_mjcf, stage_check};
 
     const BALL: &str = r#"<mujoco><worldbody><geom name="floor" type="plane" size="1 1 1"/>
       <body pos="0 0 0.099"><freejoint/><geom name="ball" size="0.1"/></body></worldbody></mujoco>"#;
@@ -301,6 +315,91 @@ mod tests {
             let is_found = errors.iter().all(|error| (1e-4..1e-2).contains(error));
             assert!(is_found, "{errors:?}");
         });
+    }
+
+    #[test]
+    fn dual_numbers_make_the_same_step_to_the_last_bit() {
+        use crate::dual::Dual;
+        for (name, point) in stage_check::points() {
+            let model = comparable(&point.model);
+            let over = model.map(Dual::<6>::constant);
+            let input = Input::zeros(&model);
+            let over_input = Input::zeros(&over);
+            let (mut data, mut over_data) = (Data::new(&model), Data::new(&over));
+            let mut state = point.state;
+            for step in 0..5 {
+                let mut over_state = state.map(Dual::constant);
+                integrate::step(&model, &mut state, &input, &mut data);
+                integrate::step(&over, &mut over_state, &over_input, &mut over_data);
+                let same = |plain: &[f64], dual: &[Dual<6>]| {
+                    let values = dual.iter().map(|number| number.value.to_bits());
+                    plain.iter().map(|number| number.to_bits()).eq(values)
+                };
+                let (rows, over_rows) = (&data.constraint.rows, &over_data.constraint.rows);
+                let references = rows.iter().map(|row| row.reference_acceleration);
+                let over_references = over_rows.iter().map(|row| row.reference_acceleration);
+                let context = format!("{name}, step {step}");
+                assert_eq!(data.solve.phase, over_data.solve.phase, "{context}");
+                let jacobians = (&data.constraint.jacobian, &over_data.constraint.jacobian);
+                assert!(same(jacobians.0, jacobians.1), "{context}: jacobian");
+                let references = (
+                    references.collect::<Vec<_>>(),
+                    over_references.collect::<Vec<_>>(),
+                );
+                assert!(same(&references.0, &references.1), "{context}: references");
+                assert!(
+                    same(&data.solve.qacc, &over_data.solve.qacc),
+                    "{context}: qacc"
+                );
+            }
+        }
+    }
+
+    // Off by a thousandth, in everything that the repository ships.
+    #[test]
+    fn no_excuse_hides_a_gradient_that_is_off() {
+        let (mut rows, mut seen) = (0, 0);
+        for (name, point) in stage_check::points() {
+            let model = comparable(&point.model);
+            let given = Given {
+                model: &model,
+                state: &point.state,
+                input: &point.input,
+            };
+            let mut noise = Noise(5);
+            let (mut point, _) = Point::new(given, &mut noise, 0).unwrap();
+            let mut probe = Probe::new(&model);
+            point.find_edge(&mut probe, &mut noise);
+            let quantities = directions::quantities(&model);
+            let effective = point.effective(&quantities, &mut probe, &mut noise);
+            // The gradient is linear in the loss.
+            point.gradient = point.gradient_by(1.001).unwrap();
+            let effective = quantities.iter().zip(effective);
+            for (quantity, _) in effective.filter(|(_, effective)| *effective) {
+                let mut sums = Sums::default();
+                point.compare(quantity, &mut probe, &mut noise, &mut sums);
+                if sums.slope == 0.0 {
+                    continue;
+                }
+                rows += 1;
+                let error = sums.dual_error;
+                assert!(error > 5e-4, "{name}: {}: {error}", quantity.name());
+                // Along two directions only, whose slopes may be smaller than the largest.
+                if sums.difference_error > DIFFERENCE_BAR {
+                    seen += 1;
+                } else {
+                    let Sums {
+                        kinks, undecided, ..
+                    } = sums;
+                    println!(
+                        "{name}: {}: {kinks} kinks, {undecided} undecided",
+                        quantity.name()
+                    );
+                }
+            }
+        }
+        println!("{seen} of {rows} are seen by differences alone");
+        assert!(20 * seen > 19 * rows);
     }
 
     fn kink(mjcf: &str, quantity: &str) -> Option<String> {

@@ -1,8 +1,9 @@
 //! A state, a loss on the next one, and whether its gradient is right.
 
+use std::cell::OnceCell;
 use std::time::{Duration, Instant};
 
-use super::differences::{Measured, Slope};
+use super::differences::{Measured, amplified};
 use super::directions::{Direction, FlatGradient, Given, Noise, Quantity, numbers_of};
 use super::linear::Linear;
 use super::probe::{LANES, Probe};
@@ -11,20 +12,16 @@ use super::{DIFFERENCE_BAR, DUAL_BAR, Sums};
 use crate::cotangent::{Cotangents, StateBar};
 use crate::data::Data;
 use crate::integrate::{self, Retraced};
-use crate::model::Model;
 use crate::rollout::GradientError;
 use crate::state::State;
 
 /// Directions of a quantity along which differences are taken.
 const DIFFERENCES: usize = 2;
-/// How many times what the rounding of the state does to a slope that of other operations may do.
-const ROUNDINGS: f64 = 10.0;
-/// Differences that two step sizes disagree about by more than this part of their error do not judge.
-const DOUBTFUL: f64 = 0.03;
-/// Slopes below this are rounding: the loss weighs the next state with numbers of the size one.
-const NEGLIGIBLE: f64 = 1e-12;
-/// The same as a multiple of the tolerance to which the complementarity law finds impulses.
-const NEGLIGIBLE_SHARE: f64 = 100.0;
+/// How many times the spread of a few computations that round differently two of them may be apart: the spread of
+/// [`SAMPLES`] is between two and three standard deviations, so these are more than eight.
+const ROUNDINGS: f64 = 4.0;
+/// Computations of a slope that round differently.
+const SAMPLES: usize = 8;
 
 /// A state, a loss on the next one, and its gradient.
 pub(super) struct Point<'a> {
@@ -41,6 +38,8 @@ pub(super) struct Point<'a> {
     pub(super) edge: Option<String>,
     /// What rounding does to the loss.
     pub(super) noise: f64,
+    /// Gradients of multiples of the loss, which round differently, with their factors; once they are needed.
+    multiples: OnceCell<Vec<(f64, FlatGradient)>>,
 }
 
 impl<'a> Point<'a> {
@@ -101,25 +100,26 @@ impl<'a> Point<'a> {
             linear,
             edge: None,
             noise: 0.0,
+            multiples: OnceCell::new(),
         };
         Ok((point, times))
     }
 
-    /// The gradient of a loss on the state after a step.
-    pub(super) fn gradient_of(given: Given<'_>, loss: &StateBar) -> Option<FlatGradient> {
+    /// The gradient of the loss times a factor.
+    pub(super) fn gradient_by(&self, factor: f64) -> Option<FlatGradient> {
         let Given {
             model,
             state,
             input,
-        } = given;
-        let (mut end, mut data) = (state.clone(), Data::new(model));
-        integrate::step(model, &mut end, input, &mut data);
-        let (mut retraced, mut gradient) = (Retraced::new(model), Cotangents::zeros(model));
-        if !retraced.retrace(model, state, input, &end.warmstart) {
+        } = self.given;
+        let mut retraced = Retraced::new(model);
+        if !retraced.retrace(model, state, input, &self.end.warmstart) {
             return None;
         }
+        let (mut loss, mut gradient) = (self.loss.clone(), Cotangents::zeros(model));
+        loss.scale(factor);
         gradient.data.start(retraced.data());
-        retraced.backward(model, input, loss, &mut gradient);
+        retraced.backward(model, input, &loss, &mut gradient);
         Some(FlatGradient {
             model: numbers_of(&gradient.model),
             gradient,
@@ -138,7 +138,7 @@ impl<'a> Point<'a> {
         let Some(first) = quantities.first() else {
             return Vec::new();
         };
-        let negligible = negligible(self.given.model);
+        let negligible = self.least_noise();
         let mut effective = Vec::with_capacity(quantities.len());
         for chunk in quantities.chunks(LANES) {
             let directions = std::array::from_fn(|lane| {
@@ -173,98 +173,135 @@ impl<'a> Point<'a> {
         let dual = probe.slopes(self.given, &directions, &self.loss);
         let largest = |slopes: &[f64]| slopes.iter().fold(0.0_f64, |a, b| a.max(b.abs()));
         let scale = largest(&dual).max(largest(&backward));
-        if scale < negligible(model) {
+        if scale < self.least_noise() {
             return None;
         }
-        sums.slope = sums.slope.max(scale);
-        let mut kink = None;
-        let mut rounding = None;
-        for lane in 0..LANES {
+        let errors: [[f64; 2]; LANES] = std::array::from_fn(|lane| {
             let linear = self.linear.as_ref();
             let linear = linear.and_then(|linear| linear.along(&directions[lane]));
-            let [own, linear] = [backward[lane], linear.unwrap_or(dual[lane])]
-                .map(|slope| (slope - dual[lane]).abs() / scale);
+            [backward[lane], linear.unwrap_or(dual[lane])]
+                .map(|slope| (slope - dual[lane]).abs() / scale)
+        });
+        let mut rounding = [0.0; LANES];
+        if (errors.as_flattened().iter()).any(|&error| exceeds(error, DUAL_BAR)) {
+            rounding = self.rounding(&directions, probe, noise);
+            if scale <= rounding.into_iter().fold(0.0, f64::max) {
+                // All that is seen of the slope is its rounding.
+                return None;
+            }
+        }
+        sums.slope = sums.slope.max(scale);
+        for ([own, linear], rounding) in errors.into_iter().zip(rounding) {
             let error = greatest(own, linear);
-            if exceeds(error, DUAL_BAR) {
-                let tie = self.tie(&directions, lane, probe, scale);
-                if tie.is_some() {
-                    kink = kink.or(tie);
-                    continue;
-                }
-                let rounding =
-                    rounding.get_or_insert_with(|| self.rounding(&directions, probe, noise));
-                if error * scale <= self.noise.max(ROUNDINGS * rounding[lane]) {
-                    sums.rough += 1;
-                    continue;
-                }
+            if exceeds(error, DUAL_BAR) && error * scale <= rounding {
+                sums.rounded = sums.rounded.max(error);
+                continue;
             }
             sums.dual_error = greatest(sums.dual_error, own);
             sums.linear_error = greatest(sums.linear_error, linear);
         }
         let one_sided = quantity.one_sided(model).is_some();
+        let mut kink = None;
         for lane in 0..DIFFERENCES {
-            if kink.is_some() {
-                break;
-            }
-            let measured = self.difference((&directions[lane], one_sided), probe, scale);
             kink = self.judge(
-                measured,
                 (&directions, lane),
-                (backward[lane], scale),
+                (backward[lane], scale, one_sided),
                 probe,
                 sums,
             );
+            if kink.is_some() {
+                break;
+            }
         }
         sums.kinks += usize::from(kink.is_some());
         kink
     }
 
+    /// How far two computations of a slope may be apart by rounding.
+    ///
+    /// Slopes are linear in the directions, and gradients in the loss: multiples of them give the same but for rounding,
+    /// all of which happens anew. Values are no source of difference, since dual numbers have those of plain ones to the
+    /// last bit.
+    #[inline]
+    fn rounding(
+        &self,
+        directions: &[Direction; LANES],
+        probe: &mut Probe,
+        noise: &mut Noise,
+    ) -> [f64; LANES] {
+        let multiples = self.multiples.get_or_init(|| {
+            let factors = (0..SAMPLES).map(|_| noise.factor());
+            factors
+                .filter_map(|factor| Some((factor, self.gradient_by(factor)?)))
+                .collect()
+        });
+        let mut bounds = [[[f64::INFINITY, f64::NEG_INFINITY]; 2]; LANES];
+        let mut widen = |kind: usize, lane: usize, slope: f64| {
+            let [low, high] = &mut bounds[lane][kind];
+            (*low, *high) = (low.min(slope), high.max(slope));
+        };
+        for (factor, gradient) in multiples {
+            for (lane, direction) in directions.iter().enumerate() {
+                widen(0, lane, direction.dot(gradient) / factor);
+            }
+        }
+        for _ in 0..SAMPLES {
+            let factors: [f64; LANES] = std::array::from_fn(|_| noise.factor());
+            let scaled = std::array::from_fn(|lane| directions[lane].scaled(factors[lane]));
+            let slopes = probe.slopes(self.given, &scaled, &self.loss);
+            for lane in 0..LANES {
+                widen(1, lane, slopes[lane] / factors[lane]);
+            }
+        }
+        bounds.map(|kinds| {
+            let spread = kinds.map(|[low, high]| high - low);
+            ROUNDINGS * spread[0].max(spread[1]).max(0.0)
+        })
+    }
+
     /// Takes differences into account where they can judge; otherwise returns the kink that they met.
+    #[inline]
     fn judge(
         &self,
-        measured: Measured,
         (directions, lane): (&[Direction; LANES], usize),
-        (backward, scale): (f64, f64),
+        (backward, scale, one_sided): (f64, f64, bool),
         probe: &mut Probe,
         sums: &mut Sums,
     ) -> Option<String> {
-        let Slope {
-            value: slope,
-            doubt,
-            step,
-        } = match measured {
+        let direction = (&directions[lane], one_sided);
+        let mut slope = match self.difference(direction, probe, scale) {
             Measured::Slope(slope) => slope,
             Measured::Kink(kink) => return Some(kink),
         };
-        if !slope.is_finite() {
-            sums.rough += 1;
-            return None;
-        }
-        let error = (slope - backward).abs() / scale;
+        let error = (slope.value - backward).abs() / scale;
         if exceeds(error, DIFFERENCE_BAR) {
-            let jump = self.jump(directions, (lane, step), probe, (scale, error));
-            if jump.is_some() {
-                return jump;
-            }
-            if doubt > DOUBTFUL * error * scale {
-                sums.rough += 1;
+            let roughness = self.roughness(direction, probe, slope.step);
+            slope.doubt += amplified(one_sided) * roughness / slope.step;
+            let is_undecided = slope.doubt == f64::INFINITY || error * scale <= slope.doubt;
+            if is_undecided {
+                if self.edge.is_some() {
+                    return self.edge.clone();
+                }
+                sums.undecided += 1;
+                sums.doubt = sums.doubt.max(slope.doubt / scale);
                 return None;
+            }
+            let kink = self.kink_on_the_way(
+                (directions, lane),
+                (&slope, one_sided),
+                probe,
+                (error, scale),
+            );
+            if kink.is_some() {
+                return kink;
             }
         }
         sums.difference_error = greatest(sums.difference_error, error);
         sums.products[0] += backward * backward / (scale * scale);
-        sums.products[1] += slope * slope / (scale * scale);
-        sums.products[2] += backward * slope / (scale * scale);
+        sums.products[1] += slope.value * slope.value / (scale * scale);
+        sums.products[2] += backward * slope.value / (scale * scale);
         None
     }
-}
-
-/// Slopes below this cannot be told from zero.
-fn negligible(model: &Model) -> f64 {
-    let laws = &model.structure.laws;
-    let tolerance = laws.of_rows.filter(|_| laws.is_impulse_level());
-    let tolerance = tolerance.map_or(0.0, |law| model.laws.tolerance[law]);
-    NEGLIGIBLE.max(NEGLIGIBLE_SHARE * tolerance)
 }
 
 /// Whether an error is too large; what is not a number is.

@@ -3,8 +3,7 @@
 use std::ops::Range;
 
 use super::directions::{
-    Direction, Given, Noise, Place, Quantity, normalize, numbers_in, numbers_of, quantities,
-    write_numbers,
+    Direction, Given, Place, normalize, numbers_in, numbers_of, write_numbers,
 };
 use super::tangent_of;
 use crate::cotangent::StateBar;
@@ -28,8 +27,6 @@ pub(super) struct Probe {
     data: Data,
     over: Model<Number>,
     over_data: Data<Number>,
-    /// Numbers of the model that rounding may move.
-    shakable: Vec<Range<usize>>,
 }
 
 /// What a step near a point is given, and where it ends.
@@ -52,13 +49,6 @@ impl Probe {
             data: Data::new(model),
             over_data: Data::new(&over),
             over,
-            shakable: (quantities(model).into_iter())
-                .filter(Quantity::may_shake)
-                .filter_map(|quantity| match quantity.place {
-                    Place::Model(range) => Some(range),
-                    _ => None,
-                })
-                .collect(),
         }
     }
 
@@ -172,31 +162,6 @@ impl Probe {
         let slope = self.slopes(given, directions, loss)[lane];
         self.set(range, &here);
         slope
-    }
-
-    /// Slopes after numbers of bodies have moved by a unit in the last place.
-    // Inline for the same reason.
-    #[inline]
-    pub(super) fn shaken_slopes(
-        &mut self,
-        given: Given<'_>,
-        directions: &[Direction; LANES],
-        loss: &StateBar,
-        noise: &mut Noise,
-    ) -> [f64; LANES] {
-        let here = self.numbers.clone();
-        let ranges = std::mem::take(&mut self.shakable);
-        for range in &ranges {
-            let shaken = here[range.clone()].iter();
-            let shaken = shaken.map(|number| number * (1.0 + f64::EPSILON * noise.next().signum()));
-            self.set(range, &shaken.collect::<Vec<_>>());
-        }
-        let slopes = self.slopes(given, directions, loss);
-        for range in &ranges {
-            self.set(range, &here[range.clone()]);
-        }
-        self.shakable = ranges;
-        slopes
     }
 
     /// Sets numbers that all slopes are taken at.

@@ -15,9 +15,6 @@ pub(super) struct Sides {
     points: Vec<[Vec3; 2]>,
 }
 
-/// How far a contact moves or turns when it does not move continuously (m, 1): points that are looked at are much closer.
-const LEAP: f64 = 1e-5;
-
 impl Sides {
     pub(super) fn of(data: &Data) -> Self {
         Self {
@@ -39,9 +36,9 @@ impl Sides {
         Some(format!("{} changes its phase", in_words(kind)))
     }
 
-    /// Which contact of a step right next to this one is elsewhere, in words; they have the same contacts.
-    pub(super) fn leap(&self, data: &Data, model: &Model) -> Option<String> {
-        let far = |(a, b): (&Vec3, Vec3)| exceeds((*a - b).norm(), LEAP);
+    /// Which contact of a step with the same contacts is farther away than a distance (m) or angle (rad), in words.
+    pub(super) fn leap(&self, data: &Data, model: &Model, distance: f64) -> Option<String> {
+        let far = |(a, b): (&Vec3, Vec3)| exceeds((*a - b).norm(), distance);
         let mut pairs = (self.points.iter().zip(points(data))).zip(&self.contacts);
         let (_, &(geoms, _)) =
             pairs.find(|((known, found), _)| known.iter().zip(*found).any(far))?;

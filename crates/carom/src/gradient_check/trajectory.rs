@@ -6,14 +6,20 @@
 //!
 //!   ⟨x̄ₖ, ẋₖ⟩ is the same for all steps k                                                        (1)
 //!
-//! along directions of the start: where it changes, the two disagree, or take different sides of a kink.
+//! along directions of the start: where it changes, the two disagree.
+//!
+//! No slope is left out. Rounding of every state by ε changes the loss by
+//!
+//!   ν = ε·Σₖ ⟨|x̄ₖ|, |xₖ|⟩,                                                                       (2)
+//!
+//! so a slope along a direction as large as the numbers themselves may be off by ν, however small it is itself.
 
 use super::directions::{
     Direction, FlatGradient, Given, Noise, Place, Quantity, numbers_of, quantities,
 };
-use super::point::{Point, exceeds};
-use super::probe::{LANES, Number, Probe, constant_input, past_of, weigh};
-use super::{DUAL_BAR, Sums, comparable, tangent_of};
+use super::point::exceeds;
+use super::probe::{LANES, Number, constant_input, past_of, weigh};
+use super::{DUAL_BAR, comparable, tangent_of};
 use crate::cotangent::{Cotangents, StateBar};
 use crate::data::Data;
 use crate::dual::Dual;
@@ -35,8 +41,6 @@ const GROUPS: [&str; LANES] = [
 ];
 /// Groups of the model.
 const MODEL_GROUPS: std::ops::Range<usize> = 3..LANES;
-/// Slopes below this are left to the check of a single step: after so many of them, rounding is not far away.
-const SMALL: f64 = 1e-6;
 
 /// How well the gradient over a trajectory agrees with dual numbers.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,7 +53,9 @@ pub struct TrajectoryReport {
     pub along: &'static str,
     /// How much longer the derivative by a state became than that by the last one.
     pub growth: f64,
-    /// The step before which the trajectory was ended, and why: a kink exactly there, or numbers that are not finite.
+    /// The first step at which the two disagree.
+    pub disagree_at: Option<usize>,
+    /// The step before which the trajectory was ended as numbers are not finite there, and which.
     pub ended: Option<(usize, String)>,
 }
 
@@ -68,22 +74,10 @@ pub fn check_trajectory(
     seed: u64,
 ) -> Result<TrajectoryReport, GradientError> {
     let model = &comparable(model);
-    let mut ended = None;
-    let mut motion = Motion::new(model, (before, steps), seed, &mut ended)?;
-    loop {
-        let (mut report, broken) = motion.compare(&mut Noise(seed))?;
-        let kink = broken.and_then(|step| Some((step, motion.kink(step)?)));
-        match kink {
-            Some((step, kink)) if step > 0 => {
-                motion.truncate(step);
-                ended = Some((step, kink));
-            }
-            kink => {
-                report.ended = kink.or(ended);
-                return Ok(report);
-            }
-        }
-    }
+    let (mut motion, ended) = Motion::new(model, (before, steps), seed)?;
+    let mut report = motion.compare(&mut Noise(seed))?;
+    report.ended = ended;
+    Ok(report)
 }
 
 /// A recorded motion.
@@ -116,8 +110,7 @@ impl<'a> Motion<'a> {
         model: &'a Model,
         (before, steps): (usize, usize),
         seed: u64,
-        ended: &mut Option<(usize, String)>,
-    ) -> Result<Self, GradientError> {
+    ) -> Result<(Self, Option<(usize, String)>), GradientError> {
         let mut noise = Noise(seed);
         let (mut state, mut input) = (State::reference(model), Input::zeros(model));
         let mut data = Data::new(model);
@@ -130,34 +123,30 @@ impl<'a> Motion<'a> {
             }
         }
         let (mut states, mut controls) = (vec![state.clone()], Vec::new());
+        let mut ended = None;
         for step in 0..steps {
             for (control, center) in input.ctrl.iter_mut().zip(&center) {
                 *control = center * (1.0 + 0.1 * noise.next());
             }
             let report = integrate::step(model, &mut state, &input, &mut data);
             if let Some(place) = report.not_finite {
-                *ended = Some((step, place.to_string()));
+                ended = Some((step, place.to_string()));
                 break;
             }
             controls.extend_from_slice(&input.ctrl);
             states.push(state.clone());
         }
-        Ok(Self {
+        let motion = Self {
             model,
             states,
             controls,
             bars: Vec::new(),
-        })
+        };
+        Ok((motion, ended))
     }
 
     fn steps(&self) -> usize {
         self.states.len() - 1
-    }
-
-    /// Forgets all steps from one on.
-    fn truncate(&mut self, steps: usize) {
-        self.states.truncate(steps + 1);
-        self.controls.truncate(steps * self.model.counts().nu);
     }
 
     fn input(&self, step: usize) -> Input {
@@ -167,12 +156,8 @@ impl<'a> Motion<'a> {
         input
     }
 
-    /// The comparison, and the step at which the two sides of (1) part.
     #[inline]
-    fn compare(
-        &mut self,
-        noise: &mut Noise,
-    ) -> Result<(TrajectoryReport, Option<usize>), GradientError> {
+    fn compare(&mut self, noise: &mut Noise) -> Result<TrajectoryReport, GradientError> {
         let (model, steps) = (self.model, self.steps());
         let mut last = StateBar::zeros(model);
         noise.weigh(&mut last);
@@ -202,29 +187,58 @@ impl<'a> Motion<'a> {
             model: numbers_of(&by.model),
             gradient: by,
         };
-        let directions = Directions::new(model, self.controls.len(), &by, noise);
+        // Below this, an error of ν is more than the bar allows.
+        let small = self.rounding() / DUAL_BAR;
+        let directions = Directions::new((model, self.controls.len()), (&by, small), noise);
         let slopes = directions.slopes(&by, &found.controls);
-        let (duals, broken) = self.follow(&directions, &last);
+        let (duals, disagree_at) = self.follow(&directions, (&last, small));
         let mut report = TrajectoryReport {
             steps,
             error: 0.0,
             along: GROUPS[0],
             growth: found.norms.iter().fold(0.0, |a: f64, b| a.max(*b)) / last.norm(),
+            disagree_at,
             ended: None,
         };
         for (lane, (slope, size)) in slopes.into_iter().enumerate() {
-            let error = (duals[lane] - slope).abs() / size.max(SMALL);
+            // Directions of the model are as long as their slopes are one, or what is small would be.
+            let least = if MODEL_GROUPS.contains(&lane) {
+                1.0
+            } else {
+                small
+            };
+            let error = (duals[lane] - slope).abs() / size.max(least);
             if exceeds(error, report.error) {
                 (report.error, report.along) = (error, GROUPS[lane]);
             }
         }
-        let broken = broken.filter(|_| exceeds(report.error, DUAL_BAR));
-        Ok((report, broken))
+        Ok(report)
+    }
+
+    /// What rounding of all states does to the loss. (2)
+    fn rounding(&self) -> f64 {
+        let terms = |bar: &[f64], numbers: &[f64]| -> f64 {
+            let sizes = numbers.iter().map(|number| number.abs().max(1.0));
+            bar.iter()
+                .zip(sizes)
+                .map(|(bar, size)| bar.abs() * size)
+                .sum()
+        };
+        let of_step = |(bar, state): (&StateBar, &State)| {
+            // Positions and angles count as one: there are more coordinates than directions.
+            let positions: f64 = bar.qpos.iter().map(|bar| bar.abs()).sum();
+            positions + terms(&bar.qvel, &state.qvel) + terms(&bar.act, &state.act)
+        };
+        f64::EPSILON * self.bars.iter().zip(&self.states).map(of_step).sum::<f64>()
     }
 
     /// Slopes of the loss by dual numbers, and the first step at which (1) changes.
     #[inline]
-    fn follow(&self, directions: &Directions, loss: &StateBar) -> ([f64; LANES], Option<usize>) {
+    fn follow(
+        &self,
+        directions: &Directions,
+        (loss, small): (&StateBar, f64),
+    ) -> ([f64; LANES], Option<usize>) {
         let model = self.model;
         let mut over = model.map(Number::constant);
         directions.move_model(&mut over);
@@ -240,7 +254,7 @@ impl<'a> Motion<'a> {
             set_values(&mut state, next);
             let after = pairing(model, &state, &self.bars[step + 1]);
             let parts = (0..2).any(|lane| {
-                let size = before[lane].abs().max(SMALL);
+                let size = before[lane].abs().max(small);
                 exceeds((after[lane] - before[lane]).abs(), DUAL_BAR * size)
             });
             if parts && broken.is_none() {
@@ -249,31 +263,6 @@ impl<'a> Motion<'a> {
             before = after;
         }
         (pairing(model, &state, loss), broken)
-    }
-
-    /// What kink a state is on, in words; none where it is on none.
-    #[inline]
-    fn kink(&self, step: usize) -> Option<String> {
-        let input = self.input(step);
-        let given = Given {
-            model: self.model,
-            state: &self.states[step],
-            input: &input,
-        };
-        let loss = self.bars[step + 1].clone();
-        let (mut point, _) = Point::with_loss(given, loss, step, 1).ok()?;
-        let (mut probe, mut noise) = (Probe::new(self.model), Noise(7));
-        point.find_edge(&mut probe, &mut noise);
-        let of_state = quantities(self.model).into_iter();
-        let mut of_state = of_state.filter(|quantity| {
-            matches!(
-                quantity.place,
-                Place::Qpos | Place::Qvel | Place::Activation
-            )
-        });
-        of_state.find_map(|quantity| {
-            point.compare(&quantity, &mut probe, &mut noise, &mut Sums::default())
-        })
     }
 }
 
@@ -318,12 +307,16 @@ fn set_values(state: &mut State<Number>, plain: &State) {
 struct Directions {
     start: [Vec<Direction>; 2],
     controls: Vec<f64>,
-    /// By group: directions of some quantities, each as long as its slope is one.
+    /// By group: directions of some quantities, each as long as its slope is one, unless it is small.
     model: [Vec<Direction>; MODEL_GROUPS.end - MODEL_GROUPS.start],
 }
 
 impl Directions {
-    fn new(model: &Model, controls: usize, by: &FlatGradient, noise: &mut Noise) -> Self {
+    fn new(
+        (model, controls): (&Model, usize),
+        (by, small): (&FlatGradient, f64),
+        noise: &mut Noise,
+    ) -> Self {
         let numbers = numbers_of(model);
         let mut directions = Self {
             start: [Vec::new(), Vec::new()],
@@ -339,15 +332,13 @@ impl Directions {
                     directions.start[1].push(direction);
                 }
                 Place::Model(_) => {
-                    let slope = direction.dot(by).abs();
-                    if slope > SMALL && slope.is_finite() {
-                        for tangent in &mut direction.tangent {
-                            *tangent /= slope;
-                        }
-                        let groups = directions.model.len();
-                        directions.model[next % groups].push(direction);
-                        next += 1;
+                    let slope = direction.dot(by).abs().max(small);
+                    for tangent in &mut direction.tangent {
+                        *tangent /= slope;
                     }
+                    let groups = directions.model.len();
+                    directions.model[next % groups].push(direction);
+                    next += 1;
                 }
                 _ => {}
             }

@@ -178,6 +178,12 @@ pub fn impedance_curve<T: Scalar>(solimp: &[T; 5], distance: T) -> (T, T) {
         let slope = power * scale * raise(rest, power - T::ONE);
         (T::ONE - scale * raise(rest, power), slope)
     };
+    // The straight line without rounding, as plain numbers take it.
+    let y = if power == T::ONE {
+        y.with_value(x.value())
+    } else {
+        y
+    };
     let slope = slope.copysign_of(distance);
     (start + y * (end - start), slope * (end - start) / width)
 }
@@ -186,7 +192,8 @@ pub fn impedance_curve<T: Scalar>(solimp: &[T; 5], distance: T) -> (T, T) {
 #[inline]
 fn raise<T: Scalar>(base: T, exponent: T) -> T {
     if T::HAS_DERIVATIVES {
-        base.powt(exponent)
+        let value = raise(base.value(), exponent.value());
+        base.powt(exponent).with_value(value)
     } else if exponent == T::ONE {
         base
     } else if exponent.value() == 2.0 {

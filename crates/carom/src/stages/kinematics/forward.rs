@@ -52,10 +52,18 @@ fn renormalized<T: Scalar>(quat: Quat<T>) -> Quat<T> {
     /// Deviation of the square below which one Newton step is exact to rounding.
     const NEARLY: f64 = 1e-8;
     let excess = quat.dot(quat) - 1.0;
-    if T::HAS_DERIVATIVES || excess.value().abs() > NEARLY {
+    if excess.value().abs() > NEARLY {
         return quat.normalized();
     }
-    quat * (T::ONE - excess * 0.5)
+    let unit = quat * (T::ONE - excess * 0.5);
+    if !T::HAS_DERIVATIVES {
+        return unit;
+    }
+    // Derivatives of the exact one; values to the last bit as without them, since ties are broken by that bit.
+    let exact = quat.normalized();
+    Quat(std::array::from_fn(|i| {
+        exact.0[i].with_value(unit.0[i].value())
+    }))
 }
 
 /// The three or four coordinates from `address` on.

@@ -132,7 +132,11 @@ fn solve_from<T: Scalar>(
             }
         };
         progress.add_to(report);
-        if T::HAS_DERIVATIVES && !iterate.factor_is_current[index] {
+        if T::HAS_DERIVATIVES {
+            // As the backward pass finds it again from the acceleration alone: the same bits, the same side of a kink.
+            iterate.refresh(&island, phase);
+            iterate.update_gradient(&island);
+            hessian.invalidate(index);
             let factored = hessian.factor(&island, &iterate.residual, phase);
             iterate.factor_is_current[index] = factored.is_ok();
         }
@@ -269,10 +273,10 @@ fn write_solution<T: Scalar>(model: &Model<T>, out: &mut Solve<T>) {
     }
 }
 
-/// One Newton step from the solution of the values, with derivatives: a ← a − H⁻¹·(M·a − τ − Jᵀ·f).
+/// The tangents of one Newton step from the solution of the values: a ← a − H⁻¹·(M·a − τ − Jᵀ·f).
 ///
-/// The step itself is as small as the solver's accuracy; its tangent is the exact derivative of the solution, since
-/// that of a itself is zero and H is the derivative of the bracket by a.
+/// They are the exact derivative of the solution, since that of a itself is zero and H is the derivative of the bracket
+/// by a. The values stay: the backward pass differentiates there, too.
 fn correct<T: Scalar>(
     model: &Model<T>,
     inertia: &Inertia<T>,
@@ -294,13 +298,14 @@ fn correct<T: Scalar>(
         out.hessian
             .solve_in_place(&model.structure, &out.islands, island, local);
         for (dof, &step) in dofs.zip(local.iter()) {
-            out.qacc[dof] -= step;
+            let value = out.qacc[dof].value();
+            out.qacc[dof] = (-step).with_value(value);
         }
     }
     respond(constraint, out);
 }
 
-/// Residuals, forces and generalised forces of the acceleration, phases held.
+/// Tangents of residuals, forces and generalised forces by those of the acceleration, at the values of the solution.
 fn respond<T: Scalar>(constraint: &Constraint<T>, out: &mut Solve<T>) {
     out.force_constraint.fill(T::ZERO);
     let (mut weight, mut friction) = ([T::ZERO; MAX_ROWS], [T::ZERO; MAX_ROWS]);
@@ -313,7 +318,8 @@ fn respond<T: Scalar>(constraint: &Constraint<T>, out: &mut Solve<T>) {
             for (&dof, &value) in columns.iter().zip(&values[index * columns.len()..]) {
                 sum += value * out.qacc[dof];
             }
-            out.residual[block.row + index] = sum;
+            let row = block.row + index;
+            out.residual[row] = sum.with_value(out.work.iterate.residual[row]);
         }
         let law = Law {
             kind: block.kind,
