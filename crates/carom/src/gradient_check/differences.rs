@@ -14,6 +14,8 @@ const FARTHEST: f64 = 0.1;
 const LEAST: f64 = 1e-14;
 /// Part of a step over which curvature is nothing beside that over the step itself.
 const CLOSE: f64 = 1.0 / 64.0;
+/// Operations that every number of a step has gone through, at least, and each of which rounds.
+const OPERATIONS: f64 = 64.0;
 /// Differences of two step sizes that agree so well are good enough.
 const AGREED: f64 = 1e-6;
 
@@ -149,7 +151,8 @@ impl Point<'_> {
         )
     }
 
-    /// Rounding of the loss on the next state, as far as it is that of its terms.
+    /// Rounding of the loss on the next state, as far as it is that of its terms. A slope along a direction as large as the
+    /// numbers themselves cannot be told from another one that is closer than this.
     pub(super) fn least_noise(&self) -> f64 {
         let terms = |weights: &[f64], numbers: &[f64]| -> f64 {
             let products = weights.iter().zip(numbers);
@@ -159,6 +162,7 @@ impl Point<'_> {
         };
         let (loss, end) = (&self.loss, &self.end);
         let turns = loss.qpos.iter().map(|weight| weight.abs()).sum::<f64>();
-        f64::EPSILON * (turns + terms(&loss.qvel, &end.qvel) + terms(&loss.act, &end.act))
+        let terms = turns + terms(&loss.qvel, &end.qvel) + terms(&loss.act, &end.act);
+        OPERATIONS * f64::EPSILON * terms
     }
 }

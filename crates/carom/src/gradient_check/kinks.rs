@@ -7,14 +7,14 @@
 //! and so lies between the least and the greatest e, unless the loss itself jumps. Dual numbers see s without the rounding
 //! of differences. There are four reasons to be off, and where none of them holds, the slope of the point is wrong:
 //!
-//! - the difference is beyond all e, and the loss jumps: ever narrower intervals keep the same change;
+//! - the loss jumps: ever narrower intervals keep the same change;
 //! - the two sides have different slopes however near the point is: it is on a kink;
 //! - e varies by more than it would if s were smooth, and by as much as the difference is off: kinks on the way;
 //! - the difference is what all e are, and only the point itself has another slope: there, a contact leaps from one
 //!   feature to another.
 
 use super::DIFFERENCE_BAR;
-use super::differences::Slope;
+use super::differences::{Slope, amplified};
 use super::directions::{Direction, Given, Noise, Place};
 use super::point::Point;
 use super::probe::{LANES, Near, Probe};
@@ -43,8 +43,6 @@ struct Way {
     /// The least and the greatest e. (1)
     least: f64,
     greatest: f64,
-    /// The greatest |s|.
-    steepest: f64,
     /// By how much s jumps at the point itself.
     jump: f64,
     /// What is different there, in words.
@@ -85,18 +83,20 @@ impl Point<'_> {
     ) -> Option<String> {
         let way = self.look_along((directions, lane), (slope.step, one_sided), probe);
         let tolerance = slope.doubt + DIFFERENCE_BAR * scale;
-        if !(way.least - tolerance..=way.greatest + tolerance).contains(&slope.value) {
-            let start = if one_sided { 0.0 } else { -slope.step };
-            return self.jump(&directions[lane], [start, slope.step], &way, probe);
-        }
+        let is_between = (way.least - tolerance..=way.greatest + tolerance).contains(&slope.value);
         let variation = way.greatest - way.least;
         let has_kinks = variation > SMOOTH * slope.doubt + DIFFERENCE_BAR * scale
             && variation > error * scale - tolerance;
-        if way.jump > tolerance || has_kinks {
+        if is_between && (way.jump > tolerance || has_kinks) {
             let size = way.jump.max(variation);
             return Some((way.change).unwrap_or_else(|| format!("the slope jumps by {size:.1e}")));
         }
-        way.change
+        if is_between && way.change.is_some() {
+            return way.change;
+        }
+        let start = if one_sided { 0.0 } else { -slope.step };
+        let unexplained = error * scale * slope.step / amplified(one_sided);
+        self.jump(&directions[lane], [start, slope.step], unexplained, probe)
     }
 
     /// The slopes on the way of a difference, by dual numbers.
@@ -110,7 +110,6 @@ impl Point<'_> {
         let mut way = Way {
             least: f64::INFINITY,
             greatest: f64::NEG_INFINITY,
-            steepest: 0.0,
             jump: 0.0,
             change: None,
         };
@@ -121,7 +120,6 @@ impl Point<'_> {
                 let (slope, change) =
                     self.look_at((directions, lane), times * place * reach, probe);
                 way.change = way.change.take().or(change);
-                way.steepest = way.steepest.max(slope.abs());
                 slope
             });
             let mean = if one_sided {
@@ -166,13 +164,13 @@ impl Point<'_> {
         (slope, change)
     }
 
-    /// Whether the loss jumps in an interval, in words: whether a change that slopes do not explain stays the same in ever
-    /// narrower intervals.
+    /// Whether the loss jumps in an interval, in words: whether a change as large as slopes leave unexplained stays the same
+    /// in ever narrower intervals.
     fn jump(
         &self,
         direction: &Direction,
         [mut low, mut high]: [f64; 2],
-        way: &Way,
+        unexplained: f64,
         probe: &mut Probe,
     ) -> Option<String> {
         let mut loss = |step: f64| {
@@ -181,7 +179,6 @@ impl Point<'_> {
             })
         };
         let [mut at_low, mut at_high] = [low, high].map(&mut loss);
-        let unexplained = (at_high - at_low).abs() - way.steepest * (high - low);
         for _ in 0..HALVINGS {
             let middle = 0.5 * (low + high);
             let at_middle = loss(middle);

@@ -358,7 +358,7 @@ mod tests {
     // Off by a thousandth, in everything that the repository ships.
     #[test]
     fn no_excuse_hides_a_gradient_that_is_off() {
-        let (mut rows, mut seen) = (0, 0);
+        let (mut rows, mut seen, mut below) = (0, 0, 0);
         for (name, point) in stage_check::points() {
             let model = comparable(&point.model);
             let given = Given {
@@ -381,6 +381,10 @@ mod tests {
                 if sums.slope == 0.0 {
                     continue;
                 }
+                if 5e-4 * sums.slope < point.least_noise() {
+                    below += 1;
+                    continue;
+                }
                 rows += 1;
                 let error = sums.dual_error;
                 assert!(error > 5e-4, "{name}: {}: {error}", quantity.name());
@@ -398,8 +402,8 @@ mod tests {
                 }
             }
         }
-        println!("{seen} of {rows} are seen by differences alone");
-        assert!(20 * seen > 19 * rows);
+        println!("{seen} of {rows} are seen by differences alone, {below} are below rounding");
+        assert!(20 * seen > 19 * rows && 50 * below < rows);
     }
 
     fn kink(mjcf: &str, quantity: &str) -> Option<String> {

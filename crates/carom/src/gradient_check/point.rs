@@ -255,7 +255,7 @@ impl<'a> Point<'a> {
         }
         bounds.map(|kinds| {
             let spread = kinds.map(|[low, high]| high - low);
-            ROUNDINGS * spread[0].max(spread[1]).max(0.0)
+            (ROUNDINGS * spread[0].max(spread[1])).max(self.least_noise())
         })
     }
 
