@@ -319,19 +319,19 @@ mod tests {
 
     #[test]
     fn dual_numbers_make_the_same_step_to_the_last_bit() {
-        use crate::dual::Dual;
+        use probe::Number;
         for (name, point) in stage_check::points() {
             let model = comparable(&point.model);
-            let over = model.map(Dual::<6>::constant);
+            let over = model.map(Number::constant);
             let input = Input::zeros(&model);
             let over_input = Input::zeros(&over);
             let (mut data, mut over_data) = (Data::new(&model), Data::new(&over));
             let mut state = point.state;
             for step in 0..5 {
-                let mut over_state = state.map(Dual::constant);
+                let mut over_state = state.map(Number::constant);
                 integrate::step(&model, &mut state, &input, &mut data);
                 integrate::step(&over, &mut over_state, &over_input, &mut over_data);
-                let same = |plain: &[f64], dual: &[Dual<6>]| {
+                let same = |plain: &[f64], dual: &[Number]| {
                     let values = dual.iter().map(|number| number.value.to_bits());
                     plain.iter().map(|number| number.to_bits()).eq(values)
                 };
