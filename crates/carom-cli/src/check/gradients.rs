@@ -100,14 +100,13 @@ pub(super) fn lines(report: &Report) -> Vec<String> {
 
 /// What cannot be told, and how much that may be.
 fn notes(row: &Row) -> String {
-    let mut notes = String::new();
-    if row.undecided > 0 {
-        notes += &format!("  differences know it to {:.1e} only", row.doubt);
-    }
-    if row.rounded > 0.0 {
-        notes += &format!("  rounding leaves {:.1e}", row.rounded);
-    }
-    notes
+    let doubt = (row.undecided > 0)
+        .then(|| format!("  differences know it to {:.1e} only", row.doubt))
+        .unwrap_or_default();
+    let rounded = (row.rounded > 0.0)
+        .then(|| format!("  rounding leaves {:.1e}", row.rounded))
+        .unwrap_or_default();
+    doubt + &rounded
 }
 
 /// The table for programs.
