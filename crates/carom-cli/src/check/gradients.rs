@@ -100,12 +100,16 @@ pub(super) fn lines(report: &Report) -> Vec<String> {
 
 /// What cannot be told, and how much that may be.
 fn notes(row: &Row) -> String {
-    let doubt = (row.undecided > 0)
-        .then(|| format!("  differences know it to {:.1e} only", row.doubt))
-        .unwrap_or_default();
-    let rounded = (row.rounded > 0.0)
-        .then(|| format!("  rounding leaves {:.1e}", row.rounded))
-        .unwrap_or_default();
+    let doubt = if row.undecided > 0 {
+        format!("  differences know it to {:.1e} only", row.doubt)
+    } else {
+        String::new()
+    };
+    let rounded = if row.rounded > 0.0 {
+        format!("  rounding leaves {:.1e}", row.rounded)
+    } else {
+        String::new()
+    };
     doubt + &rounded
 }
 
