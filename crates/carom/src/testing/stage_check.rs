@@ -112,7 +112,7 @@ fn fine_groups(model: &Model) -> Vec<Part> {
     parts
 }
 
-/// State and input, the model's numbers, the results of other stages, and everything.
+/// State and input, the model's numbers, and the results of other stages.
 fn coarse_groups() -> Vec<Part> {
     let is_state = |group: &str| {
         matches!(
@@ -128,7 +128,6 @@ fn coarse_groups() -> Vec<Part> {
             "other stages",
             Box::new(move |group| !is_state(group) && !is_model(group)),
         ),
-        ("everything", Box::new(|_| true)),
     ]
 }
 
@@ -157,12 +156,6 @@ pub(super) fn is_still<S: Stage>(direction: &Cotangents) -> bool {
     pair_inputs::<S>(direction, direction).norm == 0.0
 }
 
-/// How well pairings agree, relative to the sum of magnitudes. Solutions of equations are rounded, and are not the same
-/// for dual numbers to the last digits: their derivatives differ by as much, times the condition of the equations.
-fn pairing_tolerance<S: Stage>() -> f64 {
-    if S::NAME == "solve" { 1e-10 } else { 1e-12 }
-}
-
 /// What comparisons found.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Tally {
@@ -170,6 +163,8 @@ pub(crate) struct Tally {
     pub(crate) moving: usize,
     /// Directions along which differences do not converge.
     pub(crate) kinks: usize,
+    /// Points left out since they have no solution.
+    pub(super) unsolved: usize,
     /// Greatest relative error to dual numbers, of their pairing, and to differences.
     pub(super) worst: [f64; 3],
 }
@@ -178,6 +173,7 @@ impl Tally {
     pub(crate) fn add(&mut self, other: &Self) {
         self.moving += other.moving;
         self.kinks += other.kinks;
+        self.unsolved += other.unsolved;
         for (worst, other) in self.worst.iter_mut().zip(other.worst) {
             *worst = worst.max(other);
         }
@@ -188,8 +184,8 @@ impl Tally {
     pub(crate) fn assert_telling(&self, name: &str, least: usize) {
         let [duals, pairing, differences] = self.worst;
         println!(
-            "{name}: {} directions, {} with kinks, worst errors: duals {duals:.1e}, pairing {pairing:.1e}, differences {differences:.1e}",
-            self.moving, self.kinks
+            "{name}: {} directions, {} with kinks, {} points unsolved, worst errors: duals {duals:.1e}, pairing {pairing:.1e}, differences {differences:.1e}",
+            self.moving, self.kinks, self.unsolved
         );
         assert!(
             self.moving >= least,
@@ -226,7 +222,7 @@ fn compare<S: Stage>(
     tally.moving += usize::from(forward.norm > 0.0);
     tally.worst[0] = tally.worst[0].max(error);
     tally.worst[1] = tally.worst[1].max(pairing);
-    if error.is_nan() || error >= 1e-10 || pairing >= pairing_tolerance::<S>() {
+    if error.is_nan() || error >= 1e-10 || pairing >= 1e-12 {
         return Err(format!(
             "backward {:e}, duals {:e}, relative error {error:e}, of the pairing {pairing:e}",
             backward.sum, forward.sum

@@ -106,10 +106,13 @@ pub(crate) fn constrained_points(sweeps: usize) -> Vec<(String, Point)> {
             scene.model.settings.noslip_iterations = sweeps;
             let mut data = scene.solve();
             if sweeps > 0 {
-                // Within a body a contact has no stiffness, which the least step would give it. Where rows act on one or
-                // two dofs, renewing the first of them leaves the others at their bounds and asking for nothing: a kink.
+                // Within a body a contact has no stiffness, which the least step would give it. Rows that act on fewer dofs
+                // than they are depend on each other: renewing some leaves the others at their bounds and asking for
+                // nothing, a kink, and what the sections of cones divide by is close to zero.
                 let blocks = &data.constraint.blocks[data.constraint.first_contact..];
-                let is_free = |block: &&Block| data.constraint.block_columns(block).len() > 2;
+                let is_free = |block: &&Block| {
+                    data.constraint.block_columns(block).len() >= block.row_count.max(3)
+                };
                 let touching: Vec<Contact> = (blocks.iter().filter(is_free))
                     .map(|block| scene.contacts[block.object])
                     .collect();
@@ -193,7 +196,7 @@ pub(super) fn point_at(mut model: Model, mut state: State, random: &mut Random) 
     let structure = std::sync::Arc::make_mut(&mut model.structure);
     structure.coincidences.clear();
     solve::tighten(&mut model);
-    // Impulses of a rigid law as exact as rounding allows: stiff contacts would leave fewer digits.
+    // Impulses of a rigid law as exact as rounding allows, and yielding enough to exist wherever bodies are.
     model.laws.tolerance.fill(1e-14);
     model.laws.mixing.fill(0.1);
     state.act.fill_with(|| 0.5 + 0.4 * random.next());
@@ -213,22 +216,9 @@ pub(super) fn point_at(mut model: Model, mut state: State, random: &mut Random) 
     }
 }
 
-/// Whether impulses are solved for and a contact slides very slowly: where it slides to, and all derivatives, are then
-/// known to few digits.
-fn nearly_sticks(point: &Point) -> bool {
-    let Data {
-        constraint, solve, ..
-    } = &point.data;
-    let is_slow = |block: &Block| {
-        let slip = &solve.residual[block.rows()][1..];
-        let speed = slip.iter().map(|speed| speed * speed).sum::<f64>().sqrt();
-        (1e-10..0.1).contains(&speed)
-    };
-    let contacts = &constraint.blocks[constraint.first_contact..];
-    point.model.structure.laws.is_impulse_level()
-        && contacts
-            .iter()
-            .any(|block| block.row_count > 1 && is_slow(block))
+/// Whether there is a solution to differentiate: the search for impulses may end without one, and says so.
+pub(super) fn is_solved(point: &Point) -> bool {
+    !point.model.structure.laws.is_impulse_level() || point.data.solve.report.residual < 1e-12
 }
 
 /// Checks a stage on random mechanisms.
@@ -241,14 +231,15 @@ pub(crate) fn check_random<S: Stage>() {
             plan.parts.retain(|&part| part != Part::Equalities);
         }
         let point = plan_point(&plan);
-        if nearly_sticks(&point) {
+        if !is_solved(&point) {
+            tally.borrow_mut().unsolved += 1;
             return Ok(());
         }
-        let residual = point.data.solve.report.residual;
-        let found = examine::<S>(&point, &fine_groups(&point.model))
-            .map_err(|why| format!("{why}, solved to {residual:e}"))?;
+        let found = examine::<S>(&point, &fine_groups(&point.model))?;
         tally.borrow_mut().add(&found);
         Ok(())
     });
-    tally.into_inner().assert_telling(S::NAME, 60);
+    let tally = tally.into_inner();
+    tally.assert_telling(S::NAME, 60);
+    assert!(8 * tally.unsolved <= CASES as usize, "{tally:?}");
 }

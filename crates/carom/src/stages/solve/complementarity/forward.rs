@@ -47,6 +47,8 @@ pub fn forward<T: Scalar>(
         out.report.status = SolveStatus::Singular;
     }
     if T::HAS_DERIVATIVES {
+        // Derivatives are those at the impulses they start from: first make these exact.
+        derivative::correct(model, acceleration, constraint, out);
         derivative::correct(model, acceleration, constraint, out);
     }
     write_solution(model, (inertia, acceleration), constraint, out);

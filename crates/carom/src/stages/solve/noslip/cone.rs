@@ -64,7 +64,13 @@ impl<T: Scalar> Cone<T> {
             let square = dot(&solution, &solution, self.count).max(T::from(MIN_LENGTH));
             stretch = (normal * normal / square).sqrt();
         }
-        std::array::from_fn(|row| solution[row] * stretch * self.friction[row])
+        let forces = std::array::from_fn(|row| solution[row] * stretch * self.friction[row]);
+        if !T::HAS_DERIVATIVES {
+            return forces;
+        }
+        // Later blocks start from these: from the same values as over plain numbers.
+        let plain = self.values().minimize(normal.value());
+        std::array::from_fn(|row| forces[row].with_value(plain[row]))
     }
 
     /// As [`search`](Self::search), for the values; then one more Newton step, which carries the tangents.
