@@ -355,6 +355,57 @@ mod tests {
         }
     }
 
+    // Off by a thousandth, in everything that the repository ships.
+    #[test]
+    fn no_excuse_hides_a_gradient_that_is_off() {
+        let (mut rows, mut seen, mut below) = (0, 0, 0);
+        for (name, point) in stage_check::points() {
+            let model = comparable(&point.model);
+            let given = Given {
+                model: &model,
+                state: &point.state,
+                input: &point.input,
+            };
+            let mut noise = Noise(5);
+            let (mut point, _) = Point::new(given, &mut noise, 0).unwrap();
+            let mut probe = Probe::new(&model);
+            point.find_edge(&mut probe, &mut noise);
+            let quantities = directions::quantities(&model);
+            let effective = point.effective(&quantities, &mut probe, &mut noise);
+            // The gradient is linear in the loss.
+            point.gradient = point.gradient_by(1.001).unwrap();
+            let effective = quantities.iter().zip(effective);
+            for (quantity, _) in effective.filter(|(_, effective)| *effective) {
+                let mut sums = Sums::default();
+                point.compare(quantity, &mut probe, &mut noise, &mut sums);
+                if sums.slope == 0.0 {
+                    continue;
+                }
+                if 5e-4 * sums.slope < point.least_noise() {
+                    below += 1;
+                    continue;
+                }
+                rows += 1;
+                let error = sums.dual_error;
+                assert!(error > 5e-4, "{name}: {}: {error}", quantity.name());
+                // Along two directions only, whose slopes may be smaller than the largest.
+                if sums.difference_error > DIFFERENCE_BAR {
+                    seen += 1;
+                } else {
+                    let Sums {
+                        kinks, undecided, ..
+                    } = sums;
+                    println!(
+                        "{name}: {}: {kinks} kinks, {undecided} undecided",
+                        quantity.name()
+                    );
+                }
+            }
+        }
+        println!("{seen} of {rows} are seen by differences alone, {below} are below rounding");
+        assert!(20 * seen > 19 * rows && 50 * below < rows);
+    }
+
     fn kink(mjcf: &str, quantity: &str) -> Option<String> {
         let model = comparable(&model_from_mjcf(mjcf));
         let quantity = named(&model, quantity);
