@@ -9,7 +9,7 @@
 //! - Dual numbers make the same step to the last bit, and take the same side of every kink. What may differ is rounding:
 //!   both are computed again several times such that all rounding happens anew, and may be as far apart as that spreads.
 //! - Differences estimate their own error by a second step size and by what rounding does to the loss. Off by less, they
-//!   cannot tell; off by more, there must be a kink or a jump on their way that dual numbers see as well ([`kinks`]).
+//!   cannot tell; off by more, there must be a kink or a jump on their way that dual numbers see as well (`kinks.rs`).
 
 mod differences;
 mod directions;
