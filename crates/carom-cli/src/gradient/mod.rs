@@ -43,7 +43,7 @@ pub(crate) struct Args {
     #[arg(long, default_value = "tsit5")]
     integrator: String,
     /// Allowed error of a step, absolute and relative.
-    #[arg(long, default_value_t = 1e-6)]
+    #[arg(long, default_value_t = 1e-7)]
     tolerance: f64,
     /// Let contacts act from a distance in derivatives, so that those that were missed are felt; the motion stays as it is.
     /// Optionally with numbers: `--cfd=w_c=0.1,d_0=0.01,pairs=white:black`; keys are `d_c`, `d_0`, `w_c`, `m_c`, `p_c`,

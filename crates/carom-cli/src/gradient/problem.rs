@@ -288,7 +288,7 @@ impl<'a> Problem<'a> {
             Some(settings) => {
                 let flow = Flow::new(model, settings).map_err(|error| error.to_string())?;
                 let motion = flow.run(&start, &controls, self.seconds, 1);
-                if motion.status() != Status::Done {
+                if !motion.status().is_done() {
                     return Err(motion.status().to_string());
                 }
                 motion.end().clone()

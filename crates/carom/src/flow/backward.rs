@@ -12,8 +12,10 @@
 //! Where a model has a surrogate for its gradients (contacts from distance), ∂f and the jump of f are the surrogate's.
 
 use super::Flow;
+use super::event::{Key, read_keys};
+use super::hold::Softened;
 use super::mode::{Gauge, Switch, ball_angle, contact_of};
-use super::motion::{Motion, Onset, Status};
+use super::motion::{Motion, Onset};
 use super::stepper::{Rates, place, prepare};
 use crate::cotangent::{Cotangents, StateBar};
 use crate::data::Data;
@@ -25,6 +27,7 @@ use crate::model::{JointKind, Model};
 use crate::rollout::{Controls, Gradient, GradientError, Loss};
 use crate::stages::actuation::is_disabled;
 use crate::stages::constraint::Constraint;
+use crate::stages::solve::Phase;
 use crate::state::{Input, State};
 
 impl Motion {
@@ -43,7 +46,7 @@ impl Motion {
         loss: &mut impl Loss,
     ) -> Result<Gradient, GradientError> {
         controls.assert_fit(&flow.model);
-        if self.status != Status::Done {
+        if !self.status.is_done() {
             return Err(GradientError::Refused(self.status.to_string()));
         }
         let mut pass = Pass::new(flow, self);
@@ -94,6 +97,8 @@ struct Pass<'a> {
     state: State,
     data: Data,
     gauges: Vec<Gauge>,
+    keys: Vec<Key>,
+    phases: Vec<Phase>,
     rates: Vec<Rates>,
     /// Σⱼ aᵢⱼ·kⱼ of every stage, and Σ bᵢ·kᵢ.
     slopes: Vec<Rates>,
@@ -121,6 +126,8 @@ impl<'a> Pass<'a> {
             state: motion.states[0].clone(),
             data: Data::new(model),
             gauges: Vec::new(),
+            keys: Vec::new(),
+            phases: Vec::new(),
             rates: vec![Rates::zeros(model); tableau.len()],
             slopes: vec![Rates::zeros(model); tableau.len() + 1],
             rate_bars: vec![Rates::zeros(model); tableau.len()],
@@ -181,7 +188,7 @@ impl<'a> Pass<'a> {
         for stage in (0..count).rev() {
             self.place(stage, h);
             self.evaluate(index, stage)?;
-            self.stage(stage, h);
+            self.stage(index, stage, h);
             let stage_bar = self.bar.state.clone();
             add_scaled(&mut start_bar.qvel, &stage_bar.qvel, 1.0);
             add_scaled(&mut start_bar.act, &stage_bar.act, 1.0);
@@ -269,7 +276,11 @@ impl<'a> Pass<'a> {
                 Err(GradientError::NotUnique { step })
             };
         }
-        if dynamics::settle(model, state, acceleration, &regime.phases, data) {
+        read_keys(data, &mut self.keys);
+        self.phases.clear();
+        self.phases.resize(self.keys.len(), Phase::OFF);
+        regime.write_phases(&self.keys, &mut self.phases);
+        if dynamics::settle(model, state, acceleration, &self.phases, data) {
             Ok(())
         } else {
             Err(GradientError::NotUnique { step })
@@ -278,7 +289,8 @@ impl<'a> Pass<'a> {
 
     /// From the cotangents of the rates of a stage to those of its state, in `self.bar.state`, and of the slope of
     /// positions.
-    fn stage(&mut self, stage: usize, h: f64) {
+    fn stage(&mut self, step: usize, stage: usize, h: f64) {
+        let mode = &self.motion.regimes[self.motion.steps[step].regime].mode;
         let Self {
             model,
             input,
@@ -306,7 +318,9 @@ impl<'a> Pass<'a> {
             input,
             data,
         };
-        stages::backward(at, bar);
+        // A surrogate knows nothing of contacts that are held.
+        let softened = &mut Softened(surrogate.is_none().then_some(mode));
+        stages::observe_backward(at, bar, softened);
         // Only rates of orientations depend on where the stage lies.
         tangent_rates_vjp(
             model,
@@ -337,12 +351,12 @@ impl<'a> Pass<'a> {
             dynamics::forward(&surrogate.model, &moved, input, data);
             dot(&data.solve.qacc, &self.next.qvel)
         });
-        after - before
+        (after - before) / onset.tied as f64
     }
 
     /// The adjoint of a jump. (2̄)
     fn onset(&mut self, onset: &Onset, motion: &Motion) -> Result<(), GradientError> {
-        if onset.grazes {
+        if onset.grazes || onset.is_held {
             return Ok(());
         }
         if onset.steps < motion.steps.len() {

@@ -9,6 +9,9 @@ pub struct Tolerance {
     pub relative: f64,
 }
 
+/// The part of a tolerance that one step may use: errors of hundreds of steps meet in the end, and contacts magnify them.
+const SHARE: f64 = 0.1;
+
 impl Tolerance {
     /// The same absolute and relative tolerance.
     pub fn both(tolerance: f64) -> Self {
@@ -18,9 +21,10 @@ impl Tolerance {
         }
     }
 
-    /// An error in units of what is allowed for a quantity between two values.
+    /// An error in units of what a step may make of a quantity between two values.
     pub(super) fn measure(self, error: f64, before: f64, after: f64) -> f64 {
-        error.abs() / (self.absolute + self.relative * before.abs().max(after.abs()))
+        let allowed = self.absolute + self.relative * before.abs().max(after.abs());
+        error.abs() / (SHARE * allowed)
     }
 }
 

@@ -24,6 +24,8 @@
 
 mod backward;
 mod control;
+mod event;
+mod hold;
 mod mode;
 mod motion;
 mod onset;
@@ -84,10 +86,10 @@ impl Default for FlowSettings {
     fn default() -> Self {
         Self {
             method: Method::Tsit5,
-            tolerances: Tolerances::all(1e-6),
+            tolerances: Tolerances::all(1e-7),
             control: StepControl::default(),
-            longest_step: 0.05,
-            most_steps: 100_000,
+            longest_step: 0.02,
+            most_steps: 30_000,
         }
     }
 }

@@ -4,6 +4,7 @@
 //! ceases to act it may jump. A step therefore keeps to one [`Mode`], also where a stage reaches beyond its end, and
 //! ends where a [`Switch`] should change: where its gauge g, distance less margin, changes its sign.
 
+use super::hold::Hold;
 use crate::data::Data;
 use crate::math::{Quat, Vec3};
 use crate::model::{JointKind, LawKind, Model};
@@ -64,9 +65,17 @@ pub(super) struct Gauge {
     pub(super) value: f64,
 }
 
-/// The switches that are on, in order.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Mode(Vec<Switch>);
+/// Gauges within this may have any sign (m or rad).
+const ROUNDING: f64 = 1e-13;
+
+/// The switches that are on.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Mode {
+    /// In order.
+    on: Vec<Switch>,
+    /// Those of them that are held.
+    holds: Vec<Hold>,
+}
 
 impl Mode {
     /// The mode that gauges ask for.
@@ -74,34 +83,73 @@ impl Mode {
         let on = gauges.iter().filter(|gauge| gauge.value < 0.0);
         let mut switches: Vec<_> = on.map(|gauge| gauge.switch).collect();
         switches.sort_unstable();
-        Self(switches)
+        Self {
+            on: switches,
+            holds: Vec::new(),
+        }
+    }
+
+    /// Contacts that are held.
+    pub(super) fn holds(&self) -> &[Hold] {
+        &self.holds
+    }
+
+    /// Holds a contact that is on.
+    pub(super) fn hold(&mut self, hold: Hold) {
+        self.holds.push(hold);
+    }
+
+    /// Ends the hold of a contact, on or off.
+    pub(super) fn release(&mut self, switch: Switch, on: bool) {
+        self.holds.retain(|hold| hold.switch != switch);
+        if !on {
+            self.on.retain(|other| *other != switch);
+        }
+    }
+
+    fn is_held(&self, switch: Switch) -> bool {
+        self.holds.iter().any(|hold| hold.switch == switch)
     }
 
     pub(super) fn contains(&self, switch: Switch) -> bool {
-        self.0.binary_search(&switch).is_ok()
+        self.on.binary_search(&switch).is_ok()
     }
 
     /// The mode with one switch changed.
     pub(super) fn with(&self, switch: Switch) -> Self {
-        let mut switches = self.0.clone();
-        match switches.binary_search(&switch) {
+        let mut mode = self.clone();
+        match mode.on.binary_search(&switch) {
             Ok(place) => {
-                switches.remove(place);
+                mode.on.remove(place);
             }
-            Err(place) => switches.insert(place, switch),
+            Err(place) => mode.on.insert(place, switch),
         }
-        Self(switches)
+        mode
+    }
+
+    /// Whether a switch should change by its gauge. Where it just has changed, rounding decides about the sign.
+    fn is_wrong(&self, gauge: &Gauge) -> bool {
+        gauge.value.abs() > ROUNDING
+            && (gauge.value < 0.0) != self.contains(gauge.switch)
+            && !self.is_held(gauge.switch)
+    }
+
+    /// Whether no switch should change by its gauge.
+    pub(super) fn suits(&self, gauges: &[Gauge]) -> bool {
+        let is_right = |gauge: &Gauge| !self.is_wrong(gauge);
+        let is_seen = |switch: &Switch| gauges.iter().any(|gauge| gauge.switch == *switch);
+        gauges.iter().all(is_right) && self.on.iter().all(|on| is_seen(on) || self.is_held(*on))
     }
 
     /// Switches that should change by their gauges, each with its gauge; none for a contact that is out of sight.
     pub(super) fn changes(&self, gauges: &[Gauge], out: &mut Vec<(Switch, Option<f64>)>) {
         out.clear();
-        let wrong = |gauge: &&Gauge| (gauge.value < 0.0) != self.contains(gauge.switch);
-        let visible = gauges.iter().filter(wrong);
+        let visible = gauges.iter().filter(|gauge| self.is_wrong(gauge));
         out.extend(visible.map(|gauge| (gauge.switch, Some(gauge.value))));
         let is_out_of_sight =
             |switch: &&Switch| !gauges.iter().any(|gauge| gauge.switch == **switch);
-        let gone = self.0.iter().filter(is_out_of_sight);
+        let free = self.on.iter().filter(|switch| !self.is_held(**switch));
+        let gone = free.filter(is_out_of_sight);
         out.extend(gone.map(|&switch| (switch, None)));
     }
 

@@ -3,9 +3,12 @@
 use std::fmt;
 
 use super::control::History;
+use super::event::{Key, find_key};
 use super::mode::{Mode, Switch};
+use super::onset::Passed;
 use super::stepper::{Rates, Stepper};
 use super::{Flow, FlowSettings};
+use crate::integrate::add_scaled;
 use crate::model::{Counts, Model};
 use crate::rollout::Controls;
 use crate::stages::solve::Phase;
@@ -16,6 +19,13 @@ use crate::state::{Input, State};
 pub enum Status {
     /// At the time asked for.
     Done,
+    /// At the time asked for, with contacts that chattered without end and were held on their surface.
+    Held {
+        /// How often one began to be held.
+        holds: usize,
+        /// When the first one did (s).
+        since: f64,
+    },
     /// Too many steps.
     StepLimit {
         /// How far it got (s).
@@ -33,10 +43,21 @@ pub enum Status {
     },
 }
 
+impl Status {
+    /// Whether the motion was followed to the time asked for.
+    pub fn is_done(self) -> bool {
+        matches!(self, Self::Done | Self::Held { .. })
+    }
+}
+
 impl fmt::Display for Status {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Done => out.write_str("done"),
+            Self::Held { holds, since } => write!(
+                out,
+                "done; contacts chattered and were held on their surface, {holds} times, first at {since:.6} s"
+            ),
             Self::StepLimit { time } => write!(
                 out,
                 "stopped at {time} s: too many steps; allow more, loosen the tolerances, or make contacts softer"
@@ -66,10 +87,15 @@ pub struct Onset {
     pub rate: f64,
     /// Whether the rate is too small for a derivative: the motion hardly touches.
     pub grazes: bool,
+    /// Whether the contact has chattered and is held on its surface from there on: what is left of its bounces is too slow
+    /// to matter, and derivatives pass without a jump.
+    pub is_held: bool,
     /// The change of the acceleration, nv.
     pub jump: Vec<f64>,
     /// Number of steps before it.
     pub(super) steps: usize,
+    /// Number of onsets at its instant.
+    pub(super) tied: usize,
 }
 
 /// Rates below this (m/s or rad/s) count as none.
@@ -83,8 +109,10 @@ impl Onset {
             begins,
             rate,
             grazes: rate.abs() < GRAZING,
+            is_held: false,
             jump: Vec::new(),
             steps: 0,
+            tied: 1,
         }
     }
 }
@@ -93,7 +121,19 @@ impl Onset {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Regime {
     pub(super) mode: Mode,
+    pub(super) keys: Vec<Key>,
     pub(super) phases: Vec<Phase>,
+}
+
+impl Regime {
+    /// Writes the pieces of the laws of constraints in another order; those that are not known are left.
+    pub(super) fn write_phases(&self, keys: &[Key], out: &mut [Phase]) {
+        for (index, (&key, out)) in keys.iter().zip(out).enumerate() {
+            if let Some(place) = find_key(&self.keys, key, index) {
+                *out = self.phases[place];
+            }
+        }
+    }
 }
 
 /// A step that was taken.
@@ -198,6 +238,40 @@ impl Motion {
         &self.states[self.states.len() - 1]
     }
 
+    /// Tells in the status of contacts that were held.
+    fn tell_holds(&mut self) {
+        let mut held = self.onsets.iter().filter(|onset| onset.is_held);
+        if self.status == Status::Done
+            && let Some(first) = held.next()
+        {
+            self.status = Status::Held {
+                holds: 1 + held.count(),
+                since: first.time,
+            };
+        }
+    }
+
+    /// Shares the jumps of the last onsets, which were at one instant, equally. Which of them comes first depends on where the
+    /// motion is shifted to; where it stays symmetric, they stay together, and nothing but their sum counts.
+    pub(super) fn share_jumps(&mut self, count: usize) {
+        let first = self.onsets.len() - count;
+        let tied = &mut self.onsets[first..];
+        let Some((last, others)) = tied.split_last_mut() else {
+            return;
+        };
+        for other in &*others {
+            add_scaled(&mut last.jump, &other.jump, 1.0);
+        }
+        for jump in &mut last.jump {
+            *jump /= count as f64;
+        }
+        last.tied = count;
+        for other in others {
+            other.jump.copy_from_slice(&last.jump);
+            other.tied = count;
+        }
+    }
+
     fn remember(&mut self, step: Step, start: &State, rates: &[Rates]) {
         self.rows.extend_from_slice(&start.qpos);
         self.rows.extend_from_slice(&start.qvel);
@@ -227,11 +301,13 @@ impl Motion {
         }
     }
 
-    fn number_of(&mut self, mode: &Mode, phases: &[Phase]) -> usize {
-        let last = self.regimes.last();
-        if last.is_none_or(|last| last.mode != *mode || last.phases != phases) {
+    fn number_of(&mut self, mode: &Mode, keys: &[Key], phases: &[Phase]) -> usize {
+        let is_last =
+            |last: &Regime| last.mode == *mode && last.keys == keys && last.phases == phases;
+        if !self.regimes.last().is_some_and(is_last) {
             self.regimes.push(Regime {
                 mode: mode.clone(),
+                keys: keys.to_vec(),
                 phases: phases.to_vec(),
             });
         }
@@ -264,12 +340,16 @@ impl Flow {
             }
         }
         run.motion.evaluations = run.stepper.evaluations;
+        run.motion.tell_holds();
         run.motion
     }
 }
 
 /// Shortest step, in parts of the time reached or of a second.
 const SHORTEST: f64 = 1e-14;
+
+/// Errors of steps, in units of what is allowed, from which on nothing in them is worth a look.
+const WORTH_A_LOOK: f64 = 1e4;
 
 /// A motion while it is followed.
 pub(super) struct Run<'a> {
@@ -280,11 +360,13 @@ pub(super) struct Run<'a> {
     pub(super) state: State,
     pub(super) mode: Mode,
     pub(super) changes: Vec<(Switch, Option<f64>)>,
+    /// The acceleration before an onset.
+    pub(super) before: Vec<f64>,
     history: History,
     /// The next step (s).
-    h: f64,
+    pub(super) h: f64,
     interval: usize,
-    motion: Motion,
+    pub(super) motion: Motion,
 }
 
 impl<'a> Run<'a> {
@@ -292,13 +374,15 @@ impl<'a> Run<'a> {
         let Flow { model, settings } = flow;
         let tableau = settings.method.tableau();
         let mut stepper = Stepper::new(model, tableau);
-        stepper.probe(model, start);
+        stepper.state.copy_from(start);
+        stepper.probe(model);
         Self {
             model,
             settings,
             input: Input::zeros(model),
             mode: Mode::of(&stepper.gauges),
             changes: Vec::new(),
+            before: Vec::new(),
             stepper,
             state: start.clone(),
             history: History::default(),
@@ -335,43 +419,73 @@ impl<'a> Run<'a> {
                 stepper,
                 state,
                 mode,
-                changes,
                 ..
             } = self;
             let is_finite = stepper.step(model, state, input, h, mode);
             let error = if is_finite {
-                stepper.error(model, state, h, &self.settings.tolerances)
+                self.error(h)
             } else {
                 f64::INFINITY
             };
-            let order = f64::from(stepper.tableau.error_order);
-            let factor = (self.history).next_factor(&self.settings.control, error, order);
-            if error.is_nan() || error > 1.0 {
-                self.h = h * factor;
-                self.motion.rejected += 1;
-                continue;
-            }
-            mode.changes(&stepper.gauges, changes);
-            let is_kinked = stepper.kink().is_some();
-            let goes_on = if !changes.is_empty() {
-                self.pass_onset(h)
-            } else if is_kinked {
-                self.pass_kink(h)
+            // A step across a kink has an error that one up to there has not.
+            let at_end = if error < WORTH_A_LOOK {
+                self.event()
             } else {
-                let reached = self.state.time + h;
-                self.accept(h, if reaches_end { end } else { reached });
-                self.h = h * factor;
-                true
+                None
             };
-            if !goes_on {
-                return Status::NotFinite { time: time(self) };
+            let event = match at_end {
+                Some((event, value)) => Some((1.0, event, value)),
+                None if error <= 1.0 => self.hidden_event(h),
+                None => None,
+            };
+            let passed = match event {
+                Some(event) => self.pass_event(h, event),
+                None if error <= 1.0 => {
+                    let reached = self.state.time + h;
+                    self.accept(h, if reaches_end { end } else { reached });
+                    self.h = h * self.next_factor(error);
+                    if self.let_go() {
+                        Passed::Yes
+                    } else {
+                        Passed::NotFinite
+                    }
+                }
+                None => Passed::TooFar,
+            };
+            match passed {
+                Passed::Yes => {}
+                Passed::TooFar => {
+                    let halve = error <= 1.0;
+                    self.h = h * if halve { 0.5 } else { self.next_factor(error) };
+                    self.motion.rejected += 1;
+                }
+                Passed::NotFinite => return Status::NotFinite { time: time(self) },
             }
         }
         Status::Done
     }
 
+    /// The error of the step of length h that was just taken, in units of what is allowed.
+    pub(super) fn error(&mut self, h: f64) -> f64 {
+        (self.stepper).error(self.model, &self.state, h, &self.settings.tolerances)
+    }
+
+    fn next_factor(&mut self, error: f64) -> f64 {
+        let order = f64::from(self.stepper.tableau.error_order);
+        (self.history).next_factor(&self.settings.control, error, order)
+    }
+
     /// Evaluates the dynamics at the state, and chooses a first step.
     fn restart(&mut self) -> bool {
+        let is_finite = self.begin();
+        if is_finite {
+            self.choose_step();
+        }
+        is_finite
+    }
+
+    /// Evaluates the dynamics at the state.
+    pub(super) fn begin(&mut self) -> bool {
         let Self {
             model,
             input,
@@ -380,17 +494,27 @@ impl<'a> Run<'a> {
             mode,
             ..
         } = self;
-        if !stepper.begin(model, state, input, mode) {
-            return false;
-        }
+        stepper.begin(model, state, input, mode)
+    }
+
+    /// Chooses the length of a first step from the state that was just evaluated.
+    pub(super) fn choose_step(&mut self) {
+        let Self {
+            model,
+            input,
+            stepper,
+            state,
+            mode,
+            ..
+        } = self;
         self.history = History::default();
         self.h = stepper.first_step(model, state, input, mode, &self.settings.tolerances);
-        true
     }
 
     /// Remembers the step that was taken and goes to its end.
     pub(super) fn accept(&mut self, h: f64, time: f64) {
-        let regime = self.motion.number_of(&self.mode, &self.stepper.phases);
+        let Stepper { keys, phases, .. } = &self.stepper;
+        let regime = self.motion.number_of(&self.mode, keys, phases);
         let step = Step {
             time: self.state.time,
             h,
@@ -403,13 +527,13 @@ impl<'a> Run<'a> {
         self.state.time = time;
     }
 
-    /// Goes on from an onset at the state in the mode after it, and remembers it; `before` is the acceleration there in
+    /// Goes on from an onset at the state in the mode after it, and remembers it; `self.before` is the acceleration there in
     /// the mode before. False where the dynamics are not finite.
-    pub(super) fn switch(&mut self, mut onset: Onset, before: &[f64], mode: Mode) -> bool {
+    pub(super) fn change_mode(&mut self, mut onset: Onset, mode: Mode) -> bool {
         self.mode = mode;
-        let is_finite = self.restart();
+        let is_finite = self.begin();
         let after = &self.stepper.rates[0].velocity;
-        let jump = (after.iter().zip(before)).map(|(after, before)| after - before);
+        let jump = (after.iter().zip(&self.before)).map(|(after, before)| after - before);
         onset.jump = jump.collect();
         onset.time = self.state.time;
         onset.steps = self.motion.steps.len();

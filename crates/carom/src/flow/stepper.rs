@@ -8,14 +8,15 @@
 //! where ρᵢ is the velocity of the stage, for orientations carried to the start of the step.
 
 use super::control::Tolerance;
-use super::mode::{Gauge, Mode, read_gauges};
+use super::event::{Key, Piece, gauge_of, read_keys, read_pieces};
+use super::hold::soften;
+use super::mode::{Gauge, Mode, Switch, gauge_rate, read_gauges};
 use super::tableau::Tableau;
 use crate::data::Data;
 use crate::dynamics;
 use crate::integrate::{add_scaled, integrate_positions, tangent_rates};
 use crate::model::{JointKind, Model};
 use crate::stages::actuation::is_disabled;
-use crate::stages::solve::law::{Law, MAX_ROWS};
 use crate::stages::solve::{Phase, SolveStatus};
 use crate::state::{Input, State};
 
@@ -85,14 +86,6 @@ pub(super) fn clamp_activations(model: &Model, act: &mut [f64]) {
     }
 }
 
-/// A constraint that goes from one piece of its law to another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Kink {
-    pub(super) block: usize,
-    from: Phase,
-    pub(super) to: Phase,
-}
-
 /// Evaluates the dynamics and takes steps.
 #[derive(Clone, Debug)]
 pub(super) struct Stepper {
@@ -105,8 +98,22 @@ pub(super) struct Stepper {
     pub(super) rates: Vec<Rates>,
     /// Gauges at the last evaluation.
     pub(super) gauges: Vec<Gauge>,
+    /// Gauges at the start of the step.
+    pub(super) first_gauges: Vec<Gauge>,
+    /// Which constraints there are at the start of the step.
+    pub(super) keys: Vec<Key>,
+    /// Which constraints there are at the last evaluation.
+    pub(super) keys_now: Vec<Key>,
     /// Pieces of their laws that the constraints are on at the start of the step.
     pub(super) phases: Vec<Phase>,
+    /// Pieces of their impedances at the start of the step.
+    pub(super) pieces: Vec<Piece>,
+    /// Pieces of their impedances at the last evaluation.
+    pub(super) pieces_now: Vec<Piece>,
+    pub(super) path: Path,
+    /// The first part of the step at which a stage was beyond a switch, if one was.
+    pub(super) early: Option<f64>,
+    spare: (State, Vec<Gauge>),
     slope: Rates,
     pub(super) evaluations: usize,
 }
@@ -119,7 +126,15 @@ impl Stepper {
             state: State::reference(model),
             rates: vec![Rates::zeros(model); tableau.len() + 1],
             gauges: Vec::new(),
+            first_gauges: Vec::new(),
+            keys: Vec::new(),
+            keys_now: Vec::new(),
             phases: Vec::new(),
+            pieces: Vec::new(),
+            pieces_now: Vec::new(),
+            path: Path::new(model),
+            early: None,
+            spare: (State::reference(model), Vec::new()),
             slope: Rates::zeros(model),
             evaluations: 0,
         }
@@ -132,14 +147,48 @@ impl Stepper {
         prepare(model, state, input, mode, data, &mut self.gauges);
         dynamics::solve_constraints(model, state, data);
         state.warmstart.copy_from_slice(&data.solve.qacc);
+        read_keys(data, &mut self.keys_now);
+        read_pieces(model, data, &mut self.pieces_now);
         data.solve.report.status != SolveStatus::NotFinite
             && data.solve.qacc.iter().all(|number| number.is_finite())
     }
 
-    /// Reads the gauges at a state, nothing more.
-    pub(super) fn probe(&mut self, model: &Model, state: &State) {
-        dynamics::forward_position(model, state, &mut self.data);
-        read_gauges(model, state, &self.data, &mut self.gauges);
+    /// Reads the gauges at `self.state`, nothing more.
+    pub(super) fn probe(&mut self, model: &Model) {
+        dynamics::forward_position(model, &self.state, &mut self.data);
+        read_gauges(model, &self.state, &self.data, &mut self.gauges);
+    }
+
+    /// The rate of a gauge at a state of which the velocity stages are at hand. A point of contact may wander over its
+    /// surface, so that its distance changes by more than the velocities there: differences along the motion know.
+    pub(super) fn gauge_rate(&mut self, model: &Model, state: &State, switch: Switch) -> f64 {
+        let rate = gauge_rate(model, state, &self.data, switch).unwrap_or(0.0);
+        if !matches!(switch, Switch::Contact { .. }) {
+            return rate;
+        }
+        self.gauge_along(model, state, switch, &state.qvel, rate)
+            .unwrap_or(rate)
+    }
+
+    /// The derivative of a gauge along a motion, by differences; `size` is about that.
+    pub(super) fn gauge_along(
+        &mut self,
+        model: &Model,
+        state: &State,
+        switch: Switch,
+        motion: &[f64],
+        size: f64,
+    ) -> Option<f64> {
+        let reach = 0.3 * super::SIGHT / size.abs().max(0.1);
+        self.slope.position.copy_from_slice(motion);
+        self.slope.velocity.fill(0.0);
+        self.slope.activation.fill(0.0);
+        let [before, after] = [-reach, reach].map(|reach| {
+            place(model, state, &self.slope, reach, &mut self.state);
+            self.probe(model);
+            gauge_of(&self.gauges, switch)
+        });
+        Some((after? - before?) / (2.0 * reach))
     }
 
     /// Writes the rates of velocities and activations that the last evaluation found.
@@ -167,7 +216,7 @@ impl Stepper {
         self.state.copy_from(start);
         let is_finite = self.evaluate(model, input, mode);
         self.record(model, 0);
-        self.phases.clone_from(&self.data.solve.phase);
+        self.remember_pieces();
         self.rates[0].position.copy_from_slice(&start.qvel);
         is_finite
     }
@@ -183,6 +232,7 @@ impl Stepper {
         mode: &Mode,
     ) -> bool {
         let count = self.tableau.len();
+        self.early = None;
         for stage in 1..=count {
             let factors = match self.tableau.stages.get(stage - 1) {
                 Some(factors) => factors,
@@ -197,6 +247,9 @@ impl Stepper {
             if !self.evaluate(model, input, mode) {
                 return false;
             }
+            if stage < count && self.early.is_none() && !mode.suits(&self.gauges) {
+                self.early = Some(self.tableau.place(stage));
+            }
             self.record(model, stage);
             let rates = &mut self.rates[stage].position;
             rates.copy_from_slice(&self.slope.position);
@@ -205,36 +258,18 @@ impl Stepper {
         true
     }
 
-    /// The first constraint that is on another piece of its law than at the start of the step, at the last evaluation:
-    /// between them the acceleration has a kink.
-    pub(super) fn kink(&self) -> Option<Kink> {
-        let now = &self.data.solve.phase;
-        let pieces = now.iter().zip(&self.phases).enumerate();
-        let mut changed = pieces.filter(|(_, (now, before))| now != before);
-        let (block, (&to, &from)) = changed.next()?;
-        (now.len() == self.phases.len()).then_some(Kink { block, from, to })
-    }
-
-    /// A number that changes its sign at a kink, at the last evaluation.
-    pub(super) fn boundary(&self, kink: Kink) -> f64 {
-        let constraint = &self.data.constraint;
-        let block = &constraint.blocks[kink.block];
-        let (mut weight, mut friction) = ([0.0; MAX_ROWS], [0.0; MAX_ROWS]);
-        for (index, row) in constraint.block_rows(block).iter().enumerate() {
-            (weight[index], friction[index]) = (row.weight, row.friction);
-        }
-        let law = Law {
-            kind: block.kind,
-            weight: &weight[..block.row_count],
-            friction: &friction[..block.row_count],
-        };
-        law.boundary(&self.data.solve.residual[block.rows()], kink.from, kink.to)
+    /// Remembers what the last evaluation was like as the start of a step.
+    fn remember_pieces(&mut self) {
+        self.keys.clone_from(&self.keys_now);
+        self.phases.clone_from(&self.data.solve.phase);
+        self.pieces.clone_from(&self.pieces_now);
+        self.first_gauges.clone_from(&self.gauges);
     }
 
     /// Makes the end of a step the start of the next one.
     pub(super) fn advance(&mut self, start: &mut State) {
         start.copy_from(&self.state);
-        self.phases.clone_from(&self.data.solve.phase);
+        self.remember_pieces();
         let (first, rest) = self.rates.split_at_mut(1);
         let last = &rest[rest.len() - 1];
         first[0].copy_from(last);
@@ -313,6 +348,7 @@ pub(super) fn prepare(
     mode.choose_contacts(model, &mut data.collision.contacts);
     dynamics::constraint_rows(model, state, input, data);
     mode.choose_limits(model, data);
+    soften(mode, data);
 }
 
 impl Stepper {
@@ -357,5 +393,80 @@ impl Stepper {
         let change = size(&rest[last - 1]) / trial;
         let reach = (0.01 / rate.max(change)).powf(1.0 / f64::from(self.tableau.error_order));
         reach.min(100.0 * trial)
+    }
+}
+
+/// States along a step.
+#[derive(Clone, Debug)]
+pub(super) struct Path {
+    /// The end as seen from the start, and the rates at both, in units of h.
+    ends: [Rates; 3],
+    slope: Rates,
+    h: f64,
+}
+
+impl Path {
+    fn new(model: &Model) -> Self {
+        let zeros = Rates::zeros(model);
+        Self {
+            ends: [zeros.clone(), zeros.clone(), zeros.clone()],
+            slope: zeros,
+            h: 0.0,
+        }
+    }
+}
+
+impl Stepper {
+    /// Remembers the way of the step of length h that was just taken.
+    pub(super) fn lay_path(&mut self, h: f64) {
+        let Self {
+            rates,
+            tableau,
+            path,
+            ..
+        } = self;
+        path.h = h;
+        path.ends[0].combine(tableau.weights, rates);
+        path.ends[1].copy_from(&rates[0]);
+        path.ends[2].copy_from(&rates[rates.len() - 1]);
+    }
+
+    /// Whether the path of the last step leaves a mode at one of these parts of it; that of the first.
+    pub(super) fn leaves(
+        &mut self,
+        model: &Model,
+        start: &State,
+        mode: &Mode,
+        parts: impl Iterator<Item = f64>,
+    ) -> Option<f64> {
+        let mut parts = parts.peekable();
+        parts.peek()?;
+        // The end of the step is needed again.
+        self.spare.0.copy_from(&self.state);
+        self.spare.1.clone_from(&self.gauges);
+        let left = parts.find(|&part| {
+            self.go_along(model, start, part);
+            self.probe(model);
+            !mode.suits(&self.gauges)
+        });
+        if left.is_none() {
+            self.state.copy_from(&self.spare.0);
+            std::mem::swap(&mut self.gauges, &mut self.spare.1);
+        }
+        left
+    }
+
+    /// Goes to a part of the path: on the cubic through its ends and their rates.
+    pub(super) fn go_along(&mut self, model: &Model, start: &State, part: f64) {
+        let square = part * part;
+        let factors = [
+            square * (3.0 - 2.0 * part),
+            part * (1.0 - part) * (1.0 - part),
+            square * (part - 1.0),
+        ];
+        let path = &mut self.path;
+        path.slope.combine(&factors, &path.ends);
+        place(model, start, &path.slope, path.h, &mut self.state);
+        self.state.time = start.time + part * path.h;
     }
 }

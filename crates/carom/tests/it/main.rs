@@ -9,6 +9,7 @@
 mod allocation;
 mod compile;
 mod convex;
+mod flow;
 mod from_distance;
 mod gradient_fuzz;
 mod gradients;

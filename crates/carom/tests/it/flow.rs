@@ -1,0 +1,292 @@
+//! Motions against closed forms, differences and published figures.
+
+use carom::cotangent::StateBar;
+use carom::flow::{Flow, FlowSettings, Method, Motion, Status, Tolerances};
+use carom::rollout::{Controls, Loss};
+use carom::{Model, State};
+
+use crate::models;
+
+fn settings(tolerance: f64) -> FlowSettings {
+    FlowSettings {
+        tolerances: Tolerances::all(tolerance),
+        ..FlowSettings::default()
+    }
+}
+
+/// A loss that is one number of the last state.
+enum Last {
+    Position(usize),
+    Velocity(usize),
+}
+
+impl Loss for (Last, usize) {
+    fn by_state(&mut self, step: usize, _: &State, bar: &mut StateBar) {
+        if step == self.1 {
+            match self.0 {
+                Last::Position(dof) => bar.qpos[dof] += 1.0,
+                Last::Velocity(dof) => bar.qvel[dof] += 1.0,
+            }
+        }
+    }
+}
+
+/// The unit mass of a well-known example: a contact whose force jumps from zero, and an unrolled gradient that is wrong
+/// however small its steps.
+#[test]
+fn a_point_mass_meets_a_wall_with_the_right_gradient() {
+    let model = models::from_text(
+        r#"<mujoco><option gravity="0 0 0" timestep="0.001"><flag refsafe="disable"/></option><worldbody>
+          <body><joint type="slide" axis="0 0 1" limited="true" range="0 10" solreflimit="0.02 1"
+            solimplimit="0.9 0.95 0.001 0.5 2"/><geom size="0.1" mass="1"/></body></worldbody></mujoco>"#,
+    );
+    let flow = Flow::new(&model, settings(1e-12)).unwrap();
+    let mut start = State::reference(&model);
+    (start.qpos[0], start.qvel[0]) = (0.05, -1.0);
+    let motion = flow.run(&start, &Controls::Zero, 0.15, 1);
+    assert!(motion.onsets()[0].begins, "{:?}", motion.onsets());
+    let gradient = |last: Last| {
+        let found = motion
+            .backward(&flow, &Controls::Zero, &mut (last, 1))
+            .unwrap();
+        (found.start.qpos[0], found.start.qvel[0])
+    };
+    let shifted = |dq: f64, dv: f64| {
+        let mut start = start.clone();
+        start.qpos[0] += dq;
+        start.qvel[0] += dv;
+        let motion = flow.run(&start, &Controls::Zero, 0.15, 1);
+        [motion.end().qpos[0], motion.end().qvel[0]]
+    };
+    let difference = |dq: f64, dv: f64| {
+        let (after, before) = (shifted(dq, dv), shifted(-dq, -dv));
+        [0, 1].map(|k| (after[k] - before[k]) / (2.0 * (dq + dv)))
+    };
+    let (by_q, by_v) = (difference(1e-4, 0.0), difference(0.0, 1e-4));
+    let position = gradient(Last::Position(0));
+    let velocity = gradient(Last::Velocity(0));
+    for (found, expected) in [
+        (position.0, by_q[0]),
+        (velocity.0, by_q[1]),
+        (position.1, by_v[0]),
+        (velocity.1, by_v[1]),
+    ] {
+        assert!(
+            (found - expected).abs() < 1e-5,
+            "{found} instead of {expected}"
+        );
+    }
+    assert!((position.0 + 0.1357).abs() < 1e-3, "{}", position.0);
+    assert!(velocity.0.abs() < 1e-2, "{}", velocity.0);
+}
+
+/// A second of a toss, followed at a tolerance.
+fn follow_toss(model: &Model, tolerance: f64, u0: f64) -> (Flow, Motion) {
+    let flow = Flow::new(model, settings(tolerance)).unwrap();
+    let mut start = State::reference(model);
+    (start.qpos[2], start.qvel[1], start.qvel[2]) = (0.2, -0.1, u0);
+    let motion = flow.run(&start, &Controls::Zero, 1.0, 1);
+    (flow, motion)
+}
+
+/// The derivative of the last position by the first velocity, by the backward pass.
+fn derivative(flow: &Flow, motion: &Motion) -> f64 {
+    let gradient = motion.backward(flow, &Controls::Zero, &mut (Last::Position(1), 1));
+    gradient.unwrap().start.qvel[2]
+}
+
+fn tossed(contact: &str, geom: &str) -> Model {
+    models::from_text(&format!(
+        r#"<mujoco><option gravity="0 0 -2" timestep="0.01"><flag refsafe="disable"/></option>
+          <default><geom {contact}/></default><worldbody><geom type="plane" size="5 5 1"/>
+          <body pos="0 0 0.1"><freejoint/><geom density="100" {geom}/></body></worldbody></mujoco>"#
+    ))
+}
+
+/// Contacts whose force begins with and without a jump, and others that are given directly, bouncy, or with a wide curve.
+const CONTACTS: [&str; 4] = [
+    r#"solref="0.005 1" solimp="0 0.95 0.001 0.5 2""#,
+    "",
+    r#"solref="-2000 -20""#,
+    r#"solref="0.02 0.4" solimp="0.5 0.99 0.01 0.5 2""#,
+];
+
+#[test]
+fn tosses_have_the_gradients_of_the_motion() {
+    let usual = FlowSettings::default().tolerances.position.absolute;
+    let [hard, jumping, direct, bouncy] = CONTACTS;
+    for (contact, geom) in [
+        (jumping, r#"type="sphere" size="0.05""#),
+        (direct, r#"type="sphere" size="0.05""#),
+        (hard, r#"type="capsule" size="0.03 0.05" euler="30 20 0""#),
+        (bouncy, r#"type="capsule" size="0.03 0.05" euler="30 20 0""#),
+        (
+            jumping,
+            r#"type="box" size="0.05 0.05 0.05" euler="30 20 0""#,
+        ),
+        (hard, r#"type="box" size="0.05 0.05 0.05" euler="60 0 0""#),
+        (
+            jumping,
+            r#"type="cylinder" size="0.04 0.05" euler="70 10 0""#,
+        ),
+        (hard, r#"type="cylinder" size="0.04 0.05" euler="70 10 0""#),
+        (
+            hard,
+            r#"type="ellipsoid" size="0.05 0.05 0.1" euler="80 10 0""#,
+        ),
+        (
+            bouncy,
+            r#"type="ellipsoid" size="0.05 0.05 0.1" euler="80 10 0""#,
+        ),
+    ] {
+        let model = tossed(contact, geom);
+        let at = |u0: f64| follow_toss(&model, 1e-11, u0).1.end().qpos[1];
+        let difference = |step: f64| (at(-2.0 + step) - at(-2.0 - step)) / (2.0 * step);
+        let (coarse, fine) = (difference(2e-4), difference(1e-4));
+        let expected = fine + (fine - coarse) / 3.0;
+        for (tolerance, allowed) in [(1e-9, 1e-3), (usual, 1e-2)] {
+            let (flow, motion) = follow_toss(&model, tolerance, -2.0);
+            let found = derivative(&flow, &motion);
+            assert!(
+                (found - expected).abs() < 1e-6 + allowed * expected.abs(),
+                "{geom} {contact} at {tolerance}: {found} instead of {expected}"
+            );
+        }
+    }
+}
+
+/// An ellipsoid that rolls onto its long side bounces ever faster; the limit of that is a motion on the floor.
+#[test]
+fn chattering_contacts_are_held() {
+    let model = tossed(
+        "",
+        r#"type="ellipsoid" size="0.05 0.05 0.1" euler="80 0 0""#,
+    );
+    let (flow, motion) = follow_toss(&model, 1e-9, -1.2);
+    assert!(
+        matches!(motion.status(), Status::Held { .. }),
+        "{}",
+        motion.status()
+    );
+    assert!(motion.evaluations() < 200_000, "{}", motion.evaluations());
+    let slope = derivative(&flow, &motion);
+    assert!(slope.is_finite() && slope.abs() < 10.0, "{slope}");
+}
+
+/// A point of a published truth: start velocity, derivative and its error, last state.
+struct Point {
+    u0: f64,
+    derivative: f64,
+    error: f64,
+    end: Vec<f64>,
+}
+
+/// Reads the points of a file of truths by their keys; a JSON parser is not needed for that.
+fn read_points(text: &str, shape: &str) -> Vec<Point> {
+    let number = |text: &str, key: &str| -> f64 {
+        let rest = &text[text.find(key).unwrap() + key.len()..];
+        rest[..rest.find([',', '}', '\n']).unwrap()]
+            .trim()
+            .parse()
+            .unwrap()
+    };
+    let shape = &text[text.find(&format!("\"{shape}\": {{")).unwrap()..];
+    let points = &shape[shape.find("\"points\": [").unwrap()..];
+    let last = ["\"sweep\"", "\"skipped_u0\"", "\"model\""].map(|key| points.find(key));
+    let points = &points[..last.into_iter().flatten().min().unwrap_or(points.len())];
+    let parts: Vec<_> = points.split("\"u0\":").collect();
+    (parts[1..].iter())
+        .map(|part| {
+            let end = &part[part.find("\"final_state\": [").unwrap() + 16..];
+            let end = end[..end.find(']').unwrap()].split(',');
+            Point {
+                u0: part[..part.find(',').unwrap()].trim().parse().unwrap(),
+                derivative: number(part, "\"dL_du0\":"),
+                error: number(part, "\"dL_err_est\":"),
+                end: end.map(|number| number.trim().parse().unwrap()).collect(),
+            }
+        })
+        .collect()
+}
+
+/// Tosses of five shapes against a truth integrated around another engine's acceleration: every third point.
+#[test]
+fn shared_tosses_meet_their_truth() {
+    let shared = models::shared();
+    let root = match shared.first().and_then(|path| path.ancestors().nth(3)) {
+        Some(root) => root.to_owned(),
+        None => return,
+    };
+    for (file, is_default) in [("toss.json", false), ("toss_default_contact.json", true)] {
+        let Ok(text) = std::fs::read_to_string(root.join("bench/ground_truth").join(file)) else {
+            println!("skipped: no {file}");
+            continue;
+        };
+        for (index, shape) in ["ball", "capsule", "cylinder", "ellipsoid", "cube"]
+            .into_iter()
+            .enumerate()
+        {
+            let path = root.join(format!("models/diffmjx_{shape}/{shape}.xml"));
+            let mut model = models::load(&path);
+            if is_default {
+                model.geoms.solref.fill([0.02, 1.0]);
+                model.geoms.solimp.fill([0.9, 0.95, 0.001, 0.5, 2.0]);
+            }
+            for point in read_points(&text, shape)[index % 3..].iter().step_by(3) {
+                // Where the truth does not know its own derivative there is none.
+                if point.error > 1e-4 * (1.0 + point.derivative.abs()) {
+                    continue;
+                }
+                check_point(&model, point, &format!("{file} {shape} {}", point.u0));
+            }
+        }
+    }
+}
+
+fn check_point(model: &Model, point: &Point, what: &str) {
+    let (flow, motion) = follow_toss(model, 1e-9, point.u0);
+    let (end, state) = (motion.end(), &point.end);
+    let turned = (end.qpos[3] * state[3] + end.qpos[4] * state[4]).signum();
+    for (k, &expected) in state.iter().enumerate() {
+        let found = match k {
+            0..3 => end.qpos[k],
+            3..7 => turned * end.qpos[k],
+            _ => end.qvel[k - 7],
+        };
+        let error = (found - expected).abs();
+        assert!(error < 1e-6, "{what}: {found} instead of {expected}");
+    }
+    let (found, expected) = (derivative(&flow, &motion), point.derivative);
+    let error = (found - expected).abs();
+    assert!(
+        error < 1e-3 * expected.abs() || error < 1e-6,
+        "{what}: derivative {found} instead of {expected}"
+    );
+}
+
+#[test]
+fn all_methods_follow_a_pendulum() {
+    let model = models::from_text(
+        r#"<mujoco><worldbody><body><joint axis="0 1 0"/><geom type="capsule" size="0.02" fromto="0 0 0 0 0 -0.5"/>
+          </body></worldbody></mujoco>"#,
+    );
+    let mut start = State::reference(&model);
+    start.qpos[0] = 1.0;
+    let end = |method: Method, tolerance: f64| {
+        let flow = Flow::new(
+            &model,
+            FlowSettings {
+                method,
+                ..settings(tolerance)
+            },
+        );
+        let motion = flow.unwrap().run(&start, &Controls::Zero, 0.5, 2);
+        assert_eq!(motion.states().len(), 3);
+        motion.end().qpos[0]
+    };
+    let truth = end(Method::Dopri5, 1e-13);
+    for (name, method) in Method::ALL {
+        let error = (end(method, 1e-8) - truth).abs();
+        assert!(error < 1e-6, "{name}: {error}");
+    }
+}
