@@ -89,7 +89,7 @@ impl Default for FlowSettings {
             tolerances: Tolerances::all(1e-7),
             control: StepControl::default(),
             longest_step: 0.02,
-            most_steps: 30_000,
+            most_steps: 100_000,
         }
     }
 }

@@ -66,7 +66,7 @@ pub(super) struct Gauge {
 }
 
 /// Gauges within this may have any sign (m or rad).
-const ROUNDING: f64 = 1e-13;
+const ROUNDING: f64 = 4e-12;
 
 /// The switches that are on.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -226,10 +226,10 @@ impl Run<'_> {
             },
         };
         let zero = self.zero();
-        // What ceases to act must still act in the last evaluation before; of a kink the other side is met.
+        // Rows of limits are there on one side only: what begins must act from there on, and what ceases still does.
         let target = match event {
-            Event::Switch(switch) if self.mode.contains(switch) => -2.0 * zero,
-            _ => 0.0,
+            Event::Switch(_) => -2.0 * zero,
+            Event::Kink(_) => 0.0,
         };
         let mut rate = bracket.rate / longest;
         let mut h = bracket.root() * longest + 0.5 * near;
