@@ -339,18 +339,15 @@ impl Run<'_> {
                 }
                 self.event()
             };
-            match found {
-                Some((other, value)) => {
-                    if other != event {
-                        event = other;
-                        bracket.forget();
-                    }
-                    bracket.set_high(part, value);
+            if let Some((other, value)) = found {
+                if other != event {
+                    event = other;
+                    bracket.forget();
                 }
-                None => {
-                    let value = self.value_of(event);
-                    bracket.set_low(part, value);
-                }
+                bracket.set_high(part, value);
+            } else {
+                let value = self.value_of(event);
+                bracket.set_low(part, value);
             }
         }
         Some((event, bracket))
