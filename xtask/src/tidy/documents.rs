@@ -41,7 +41,11 @@ pub(super) fn links_exist(repository: &Repository) -> Vec<String> {
 fn links(text: &str) -> impl Iterator<Item = &str> {
     let outside_code = text.split("```").step_by(2);
     outside_code
-        .flat_map(|prose| prose.split("](").skip(1)) // the text before the first link
+        .flat_map(|prose| {
+            prose
+                .match_indices("](")
+                .map(|(at, opening)| &prose[at + opening.len()..])
+        })
         .filter_map(|rest| rest.split_once(')').map(|(target, _)| target.trim()))
 }
 

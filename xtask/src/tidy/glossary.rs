@@ -90,9 +90,8 @@ fn owned_structs(text: &str) -> impl Iterator<Item = (&str, &str)> {
 fn array_fields(text: &str) -> Vec<(&str, &str)> {
     let mut fields = Vec::new();
     let declarations = text
-        .split("arrays! {")
-        .skip(1) // the text before the first declaration
-        .filter_map(|rest| rest.split("\n}").next());
+        .match_indices("arrays! {")
+        .filter_map(|(at, opening)| text[at + opening.len()..].split("\n}").next());
     for declaration in declarations {
         let mut structure = "";
         let mut work_area = false;

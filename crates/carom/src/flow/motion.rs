@@ -413,15 +413,7 @@ impl<'a> Run<'a> {
             } else if h < shortest {
                 return Status::StepTooShort { time: time(self) };
             }
-            let Self {
-                model,
-                input,
-                stepper,
-                state,
-                mode,
-                ..
-            } = self;
-            let is_finite = stepper.step(model, state, input, h, mode);
+            let is_finite = self.step(h);
             let error = if is_finite {
                 self.error(h)
             } else {
@@ -486,29 +478,24 @@ impl<'a> Run<'a> {
 
     /// Evaluates the dynamics at the state.
     pub(super) fn begin(&mut self) -> bool {
-        let Self {
-            model,
-            input,
-            stepper,
-            state,
-            mode,
-            ..
-        } = self;
-        stepper.begin(model, state, input, mode)
+        (self.stepper).begin(self.model, &self.state, &self.input, &self.mode)
+    }
+
+    /// Takes a step from the state, which stays what it is. False where the dynamics are not finite.
+    pub(super) fn step(&mut self, h: f64) -> bool {
+        (self.stepper).step(self.model, &self.state, &self.input, h, &self.mode)
     }
 
     /// Chooses the length of a first step from the state that was just evaluated.
     pub(super) fn choose_step(&mut self) {
-        let Self {
-            model,
-            input,
-            stepper,
-            state,
-            mode,
-            ..
-        } = self;
         self.history = History::default();
-        self.h = stepper.first_step(model, state, input, mode, &self.settings.tolerances);
+        self.h = (self.stepper).first_step(
+            self.model,
+            &self.state,
+            &self.input,
+            &self.mode,
+            &self.settings.tolerances,
+        );
     }
 
     /// Remembers the step that was taken and goes to its end.

@@ -58,19 +58,22 @@ enum End {
 impl Run<'_> {
     /// Something that happens in the step that was just taken, with a number that changes its sign there if there is one.
     pub(super) fn event(&mut self) -> Option<(Event, Option<f64>)> {
-        let Self {
-            model,
-            stepper,
-            mode,
-            changes,
-            ..
-        } = self;
-        mode.changes(&stepper.gauges, changes);
-        if let Some(&(switch, gauge)) = changes.first() {
+        if let Some(&(switch, gauge)) = self.changes().first() {
             return Some((Event::Switch(switch), gauge));
         }
-        let kink = stepper.kink(model)?;
-        Some((Event::Kink(kink), stepper.boundary(model, kink)))
+        self.kink()
+    }
+
+    /// What has to change its mode where the stepper is.
+    fn changes(&mut self) -> &[(Switch, Option<f64>)] {
+        (self.mode).changes(&self.stepper.gauges, &mut self.changes);
+        &self.changes
+    }
+
+    /// A kink that the step which was just taken passes.
+    fn kink(&mut self) -> Option<(Event, Option<f64>)> {
+        let kink = self.stepper.kink(self.model)?;
+        Some((Event::Kink(kink), self.stepper.boundary(self.model, kink)))
     }
 
     fn value_of(&self, event: Event) -> Option<f64> {
@@ -93,7 +96,6 @@ impl Run<'_> {
             stepper,
             state,
             mode,
-            changes,
             ..
         } = self;
         let between = if h > LONG { &BETWEEN[..] } else { &[] };
@@ -104,8 +106,7 @@ impl Run<'_> {
         stepper.lay_path(h);
         let parts = early.into_iter().chain(between.iter().copied());
         let part = stepper.leaves(model, state, mode, parts)?;
-        mode.changes(&stepper.gauges, changes);
-        let &(switch, gauge) = changes.first()?;
+        let &(switch, gauge) = self.changes().first()?;
         Some((part, Event::Switch(switch), gauge))
     }
 
@@ -236,15 +237,7 @@ impl Run<'_> {
         let mut last: Option<(f64, f64)> = None;
         let mut failures = 0;
         for _ in 0..CORRECTIONS {
-            let Self {
-                model,
-                input,
-                stepper,
-                state,
-                mode,
-                ..
-            } = self;
-            if !stepper.step(model, state, input, h, mode) {
+            if !self.step(h) {
                 return End::NotFinite;
             }
             if let Some(other) = self.other_than(event)
@@ -279,25 +272,14 @@ impl Run<'_> {
 
     /// What else than an event happens in the step that was just taken, and not at the same instant.
     fn other_than(&mut self, event: Event) -> Option<(Event, Option<f64>)> {
-        let Self {
-            model,
-            stepper,
-            mode,
-            changes,
-            ..
-        } = self;
-        mode.changes(&stepper.gauges, changes);
-        let other = changes.iter().find(|(switch, gauge)| {
+        let other = self.changes().iter().find(|(switch, gauge)| {
             event != Event::Switch(*switch) && gauge.is_none_or(|gauge| gauge.abs() > TIE)
         });
         if let Some(&(switch, gauge)) = other {
             return Some((Event::Switch(switch), gauge));
         }
         match event {
-            Event::Switch(_) => {
-                let kink = stepper.kink(model)?;
-                Some((Event::Kink(kink), stepper.boundary(model, kink)))
-            }
+            Event::Switch(_) => self.kink(),
             // Kinks that are passed with another one are passed.
             Event::Kink(_) => None,
         }
@@ -319,22 +301,13 @@ impl Run<'_> {
         let mut bracket = Bracket::new(at_start, (part, value));
         while !bracket.is_close() {
             let part = bracket.next();
-            let Self {
-                model,
-                input,
-                stepper,
-                state,
-                mode,
-                ..
-            } = self;
-            stepper.go_along(model, state, part);
+            self.stepper.go_along(self.model, &self.state, part);
             let found = if let Event::Switch(_) = event {
-                stepper.probe(model);
-                mode.changes(&stepper.gauges, &mut self.changes);
-                let change = self.changes.first();
+                self.stepper.probe(self.model);
+                let change = self.changes().first();
                 change.map(|&(switch, gauge)| (Event::Switch(switch), gauge))
             } else {
-                if !stepper.evaluate(model, input, mode) {
+                if !(self.stepper).evaluate(self.model, &self.input, &self.mode) {
                     return None;
                 }
                 self.event()

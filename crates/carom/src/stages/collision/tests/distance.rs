@@ -78,6 +78,20 @@ fn differences(at: &Point, direction: &Cotangents, weights: &[f64; 10]) -> Optio
     ((coarse - fine).abs() < 1e-4 * (1.0 + fine.abs())).then_some((4.0 * fine - coarse) / 3.0)
 }
 
+/// Of everything that the distance depends on, for those of the distance.
+fn cotangents(at: &Point, bar: &GeomDistance) -> Cotangents {
+    let mut found = zeros(at);
+    distance_backward(
+        &at.model,
+        &at.data.kinematics,
+        (GEOMS, CUTOFF),
+        bar,
+        &mut BackwardWork::default(),
+        (&mut found.data.kinematics, &mut found.model),
+    );
+    found
+}
+
 /// Compares with dual numbers and differences; false where the nearest features change.
 fn check(name: &str, at: &Point, random: &mut Random) -> bool {
     let weights: [f64; 10] = random.numbers();
@@ -89,15 +103,7 @@ fn check(name: &str, at: &Point, random: &mut Random) -> bool {
         ],
         normal: Vec3([weights[7], weights[8], weights[9]]),
     };
-    let mut found = zeros(at);
-    distance_backward(
-        &at.model,
-        &at.data.kinematics,
-        (GEOMS, CUTOFF),
-        &bar,
-        &mut BackwardWork::default(),
-        (&mut found.data.kinematics, &mut found.model),
-    );
+    let found = cotangents(at, &bar);
     let direction = random_direction::<Shapes>(at, random);
     let backward = pair_inputs::<Shapes>(&found, &direction);
     let dual = measure(&with_direction(at, &direction)).unwrap();
@@ -159,15 +165,7 @@ fn the_distance_grows_along_the_normal() {
             points: [Vec3::ZERO; 2],
             normal: Vec3::ZERO,
         };
-        let mut cotangents = zeros(&at);
-        distance_backward(
-            &at.model,
-            &at.data.kinematics,
-            (GEOMS, CUTOFF),
-            &bar,
-            &mut BackwardWork::default(),
-            (&mut cotangents.data.kinematics, &mut cotangents.model),
-        );
+        let cotangents = cotangents(&at, &bar);
         let error = cotangents.data.kinematics.geom_position[1] - found.normal;
         assert!(error.norm() < 1e-12, "{error:?}");
         // A larger sphere is nearer.
