@@ -8,6 +8,7 @@ use std::fmt;
 
 use crate::data::Data;
 use crate::integrate::Integration;
+use crate::integrate::impact::Impacts;
 use crate::math::Components;
 use crate::model::Model;
 use crate::scalar::Scalar;
@@ -30,6 +31,10 @@ pub struct StepReport {
     pub not_finite: Option<NotFinite>,
     /// Whether a coordinate, velocity or acceleration is beyond 1e10 in size.
     pub is_large: bool,
+    /// Number of impacts within the step, under the impulse law.
+    pub impacts: usize,
+    /// Whether there were more impacts than the law allows, and the step ended at the last one.
+    pub is_impact_limited: bool,
 }
 
 /// Something that a step should be asked about.
@@ -43,6 +48,8 @@ pub enum Warning {
     IterationLimit,
     /// The solver met a matrix that it could not factorise.
     Singular,
+    /// More impacts in a step than the impulse law allows.
+    ImpactLimit,
 }
 
 impl fmt::Display for Warning {
@@ -58,6 +65,9 @@ impl fmt::Display for Warning {
             Self::Singular => {
                 out.write_str("the constraint solver failed: some moving part lacks inertia")
             }
+            Self::ImpactLimit => out.write_str(
+                "more impacts in a step than the impulse law allows, bodies stay at the last one; allow more, or take a smaller time step",
+            ),
         }
     }
 }
@@ -72,6 +82,7 @@ impl StepReport {
             self.is_large.then_some(Warning::Large),
             singular.then_some(Warning::Singular),
             limit.then_some(Warning::IterationLimit),
+            self.is_impact_limited.then_some(Warning::ImpactLimit),
         ]
         .into_iter()
         .flatten()
@@ -92,6 +103,7 @@ impl StepReport {
                 .iter()
                 .chain(&others)
                 .all(|numbers| all_finite(numbers));
+        let impacts = data.integration.impacts.as_deref();
         let found = || {
             NotFinite::in_stages(model, data)
                 .or_else(|| NotFinite::in_state(model, state, INTEGRATE))
@@ -102,6 +114,8 @@ impl StepReport {
             contacts: data.collision.contacts.len(),
             not_finite: given.or_else(|| if is_finite { None } else { found() }),
             is_large: motion.iter().any(|numbers| any_large(numbers)),
+            impacts: impacts.map_or(0, |impacts| impacts.list().len()),
+            is_impact_limited: impacts.is_some_and(Impacts::is_limited),
         }
     }
 }

@@ -16,6 +16,7 @@
 //! | `soft` | – |
 //! | `complementarity` | `restitution`, `restitution_speed`, `baumgarte` (α and β), `mixing`, `tolerance`, `iterations` |
 //! | `hunt_crossley` | `stiffness`, `exponent`, `dissipation`, `transition_speed`, `static_ratio`, `viscous`, `viscous_force` |
+//! | `impulse` | `restitution`, `impacts` (the most in one step) |
 //! | any, with `geom1` | `points` (x y z of all points in the geom's frame), or `grid` (spacing) and `faces` |
 
 use super::Reader;
@@ -23,8 +24,8 @@ use super::codes;
 use super::write::numbers_text;
 use crate::diagnostic::{Diagnostic, nearest_name};
 use crate::model_spec::{
-    ComplementaritySpec, ContactLaw, ContactLawSpec, ContactPoints, HuntCrossleySpec, ModelSpec,
-    Reference,
+    ComplementaritySpec, ContactLaw, ContactLawSpec, ContactPoints, HuntCrossleySpec, ImpulseSpec,
+    ModelSpec, Reference,
 };
 use crate::span::Span;
 use crate::xml::{Attribute, Element};
@@ -56,6 +57,8 @@ const HUNT_CROSSLEY_KEYS: [&str; 7] = [
     "viscous",
     "viscous_force",
 ];
+
+const IMPULSE_KEYS: [&str; 2] = ["restitution", "impacts"];
 
 /// One `key=value` with the places of both.
 #[derive(Clone, Copy)]
@@ -203,11 +206,12 @@ impl<'r, 't> Entries<'r, 't> {
                 ContactLaw::HuntCrossley(self.hunt_crossley()),
                 &HUNT_CROSSLEY_KEYS,
             ),
+            "impulse" => (ContactLaw::Impulse(self.impulse()), &IMPULSE_KEYS),
             other => {
                 let message = format!("'{other}' is not a contact law");
                 let diagnostic = Diagnostic::error(codes::CONTACT_LAW, message)
                     .at(entry.value_span)
-                    .label("expected one of: soft, complementarity, hunt_crossley");
+                    .label("expected one of: soft, complementarity, hunt_crossley, impulse");
                 self.reader.problems.push(diagnostic);
                 (ContactLaw::Soft, &[])
             }
@@ -221,12 +225,14 @@ impl<'r, 't> Entries<'r, 't> {
         self.numbers("baumgarte", &mut law.baumgarte);
         self.number("mixing", &mut law.mixing);
         self.number("tolerance", &mut law.tolerance);
-        if let Some(entry) = self.find("iterations") {
-            match entry.value.parse() {
-                Ok(iterations) => law.iterations = iterations,
-                Err(_) => self.problem(entry.value_span, "'iterations' must be a whole number"),
-            }
-        }
+        self.count("iterations", &mut law.iterations);
+        law
+    }
+
+    fn impulse(&self) -> ImpulseSpec {
+        let mut law = ImpulseSpec::default();
+        self.number("restitution", &mut law.restitution);
+        self.count("impacts", &mut law.impacts);
         law
     }
 
@@ -333,6 +339,16 @@ impl<'r, 't> Entries<'r, 't> {
         chosen
     }
 
+    fn count(&self, key: &str, target: &mut u32) {
+        let Some(entry) = self.find(key) else {
+            return;
+        };
+        match entry.value.parse() {
+            Ok(count) => *target = count,
+            Err(_) => self.problem(entry.value_span, format!("'{key}' must be a whole number")),
+        }
+    }
+
     fn number(&self, key: &str, target: &mut f64) {
         self.numbers(key, std::array::from_mut(target));
     }
@@ -374,6 +390,7 @@ pub(super) fn write(law: &ContactLawSpec) -> (String, String) {
         ContactLaw::Soft => text.push("law", "soft"),
         ContactLaw::Complementarity(law) => text.complementarity(law),
         ContactLaw::HuntCrossley(law) => text.hunt_crossley(law),
+        ContactLaw::Impulse(law) => text.impulse(law),
     }
     for (key, geom) in [("geom1", &law.geom1), ("geom2", &law.geom2)] {
         if let Some(geom) = geom {
@@ -415,6 +432,15 @@ impl Text {
         self.numbers("tolerance", &[law.tolerance], &[default.tolerance]);
         if law.iterations != default.iterations {
             self.push("iterations", &law.iterations.to_string());
+        }
+    }
+
+    fn impulse(&mut self, law: &ImpulseSpec) {
+        let default = ImpulseSpec::default();
+        self.push("law", "impulse");
+        self.numbers("restitution", &[law.restitution], &[default.restitution]);
+        if law.impacts != default.impacts {
+            self.push("impacts", &law.impacts.to_string());
         }
     }
 

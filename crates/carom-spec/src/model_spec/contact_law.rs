@@ -1,6 +1,6 @@
 //! Contact laws: how contacts push, for the whole model or for some geoms.
 //!
-//! MuJoCo knows one law, the soft one. carom has two more, chosen in files by custom texts that MuJoCo reads and
+//! MuJoCo knows one law, the soft one. carom has three more, chosen in files by custom texts that MuJoCo reads and
 //! ignores; see [`mjcf::contact_law`](crate::mjcf::contact_law) for the notation.
 
 use super::Reference;
@@ -33,6 +33,8 @@ pub enum ContactLaw {
     Complementarity(ComplementaritySpec),
     /// A nonlinear spring and damper at every contact point, with smooth friction.
     HuntCrossley(HuntCrossleySpec),
+    /// Ideal impacts without friction: velocities jump at the very time at which bodies meet within a step.
+    Impulse(ImpulseSpec),
 }
 
 /// Numbers of the complementarity law.
@@ -94,6 +96,24 @@ impl Default for HuntCrossleySpec {
             static_ratio: 1.0,
             viscous: 0.0,
             viscous_force: 1.0,
+        }
+    }
+}
+
+/// Numbers of the impulse law.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ImpulseSpec {
+    /// Coefficient of restitution, 0 to 1; 1 is ideally elastic.
+    pub restitution: f64,
+    /// Greatest number of impacts in one step.
+    pub impacts: u32,
+}
+
+impl Default for ImpulseSpec {
+    fn default() -> Self {
+        Self {
+            restitution: 1.0,
+            impacts: 100,
         }
     }
 }

@@ -161,15 +161,17 @@ fn contact_laws_read_back_the_same() {
             transition_speed=0.02; static_ratio=1.1; viscous=0.1; viscous_force=3; geom1=slab; geom2=table;
             grid=0.02; faces=-z +x"/>
           <text name="carom/contact/ball" data="law=soft; geom1=a ball; points=0 0 -0.1 0.1 0 0"/>
+          <text name="carom/contact/rebound" data="law=impulse; restitution=0.9; impacts=7; geom1=a ball; geom2=table"/>
           <text name="note" data="carom/contact is not meant here"/>
         </custom></mujoco>"#;
     let path = Path::new("laws.xml");
     let spec = read_text(text.to_owned(), path);
-    let [whole, slab, ball] = &spec.contact_laws[..] else {
+    let [whole, slab, ball, rebound] = &spec.contact_laws[..] else {
         panic!("{:?}", spec.contact_laws);
     };
     assert_eq!(spec.texts.len(), 1);
     assert!(matches!(whole.law, ContactLaw::Complementarity(law) if law.iterations == 50));
+    assert!(matches!(rebound.law, ContactLaw::Impulse(law) if law.impacts == 7));
     assert!(matches!(slab.law, ContactLaw::HuntCrossley(law) if law.exponent == 1.25));
     assert_eq!(
         slab.points,

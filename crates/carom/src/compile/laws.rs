@@ -5,7 +5,8 @@
 
 use carom_spec::diagnostic::Diagnostic;
 use carom_spec::model_spec::{
-    ComplementaritySpec, ContactLaw, ContactLawSpec, ContactPoints, HuntCrossleySpec, Reference,
+    ComplementaritySpec, ContactLaw, ContactLawSpec, ContactPoints, HuntCrossleySpec, ImpulseSpec,
+    Reference,
 };
 
 use super::Source;
@@ -13,7 +14,8 @@ use super::geoms::own_frame;
 use super::report::{Report, code};
 use crate::laws::points::{box_grid, box_grid_size};
 use crate::math::Vec3;
-use crate::model::{GeomKind, Integrator, LawKind, Model, Structure};
+use crate::model::{GeomKind, ImpulsePair, Integrator, LawKind, Model, Structure};
+use crate::stages::collision::{can_touch, for_each_unfiltered_pair};
 
 /// The most points that one law may give to a geom.
 const MAX_POINTS: usize = 100_000;
@@ -36,6 +38,10 @@ pub(super) fn structure(source: Source<'_>, structure: &mut Structure, report: &
             ContactLaw::HuntCrossley(law) => {
                 check_hunt_crossley(spec, law, report);
                 (LawKind::HuntCrossley, 0)
+            }
+            ContactLaw::Impulse(law) => {
+                check_impulse(spec, law, report);
+                (LawKind::Impulse, law.impacts as usize)
             }
         };
         let first = structure.counts.ncontact_point;
@@ -63,6 +69,78 @@ pub(super) fn structure(source: Source<'_>, structure: &mut Structure, report: &
     });
     check_levels(source, structure, report);
     check_dimensions(source, structure, report);
+    find_impulse_pairs(source, structure);
+    check_impacts(source, structure, report);
+}
+
+/// Lists the geoms that may meet under the impulse law.
+fn find_impulse_pairs(source: Source<'_>, structure: &mut Structure) {
+    if !structure.laws.kind.contains(&LawKind::Impulse) {
+        return;
+    }
+    let filter_parent = source.spec.option.flags.filter_parent;
+    let (laws, kinds) = (&structure.laws, &structure.geoms.kind);
+    let mut found = Vec::new();
+    for_each_unfiltered_pair(structure, filter_parent, |geoms, _| {
+        let [first, second] = geoms.map(|geom| kinds[geom]);
+        let law = (laws.find(geoms)).filter(|&law| laws.kind[law] == LawKind::Impulse);
+        if let Some(law) = law.filter(|_| can_touch(first, second)) {
+            found.push(ImpulsePair { geoms, law });
+        }
+    });
+    structure.laws.impulse_pairs = found;
+}
+
+/// Refuses what impacts do not have: friction, contact points, the stages of RK4.
+fn check_impacts(source: Source<'_>, structure: &Structure, report: &mut Report) {
+    let laws = &structure.laws;
+    for (law, spec) in source.spec.contact_laws.iter().enumerate() {
+        if laws.kind[law] != LawKind::Impulse {
+            continue;
+        }
+        if spec.points != ContactPoints::Shape {
+            let message = format!(
+                "{} has no contact points: impacts are of whole shapes",
+                called(spec)
+            );
+            report.error(code::LAW, spec.span, message);
+        }
+        let condim = |geom: usize| structure.geoms.condim[geom];
+        let mut geoms = (laws.impulse_pairs.iter())
+            .filter(|pair| pair.law == law)
+            .flat_map(|pair| pair.geoms);
+        if let Some(geom) = geoms.find(|&geom| condim(geom) > 1) {
+            let message = format!(
+                "{} has no friction, but geom '{}' has condim {}",
+                called(spec),
+                structure.names.geoms[geom],
+                condim(geom)
+            );
+            let help = "set condim=\"1\" for the geom, or choose law=complementarity";
+            report.error_help(code::LAW, spec.span, message, help);
+        }
+        if source.spec.option.integrator == Integrator::RungeKutta4 {
+            let message = format!(
+                "{} changes velocities within a step, but the integrator is RK4, whose stages know one velocity",
+                called(spec)
+            );
+            let help = "set <option integrator=\"Euler\"/>, implicit or implicitfast";
+            report.error_help(code::LAW, spec.span, message, help);
+        }
+    }
+}
+
+fn check_impulse(spec: &ContactLawSpec, law: &ImpulseSpec, report: &mut Report) {
+    let share = |value: f64| (0.0..=1.0).contains(&value);
+    check(
+        spec,
+        ("restitution", law.restitution),
+        share,
+        "0 to 1",
+        report,
+    );
+    let impacts = ("impacts", f64::from(law.impacts));
+    check(spec, impacts, |count| count >= 1.0, "at least 1", report);
 }
 
 /// How a law is called in messages.
@@ -272,6 +350,7 @@ pub(super) fn numbers(source: Source<'_>, model: &mut Model, report: &mut Report
                 laws.mixing[law] = numbers.mixing;
                 laws.tolerance[law] = numbers.tolerance;
             }
+            ContactLaw::Impulse(numbers) => model.laws.restitution[law] = numbers.restitution,
             ContactLaw::HuntCrossley(numbers) => {
                 let laws = &mut model.laws;
                 laws.stiffness[law] = numbers.stiffness;

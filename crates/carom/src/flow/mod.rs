@@ -125,6 +125,8 @@ impl Flow {
         let has_history = |list: &[Option<usize>]| list.iter().any(Option::is_some);
         let why = if structure.laws.is_impulse_level() {
             "the complementarity law acts by impulses in fixed steps and has no accelerations; use the law 'soft' or 'hunt_crossley'"
+        } else if structure.laws.has_impacts() {
+            "the impulse law finds the times of its impacts within fixed steps; use those (--integrator fixed)"
         } else if has_history(&structure.actuators.history)
             || has_history(&structure.sensors.history)
         {

@@ -7,6 +7,7 @@
 //! From â̄ each integrator goes on to forces and inertia, and the stages read upwards do the rest. Where a model has a
 //! surrogate for its gradients (contacts from distance), those stages are the surrogate's, at the same states.
 
+use super::impact::ImpactAdjoint;
 use super::positions::integrate_positions_vjp;
 use super::surrogate::{Followed, linearized};
 use super::{activation, advance, euler, implicit_backward, runge_kutta_backward};
@@ -36,6 +37,8 @@ pub struct Retraced {
     pub(super) stages: runge_kutta_backward::Work,
     /// The system whose derivatives stand for those of the model, if it is another one.
     pub(super) surrogate: Option<Box<Followed>>,
+    /// Work area of impacts, where the model may have some.
+    impacts: Option<Box<ImpactAdjoint>>,
 }
 
 /// One evaluation of the dynamics.
@@ -68,6 +71,7 @@ impl Retraced {
             rate_bar: vec![0.0; nv],
             implicit: implicit_backward::Work::new(model),
             stages: runge_kutta_backward::Work::new(model),
+            impacts: ImpactAdjoint::new(model),
         }
     }
 
@@ -161,9 +165,17 @@ impl Retraced {
             implicit,
             surrogate,
             senses,
+            impacts,
             ..
         } = self;
         let Evaluation { state, data } = &evaluations[0];
+        let met = (data.integration.impacts.as_deref()).filter(|met| !met.is_quiet());
+        let next = match (impacts, met) {
+            (Some(adjoint), Some(met)) => {
+                adjoint.backward((model, input), (state, end), met, next, bar)
+            }
+            _ => next,
+        };
         let at = At {
             model,
             state,

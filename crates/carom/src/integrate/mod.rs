@@ -9,12 +9,15 @@
 //! - Euler: (M + h·B)·â = M·a with B the derivative of joint damping; `euler`
 //! - implicit, implicitfast: (M − h·∂τ/∂v)·â = M·a with more derivatives; `implicit`
 //! - RK4: the weighted mean of four stages, also for v in the update of q; `runge_kutta`
+//!
+//! Where geoms meet under the impulse law, v changes on the way: [`impact`].
 
 mod activation;
 mod backward;
 pub(crate) mod coriolis;
 pub(crate) mod euler;
 pub(crate) mod free_body;
+pub mod impact;
 pub(crate) mod implicit;
 mod implicit_backward;
 mod positions;
@@ -53,6 +56,8 @@ pub struct Integration<T: Scalar = f64> {
     stages: runge_kutta::Stages<T>,
     /// Derivatives for the implicit integrators.
     implicit: implicit::Work<T>,
+    /// Impacts within the step, where the model may have some.
+    pub impacts: Option<Box<impact::Impacts<T>>>,
 }
 
 impl<T: Scalar> Integration<T> {
@@ -65,6 +70,7 @@ impl<T: Scalar> Integration<T> {
             diagonal_inverse: vec![T::ZERO; n.nv],
             stages: runge_kutta::Stages::new(n),
             implicit: implicit::Work::new(model),
+            impacts: impact::Impacts::new(model),
         }
     }
 }
@@ -107,10 +113,16 @@ pub fn advance<T: Scalar>(
     data: &mut Data<T>,
 ) {
     history::record(model, state, input, &data.sensing.measured);
+    if let Some(impacts) = &mut data.integration.impacts {
+        impacts.begin(state);
+    }
     match model.settings.integrator {
         Integrator::Euler => euler::advance(model, state, data),
         Integrator::Implicit | Integrator::ImplicitFast => implicit::advance(model, state, data),
         Integrator::RungeKutta4 => runge_kutta::advance(model, state, input, data),
+    }
+    if let Some(impacts) = &mut data.integration.impacts {
+        impacts.pass(model, state);
     }
 }
 

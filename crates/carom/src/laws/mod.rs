@@ -5,6 +5,7 @@
 //! | soft (default) | acceleration | all | MuJoCo's convex law, in [`solve::law`](crate::stages::solve::law) |
 //! | complementarity | impulse | Euler | rigid contact: one Coulomb problem a contact, [`cone`], swept over all contacts |
 //! | Hunt–Crossley | force | all | a spring and damper at each contact point, [`hunt_crossley`], [`brown_mcphee`] |
+//! | impulse | velocity | Euler, implicit, implicitfast | ideal impacts without friction, at their own times within a step, [`impact`](crate::integrate::impact) |
 //!
 //! A law holds for a whole model, for one geom or for a pair of geoms; how a file says so is told in
 //! [`carom_spec::mjcf::contact_law`]. Forces of Hunt–Crossley contacts are smooth functions of the state and join any

@@ -269,6 +269,12 @@ impl Model {
                     .to_owned(),
             ));
         }
+        if self.structure.laws.has_impacts() {
+            return Err(FromDistanceError(
+                "contacts from distance are those of the soft law; the impulse law has none"
+                    .to_owned(),
+            ));
+        }
         self.from_distance = Some(Arc::new(distant));
         Ok(self)
     }

@@ -12,6 +12,17 @@ pub enum LawKind {
     Complementarity,
     /// Hunt–Crossley springs, on the level of forces.
     HuntCrossley,
+    /// Impacts within a step, on the level of velocities.
+    Impulse,
+}
+
+/// Two geoms that may meet under the impulse law.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ImpulsePair {
+    /// The geoms.
+    pub geoms: [usize; 2],
+    /// Their law.
+    pub law: usize,
 }
 
 /// The contact laws of a model, in the order of the file; none for a model that is soft throughout.
@@ -27,12 +38,14 @@ pub struct LawStructure {
     pub geom2: Vec<Option<usize>>,
     /// Contact points of the first geom; empty where it touches with its whole shape.
     pub points: Vec<Range<usize>>,
-    /// Greatest number of iterations of the complementarity law.
+    /// Greatest number of iterations of the complementarity law, or of impacts in a step under the impulse law.
     pub iterations: Vec<usize>,
     /// The law whose numbers hold for limits, equalities and friction loss when impulses are solved for.
     pub of_rows: Option<usize>,
     /// Whether any law is of the Hunt–Crossley kind.
     pub has_hunt_crossley: bool,
+    /// Geoms that may meet under the impulse law.
+    pub impulse_pairs: Vec<ImpulsePair>,
 }
 
 impl LawStructure {
@@ -62,6 +75,12 @@ impl LawStructure {
     #[inline]
     pub fn kind_of(&self, law: Option<usize>) -> LawKind {
         law.map_or(LawKind::Soft, |law| self.kind[law])
+    }
+
+    /// Whether bodies may meet within a step.
+    #[inline]
+    pub fn has_impacts(&self) -> bool {
+        !self.impulse_pairs.is_empty()
     }
 
     /// Whether constraints are solved for impulses instead of forces.

@@ -28,7 +28,7 @@ pub use coincidence::{Coincidence, Coincidences};
 pub use contact_sensor::ContactSensor;
 pub use from_distance::{ActsIn, Attracting, ContactsFromDistance, FromDistanceError};
 pub use hull_topology::{HullTopology, Lists};
-pub use laws::{LawKind, LawStructure};
+pub use laws::{ImpulsePair, LawKind, LawStructure};
 pub use numbers::{
     ActuatorNumbers, BodyNumbers, CameraNumbers, ContactPointNumbers, DofNumbers, EqualityNumbers,
     GeomNumbers, HeightFieldNumbers, JointNumbers, KeyframeNumbers, LawNumbers, MeshNumbers,

@@ -243,7 +243,7 @@ arrays! {
 arrays! {
     /// Numbers of the contact laws; each kind of law reads its own.
     pub struct LawNumbers {
-        /// Complementarity: coefficient of restitution.
+        /// Complementarity, impulse: coefficient of restitution.
         restitution: [T; nlaw],
         /// Complementarity: approach speed below which contacts do not bounce (m/s).
         restitution_speed: [T; nlaw],

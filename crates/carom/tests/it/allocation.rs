@@ -67,6 +67,26 @@ fn other_contact_laws_allocate_nothing_once_warm() {
 }
 
 #[test]
+fn impacts_allocate_nothing_once_warm() {
+    let body = |x: f64, geom: &str| {
+        format!(
+            r#"<body pos="{x} 0 0.3" euler="10 20 30"><freejoint/><geom {geom} condim="1"/></body>"#
+        )
+    };
+    let bodies = [
+        body(0.0, r#"type="box" size=".05 .04 .06""#),
+        body(0.15, r#"size="0.05""#),
+        body(0.3, r#"type="capsule" size="0.04 0.05""#),
+    ];
+    let model = models::from_text(&format!(
+        r#"<mujoco><worldbody><geom type="plane" size="5 5 1" condim="1"/>{}</worldbody>
+          <custom><text name="carom/contact" data="law=impulse"/></custom></mujoco>"#,
+        bodies.concat()
+    ));
+    assert_warm_steps_allocate_nothing(&model);
+}
+
+#[test]
 fn stepping_allocates_nothing_once_warm() {
     for path in models::shipped().into_iter().chain(models::shared()) {
         let model = models::load(&path);

@@ -13,6 +13,7 @@ mod flow;
 mod from_distance;
 mod gradient_fuzz;
 mod gradients;
+mod impacts;
 mod known_gradients;
 mod laws;
 mod models;

@@ -2,15 +2,23 @@
 
 use super::forward::rank;
 use super::narrow;
-use crate::model::{GeomKind, Model};
+use crate::model::{GeomKind, Model, Structure};
 
 /// Calls `found` for every pair of geoms that the filters let touch, wherever they are, with the explicit contact pair if
 /// there is one. Looks at all pairs of geoms.
-pub fn for_each_possible_pair(model: &Model, mut found: impl FnMut([usize; 2], Option<usize>)) {
-    let (structure, disable) = (&*model.structure, &model.settings.disable);
-    if disable.contact || disable.constraint {
-        return;
+pub fn for_each_possible_pair(model: &Model, found: impl FnMut([usize; 2], Option<usize>)) {
+    let disable = &model.settings.disable;
+    if !(disable.contact || disable.constraint) {
+        for_each_unfiltered_pair(&model.structure, !disable.filterparent, found);
     }
+}
+
+/// As [`for_each_possible_pair`], of a model that is not finished yet.
+pub(crate) fn for_each_unfiltered_pair(
+    structure: &Structure,
+    filter_parent: bool,
+    mut found: impl FnMut([usize; 2], Option<usize>),
+) {
     let mut explicit = Vec::new();
     let pairs = structure.pairs.geom1.iter().zip(&structure.pairs.geom2);
     for (pair, (&first, &second)) in pairs.enumerate() {
@@ -22,7 +30,7 @@ pub fn for_each_possible_pair(model: &Model, mut found: impl FnMut([usize; 2], O
         for first in 0..second {
             let (body1, body2) = (structure.geoms.body[first], structure.geoms.body[second]);
             if structure.geom_bits_match(first, second)
-                && structure.bodies_may_touch(body1, body2, !disable.filterparent)
+                && structure.bodies_may_touch(body1, body2, filter_parent)
                 && explicit.binary_search(&[first, second]).is_err()
             {
                 found([first, second], None);

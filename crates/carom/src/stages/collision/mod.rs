@@ -23,10 +23,12 @@ pub use backward::{BackwardWork, backward};
 pub(crate) use backward::{PairBar, add_tangent};
 pub(crate) use broad::is_within_reach;
 pub use broad::{Broad, Candidate};
+pub(crate) use coverage::for_each_unfiltered_pair;
 pub use coverage::{for_each_possible_pair, unsupported_pairs};
 pub use distance::{GeomDistance, distance, distance_backward, shape_distance};
 pub(crate) use forward::frame as contact_frame;
 pub use forward::{forward, posed_shape};
+pub(crate) use narrow::can_touch;
 pub use narrow::convex::Workspace;
 
 use crate::math::{Mat3, Vec3};

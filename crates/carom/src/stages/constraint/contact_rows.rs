@@ -29,8 +29,12 @@ pub(super) fn push<T: Scalar>(context: &Context<T>, out: &mut Constraint<T>) {
     // Contacts of one pair of bodies mostly follow each other: they share their columns.
     let mut last: Option<([usize; 2], PairColumns)> = None;
     for (index, contact) in context.sources.collision.contacts.iter().enumerate() {
-        // Compliant contacts are forces already.
-        if contact.excluded || laws.kind_of(contact.law) == LawKind::HuntCrossley {
+        // Compliant contacts are forces already, and impacts change velocities within the step.
+        let has_rows = !matches!(
+            laws.kind_of(contact.law),
+            LawKind::HuntCrossley | LawKind::Impulse
+        );
+        if contact.excluded || !has_rows {
             continue;
         }
         let bodies = contact.geoms.map(|geom| geoms.body[geom]);

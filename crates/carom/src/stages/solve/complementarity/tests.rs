@@ -28,6 +28,7 @@ fn make_rigid(model: &mut Model, mixing: f64, baumgarte: [f64; 2], restitution: 
         iterations: vec![1500],
         of_rows: Some(0),
         has_hunt_crossley: false,
+        impulse_pairs: Vec::new(),
     };
     structure.counts.nlaw = 1;
     model.laws = LawNumbers::zeros(&structure.counts);
