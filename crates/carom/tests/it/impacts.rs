@@ -82,6 +82,9 @@ fn oblique(law: &str, geoms: [&str; 2]) -> (Model, State) {
     (model, start)
 }
 
+/// A number of a model.
+type Pick = fn(&mut Model) -> &mut f64;
+
 /// Backward passes against dual numbers, for all states, and for mass, size, restitution and the time step.
 fn check_against_dual_numbers(model: &Model, start: &State) {
     let input = Input::zeros(model);
@@ -102,7 +105,6 @@ fn check_against_dual_numbers(model: &Model, start: &State) {
         forward.jvp(start, &input, &direction, &mut change);
         columns.push([change.qpos.clone(), change.qvel.clone()].concat());
     }
-    type Pick = fn(&mut Model) -> &mut f64;
     let numbers: [Pick; 4] = [
         |model| &mut model.bodies.mass[2],
         |model| &mut model.geoms.size[0][0],

@@ -92,7 +92,7 @@ impl<T: Scalar> Impacts<T> {
                 Some(before) => 0.5 * (before + time),
                 None => time + HOP * rest,
             };
-            if !(time < rest) {
+            if time.is_nan() || time >= rest {
                 return None;
             }
             time = f64::max(time, 0.0);
