@@ -277,6 +277,10 @@ pub fn observe_gradient(
         observer,
     };
     schedule.reverse(0..steps, states.saturating_sub(RESERVE))?;
+    debug_assert!(
+        adjoint != Adjoint::Stored || schedule.simulation.steps_taken == steps,
+        "what is stored is simulated once"
+    );
     let end = schedule.end.unwrap_or_else(|| start.clone());
     Ok((end, schedule.pass.finish()))
 }
@@ -300,7 +304,8 @@ impl Schedule<'_, '_> {
     /// the reserve, and is left as it was.
     fn reverse(&mut self, steps: Range<usize>, room: usize) -> Result<(), GradientError> {
         let first = self.tape.len() - 1;
-        if steps.len() <= room + 1 {
+        // Of the reserve, the states before and after the step at hand are free here.
+        if steps.len() <= room + RESERVE - 1 {
             self.simulate(steps.clone(), true)?;
             self.reverse_stored(first, steps)?;
         } else if room == 0 {
@@ -365,6 +370,8 @@ struct Simulation<'a> {
     input: Input,
     state: State,
     data: Data,
+    /// Steps simulated so far, repeats included.
+    steps_taken: usize,
 }
 
 impl<'a> Simulation<'a> {
@@ -375,6 +382,7 @@ impl<'a> Simulation<'a> {
             input: Input::zeros(model),
             state: start.clone(),
             data: Data::new(model),
+            steps_taken: 0,
         }
     }
 
@@ -386,6 +394,7 @@ impl<'a> Simulation<'a> {
     fn step(&mut self, step: usize) -> Result<(), GradientError> {
         self.controls.write(step, &mut self.input.ctrl);
         let report = integrate::step(self.model, &mut self.state, &self.input, &mut self.data);
+        self.steps_taken += 1;
         match report.not_finite {
             Some(place) => Err(GradientError::NotFinite { step, place }),
             None => Ok(()),

@@ -37,6 +37,10 @@ impl Tape {
 
     /// Appends a state.
     pub(super) fn push(&mut self, state: &State) {
+        debug_assert!(
+            self.rows.len() + self.width <= self.rows.capacity(),
+            "a tape keeps to its budget"
+        );
         self.rows.push(state.time);
         self.rows.extend_from_slice(&state.qpos);
         self.rows.extend_from_slice(&state.qvel);
