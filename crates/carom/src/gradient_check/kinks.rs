@@ -83,8 +83,10 @@ impl Point<'_> {
     ) -> Option<String> {
         let way = self.look_along((directions, lane), (slope.step, one_sided), probe);
         let tolerance = slope.doubt + DIFFERENCE_BAR * scale;
-        let is_between = (way.least - tolerance..=way.greatest + tolerance).contains(&slope.value);
         let variation = way.greatest - way.least;
+        // A few places show the range of e up to as much as e varies between them.
+        let margin = tolerance + variation;
+        let is_between = (way.least - margin..=way.greatest + margin).contains(&slope.value);
         let has_kinks = variation > SMOOTH * slope.doubt + DIFFERENCE_BAR * scale
             && variation > error * scale - tolerance;
         if is_between && (way.jump > tolerance || has_kinks) {
