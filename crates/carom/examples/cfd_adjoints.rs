@@ -9,22 +9,15 @@
     clippy::print_stdout,
     reason = "the figures are what the experiment is for"
 )]
-#![allow(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "intervals are counted from times that are not negative"
-)]
 
 use std::error::Error;
 use std::path::Path;
 
-use carom::cotangent::{Cotangents, StateBar};
-use carom::dynamics::{self, At};
-use carom::flow::{Flow, FlowSettings, Motion, Tolerances};
-use carom::model::{ActsIn, ContactsFromDistance};
+use carom::cotangent::StateBar;
+use carom::flow::{Adjoint, Flow, FlowSettings, Tolerances};
+use carom::model::ContactsFromDistance;
 use carom::rollout::{Controls, Loss};
-use carom::stages::solve;
-use carom::{Data, Input, Model, State, compile};
+use carom::{Model, State, compile};
 use carom_plot::{Chart, Page, Scale, Series};
 
 const DURATION: f64 = 3.0;
@@ -56,144 +49,22 @@ fn black(state: &State) -> [f64; 2] {
     [state.qpos[BLACK] + BLACK_START, state.qpos[BLACK + 1]]
 }
 
-fn flow(model: &Model, longest_step: f64) -> Result<Flow, Box<dyn Error>> {
+fn flow(model: &Model, longest_step: f64, adjoint: Adjoint) -> Result<Flow, Box<dyn Error>> {
     let settings = FlowSettings {
         tolerances: Tolerances::all(TOLERANCE),
         longest_step,
+        adjoint,
         ..FlowSettings::default()
     };
     Ok(Flow::new(model, settings)?)
 }
 
-/// Unrolled: dL/du, the motion's steps, its end.
-fn unrolled(flow: &Flow, start: &State) -> Result<(f64, usize, State), Box<dyn Error>> {
+/// dL/du, the motion's steps, its end.
+fn derivative(flow: &Flow, start: &State) -> Result<(f64, usize, State), Box<dyn Error>> {
     let motion = flow.run(start, &Controls::Zero, DURATION, 1);
     let gradient = motion.backward(flow, &Controls::Zero, &mut Distance(1))?;
     let by_force = gradient.start.qvel[1] * VELOCITY_PER_FORCE;
     Ok((by_force, motion.steps(), motion.end().clone()))
-}
-
-/// λ̇ = −(∂F̃/∂x)ᵀ·λ along a motion, followed with steps of its own.
-struct Adjoint<'a> {
-    /// F̃: the system in which contacts act from a distance.
-    model: &'a Model,
-    motion: &'a Motion,
-    /// Time between the states of the motion (s).
-    interval: f64,
-    state: State,
-    data: Data,
-    bar: Cotangents,
-    evaluations: usize,
-}
-
-/// λ of the four positions and the four velocities.
-type Lambda = [f64; 8];
-
-impl<'a> Adjoint<'a> {
-    fn new(model: &'a Model, motion: &'a Motion, interval: f64) -> Self {
-        Self {
-            model,
-            motion,
-            interval,
-            state: State::reference(model),
-            data: Data::new(model),
-            bar: Cotangents::zeros(model),
-            evaluations: 0,
-        }
-    }
-
-    /// The state at a time, by cubics between those of the motion.
-    fn place(&mut self, time: f64) {
-        let last = self.motion.states().len() - 2;
-        let index = ((time / self.interval) as usize).min(last);
-        let (h, s) = (self.interval, time / self.interval - index as f64);
-        let [from, to] = [index, index + 1].map(|index| &self.motion.states()[index]);
-        for dof in 0..self.state.qpos.len() {
-            let [p, q] = [from.qpos[dof], to.qpos[dof]];
-            let [v, w] = [from.qvel[dof], to.qvel[dof]].map(|rate| rate * h);
-            let (a, b) = (2.0 * (p - q) + v + w, 3.0 * (q - p) - 2.0 * v - w);
-            self.state.qpos[dof] = p + s * (v + s * (b + s * a));
-            self.state.qvel[dof] = (v + s * (2.0 * b + s * 3.0 * a)) / h;
-        }
-    }
-
-    /// −λ̇ at a time.
-    fn rate(&mut self, time: f64, lambda: &Lambda) -> Lambda {
-        self.evaluations += 1;
-        self.place(time);
-        let Self {
-            model,
-            state,
-            data,
-            bar,
-            ..
-        } = self;
-        let input = Input::zeros(model);
-        dynamics::forward(model, state, &input, data);
-        let (inertia, smooth, rows) = (&data.inertia, &data.acceleration, &data.constraint);
-        solve::factor_at_solution(model, inertia, smooth, rows, &mut data.solve);
-        bar.data.start(data);
-        bar.state.set_zero();
-        bar.data.solve.qacc.copy_from_slice(&lambda[4..]);
-        let at = At {
-            model,
-            state,
-            input: &input,
-            data,
-        };
-        dynamics::backward::backward(at, bar);
-        std::array::from_fn(|k| {
-            if k < 4 {
-                bar.state.qpos[k]
-            } else {
-                bar.state.qvel[k - 4] + lambda[k - 4]
-            }
-        })
-    }
-
-    /// A step of the classical Runge–Kutta method from a time backwards.
-    fn step(&mut self, time: f64, h: f64, lambda: &Lambda) -> Lambda {
-        let along =
-            |rate: &Lambda, h: f64| -> Lambda { std::array::from_fn(|k| lambda[k] + h * rate[k]) };
-        let first = self.rate(time, lambda);
-        let second = self.rate(time - 0.5 * h, &along(&first, 0.5 * h));
-        let third = self.rate(time - 0.5 * h, &along(&second, 0.5 * h));
-        let fourth = self.rate(time - h, &along(&third, h));
-        std::array::from_fn(|k| {
-            lambda[k] + h / 6.0 * (first[k] + 2.0 * (second[k] + third[k]) + fourth[k])
-        })
-    }
-
-    /// λ at the start: steps are halved and doubled by what two halves and a whole differ in.
-    fn follow(&mut self, mut lambda: Lambda) -> Lambda {
-        let (mut time, mut h) = (DURATION, 0.02);
-        while time > 1e-12 {
-            h = f64::min(h, time);
-            let whole = self.step(time, h, &lambda);
-            let half = self.step(time, 0.5 * h, &lambda);
-            let halves = self.step(time - 0.5 * h, 0.5 * h, &half);
-            let mut error: f64 = 0.0;
-            for k in 0..8 {
-                let scale = TOLERANCE * (1.0 + halves[k].abs());
-                error = error.max((halves[k] - whole[k]).abs() / (15.0 * scale));
-            }
-            if error <= 1.0 || h < 1e-7 {
-                (time, lambda) = (time - h, halves);
-            }
-            h *= (0.9 * error.max(1e-6).powf(-0.2)).clamp(0.2, 2.0);
-            // The zone in which contacts act must not be stepped over.
-            h = h.min(0.05);
-        }
-        lambda
-    }
-}
-
-/// The continuous adjoint: dL/du and evaluations.
-fn continuous(motion: &Motion, other: &Model, interval: f64) -> (f64, usize) {
-    let [x, y] = black(motion.end());
-    let mut adjoint = Adjoint::new(other, motion, interval);
-    let lambda = adjoint.follow([0.0, 0.0, 2.0 * x, 2.0 * y, 0.0, 0.0, 0.0, 0.0]);
-    (lambda[5] * VELOCITY_PER_FORCE, adjoint.evaluations)
 }
 
 /// How much a curve turns up and down: the sum of its second differences over that of another one.
@@ -210,17 +81,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     let read = carom_spec::read_file(&root.join("examples/models/free_push.xml"), &[]);
     let (plain, problems) = compile::compile(&read.spec);
     let plain = plain.ok_or_else(|| format!("{problems:?}"))?;
-    let with = |acts_in: ActsIn| {
-        let distant = ContactsFromDistance {
-            acts_in,
-            ..ContactsFromDistance::default()
-        };
-        plain.clone().with_contacts_from_distance(distant)
+    let distant = (plain.clone()).with_contacts_from_distance(ContactsFromDistance::default())?;
+    let own_steps = Adjoint::Continuous {
+        tolerance: TOLERANCE,
     };
-    let (straight, mut other) = (with(ActsIn::Gradients)?, with(ActsIn::Motions)?);
-    solve::tighten(&mut other);
-    let (without, long) = (flow(&plain, LONGEST_STEP)?, flow(&straight, LONGEST_STEP)?);
-    let (short, interval) = (flow(&straight, 5e-3)?, 5e-3);
+    let without = flow(&plain, LONGEST_STEP, Adjoint::Stored)?;
+    let long = flow(&distant, LONGEST_STEP, Adjoint::Stored)?;
+    let continuous = flow(&distant, LONGEST_STEP, own_steps)?;
+    let short = flow(&distant, 5e-3, Adjoint::Stored)?;
 
     let names = [
         "without",
@@ -230,23 +98,17 @@ fn main() -> Result<(), Box<dyn Error>> {
     ];
     let mut curves = [const { Vec::new() }; 4];
     let mut losses = Vec::new();
-    let (mut misses, mut steps, mut evaluations) = (0_usize, 0, 0);
+    let (mut misses, mut steps) = (0_usize, 0);
     for index in 0..PUSHES {
         let force = -5.0 + 10.0 * index as f64 / (PUSHES - 1) as f64;
         let mut start = State::reference(&plain);
         start.qvel[0] = 4.0 * VELOCITY_PER_FORCE;
         start.qvel[1] = force * VELOCITY_PER_FORCE;
-        let (none, _, end) = unrolled(&without, &start)?;
-        let (scattered, taken, same) = unrolled(&long, &start)?;
+        let (none, _, end) = derivative(&without, &start)?;
+        let (scattered, taken, same) = derivative(&long, &start)?;
         assert_eq!(end, same, "contacts from distance changed the motion");
-        let (fine, _, _) = unrolled(&short, &start)?;
-        let motion = long.run(
-            &start,
-            &Controls::Zero,
-            interval,
-            (DURATION / interval).round() as usize,
-        );
-        let (adjoint, used) = continuous(&motion, &other, interval);
+        let (fine, _, _) = derivative(&short, &start)?;
+        let (adjoint, _, _) = derivative(&continuous, &start)?;
         let [x, y] = black(&end);
         losses.push([force, x * x + y * y]);
         for (curve, gradient) in curves.iter_mut().zip([none, scattered, adjoint, fine]) {
@@ -260,7 +122,6 @@ fn main() -> Result<(), Box<dyn Error>> {
                 "at {force} N the adjoint does not point to the hit"
             );
             steps += taken;
-            evaluations += used;
         }
     }
     // Misses only: elsewhere the steps of the motion know of the contact.
@@ -291,9 +152,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         })
         .collect();
     println!(
-        "{misses} of {PUSHES} pushes miss: {:.1} steps of the motion and {:.0} evaluations of the adjoint each",
-        steps as f64 / misses as f64,
-        evaluations as f64 / misses as f64
+        "{misses} of {PUSHES} pushes miss, with {:.1} steps of the motion each",
+        steps as f64 / misses as f64
     );
     for row in &rows {
         println!(

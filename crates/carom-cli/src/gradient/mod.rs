@@ -1,5 +1,6 @@
 //! `carom gradient`: a loss at the end of a motion and its derivatives, checked by differences.
 
+mod adjoint;
 mod from_distance;
 mod problem;
 mod quantity;
@@ -45,6 +46,10 @@ pub(crate) struct Args {
     /// Allowed error of a step, absolute and relative.
     #[arg(long, default_value_t = 1e-7)]
     tolerance: f64,
+    /// Way to the derivatives: `stored` and `checkpointed=BYTES` read the steps of the motion backwards, `continuous[=TOLERANCE]`
+    /// and `backsolve[=TOLERANCE]` follow the cotangents with steps of their own; the last one, fragile, stores nothing.
+    #[arg(long, default_value = "stored")]
+    adjoint: String,
     /// Let contacts act from a distance in derivatives, so that those that were missed are felt; the motion stays as it is.
     /// Optionally with numbers: `--cfd=w_c=0.1,d_0=0.01,pairs=white:black`; keys are `d_c`, `d_0`, `w_c`, `m_c`, `p_c`,
     /// sharpness, geoms, pairs and in (gradients or motions).

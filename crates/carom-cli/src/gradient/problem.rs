@@ -3,11 +3,11 @@
 use carom::cotangent::StateBar;
 use carom::flow::{Flow, FlowSettings, Motion, Onset, Status, Tolerances};
 use carom::parameters::Parameters;
-use carom::rollout::{self, Adjoint, Controls, Gradient, Loss};
+use carom::rollout::{self, Controls, Gradient, Loss};
 use carom::{Data, Model, State};
 
 use super::quantity::Quantity;
-use super::{Args, method};
+use super::{Args, adjoint, method};
 use crate::sim;
 
 /// Something to differentiate by.
@@ -36,6 +36,8 @@ pub(super) struct Problem<'a> {
     pub(super) loss_name: String,
     /// None for the model's own steps.
     flow: Option<FlowSettings>,
+    /// For the model's own steps.
+    steps_adjoint: rollout::Adjoint,
 }
 
 /// The answer.
@@ -115,11 +117,17 @@ impl<'a> Problem<'a> {
                 args.tolerance
             ));
         }
+        let adjoint = adjoint::parse(&args.adjoint)?;
         let flow = method(&args.integrator)?.map(|method| FlowSettings {
             method,
             tolerances: Tolerances::all(args.tolerance),
+            adjoint,
             ..FlowSettings::default()
         });
+        let steps_adjoint = match flow {
+            Some(_) => rollout::Adjoint::Stored,
+            None => adjoint::of_steps(adjoint)?,
+        };
         let mut start = sim::start_state(model, args.keyframe.as_deref())?;
         let mut controls = vec![0.0; model.counts().nu];
         for setting in &args.settings {
@@ -147,6 +155,7 @@ impl<'a> Problem<'a> {
             loss,
             loss_name: args.loss.clone(),
             flow,
+            steps_adjoint,
         };
         problem.choose(&args.wrt)?;
         Ok(problem)
@@ -211,7 +220,7 @@ impl<'a> Problem<'a> {
                     &self.start,
                     &controls,
                     steps,
-                    Adjoint::Stored,
+                    self.steps_adjoint,
                     &mut loss,
                 )
                 .map_err(|error| error.to_string())?;

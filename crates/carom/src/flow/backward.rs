@@ -11,11 +11,15 @@
 //!
 //! Where a model has a surrogate for its gradients (contacts from distance), ∂f and the jump of f are the surrogate's.
 
+mod continuous;
+
 use super::Flow;
+use super::adjoint::Adjoint;
 use super::event::{Key, read_keys};
 use super::hold::Softened;
-use super::mode::{Gauge, Switch, ball_angle, contact_of};
+use super::mode::{Gauge, Mode, Switch, ball_angle, contact_of};
 use super::motion::{Motion, Onset};
+use super::replay;
 use super::stepper::{Rates, place, prepare};
 use crate::cotangent::{Cotangents, StateBar};
 use crate::data::Data;
@@ -29,6 +33,7 @@ use crate::stages::actuation::is_disabled;
 use crate::stages::constraint::Constraint;
 use crate::stages::solve::Phase;
 use crate::state::{Input, State};
+use continuous::Anchor;
 
 impl Motion {
     /// The gradient of a loss over the states at the ends of the intervals; `flow` and `controls` are those the motion was
@@ -43,45 +48,117 @@ impl Motion {
         &self,
         flow: &Flow,
         controls: &Controls,
-        loss: &mut impl Loss,
+        loss: &mut dyn Loss,
     ) -> Result<Gradient, GradientError> {
-        controls.assert_fit(&flow.model);
-        if !self.status.is_done() {
-            return Err(GradientError::Refused(self.status.to_string()));
-        }
-        let mut pass = Pass::new(flow, self);
-        let mut onsets = self.onsets.iter().rev().peekable();
-        let mut steps = (0..self.steps.len()).rev().peekable();
-        for interval in (0..self.states.len()).rev() {
-            let state = &self.states[interval];
-            // What an onset at the very end of the interval left behind comes after its state.
-            loss.by_state(interval, state, &mut pass.next);
-            pass.norms[interval] = pass.next.norm();
-            let Some(index) = interval.checked_sub(1) else {
-                break;
-            };
-            controls.write(index, &mut pass.input.ctrl);
-            pass.bar.input.set_zero();
-            while let Some(step) = steps.next_if(|&step| self.steps[step].interval == index) {
-                while let Some(onset) = onsets.next_if(|onset| onset.steps > step) {
-                    pass.onset(onset, self)?;
-                }
-                pass.step(step)?;
+        let mut reading = Reading::new(flow, self, controls, loss)?;
+        match flow.settings.adjoint {
+            Adjoint::Continuous { tolerance } => {
+                return continuous::backward(flow, reading, tolerance, Anchor::Start);
             }
+            Adjoint::Backsolve { tolerance } => {
+                return continuous::backward(flow, reading, tolerance, Anchor::End);
+            }
+            _ if !self.is_stored() => return replay::backward(flow, reading),
+            _ => {}
+        }
+        for step in (0..self.steps.len()).rev() {
+            reading.arrive_after(step)?;
+            let Pass { start, rates, .. } = &mut reading.pass;
+            self.read(step, start, rates);
+            reading.pass.step(step)?;
+        }
+        reading.finish()
+    }
+}
+
+/// A motion while it is read backwards, step by step.
+pub(super) struct Reading<'a, 'l> {
+    pub(super) motion: &'a Motion,
+    pub(super) controls: &'a Controls,
+    /// `start` is where the reading is.
+    pub(super) pass: Pass<'a>,
+    loss: &'l mut dyn Loss,
+    /// Which of the states at the ends of intervals has been read last; at first, none.
+    reached: usize,
+    /// Onsets that are left.
+    onsets: usize,
+}
+
+impl<'a, 'l> Reading<'a, 'l> {
+    fn new(
+        flow: &'a Flow,
+        motion: &'a Motion,
+        controls: &'a Controls,
+        loss: &'l mut dyn Loss,
+    ) -> Result<Self, GradientError> {
+        controls.assert_fit(&flow.model);
+        if !motion.status.is_done() {
+            return Err(GradientError::Refused(motion.status.to_string()));
+        }
+        Ok(Self {
+            motion,
+            controls,
+            pass: Pass::new(flow, motion),
+            loss,
+            reached: motion.states.len(),
+            onsets: motion.onsets.len(),
+        })
+    }
+
+    /// Goes from the start of the next step to the end of a step, over what is there: ends of intervals and onsets.
+    pub(super) fn arrive_after(&mut self, step: usize) -> Result<(), GradientError> {
+        self.read_states_from(self.motion.steps[step].interval + 1);
+        self.pass_onsets_after(step)
+    }
+
+    /// Asks the loss for its derivatives by the states at the ends of intervals, down to one of them.
+    fn read_states_from(&mut self, state: usize) {
+        let Self { motion, pass, .. } = self;
+        while self.reached > state {
             let nu = pass.input.ctrl.len();
-            pass.controls[index * nu..][..nu].copy_from_slice(&pass.bar.input.ctrl);
+            if self.reached < motion.states.len() {
+                pass.controls[(self.reached - 1) * nu..][..nu]
+                    .copy_from_slice(&pass.bar.input.ctrl);
+            }
+            self.reached -= 1;
+            (self.loss).by_state(self.reached, &motion.states[self.reached], &mut pass.next);
+            pass.norms[self.reached] = pass.next.norm();
+            if self.reached > 0 {
+                self.controls.write(self.reached - 1, &mut pass.input.ctrl);
+                pass.bar.input.set_zero();
+            }
         }
-        for onset in onsets {
-            pass.onset(onset, self)?;
+    }
+
+    /// Passes the onsets between a step and the next one, at `self.pass.start`.
+    fn pass_onsets_after(&mut self, step: usize) -> Result<(), GradientError> {
+        self.pass_onsets(|onset| onset.steps > step)
+    }
+
+    fn pass_onsets(&mut self, are_here: impl Fn(&Onset) -> bool) -> Result<(), GradientError> {
+        while let Some(onset) = self.motion.onsets[..self.onsets]
+            .last()
+            .filter(|&it| are_here(it))
+        {
+            self.pass.onset(onset)?;
+            self.onsets -= 1;
         }
-        Ok(pass.finish())
+        Ok(())
+    }
+
+    /// The gradient, after the last step that was read.
+    pub(super) fn finish(mut self) -> Result<Gradient, GradientError> {
+        self.read_states_from(0);
+        self.pass_onsets(|_| true)?;
+        Ok(self.pass.finish())
     }
 }
 
 /// Before and after an onset, the rates of a surrogate are taken this long from it (s).
 const MOMENT: f64 = 1e-8;
 
-struct Pass<'a> {
+/// The adjoints of steps and onsets.
+pub(super) struct Pass<'a> {
     model: &'a Model,
     motion: &'a Motion,
     tableau: &'static super::Tableau,
@@ -92,14 +169,16 @@ struct Pass<'a> {
     /// Cotangents of the state after the step at hand.
     next: StateBar,
     bar: Cotangents,
-    start: State,
+    /// The start of the step at hand.
+    pub(super) start: State,
     /// State of a stage.
     state: State,
     data: Data,
     gauges: Vec<Gauge>,
     keys: Vec<Key>,
     phases: Vec<Phase>,
-    rates: Vec<Rates>,
+    /// Rates of the stages of the step at hand.
+    pub(super) rates: Vec<Rates>,
     /// Σⱼ aᵢⱼ·kⱼ of every stage, and Σ bᵢ·kᵢ.
     slopes: Vec<Rates>,
     rate_bars: Vec<Rates>,
@@ -122,7 +201,7 @@ impl<'a> Pass<'a> {
             input: Input::zeros(model),
             next: StateBar::zeros(model),
             bar: Cotangents::zeros(model),
-            start: motion.states[0].clone(),
+            start: motion.end().clone(),
             state: motion.states[0].clone(),
             data: Data::new(model),
             gauges: Vec::new(),
@@ -160,10 +239,9 @@ impl<'a> Pass<'a> {
     }
 
     /// The adjoint of a step: from the cotangents of its end in `self.next` to those of its start.
-    fn step(&mut self, index: usize) -> Result<(), GradientError> {
+    pub(super) fn step(&mut self, index: usize) -> Result<(), GradientError> {
         let step = self.motion.steps[index];
         let (h, count) = (step.h, self.tableau.len());
-        self.motion.read(index, &mut self.start, &mut self.rates);
         for stage in 0..=count {
             let weights = self.weights(stage);
             self.slopes[stage].combine(weights, &self.rates);
@@ -300,17 +378,6 @@ impl<'a> Pass<'a> {
             ..
         } = self;
         let rate_bar = &self.rate_bars[stage];
-        bar.data.start(data);
-        bar.state.set_zero();
-        add_scaled(&mut bar.data.solve.qacc, &rate_bar.velocity, 1.0);
-        let activations = &model.structure.actuators.activations;
-        for (actuator, states) in activations.iter().enumerate() {
-            if !(model.settings.disable.actuation || is_disabled(model, actuator)) {
-                for state in states.clone() {
-                    bar.data.actuation.activation_dot[state] += rate_bar.activation[state];
-                }
-            }
-        }
         let surrogate = self.surrogate.as_ref().filter(|_| self.by_surrogate);
         let at = At {
             model: surrogate.map_or(model, |surrogate| &surrogate.model),
@@ -319,8 +386,8 @@ impl<'a> Pass<'a> {
             data,
         };
         // A surrogate knows nothing of contacts that are held.
-        let softened = &mut Softened(surrogate.is_none().then_some(mode));
-        stages::observe_backward(at, bar, softened);
+        let mode = surrogate.is_none().then_some(mode);
+        rates_backward(at, mode, (&rate_bar.velocity, &rate_bar.activation), bar);
         // Only rates of orientations depend on where the stage lies.
         tangent_rates_vjp(
             model,
@@ -354,16 +421,12 @@ impl<'a> Pass<'a> {
         (after - before) / onset.tied as f64
     }
 
-    /// The adjoint of a jump. (2̄)
-    fn onset(&mut self, onset: &Onset, motion: &Motion) -> Result<(), GradientError> {
+    /// The adjoint of a jump at `self.start`. (2̄)
+    fn onset(&mut self, onset: &Onset) -> Result<(), GradientError> {
         if onset.grazes || onset.is_held {
             return Ok(());
         }
-        if onset.steps < motion.steps.len() {
-            motion.read(onset.steps, &mut self.state, &mut self.rates);
-        } else {
-            self.state.copy_from(motion.end());
-        }
+        self.state.copy_from(&self.start);
         let along = self.jump_along(onset);
         if along == 0.0 {
             return Ok(());
@@ -408,6 +471,29 @@ impl<'a> Pass<'a> {
             norms: self.norms,
         }
     }
+}
+
+/// From the cotangents of the rates of velocities and activations to those of the state, in `bar.state`, and of everything
+/// else, which are added to. A mode is one with contacts that may be held.
+fn rates_backward(
+    at: At<'_>,
+    mode: Option<&Mode>,
+    (velocity_bar, activation_bar): (&[f64], &[f64]),
+    bar: &mut Cotangents,
+) {
+    bar.data.start(at.data);
+    bar.state.set_zero();
+    add_scaled(&mut bar.data.solve.qacc, velocity_bar, 1.0);
+    let model = at.model;
+    let activations = &model.structure.actuators.activations;
+    for (actuator, states) in activations.iter().enumerate() {
+        if !(model.settings.disable.actuation || is_disabled(model, actuator)) {
+            for state in states.clone() {
+                bar.data.actuation.activation_dot[state] += activation_bar[state];
+            }
+        }
+    }
+    stages::observe_backward(at, bar, &mut Softened(mode));
 }
 
 /// Adds the derivatives of a gauge, times a coefficient.

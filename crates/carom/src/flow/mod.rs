@@ -22,6 +22,7 @@
 //! # Ok::<(), carom::flow::FlowError>(())
 //! ```
 
+mod adjoint;
 mod backward;
 mod control;
 mod event;
@@ -29,11 +30,13 @@ mod hold;
 mod mode;
 mod motion;
 mod onset;
+mod replay;
 mod stepper;
 mod tableau;
 #[cfg(test)]
 mod tests;
 
+pub use adjoint::Adjoint;
 pub use control::{StepControl, Tolerance};
 pub use mode::Switch;
 pub use motion::{Motion, Onset, Status};
@@ -80,6 +83,8 @@ pub struct FlowSettings {
     pub longest_step: f64,
     /// Most steps in an interval, rejected ones included.
     pub most_steps: usize,
+    /// How gradients are computed.
+    pub adjoint: Adjoint,
 }
 
 impl Default for FlowSettings {
@@ -90,6 +95,7 @@ impl Default for FlowSettings {
             control: StepControl::default(),
             longest_step: 0.02,
             most_steps: 100_000,
+            adjoint: Adjoint::Stored,
         }
     }
 }

@@ -145,6 +145,8 @@ pub(super) struct Step {
     pub(super) regime: usize,
     /// Which of the intervals.
     pub(super) interval: usize,
+    /// Whether the rates at its start were computed there, and not at the end of the step before.
+    pub(super) is_fresh: bool,
 }
 
 /// A motion that was followed: what a backward pass needs of it.
@@ -154,9 +156,11 @@ pub struct Motion {
     pub(super) regimes: Vec<Regime>,
     pub(super) onsets: Vec<Onset>,
     /// For each step: positions, velocities and activations at its start, then rates of velocities and activations of
-    /// all stages.
+    /// all stages. Empty if there is no room for all.
     rows: Vec<f64>,
     layout: Layout,
+    /// Room for steps.
+    pub(super) bytes: usize,
     /// States at the ends of the intervals, the first one that of the start.
     pub(super) states: Vec<State>,
     pub(super) status: Status,
@@ -189,8 +193,9 @@ impl Layout {
 }
 
 impl Motion {
-    fn new(model: &Model, start: &State, stages: usize) -> Self {
+    fn new(model: &Model, start: &State, stages: usize, bytes: usize) -> Self {
         Self {
+            bytes,
             steps: Vec::new(),
             regimes: Vec::new(),
             onsets: Vec::new(),
@@ -272,7 +277,19 @@ impl Motion {
         }
     }
 
+    /// Whether all steps are stored.
+    pub(super) fn is_stored(&self) -> bool {
+        self.rows.len() == self.steps.len() * self.layout.width()
+    }
+
     fn remember(&mut self, step: Step, start: &State, rates: &[Rates]) {
+        let stored = (self.steps.len() + 1)
+            .saturating_mul(size_of::<Step>() + self.layout.width() * size_of::<f64>());
+        if stored > self.bytes {
+            self.rows = Vec::new();
+            self.steps.push(step);
+            return;
+        }
         self.rows.extend_from_slice(&start.qpos);
         self.rows.extend_from_slice(&start.qvel);
         self.rows.extend_from_slice(&start.act);
@@ -366,6 +383,8 @@ pub(super) struct Run<'a> {
     /// The next step (s).
     pub(super) h: f64,
     interval: usize,
+    /// Whether the rates at the state were computed there.
+    is_fresh: bool,
     pub(super) motion: Motion,
 }
 
@@ -388,7 +407,8 @@ impl<'a> Run<'a> {
             history: History::default(),
             h: settings.longest_step,
             interval: 0,
-            motion: Motion::new(model, start, tableau.len()),
+            is_fresh: true,
+            motion: Motion::new(model, start, tableau.len(), settings.adjoint.bytes()),
         }
     }
 
@@ -478,6 +498,7 @@ impl<'a> Run<'a> {
 
     /// Evaluates the dynamics at the state.
     pub(super) fn begin(&mut self) -> bool {
+        self.is_fresh = true;
         (self.stepper).begin(self.model, &self.state, &self.input, &self.mode)
     }
 
@@ -507,6 +528,7 @@ impl<'a> Run<'a> {
             h,
             regime,
             interval: self.interval,
+            is_fresh: std::mem::take(&mut self.is_fresh),
         };
         let rates = &self.stepper.rates;
         self.motion.remember(step, &self.state, rates);

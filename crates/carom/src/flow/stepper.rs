@@ -233,6 +233,8 @@ impl Stepper {
     ) -> bool {
         let count = self.tableau.len();
         self.early = None;
+        // Whatever was tried before, the same step gives the same bits.
+        (self.state.warmstart).copy_from_slice(&self.rates[0].velocity);
         for stage in 1..=count {
             let factors = match self.tableau.stages.get(stage - 1) {
                 Some(factors) => factors,

@@ -1,14 +1,13 @@
 //! The gradient of a loss over a trajectory, by one pass from its end to its start.
 //!
 //! The pass needs every state once more, last first. States are cheap (a humanoid's take 700 bytes), so mostly all of them
-//! are stored. Under a [budget](Adjoint::Checkpointed) only some are, and the others are simulated again from the nearest
-//! one before them, by the schedule that repeats the fewest steps [Griewank 2000]: with room for c states and
-//! every step simulated at most t times, C(c + t, c) steps can be reversed. Steps are functions of the state alone, so
-//! both ways give the same bits.
+//! are stored. Under a [budget](Adjoint::Checkpointed) only some are, and the others are simulated again by a
+//! [`schedule`]. Steps are functions of the state alone, so both ways give the same bits.
 
 use std::fmt;
 use std::ops::Range;
 
+use super::schedule::{self, Reversible};
 use super::tape::Tape;
 use super::{Controls, Rollout};
 use crate::cotangent::{Cotangents, DataBar, StateBar};
@@ -266,9 +265,9 @@ pub fn observe_gradient(
         Adjoint::Stored => steps + 1,
         Adjoint::Checkpointed { bytes } => (bytes / Tape::bytes_per_state(model)).min(steps + 1),
     };
-    let mut tape = Tape::with_capacity(model, states.max(RESERVE));
+    let mut tape = Tape::with_capacity(model, states.max(schedule::RESERVE));
     tape.push(start);
-    let mut schedule = Schedule {
+    let mut trajectory = Trajectory {
         simulation: Simulation::new(model, start, controls),
         pass: Pass::new(model, controls, start, steps),
         tape,
@@ -276,20 +275,17 @@ pub fn observe_gradient(
         loss,
         observer,
     };
-    schedule.reverse(0..steps, states.saturating_sub(RESERVE))?;
+    schedule::reverse(&mut trajectory, 0..steps, states)?;
     debug_assert!(
-        adjoint != Adjoint::Stored || schedule.simulation.steps_taken == steps,
+        adjoint != Adjoint::Stored || trajectory.simulation.steps_taken == steps,
         "what is stored is simulated once"
     );
-    let end = schedule.end.unwrap_or_else(|| start.clone());
-    Ok((end, schedule.pass.finish()))
+    let end = trajectory.end.unwrap_or_else(|| start.clone());
+    Ok((end, trajectory.pass.finish()))
 }
 
-/// States that are stored in any case: the first, and those before and after the step at hand.
-const RESERVE: usize = 3;
-
-/// Reverses steps, simulating again what is not stored.
-struct Schedule<'a, 'l> {
+/// Steps in a row that are reversed, simulating again what is not stored.
+struct Trajectory<'a, 'l> {
     simulation: Simulation<'a>,
     pass: Pass<'a>,
     tape: Tape,
@@ -299,48 +295,30 @@ struct Schedule<'a, 'l> {
     observer: &'l mut dyn Observer,
 }
 
-impl Schedule<'_, '_> {
-    /// Reverses steps, the first of which begins at the last state of the tape. The tape may grow by `room` states besides
-    /// the reserve, and is left as it was.
-    fn reverse(&mut self, steps: Range<usize>, room: usize) -> Result<(), GradientError> {
-        let first = self.tape.len() - 1;
-        // Of the reserve, the states before and after the step at hand are free here.
-        if steps.len() <= room + RESERVE - 1 {
-            self.simulate(steps.clone(), true)?;
-            self.reverse_stored(first, steps)?;
-        } else if room == 0 {
-            for step in steps.clone().rev() {
-                self.simulate(steps.start..step, false)?;
-                self.tape.push(&self.simulation.state);
-                self.simulate(step..step + 1, true)?;
-                self.reverse_stored(first + 1, step..step + 1)?;
-                self.tape.truncate(first + 1);
-            }
-        } else {
-            let middle = steps.start + first_part(steps.len(), room);
-            self.simulate(steps.start..middle, false)?;
-            self.tape.push(&self.simulation.state);
-            self.reverse(middle..steps.end, room - 1)?;
-            self.tape.truncate(first + 1);
-            self.reverse(steps.start..middle, room)?;
-        }
-        self.tape.truncate(first + 1);
-        Ok(())
+impl Reversible for Trajectory<'_, '_> {
+    fn stored(&self) -> usize {
+        self.tape.len()
     }
 
-    /// Simulates steps from the last state of the tape, storing the states after them or not.
     fn simulate(&mut self, steps: Range<usize>, store: bool) -> Result<(), GradientError> {
         self.simulation.restart(&self.tape);
         for step in steps {
             self.simulation.step(step)?;
             if store {
-                self.tape.push(&self.simulation.state);
+                self.store();
             }
         }
         Ok(())
     }
 
-    /// Reverses steps whose states are on the tape from `first` on.
+    fn store(&mut self) {
+        self.tape.push(&self.simulation.state);
+    }
+
+    fn forget(&mut self, states: usize) {
+        self.tape.truncate(states);
+    }
+
     fn reverse_stored(&mut self, first: usize, steps: Range<usize>) -> Result<(), GradientError> {
         if self.end.is_none() {
             self.end = Some(self.simulation.state.clone());
@@ -349,18 +327,6 @@ impl Schedule<'_, '_> {
         self.pass
             .reverse(&self.tape, first, steps, self.loss, self.observer)
     }
-}
-
-/// How many of `steps` steps lie before the next state to store when `room` states can be: as many as can be reversed
-/// with one repeat less, C(room + t − 1, room).
-fn first_part(steps: usize, room: usize) -> usize {
-    let (mut repeats, mut before, mut reach) = (0, 1, 1);
-    while reach < steps {
-        repeats += 1;
-        before = reach;
-        reach = reach.saturating_mul(room + repeats) / repeats;
-    }
-    before
 }
 
 /// The forward side.

@@ -38,6 +38,7 @@ mod batch;
 mod clipping;
 mod gradient;
 mod growth;
+pub(crate) mod schedule;
 mod tape;
 #[cfg(test)]
 mod tests;

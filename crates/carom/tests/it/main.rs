@@ -10,6 +10,7 @@ mod allocation;
 mod compile;
 mod convex;
 mod flow;
+mod flow_adjoints;
 mod from_distance;
 mod gradient_fuzz;
 mod gradients;

@@ -7,7 +7,7 @@ use carom_spec::mjcf::ReadSettings;
 use carom_spec::read::ReadModel;
 
 /// The workspace's root.
-fn root() -> PathBuf {
+pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
