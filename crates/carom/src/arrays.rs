@@ -108,9 +108,11 @@ macro_rules! arrays {
                 $( {
                     let width = <$element as $crate::math::Components<T>>::LEN;
                     let own = $crate::arrays::overlap(&mut start, width * self.$field.len(), range);
-                    for number in own {
-                        let element = &self.$field[number / width];
-                        visit($crate::math::Components::as_slice(element)[number % width]);
+                    let first = own.start / width;
+                    for (index, element) in self.$field[first..own.end.div_ceil(width)].iter().enumerate() {
+                        let components = $crate::arrays::within(&own, (first + index) * width, width);
+                        let components = &$crate::math::Components::as_slice(element)[components];
+                        components.iter().copied().for_each(&mut visit);
                     }
                 } )*
                 start
@@ -128,9 +130,11 @@ macro_rules! arrays {
                 $( {
                     let width = <$element as $crate::math::Components<T>>::LEN;
                     let own = $crate::arrays::overlap(&mut start, width * self.$field.len(), range);
-                    for number in own {
-                        let element = &mut self.$field[number / width];
-                        visit(&mut $crate::math::Components::as_mut_slice(element)[number % width]);
+                    let first = own.start / width;
+                    for (index, element) in self.$field[first..own.end.div_ceil(width)].iter_mut().enumerate() {
+                        let components = $crate::arrays::within(&own, (first + index) * width, width);
+                        let components = &mut $crate::math::Components::as_mut_slice(element)[components];
+                        components.iter_mut().for_each(&mut visit);
                     }
                 } )*
                 start
@@ -159,6 +163,13 @@ pub(crate) fn overlap(start: &mut usize, count: usize, range: &Range<usize>) -> 
     let begin = range.start.clamp(first, *start) - first;
     let end = range.end.clamp(first, *start) - first;
     begin..end.max(begin)
+}
+
+/// Which of the `width` numbers of an element, the first of which is number `first`, are in a range.
+#[inline]
+pub(crate) fn within(range: &Range<usize>, first: usize, width: usize) -> Range<usize> {
+    let begin = range.start.saturating_sub(first);
+    begin..(range.end - first).min(width).max(begin)
 }
 
 /// What tests of backward passes need to know of any struct of flat arrays.

@@ -1,13 +1,22 @@
-//! `--adjoint`: which way to the gradient.
+//! `--adjoint`: which way to the derivatives.
 
 use carom::flow::Adjoint;
 use carom::rollout;
 
+/// A way to derivatives.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Way {
+    /// From the loss to everything.
+    Backward(Adjoint),
+    /// From what is asked for to the states.
+    Forward,
+}
+
 /// Tolerance of the cotangents where none is given.
 const TOLERANCE: f64 = 1e-7;
 
-/// Reads `stored`, `checkpointed=BYTES`, `continuous[=TOLERANCE]` or `backsolve[=TOLERANCE]`.
-pub(super) fn parse(text: &str) -> Result<Adjoint, String> {
+/// Reads `stored`, `checkpointed=BYTES`, `continuous[=TOLERANCE]`, `backsolve[=TOLERANCE]` or `forward`.
+pub(super) fn parse(text: &str) -> Result<Way, String> {
     let (name, number) = match text.split_once('=') {
         Some((name, number)) => (name, Some(number)),
         None => (text, None),
@@ -18,7 +27,8 @@ pub(super) fn parse(text: &str) -> Result<Adjoint, String> {
             .filter(|tolerance| (f64::MIN_POSITIVE..1.0).contains(tolerance))
             .ok_or_else(|| format!("--adjoint {name}: '{number}' is not between 0 and 1")),
     };
-    match (name, number) {
+    let adjoint = match (name, number) {
+        ("forward", None) => return Ok(Way::Forward),
         ("stored", None) => Ok(Adjoint::Stored),
         ("checkpointed", Some(number)) => match number.parse() {
             Ok(bytes) => Ok(Adjoint::Checkpointed { bytes }),
@@ -29,18 +39,21 @@ pub(super) fn parse(text: &str) -> Result<Adjoint, String> {
         ("continuous", _) => tolerance().map(|tolerance| Adjoint::Continuous { tolerance }),
         ("backsolve", _) => tolerance().map(|tolerance| Adjoint::Backsolve { tolerance }),
         _ => Err(format!(
-            "there is no adjoint '{text}'; choose one of stored, checkpointed=BYTES, continuous[=TOLERANCE], backsolve[=TOLERANCE]"
+            "there is no adjoint '{text}'; choose one of stored, checkpointed=BYTES, continuous[=TOLERANCE], backsolve[=TOLERANCE], forward"
         )),
-    }
+    };
+    adjoint.map(Way::Backward)
 }
 
 /// The same for steps of fixed length.
-pub(super) fn of_steps(adjoint: Adjoint) -> Result<rollout::Adjoint, String> {
-    match adjoint {
-        Adjoint::Stored => Ok(rollout::Adjoint::Stored),
-        Adjoint::Checkpointed { bytes } => Ok(rollout::Adjoint::Checkpointed { bytes }),
-        Adjoint::Continuous { .. } | Adjoint::Backsolve { .. } => Err(
-            "steps of fixed length have no continuous time to follow cotangents in; use --adjoint stored or checkpointed=BYTES, or another --integrator"
+pub(super) fn of_steps(way: Way) -> Result<rollout::Adjoint, String> {
+    match way {
+        Way::Backward(Adjoint::Stored) => Ok(rollout::Adjoint::Stored),
+        Way::Backward(Adjoint::Checkpointed { bytes }) => {
+            Ok(rollout::Adjoint::Checkpointed { bytes })
+        }
+        Way::Backward(_) | Way::Forward => Err(
+            "this --adjoint is for motions in continuous time; with steps of fixed length use stored or checkpointed=BYTES, or another --integrator"
                 .to_owned(),
         ),
     }
@@ -52,15 +65,14 @@ mod tests {
 
     #[test]
     fn adjoints_are_read_and_mistakes_explained() {
-        assert_eq!(parse("stored"), Ok(Adjoint::Stored));
-        assert_eq!(
-            parse("checkpointed=4096"),
-            Ok(Adjoint::Checkpointed { bytes: 4096 })
-        );
-        assert_eq!(
-            parse("backsolve=1e-3"),
-            Ok(Adjoint::Backsolve { tolerance: 1e-3 })
-        );
+        for (text, adjoint) in [
+            ("stored", Adjoint::Stored),
+            ("checkpointed=4096", Adjoint::Checkpointed { bytes: 4096 }),
+            ("backsolve=1e-3", Adjoint::Backsolve { tolerance: 1e-3 }),
+        ] {
+            assert_eq!(parse(text), Ok(Way::Backward(adjoint)));
+        }
+        assert_eq!(parse("forward"), Ok(Way::Forward));
         for (text, remedy) in [
             ("checkpointed", "checkpointed=BYTES"),
             ("checkpointed=many", "number of bytes"),

@@ -47,7 +47,8 @@ pub(crate) struct Args {
     #[arg(long, default_value_t = 1e-7)]
     tolerance: f64,
     /// Way to the derivatives: `stored` and `checkpointed=BYTES` read the steps of the motion backwards, `continuous[=TOLERANCE]`
-    /// and `backsolve[=TOLERANCE]` follow the cotangents with steps of their own; the last one, fragile, stores nothing.
+    /// and `backsolve[=TOLERANCE]` follow the cotangents with steps of their own, the latter, fragile, without storing anything;
+    /// `forward` carries the change by each variable along the motion.
     #[arg(long, default_value = "stored")]
     adjoint: String,
     /// Let contacts act from a distance in derivatives, so that those that were missed are felt; the motion stays as it is.

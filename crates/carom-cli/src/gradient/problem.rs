@@ -1,13 +1,16 @@
 //! The question: which motion, which number at its end, by what.
 
 use carom::cotangent::StateBar;
-use carom::flow::{Flow, FlowSettings, Motion, Onset, Status, Tolerances};
+use carom::dual::{Dual, LANES};
+use carom::flow::{Adjoint, Flow, FlowSettings, Motion, Onset, Status, Tolerances, Variation};
+use carom::linearize::Tangent;
 use carom::parameters::Parameters;
 use carom::rollout::{self, Controls, Gradient, Loss};
 use carom::{Data, Model, State};
 
+use super::adjoint::{self, Way};
 use super::quantity::Quantity;
-use super::{Args, adjoint, method};
+use super::{Args, method};
 use crate::sim;
 
 /// Something to differentiate by.
@@ -38,6 +41,8 @@ pub(super) struct Problem<'a> {
     flow: Option<FlowSettings>,
     /// For the model's own steps.
     steps_adjoint: rollout::Adjoint,
+    /// Whether changes are carried forward.
+    is_forward: bool,
 }
 
 /// The answer.
@@ -117,7 +122,11 @@ impl<'a> Problem<'a> {
                 args.tolerance
             ));
         }
-        let adjoint = adjoint::parse(&args.adjoint)?;
+        let way = adjoint::parse(&args.adjoint)?;
+        let adjoint = match way {
+            Way::Backward(adjoint) => adjoint,
+            Way::Forward => Adjoint::Stored,
+        };
         let flow = method(&args.integrator)?.map(|method| FlowSettings {
             method,
             tolerances: Tolerances::all(args.tolerance),
@@ -126,7 +135,7 @@ impl<'a> Problem<'a> {
         });
         let steps_adjoint = match flow {
             Some(_) => rollout::Adjoint::Stored,
-            None => adjoint::of_steps(adjoint)?,
+            None => adjoint::of_steps(way)?,
         };
         let mut start = sim::start_state(model, args.keyframe.as_deref())?;
         let mut controls = vec![0.0; model.counts().nu];
@@ -156,6 +165,7 @@ impl<'a> Problem<'a> {
             loss_name: args.loss.clone(),
             flow,
             steps_adjoint,
+            is_forward: way == Way::Forward,
         };
         problem.choose(&args.wrt)?;
         Ok(problem)
@@ -241,7 +251,65 @@ impl<'a> Problem<'a> {
         }
     }
 
+    /// The answer by forward sensitivities.
+    fn solve_forward(&self, settings: FlowSettings) -> Result<Answer, String> {
+        let variations: Vec<Variation> = (self.variables.iter())
+            .map(|variable| self.variation(variable))
+            .collect::<Result<_, _>>()?;
+        let controls = Controls::Constant(self.controls.clone());
+        let flow = Flow::new(self.model, settings).map_err(|error| error.to_string())?;
+        let motion = flow.run(&self.start, &controls, self.seconds, 1);
+        let changes = motion
+            .forward(&flow, &controls, &variations)
+            .map_err(|error| error.to_string())?;
+        let mut end = motion.end().clone();
+        let mut bar = StateBar::zeros(self.model);
+        self.loss.seed(self.model, &end, &mut bar);
+        let dot = |a: &[f64], b: &[f64]| -> f64 { a.iter().zip(b).map(|(a, b)| a * b).sum() };
+        let by_states = changes.iter().map(|changes| {
+            let of_last = |change: &Tangent| {
+                let state = dot(&bar.qpos, &change.qpos) + dot(&bar.qvel, &change.qvel);
+                state + dot(&bar.act, &change.act)
+            };
+            changes.last().map_or(0.0, of_last)
+        });
+        Ok(Answer {
+            derivatives: by_states.collect(),
+            value: *self.loss.of(&mut end, &mut []),
+            end,
+            motion: Followed::InTime(Box::new(motion)),
+        })
+    }
+
+    /// The direction of a variable.
+    fn variation(&self, variable: &Variable) -> Result<Variation, String> {
+        match (variable.kind, &self.parameters) {
+            (Kind::Parameter(index), Some(parameters)) => {
+                let theta = parameters.theta0().iter().enumerate();
+                let moving = |(k, &number): (usize, &f64)| {
+                    Dual::<LANES>::moving(number, if k == index { 1.0 } else { 0.0 })
+                };
+                let theta: Vec<_> = theta.map(moving).collect();
+                let model = parameters
+                    .apply(&theta)
+                    .map_err(|error| error.to_string())?;
+                Ok(Variation {
+                    start: Tangent::zeros(self.model),
+                    model: Some(model.map(|number| number.tangent[0])),
+                })
+            }
+            (Kind::OfState(quantity), _) => Ok(Variation {
+                start: quantity.direction(self.model, &self.start),
+                model: None,
+            }),
+            (Kind::Parameter(_), None) => Err("the parameter is not known".to_owned()),
+        }
+    }
+
     pub(super) fn solve(&self) -> Result<Answer, String> {
+        if let (true, Some(settings)) = (self.is_forward, self.flow) {
+            return self.solve_forward(settings);
+        }
         let (mut end, gradient, motion) = self.gradient(self.model)?;
         let by_theta = match &self.parameters {
             Some(parameters) => parameters

@@ -1,6 +1,7 @@
 //! Numbers of a state by name: `qpos[2]`, `qvel[0]`, `act[1]`, `ctrl[0]`.
 
 use carom::cotangent::{StateBar, quat_bar, turn_bar};
+use carom::linearize::Tangent;
 use carom::math::{Quat, Vec3};
 use carom::model::JointKind;
 use carom::{Model, State};
@@ -69,6 +70,31 @@ impl Quantity {
             Self::Activation(index) => bar.act[index] += 1.0,
             Self::Control(_) => {}
         }
+    }
+
+    /// A direction in which this number changes at the rate one, at a state.
+    pub(super) fn direction(self, model: &Model, state: &State) -> Tangent {
+        let mut direction = Tangent::zeros(model);
+        match self {
+            Self::Position(index) => match coordinate(model, state, index) {
+                Coordinate::Plain(dof) => direction.qpos[dof] = 1.0,
+                Coordinate::OfQuat {
+                    quat,
+                    component,
+                    dof,
+                } => {
+                    for k in 0..3 {
+                        let mut axis = Vec3::ZERO;
+                        axis[k] = 1.0;
+                        direction.qpos[dof + k] = quat_bar(quat, axis).0[component];
+                    }
+                }
+            },
+            Self::Velocity(index) => direction.qvel[index] = 1.0,
+            Self::Activation(index) => direction.act[index] = 1.0,
+            Self::Control(index) => direction.ctrl[index] = 1.0,
+        }
+        direction
     }
 
     /// The derivative by this number, from cotangents of the start state and of the controls, one row a step: as if they were the same in all.

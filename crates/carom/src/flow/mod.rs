@@ -26,6 +26,7 @@ mod adjoint;
 mod backward;
 mod control;
 mod event;
+mod forward;
 mod hold;
 mod mode;
 mod motion;
@@ -38,6 +39,7 @@ mod tests;
 
 pub use adjoint::Adjoint;
 pub use control::{StepControl, Tolerance};
+pub use forward::Variation;
 pub use mode::Switch;
 pub use motion::{Motion, Onset, Status};
 pub use tableau::{Method, Tableau};

@@ -244,7 +244,7 @@ impl ForwardMode {
 }
 
 /// qpos ← qpos ⊕ tangent, to first order.
-fn turn(model: &Model<Number>, tangent: &[Number], qpos: &mut [Number]) {
+pub(crate) fn turn(model: &Model<Number>, tangent: &[Number], qpos: &mut [Number]) {
     let joints = &model.structure.joints;
     for (joint, &kind) in joints.kind.iter().enumerate() {
         let (position, dof) = (joints.qpos[joint], joints.dof[joint]);

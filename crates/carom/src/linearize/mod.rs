@@ -47,6 +47,7 @@ mod tests;
 mod update;
 
 pub use acceleration::{AccelerationDerivative, acceleration};
+pub(crate) use forward_mode::turn;
 pub use forward_mode::{ForwardMode, Tangent};
 pub use step::{covers, step};
 

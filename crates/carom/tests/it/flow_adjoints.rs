@@ -1,7 +1,8 @@
 //! All ways to the gradient of a motion lead to the same one.
 
 use carom::cotangent::StateBar;
-use carom::flow::{Adjoint, Flow, FlowSettings, Tolerances};
+use carom::flow::{Adjoint, Flow, FlowSettings, Motion, Tolerances, Variation};
+use carom::linearize::Tangent;
 use carom::rollout::{Controls, Gradient, GradientError, Loss};
 use carom::{Model, State};
 
@@ -16,9 +17,13 @@ impl Loss for Everything {
             .chain(&mut bar.qvel)
             .chain(&mut bar.act);
         for (index, number) in numbers.enumerate() {
-            *number += (1.0 + index as f64 + 3.0 * step as f64).sin();
+            *number += weight(step, index);
         }
     }
+}
+
+fn weight(step: usize, index: usize) -> f64 {
+    (1.0 + index as f64 + 3.0 * step as f64).sin()
 }
 
 /// A motion over some intervals of 0.1 s.
@@ -30,7 +35,7 @@ struct Case {
 }
 
 impl Case {
-    fn gradient(&self, adjoint: Adjoint, tolerance: f64) -> Result<Gradient, GradientError> {
+    fn follow(&self, adjoint: Adjoint, tolerance: f64) -> (Flow, Motion) {
         let settings = FlowSettings {
             tolerances: Tolerances::all(tolerance),
             adjoint,
@@ -38,7 +43,98 @@ impl Case {
         };
         let flow = Flow::new(&self.model, settings).unwrap();
         let motion = flow.run(&self.start, &self.controls, 0.1, self.intervals);
+        (flow, motion)
+    }
+
+    fn gradient(&self, adjoint: Adjoint, tolerance: f64) -> Result<Gradient, GradientError> {
+        let (flow, motion) = self.follow(adjoint, tolerance);
         motion.backward(&flow, &self.controls, &mut Everything)
+    }
+
+    /// Directions of the start, of the controls, and of some of the model's numbers.
+    fn variations(&self) -> Vec<Variation> {
+        let rest = Tangent::zeros(&self.model);
+        let wave = |numbers: &mut [f64]| {
+            for (index, number) in numbers.iter_mut().enumerate() {
+                *number = (2.0 + index as f64).cos();
+            }
+        };
+        let mut start = rest.clone();
+        wave(&mut start.qpos);
+        wave(&mut start.qvel);
+        wave(&mut start.act);
+        let mut push = rest.clone();
+        wave(&mut push.ctrl);
+        let zeros = self.model.map(|_| 0.0);
+        let mut materials = zeros.clone();
+        materials.option.gravity[0].0 = [0.5, 0.2, -1.0];
+        wave(&mut materials.bodies.mass);
+        (materials.geoms.friction.iter_mut()).for_each(|friction| friction[0] = 0.3);
+        (materials.geoms.solref.iter_mut()).for_each(|solref| solref[0] = 0.01);
+        let mut shapes = zeros;
+        (shapes.geoms.size.iter_mut()).for_each(|size| size[2] = 0.1);
+        wave(&mut shapes.dofs.damping);
+        let of_model = |model: Model| Variation {
+            start: rest.clone(),
+            model: Some(model),
+        };
+        let of_start = |start: Tangent| Variation { start, model: None };
+        vec![
+            of_start(start),
+            of_start(push),
+            of_model(materials),
+            of_model(shapes),
+        ]
+    }
+}
+
+/// The change of the loss by changes of the states.
+fn change_of_loss(changes: &[Tangent]) -> f64 {
+    let of_state = |(step, change): (usize, &Tangent)| -> f64 {
+        let numbers = change.qpos.iter().chain(&change.qvel).chain(&change.act);
+        let terms = numbers.enumerate();
+        terms
+            .map(|(index, number)| weight(step, index) * number)
+            .sum()
+    };
+    changes.iter().enumerate().map(of_state).sum()
+}
+
+/// The same by a gradient.
+fn along(gradient: &Gradient, variation: &Variation) -> f64 {
+    let dot = |a: &[f64], b: &[f64]| -> f64 { a.iter().zip(b).map(|(a, b)| a * b).sum() };
+    let (bar, start) = (&gradient.start, &variation.start);
+    let mut sum = dot(&bar.qpos, &start.qpos) + dot(&bar.qvel, &start.qvel);
+    sum += dot(&bar.act, &start.act);
+    for row in gradient.controls.chunks(start.ctrl.len().max(1)) {
+        sum += dot(row, &start.ctrl);
+    }
+    if let Some(model) = &variation.model {
+        let mut rates = Vec::new();
+        model.for_each(|_, _, _, _, rate| rates.push(rate));
+        let mut rates = rates.into_iter();
+        (gradient.model).for_each(|_, _, _, _, bar| sum += bar * rates.next().unwrap());
+    }
+    sum
+}
+
+#[test]
+fn forward_and_backward_agree() {
+    for case in [box_that_bounces(), arm_with_muscles(), swing()] {
+        let (flow, motion) = case.follow(Adjoint::Stored, 1e-6);
+        let gradient = motion.backward(&flow, &case.controls, &mut Everything);
+        let gradient = gradient.unwrap();
+        let variations = case.variations();
+        let changes = motion.forward(&flow, &case.controls, &variations).unwrap();
+        for (variation, changes) in variations.iter().zip(&changes) {
+            assert_eq!(changes.len(), case.intervals + 1);
+            let (found, expected) = (change_of_loss(changes), along(&gradient, variation));
+            let size = expected.abs().max(1e-3);
+            assert!(
+                (found - expected).abs() < 1e-9 * size,
+                "{found} instead of {expected}"
+            );
+        }
     }
 }
 

@@ -143,7 +143,8 @@ fn solve_from<T: Scalar>(
     }
     write_solution(model, out);
     if T::HAS_DERIVATIVES {
-        correct(model, inertia, acceleration, constraint, out);
+        let smooth = (inertia, acceleration);
+        correct(model, smooth, constraint, Pieces::Found, out);
     }
 }
 
@@ -207,6 +208,65 @@ fn criteria<T: Scalar>(model: &Model<T>) -> Criteria {
         iterations: model.settings.iterations,
         line_iterations: model.settings.ls_iterations,
     }
+}
+
+/// The derivatives of a solution that [`forward`] has found, on given pieces of the laws instead of those where its values
+/// put the constraints; false where H has no factors.
+pub(crate) fn differentiate_in<T: Scalar>(
+    model: &Model<T>,
+    (inertia, acceleration): (&Inertia<T>, &Acceleration<T>),
+    constraint: &Constraint<T>,
+    phases: &[Phase],
+    out: &mut Solve<T>,
+) -> bool {
+    if constraint.blocks.is_empty() {
+        return true;
+    }
+    out.phase.copy_from_slice(phases);
+    let Solve {
+        islands,
+        hessian,
+        phase,
+        work,
+        ..
+    } = out;
+    let Work {
+        jacobian,
+        weight,
+        friction,
+        reference,
+        inertia: matrix,
+        inertia_factor,
+        inertia_diagonal_inverse,
+        force_smooth,
+        smooth,
+        iterate,
+        ..
+    } = work;
+    let problem = Problem {
+        structure: &model.structure,
+        blocks: &constraint.blocks,
+        columns: &constraint.columns,
+        jacobian: plain(&constraint.jacobian, jacobian),
+        weight,
+        friction,
+        reference,
+        inertia: plain(&inertia.matrix, matrix),
+        inertia_factor: plain(&inertia.factor, inertia_factor),
+        inertia_diagonal_inverse: plain(&inertia.diagonal_inverse, inertia_diagonal_inverse),
+        force_smooth: plain(&acceleration.force_smooth, force_smooth),
+        smooth: plain(&acceleration.smooth, smooth),
+    };
+    let mut complete = true;
+    for index in 0..islands.count() {
+        let island = Island::new(&problem, islands, index);
+        hessian.invalidate(index);
+        complete &= hessian.factor(&island, &iterate.residual, phase).is_ok();
+    }
+    write_solution(model, out);
+    let smooth = (inertia, acceleration);
+    correct(model, smooth, constraint, Pieces::Given, out);
+    complete
 }
 
 /// Makes the solvers iterate as far as rounding allows: for gradients, and to compare with other programs.
@@ -279,12 +339,12 @@ fn write_solution<T: Scalar>(model: &Model<T>, out: &mut Solve<T>) {
 /// by a. The values stay: the backward pass differentiates there, too.
 fn correct<T: Scalar>(
     model: &Model<T>,
-    inertia: &Inertia<T>,
-    acceleration: &Acceleration<T>,
+    (inertia, acceleration): (&Inertia<T>, &Acceleration<T>),
     constraint: &Constraint<T>,
+    pieces: Pieces,
     out: &mut Solve<T>,
 ) {
-    respond(constraint, out);
+    respond(constraint, pieces, out);
     let [gradient, local] = &mut out.correction;
     gradient.resize(model.counts().nv, T::ZERO);
     inertia::mul(model, inertia, &out.qacc, gradient);
@@ -302,14 +362,23 @@ fn correct<T: Scalar>(
             out.qacc[dof] = (-step).with_value(value);
         }
     }
-    respond(constraint, out);
+    respond(constraint, pieces, out);
+}
+
+/// On which pieces of their laws constraints are differentiated.
+#[derive(Clone, Copy)]
+enum Pieces {
+    /// Where their residuals are.
+    Found,
+    /// Those in [`Solve::phase`].
+    Given,
 }
 
 /// Tangents of residuals, forces and generalised forces by those of the acceleration, at the values of the solution.
-fn respond<T: Scalar>(constraint: &Constraint<T>, out: &mut Solve<T>) {
+fn respond<T: Scalar>(constraint: &Constraint<T>, pieces: Pieces, out: &mut Solve<T>) {
     out.force_constraint.fill(T::ZERO);
     let (mut weight, mut friction) = ([T::ZERO; MAX_ROWS], [T::ZERO; MAX_ROWS]);
-    for block in &constraint.blocks {
+    for (block, &phase) in constraint.blocks.iter().zip(&out.phase) {
         let (columns, count) = (constraint.block_columns(block), block.row_count);
         let values = constraint.block_jacobian(block);
         for (index, row) in constraint.block_rows(block).iter().enumerate() {
@@ -327,7 +396,19 @@ fn respond<T: Scalar>(constraint: &Constraint<T>, out: &mut Solve<T>) {
             friction: &friction[..count],
         };
         let rows = block.rows();
-        law.respond(&out.residual[rows.clone()], &mut out.force[rows.clone()]);
+        let (residual, force) = (&out.residual[rows.clone()], &mut out.force[rows.clone()]);
+        match pieces {
+            Pieces::Found => {
+                law.respond(residual, force);
+            }
+            Pieces::Given => {
+                law.force_in(phase, residual, force);
+                let values = &out.work.iterate.force[rows.clone()];
+                for (force, &value) in force.iter_mut().zip(values) {
+                    *force = force.with_value(value);
+                }
+            }
+        }
         for (index, &force) in out.force[rows].iter().enumerate() {
             for (&dof, &value) in columns.iter().zip(&values[index * columns.len()..]) {
                 out.force_constraint[dof] += value * force;

@@ -62,6 +62,39 @@ impl<T: Scalar> Law<'_, T> {
         }
     }
 
+    /// Force at a residual on a given piece of the law, also beyond the piece's end.
+    pub(super) fn force_in(&self, phase: Phase, y: &[T], force: &mut [T]) {
+        match self.kind {
+            BlockKind::DofFriction | BlockKind::TendonFriction => {
+                force[0] = match phase {
+                    Phase::SLIDING_DOWN => self.friction[0],
+                    Phase::SLIDING_UP => -self.friction[0],
+                    _ => -(self.weight[0] * y[0]),
+                };
+            }
+            BlockKind::PyramidalContact => {
+                force.fill(T::ZERO);
+                for j in 1..y.len() {
+                    for (side, sign) in [(2 * j - 2, 1.0), (2 * j - 1, -1.0)] {
+                        if phase.0 & (1 << side) != 0 {
+                            let along = y[0] + self.friction[j] * y[j] * sign;
+                            let edge = -(self.weight[0] * along);
+                            force[0] += edge;
+                            force[j] += self.friction[j] * edge * sign;
+                        }
+                    }
+                }
+            }
+            BlockKind::EllipticContact if phase == Phase::CONE => {
+                self.force_on_cone(&Cone::new(self, y), y, force);
+            }
+            _ if phase == Phase::OFF => force.fill(T::ZERO),
+            _ => {
+                self.respond_quadratic(y, force);
+            }
+        }
+    }
+
     /// A smooth function of the residual that changes its sign where the law goes from one piece to another.
     pub fn boundary(&self, y: &[T], from: Phase, to: Phase) -> T {
         match self.kind {
@@ -152,18 +185,26 @@ impl<T: Scalar> Law<'_, T> {
                 (Phase::OFF, T::ZERO)
             }
             Phase::CONE => {
-                let Cone { mu, tangent, .. } = cone;
-                let (scale, gap) = (cone.scale(self.weight[0]), cone.gap());
-                let normal = -(scale * gap * mu);
-                force[0] = normal;
-                for j in 1..y.len() {
-                    let friction = self.friction[j];
-                    force[j] = -(normal / tangent * y[j] * friction * friction);
-                }
+                let (scale, gap) = self.force_on_cone(&cone, y, force);
                 (Phase::CONE, scale * gap * gap * 0.5)
             }
             _ => self.respond_quadratic(y, force),
         }
+    }
+}
+
+impl<T: Scalar> Law<'_, T> {
+    /// The force of a contact that slides; returns scale and gap of the cone.
+    #[inline]
+    fn force_on_cone(&self, cone: &Cone<T>, y: &[T], force: &mut [T]) -> (T, T) {
+        let (scale, gap) = (cone.scale(self.weight[0]), cone.gap());
+        let normal = -(scale * gap * cone.mu);
+        force[0] = normal;
+        for j in 1..y.len() {
+            let friction = self.friction[j];
+            force[j] = -(normal / cone.tangent * y[j] * friction * friction);
+        }
+        (scale, gap)
     }
 }
 

@@ -36,6 +36,7 @@ mod start;
 pub(crate) mod tests;
 
 pub use backward::{SolveBar, backward};
+pub(crate) use forward::differentiate_in;
 pub use forward::{at_solution, factor_at_solution, forward, tighten};
 pub use hessian::Hessian;
 pub use island::Islands;

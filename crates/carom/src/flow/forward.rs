@@ -1,0 +1,476 @@
+//! Forward sensitivities: how the states of a motion change along directions.
+//!
+//! The steps of the motion are taken again over dual numbers, a few directions at a time. Their values are those of the
+//! motion; lengths of steps are constants, and at onsets
+//!
+//!   δv⁺ = δv⁻ + (f⁺ − f⁻)·δg/ġ                                                          (1)
+//!
+//! with δg the change of the distance that becomes zero. Cheaper than a backward pass for a few directions and many results.
+
+use super::event::{Key, read_keys};
+use super::mode::{Gauge, Switch, contact_of};
+use super::motion::{Motion, Onset, Regime, Step};
+use super::stepper::{Rates, prepare};
+use super::{Flow, Tableau};
+use crate::data::Data;
+use crate::dual::{Dual, LANES};
+use crate::dynamics;
+use crate::integrate::{difference, integrate_positions, tangent_rates};
+use crate::linearize::{Tangent, turn};
+use crate::math::Quat;
+use crate::model::{JointKind, Model};
+use crate::rollout::{Controls, GradientError};
+use crate::scalar::Scalar;
+use crate::stages::actuation::is_disabled;
+use crate::stages::solve::{self, Phase};
+use crate::state::{Input, State};
+
+type Number = Dual<LANES>;
+
+/// A direction along which a motion changes.
+#[derive(Clone, Debug)]
+pub struct Variation {
+    /// Of the start state, and of the controls in all intervals.
+    pub start: Tangent,
+    /// Of the numbers of the model, in its layout, unit quaternions and axes tangential; none if they stay.
+    pub model: Option<Model>,
+}
+
+impl Motion {
+    /// For each direction, how the states at the start and at the ends of the intervals change along it. `flow` and
+    /// `controls` are those the motion was followed with.
+    ///
+    /// # Errors
+    /// When the motion was not followed to its end, its steps are not stored, or derivatives are not those of its steps.
+    ///
+    /// # Panics
+    /// When the controls do not fit the model.
+    // Inline, so that whoever calls it compiles the dynamics over dual numbers, and not everybody who builds this crate.
+    #[inline]
+    pub fn forward(
+        &self,
+        flow: &Flow,
+        controls: &Controls,
+        along: &[Variation],
+    ) -> Result<Vec<Vec<Tangent>>, GradientError> {
+        controls.assert_fit(&flow.model);
+        let why = if !self.status.is_done() {
+            self.status.to_string()
+        } else if !self.is_stored() {
+            "the steps of the motion are not stored; follow it with another adjoint than 'checkpointed' or 'backsolve'".to_owned()
+        } else if flow.model.surrogate().is_some() {
+            "contacts from distance act in backward passes only; use a backward adjoint".to_owned()
+        } else if self
+            .regimes
+            .iter()
+            .any(|regime| !regime.mode.holds().is_empty())
+        {
+            "a contact chatters and is held, which forward sensitivities do not know; use a backward adjoint".to_owned()
+        } else {
+            let mut changes = Vec::with_capacity(along.len());
+            for chunk in along.chunks(LANES) {
+                changes.extend(Varied::new(flow, self, controls, chunk).follow()?);
+            }
+            return Ok(changes);
+        };
+        Err(GradientError::Refused(why))
+    }
+}
+
+/// Rates over dual numbers.
+#[derive(Clone)]
+struct Slopes {
+    position: Vec<Number>,
+    velocity: Vec<Number>,
+    activation: Vec<Number>,
+}
+
+impl Slopes {
+    fn zeros(model: &Model) -> Self {
+        let n = model.counts();
+        let zeros = |count: usize| vec![Number::constant(0.0); count];
+        Self {
+            position: zeros(n.nv),
+            velocity: zeros(n.nv),
+            activation: zeros(n.na),
+        }
+    }
+
+    /// Σ factorᵢ·kᵢ.
+    fn combine(&mut self, factors: &[f64], rates: &[Self]) {
+        let parts: [fn(&mut Self) -> &mut Vec<Number>; 3] = [
+            |slopes| &mut slopes.position,
+            |slopes| &mut slopes.velocity,
+            |slopes| &mut slopes.activation,
+        ];
+        let of: [fn(&Self) -> &[Number]; 3] = [
+            |slopes| &slopes.position,
+            |slopes| &slopes.velocity,
+            |slopes| &slopes.activation,
+        ];
+        for (part, of) in parts.iter().zip(of) {
+            let sums = part(self);
+            sums.fill(Number::constant(0.0));
+            for (&factor, rates) in factors.iter().zip(rates) {
+                for (sum, &rate) in sums.iter_mut().zip(of(rates)) {
+                    *sum += rate * factor;
+                }
+            }
+        }
+    }
+}
+
+/// A motion that is followed again, with its derivatives along some directions.
+struct Varied<'a> {
+    motion: &'a Motion,
+    controls: &'a Controls,
+    tableau: &'static Tableau,
+    along: &'a [Variation],
+    plain: &'a Model,
+    /// Plain numbers: a stage, its results and gauges, the start of a step and the rates of its stages.
+    plain_state: State,
+    plain_input: Input,
+    plain_data: Data,
+    gauges: Vec<Gauge>,
+    keys: Vec<Key>,
+    phases: Vec<Phase>,
+    start: State,
+    rates: Vec<Rates>,
+    /// The same over dual numbers.
+    model: Model<Number>,
+    state: State<Number>,
+    stage: State<Number>,
+    input: Input<Number>,
+    data: Data<Number>,
+    slopes: Vec<Slopes>,
+    slope: Slopes,
+}
+
+impl<'a> Varied<'a> {
+    #[inline]
+    fn new(
+        flow: &'a Flow,
+        motion: &'a Motion,
+        controls: &'a Controls,
+        along: &'a [Variation],
+    ) -> Self {
+        let plain = &flow.model;
+        let tableau = flow.settings.method.tableau();
+        let mut model = plain.map(Number::constant);
+        for (lane, variation) in along.iter().enumerate() {
+            let mut rates = Vec::new();
+            if let Some(direction) = &variation.model {
+                direction.for_each(|_, _, _, _, rate| rates.push(rate));
+            }
+            let mut rates = rates.iter();
+            if rates.len() > 0 {
+                model.for_each_mut(|_, _, _, _, number| {
+                    number.tangent[lane] = rates.next().copied().unwrap_or(0.0);
+                });
+            }
+        }
+        let start = motion.states[0].clone();
+        let mut state = start.map(Number::constant);
+        let mut turns = vec![Number::constant(0.0); plain.counts().nv];
+        for (lane, Variation { start, .. }) in along.iter().enumerate() {
+            let seed = |numbers: &mut [Number], rates: &[f64]| {
+                for (number, &rate) in numbers.iter_mut().zip(rates) {
+                    number.tangent[lane] = rate;
+                }
+            };
+            seed(&mut turns, &start.qpos);
+            seed(&mut state.qvel, &start.qvel);
+            seed(&mut state.act, &start.act);
+        }
+        turn(&model, &turns, &mut state.qpos);
+        Self {
+            motion,
+            controls,
+            tableau,
+            along,
+            plain,
+            plain_state: start.clone(),
+            plain_input: Input::zeros(plain),
+            plain_data: Data::new(plain),
+            gauges: Vec::new(),
+            keys: Vec::new(),
+            phases: Vec::new(),
+            start,
+            rates: vec![Rates::zeros(plain); tableau.len()],
+            stage: state.clone(),
+            state,
+            input: Input::zeros(&model),
+            data: Data::new(&model),
+            slopes: vec![Slopes::zeros(plain); tableau.len()],
+            slope: Slopes::zeros(plain),
+            model,
+        }
+    }
+
+    #[inline]
+    fn follow(mut self) -> Result<Vec<Vec<Tangent>>, GradientError> {
+        let mut changes = vec![Vec::new(); self.along.len()];
+        self.write_changes(0, &mut changes);
+        let motion = self.motion;
+        let mut onsets = motion.onsets.iter().peekable();
+        for (index, &step) in motion.steps.iter().enumerate() {
+            self.set_controls(step.interval);
+            while let Some(onset) = onsets.next_if(|onset| onset.steps <= index) {
+                self.jump(onset);
+            }
+            self.step(index, step)?;
+            let next = motion.steps.get(index + 1).map(|step| step.interval);
+            if next != Some(step.interval) {
+                // What an onset at the very end of an interval does comes after its state.
+                self.write_changes(step.interval + 1, &mut changes);
+            }
+        }
+        Ok(changes)
+    }
+
+    /// Takes a step, whose values are known.
+    #[inline]
+    fn step(&mut self, index: usize, step: Step) -> Result<(), GradientError> {
+        let h = Number::constant(step.h);
+        self.motion.read(index, &mut self.start, &mut self.rates);
+        set_values(&mut self.state, &self.start);
+        let count = self.tableau.len();
+        for stage in 0..count {
+            let factors: &[f64] = match stage.checked_sub(1) {
+                None => &[],
+                Some(row) => self.tableau.stages[row],
+            };
+            self.slope.combine(factors, &self.slopes);
+            self.stage.qpos.copy_from_slice(&self.state.qpos);
+            self.stage.qvel.copy_from_slice(&self.state.qvel);
+            self.stage.act.copy_from_slice(&self.state.act);
+            advance(&self.model, &mut self.stage, &self.slope, h);
+            self.stage.time = self.state.time + h * self.tableau.place(stage);
+            if !self.evaluate(stage, &self.motion.regimes[step.regime]) {
+                return Err(GradientError::NotUnique { step: index });
+            }
+            let rates = &mut self.slopes[stage].position;
+            rates.copy_from_slice(&self.slope.position);
+            tangent_rates(&self.model, &self.stage.qvel, h, rates);
+        }
+        self.slope.combine(self.tableau.weights, &self.slopes);
+        advance(&self.model, &mut self.state, &self.slope, h);
+        self.clamp_activations();
+        Ok(())
+    }
+
+    /// Rates of velocities and activations at a stage; false where they have no derivatives.
+    #[inline]
+    fn evaluate(&mut self, stage: usize, regime: &Regime) -> bool {
+        let Self {
+            plain,
+            plain_state,
+            plain_input,
+            plain_data,
+            model,
+            stage: state,
+            input,
+            data,
+            keys,
+            phases,
+            ..
+        } = self;
+        for (value, number) in state.warmstart.iter_mut().zip(&self.rates[stage].velocity) {
+            *value = Number::constant(*number);
+        }
+        copy_values(state, plain_state);
+        // What acts is decided by values.
+        prepare(
+            plain,
+            plain_state,
+            plain_input,
+            &regime.mode,
+            plain_data,
+            &mut self.gauges,
+        );
+        dynamics::smooth(model, state, input, data);
+        let contacts = data.collision.contacts.iter_mut();
+        for (contact, known) in contacts.zip(&plain_data.collision.contacts) {
+            contact.excluded = known.excluded;
+        }
+        dynamics::constraint_rows(model, state, input, data);
+        let (known, mut next) = (&plain_data.constraint, 0);
+        data.constraint.retain_blocks(|rows, block| {
+            let acts = known.blocks.get(next).is_some_and(|other| {
+                let place = rows.rows[block.row].position.value();
+                (other.kind, other.object) == (block.kind, block.object)
+                    && known.rows[other.row].position == place
+            });
+            next += usize::from(acts);
+            acts
+        });
+        dynamics::solve_constraints(model, state, data);
+        // A stage beyond the end of a piece of a law, where the step ends, still belongs to it.
+        read_keys(plain_data, keys);
+        phases.clear();
+        phases.resize(keys.len(), Phase::OFF);
+        regime.write_phases(keys, phases);
+        let smooth = (&data.inertia, &data.acceleration);
+        if !solve::differentiate_in(model, smooth, &data.constraint, phases, &mut data.solve) {
+            return false;
+        }
+        let (slopes, rates) = (&mut self.slopes[stage], &self.rates[stage]);
+        let set = |numbers: &mut [Number], values: &[f64], found: &[Number]| {
+            for ((number, &value), found) in numbers.iter_mut().zip(values).zip(found) {
+                *number = *found;
+                number.value = value;
+            }
+        };
+        set(&mut slopes.velocity, &rates.velocity, &data.solve.qacc);
+        set(
+            &mut slopes.activation,
+            &rates.activation,
+            &data.actuation.activation_dot,
+        );
+        let actuators = &plain.structure.actuators.activations;
+        for (actuator, states) in actuators.iter().enumerate() {
+            if plain.settings.disable.actuation || is_disabled(plain, actuator) {
+                slopes.activation[states.clone()].fill(Number::constant(0.0));
+            }
+        }
+        true
+    }
+
+    fn set_controls(&mut self, interval: usize) {
+        self.controls.write(interval, &mut self.plain_input.ctrl);
+        for (actuator, control) in self.input.ctrl.iter_mut().enumerate() {
+            *control = Number::constant(self.plain_input.ctrl[actuator]);
+            for (lane, variation) in self.along.iter().enumerate() {
+                control.tangent[lane] = variation.start.ctrl.get(actuator).copied().unwrap_or(0.0);
+            }
+        }
+    }
+
+    fn clamp_activations(&mut self) {
+        let actuators = &self.model.structure.actuators;
+        for (actuator, states) in actuators.activations.iter().enumerate() {
+            if actuators.activation_limited[actuator] {
+                let [low, high] = self.model.actuators.activation_range[actuator];
+                for number in &mut self.state.act[states.clone()] {
+                    if number.value < low.value {
+                        *number = low;
+                    } else if number.value > high.value {
+                        *number = high;
+                    }
+                }
+            }
+        }
+    }
+
+    /// The jump at an onset. (1)
+    #[inline]
+    fn jump(&mut self, onset: &Onset) {
+        if onset.grazes || onset.is_held {
+            return;
+        }
+        let Some(gauge) = self.gauge(onset.switch) else {
+            return;
+        };
+        for (velocity, jump) in self.state.qvel.iter_mut().zip(&onset.jump) {
+            for (sum, change) in velocity.tangent.iter_mut().zip(gauge.tangent) {
+                *sum += jump * change / onset.rate;
+            }
+        }
+    }
+
+    /// The distance that a switch is about, at the state.
+    #[inline]
+    fn gauge(&mut self, switch: Switch) -> Option<Number> {
+        let Self {
+            plain,
+            plain_state,
+            plain_data,
+            model,
+            state,
+            data,
+            ..
+        } = self;
+        dynamics::forward_position(model, state, data);
+        let joints = &model.structure.joints;
+        let within = |[low, high]: [Number; 2], place: Number, upper: bool| {
+            if upper { high - place } else { place - low }
+        };
+        Some(match switch {
+            Switch::JointLimit { joint, upper } => {
+                let (range, first) = (model.joints.range[joint], joints.qpos[joint]);
+                let distance = if joints.kind[joint] == JointKind::Ball {
+                    let quat = Quat(std::array::from_fn(|k| state.qpos[first + k]));
+                    let (_, angle) = quat.normalized().log().normalized();
+                    let [low, high] = range;
+                    (if high.value >= low.value { high } else { low }) - angle
+                } else {
+                    within(range, state.qpos[first], upper)
+                };
+                distance - model.joints.margin[joint]
+            }
+            Switch::TendonLimit { tendon, upper } => {
+                let (range, length) = (model.tendons.range[tendon], data.tendon.length[tendon]);
+                within(range, length, upper) - model.tendons.margin[tendon]
+            }
+            Switch::Contact { geoms, feature } => {
+                copy_values(state, plain_state);
+                dynamics::forward_position(plain, plain_state, plain_data);
+                let contact = &data.collision.contacts[contact_of(plain_data, geoms, feature)?];
+                contact.distance - contact.include_margin
+            }
+        })
+    }
+
+    /// The changes of the state by now, whose values are those at the end of an interval.
+    fn write_changes(&mut self, interval: usize, changes: &mut [Vec<Tangent>]) {
+        let values = &self.motion.states[interval];
+        set_values(&mut self.state, values);
+        let from: Vec<Number> = values.qpos.iter().map(|&x| Number::constant(x)).collect();
+        let mut turns = vec![Number::constant(0.0); values.qvel.len()];
+        difference(&self.model, &from, &self.state.qpos, &mut turns);
+        for (lane, changes) in changes.iter_mut().enumerate() {
+            let part = |numbers: &[Number]| -> Vec<f64> {
+                numbers.iter().map(|number| number.tangent[lane]).collect()
+            };
+            changes.push(Tangent {
+                qpos: part(&turns),
+                qvel: part(&self.state.qvel),
+                act: part(&self.state.act),
+                ..Tangent::default()
+            });
+        }
+    }
+}
+
+/// Moves a state by h times its rates.
+fn advance(model: &Model<Number>, state: &mut State<Number>, slope: &Slopes, h: Number) {
+    integrate_positions(model, &mut state.qpos, &slope.position, h);
+    let numbers = (state.qvel.iter_mut()).chain(&mut state.act);
+    let rates = slope.velocity.iter().chain(&slope.activation);
+    for (number, &rate) in numbers.zip(rates) {
+        *number += rate * h;
+    }
+}
+
+/// Replaces values, which differ by rounding at most, and leaves derivatives.
+fn set_values(state: &mut State<Number>, values: &State) {
+    state.time.value = values.time;
+    let numbers = (state.qpos.iter_mut())
+        .chain(&mut state.qvel)
+        .chain(&mut state.act);
+    let values = values.qpos.iter().chain(&values.qvel).chain(&values.act);
+    for (number, &value) in numbers.zip(values) {
+        number.value = value;
+    }
+}
+
+fn copy_values(state: &State<Number>, values: &mut State) {
+    values.time = state.time.value;
+    let numbers = state.qpos.iter().chain(&state.qvel).chain(&state.act);
+    let places = (values.qpos.iter_mut())
+        .chain(&mut values.qvel)
+        .chain(&mut values.act);
+    for (place, number) in places.zip(numbers) {
+        *place = number.value;
+    }
+}
