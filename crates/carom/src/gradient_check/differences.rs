@@ -54,8 +54,9 @@ impl Point<'_> {
         let mut best: Option<Slope> = None;
         let mut kink = None;
         let mut last = 0.0;
+        let mut farthest = FARTHEST;
         for change in CHANGES {
-            let step = (change / scale).min(FARTHEST);
+            let step = (change / scale).min(farthest);
             if step == last || step < LEAST {
                 continue;
             }
@@ -77,6 +78,11 @@ impl Point<'_> {
                     continue;
                 }
             };
+            if !(coarse.is_finite() && fine.is_finite()) {
+                // Beyond what can be: an armature below zero, an inertia that is none.
+                farthest = 0.1 * step;
+                continue;
+            }
             // Both kinds of quotients have errors of second order.
             let doubt = (coarse - fine).abs() + amplified(one_sided) * self.noise / step;
             let value = (4.0 * fine - coarse) / 3.0;

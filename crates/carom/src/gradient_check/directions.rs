@@ -221,7 +221,8 @@ impl Quantity {
 
     /// Whether not every direction is allowed, see [`make_tangential`].
     fn is_restricted(&self) -> bool {
-        self.field.ends_with("quat") || ["axis", "frictionloss", "delay"].contains(&self.field)
+        let present = ["frictionloss", "delay", "fluid"];
+        self.field.ends_with("quat") || self.field == "axis" || present.contains(&self.field)
     }
 }
 
@@ -387,8 +388,8 @@ impl Direction {
     }
 }
 
-/// Makes a direction one that keeps unit quaternions and axes unit, leaves tolerances alone, and absent friction and
-/// delays absent.
+/// Makes a direction one that keeps unit quaternions and axes unit, leaves tolerances alone, and absent friction, delays
+/// and forces of a fluid on geoms absent.
 pub(crate) fn make_tangential(model: &Model, direction: &mut Model) {
     let quat = |primal: &[Quat], direction: &mut [Quat]| {
         for (&primal, direction) in primal.iter().zip(direction) {
@@ -425,6 +426,12 @@ pub(crate) fn make_tangential(model: &Model, direction: &mut Model) {
     for (&number, direction) in present.zip(directions) {
         if number == 0.0 {
             *direction = 0.0;
+        }
+    }
+    // Another kind of fluid forces would take their place.
+    for (fluid, direction) in model.geoms.fluid.iter().zip(&mut direction.geoms.fluid) {
+        if fluid[0] == 0.0 {
+            direction[0] = 0.0;
         }
     }
     for (&axis, direction) in (model.joints.axis.iter()).zip(&mut direction.joints.axis) {

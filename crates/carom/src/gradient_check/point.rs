@@ -205,7 +205,7 @@ impl<'a> Point<'a> {
         for lane in 0..DIFFERENCES {
             kink = self.judge(
                 (&directions, lane),
-                (backward[lane], scale, one_sided),
+                ((backward[lane], rounding[lane]), scale, one_sided),
                 probe,
                 sums,
             );
@@ -264,7 +264,7 @@ impl<'a> Point<'a> {
     fn judge(
         &self,
         (directions, lane): (&[Direction; LANES], usize),
-        (backward, scale, one_sided): (f64, f64, bool),
+        ((backward, rounding), scale, one_sided): ((f64, f64), f64, bool),
         probe: &mut Probe,
         sums: &mut Sums,
     ) -> Option<String> {
@@ -276,7 +276,7 @@ impl<'a> Point<'a> {
         let error = (slope.value - backward).abs() / scale;
         if exceeds(error, DIFFERENCE_BAR) {
             let roughness = self.roughness(direction, probe, slope.step);
-            slope.doubt += amplified(one_sided) * roughness / slope.step;
+            slope.doubt += amplified(one_sided) * roughness / slope.step + rounding;
             let is_undecided = slope.doubt == f64::INFINITY || error * scale <= slope.doubt;
             if is_undecided {
                 if self.edge.is_some() {
