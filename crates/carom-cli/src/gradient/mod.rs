@@ -40,7 +40,7 @@ pub(crate) struct Args {
     /// (`geom.cube.size`), separated by commas.
     #[arg(long, value_delimiter = ',', required = true)]
     wrt: Vec<String>,
-    /// How to follow the motion: tsit5, dopri5, dopri8, bosh3, heun, midpoint, ralston, or `fixed` for the model's own steps.
+    /// How to follow the motion: tsit5, dopri5, dopri8, bosh3, heun, midpoint, ralston, implicit (for very stiff contacts), or `fixed` for the model's own steps.
     #[arg(long, default_value = "tsit5")]
     integrator: String,
     /// Allowed error of a step, absolute and relative.

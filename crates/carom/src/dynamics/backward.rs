@@ -51,6 +51,17 @@ pub fn backward(at: At<'_>, bar: &mut Cotangents) {
 
 /// [`backward`] under the eyes of an observer.
 pub fn observe_backward(at: At<'_>, bar: &mut Cotangents, observer: &mut dyn Observer) {
+    observer.before_stage("solve", at, &mut bar.data);
+    solve(at, bar);
+    observe_backward_of_rows(at, bar, observer);
+}
+
+/// The rest of [`observe_backward`] after the solution of the constraints.
+pub(crate) fn observe_backward_of_rows(
+    at: At<'_>,
+    bar: &mut Cotangents,
+    observer: &mut dyn Observer,
+) {
     macro_rules! stages {
         ($($stage:ident)*) => {$(
             observer.before_stage(stringify!($stage), at, &mut bar.data);
@@ -58,7 +69,7 @@ pub fn observe_backward(at: At<'_>, bar: &mut Cotangents, observer: &mut dyn Obs
         )*};
     }
     stages! {
-        solve constraint acceleration actuation compliance bias passive velocity transmission collision inertia tendon
+        constraint acceleration actuation compliance bias passive velocity transmission collision inertia tendon
         kinematics
     }
 }

@@ -12,6 +12,7 @@
 //! Where a model has a surrogate for its gradients (contacts from distance), ∂f and the jump of f are the surrogate's.
 
 mod continuous;
+mod implicit;
 
 use super::Flow;
 use super::adjoint::Adjoint;
@@ -21,7 +22,7 @@ use super::mode::{Gauge, Mode, Switch, ball_angle, contact_of};
 use super::motion::{Motion, Onset};
 use super::replay;
 use super::stepper::{Rates, place, prepare};
-use crate::cotangent::{Cotangents, StateBar};
+use crate::cotangent::{Cotangents, DataBar, StateBar};
 use crate::data::Data;
 use crate::dynamics::{self, At, Surrogate, backward as stages};
 use crate::integrate::{
@@ -183,6 +184,7 @@ pub(super) struct Pass<'a> {
     slopes: Vec<Rates>,
     rate_bars: Vec<Rates>,
     slope_bar: Vec<f64>,
+    columns: implicit::Columns,
     controls: Vec<f64>,
     norms: Vec<f64>,
 }
@@ -211,6 +213,7 @@ impl<'a> Pass<'a> {
             slopes: vec![Rates::zeros(model); tableau.len() + 1],
             rate_bars: vec![Rates::zeros(model); tableau.len()],
             slope_bar: vec![0.0; n.nv],
+            columns: implicit::Columns::new(model, tableau),
             controls: vec![0.0; intervals * n.nu],
             norms: vec![0.0; intervals + 1],
         }
@@ -240,6 +243,9 @@ impl<'a> Pass<'a> {
 
     /// The adjoint of a step: from the cotangents of its end in `self.next` to those of its start.
     pub(super) fn step(&mut self, index: usize) -> Result<(), GradientError> {
+        if self.tableau.is_extrapolated() {
+            return self.extrapolated_step(index);
+        }
         let step = self.motion.steps[index];
         let (h, count) = (step.h, self.tableau.len());
         for stage in 0..=count {
@@ -484,15 +490,7 @@ fn rates_backward(
     bar.data.start(at.data);
     bar.state.set_zero();
     add_scaled(&mut bar.data.solve.qacc, velocity_bar, 1.0);
-    let model = at.model;
-    let activations = &model.structure.actuators.activations;
-    for (actuator, states) in activations.iter().enumerate() {
-        if !(model.settings.disable.actuation || is_disabled(model, actuator)) {
-            for state in states.clone() {
-                bar.data.actuation.activation_dot[state] += activation_bar[state];
-            }
-        }
-    }
+    add_activation_bars(at.model, activation_bar, 1.0, &mut bar.data);
     stages::observe_backward(at, bar, &mut Softened(mode));
 }
 
@@ -533,6 +531,18 @@ fn gauge_backward(
             if let Some(index) = contact_of(data, geoms, feature) {
                 bar.data.contacts[index].distance += coefficient;
                 bar.data.contacts[index].include_margin -= coefficient;
+            }
+        }
+    }
+}
+
+/// Adds the cotangents of the rates of activations, times a factor.
+fn add_activation_bars(model: &Model, rates: &[f64], factor: f64, bar: &mut DataBar) {
+    let activations = &model.structure.actuators.activations;
+    for (actuator, states) in activations.iter().enumerate() {
+        if !(model.settings.disable.actuation || is_disabled(model, actuator)) {
+            for state in states.clone() {
+                bar.actuation.activation_dot[state] += factor * rates[state];
             }
         }
     }

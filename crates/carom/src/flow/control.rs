@@ -21,6 +21,11 @@ impl Tolerance {
         }
     }
 
+    /// The absolute error that a step may make.
+    pub(super) fn of_step(self) -> f64 {
+        SHARE * self.absolute
+    }
+
     /// An error in units of what a step may make of a quantity between two values.
     pub(super) fn measure(self, error: f64, before: f64, after: f64) -> f64 {
         let allowed = self.absolute + self.relative * before.abs().max(after.abs());

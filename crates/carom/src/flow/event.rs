@@ -13,6 +13,9 @@ use crate::stages::constraint::{Block, BlockKind, Reference};
 use crate::stages::solve::Phase;
 use crate::stages::solve::law::{Law, MAX_ROWS};
 
+/// Constraints that grow by this factor when they look ahead over a step are too stiff for it to be followed.
+const STIFF: f64 = 4.0;
+
 /// Something at which a step has to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Event {
@@ -162,6 +165,19 @@ impl Stepper {
     fn blocks(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
         let keys = self.keys.iter().enumerate();
         keys.filter_map(|(before, &key)| Some((before, find_key(&self.keys_now, key, before)?)))
+            .filter(|&(_, now)| self.resolves(now))
+    }
+
+    /// Whether a step can follow the force of a block. Where it is stiffer than that, it bends with every rounding; only steps
+    /// that are implicit get there.
+    fn resolves(&self, block: usize) -> bool {
+        let constraint = &self.data.constraint;
+        let stretch = |block: &Block| constraint.stretch(block, self.horizon);
+        self.horizon == 0.0
+            || constraint
+                .blocks
+                .get(block)
+                .is_some_and(|block| stretch(block) < STIFF)
     }
 
     fn law_kink(&self) -> Option<Kink> {

@@ -28,6 +28,7 @@ mod control;
 mod event;
 mod forward;
 mod hold;
+mod implicit;
 mod mode;
 mod motion;
 mod onset;
@@ -42,7 +43,7 @@ pub use control::{StepControl, Tolerance};
 pub use forward::Variation;
 pub use mode::Switch;
 pub use motion::{Motion, Onset, Status};
-pub use tableau::{Method, Tableau};
+pub use tableau::{Extrapolation, Method, Tableau};
 
 use std::fmt;
 
@@ -87,6 +88,17 @@ pub struct FlowSettings {
     pub most_steps: usize,
     /// How gradients are computed.
     pub adjoint: Adjoint,
+}
+
+impl FlowSettings {
+    /// How far contacts may seem to be apart and still act (m): nothing, but for methods that do not follow every force.
+    fn slack(&self) -> f64 {
+        if self.method.tableau().is_extrapolated() {
+            self.tolerances.position.of_step()
+        } else {
+            0.0
+        }
+    }
 }
 
 impl Default for FlowSettings {
@@ -139,13 +151,16 @@ impl Flow {
             || has_history(&structure.sensors.history)
         {
             "delayed controls and sensors are sampled in fixed steps; remove 'delay' and 'nsample'"
+        } else if settings.method == Method::Implicit && model.surrogate().is_some() {
+            "contacts from distance have gradients by explicit methods; choose tsit5"
         } else if model.distant().is_some() {
             "contacts from distance in motions are for fixed steps; in gradients they work here too"
         } else {
             let mut model = model.clone();
             solve::tighten(&mut model);
+            let sight = SIGHT.max(3.0 * settings.slack());
             for gap in model.geoms.gap.iter_mut().chain(&mut model.pairs.gap) {
-                *gap += SIGHT;
+                *gap += sight;
             }
             return Ok(Self { model, settings });
         };

@@ -75,6 +75,8 @@ pub(super) struct Mode {
     on: Vec<Switch>,
     /// Those of them that are held.
     holds: Vec<Hold>,
+    /// Switches stay on up to this gauge (m or rad): very stiff contacts are nowhere as sure as their steps.
+    slack: f64,
 }
 
 impl Mode {
@@ -86,7 +88,13 @@ impl Mode {
         Self {
             on: switches,
             holds: Vec::new(),
+            slack: 0.0,
         }
+    }
+
+    /// The same with another slack.
+    pub(super) fn with_slack(self, slack: f64) -> Self {
+        Self { slack, ..self }
     }
 
     /// Contacts that are held.
@@ -129,8 +137,10 @@ impl Mode {
 
     /// Whether a switch should change by its gauge. Where it just has changed, rounding decides about the sign.
     fn is_wrong(&self, gauge: &Gauge) -> bool {
-        gauge.value.abs() > ROUNDING
-            && (gauge.value < 0.0) != self.contains(gauge.switch)
+        let is_on = self.contains(gauge.switch);
+        let slack = if is_on { self.slack } else { 0.0 };
+        gauge.value.abs() > ROUNDING.max(slack)
+            && (gauge.value < 0.0) != is_on
             && !self.is_held(gauge.switch)
     }
 

@@ -399,7 +399,7 @@ impl<'a> Run<'a> {
             model,
             settings,
             input: Input::zeros(model),
-            mode: Mode::of(&stepper.gauges),
+            mode: Mode::of(&stepper.gauges).with_slack(settings.slack()),
             changes: Vec::new(),
             before: Vec::new(),
             stepper,
@@ -510,6 +510,10 @@ impl<'a> Run<'a> {
     /// Chooses the length of a first step from the state that was just evaluated.
     pub(super) fn choose_step(&mut self) {
         self.history = History::default();
+        if self.stepper.tableau.is_extrapolated() {
+            // Steps need not follow what changes fast; the error of a step that is too long tells.
+            return;
+        }
         self.h = (self.stepper).first_step(
             self.model,
             &self.state,

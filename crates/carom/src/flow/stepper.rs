@@ -43,20 +43,27 @@ impl Rates {
 
     /// Σ factorᵢ·kᵢ.
     pub(super) fn combine(&mut self, factors: &[f64], rates: &[Self]) {
-        let parts = [&mut self.position, &mut self.velocity, &mut self.activation];
-        for part in parts {
-            part.fill(0.0);
-        }
+        self.clear();
         for (&factor, rates) in factors.iter().zip(rates) {
             if factor != 0.0 {
-                add_scaled(&mut self.position, &rates.position, factor);
-                add_scaled(&mut self.velocity, &rates.velocity, factor);
-                add_scaled(&mut self.activation, &rates.activation, factor);
+                self.add_scaled(rates, factor);
             }
         }
     }
 
-    fn copy_from(&mut self, other: &Self) {
+    pub(super) fn clear(&mut self) {
+        for part in [&mut self.position, &mut self.velocity, &mut self.activation] {
+            part.fill(0.0);
+        }
+    }
+
+    pub(super) fn add_scaled(&mut self, other: &Self, factor: f64) {
+        add_scaled(&mut self.position, &other.position, factor);
+        add_scaled(&mut self.velocity, &other.velocity, factor);
+        add_scaled(&mut self.activation, &other.activation, factor);
+    }
+
+    pub(super) fn copy_from(&mut self, other: &Self) {
         self.position.copy_from_slice(&other.position);
         self.velocity.copy_from_slice(&other.velocity);
         self.activation.copy_from_slice(&other.activation);
@@ -114,7 +121,9 @@ pub(super) struct Stepper {
     /// The first part of the step at which a stage was beyond a switch, if one was.
     pub(super) early: Option<f64>,
     spare: (State, Vec<Gauge>),
-    slope: Rates,
+    pub(super) slope: Rates,
+    /// Length of the step, where it is implicit.
+    pub(super) horizon: f64,
     pub(super) evaluations: usize,
 }
 
@@ -136,6 +145,7 @@ impl Stepper {
             early: None,
             spare: (State::reference(model), Vec::new()),
             slope: Rates::zeros(model),
+            horizon: 0.0,
             evaluations: 0,
         }
     }
@@ -193,16 +203,7 @@ impl Stepper {
 
     /// Writes the rates of velocities and activations that the last evaluation found.
     pub(super) fn record(&mut self, model: &Model, stage: usize) {
-        let rates = &mut self.rates[stage];
-        rates.velocity.copy_from_slice(&self.data.solve.qacc);
-        let actuators = &model.structure.actuators.activations;
-        for (actuator, states) in actuators.iter().enumerate() {
-            let is_off = model.settings.disable.actuation || is_disabled(model, actuator);
-            for state in states.clone() {
-                let rate = self.data.actuation.activation_dot[state];
-                rates.activation[state] = if is_off { 0.0 } else { rate };
-            }
-        }
+        write_rates(model, &self.data, &mut self.rates[stage]);
     }
 
     /// Evaluates the dynamics at the start of steps: the first stage.
@@ -231,6 +232,9 @@ impl Stepper {
         h: f64,
         mode: &Mode,
     ) -> bool {
+        if self.tableau.is_extrapolated() {
+            return self.extrapolated_step(model, start, input, h, mode);
+        }
         let count = self.tableau.len();
         self.early = None;
         // Whatever was tried before, the same step gives the same bits.
@@ -334,6 +338,19 @@ impl Stepper {
 /// The greater of two numbers; one that is not a number if there is one.
 fn nan_max(a: f64, b: f64) -> f64 {
     if a.is_nan() || a > b { a } else { b }
+}
+
+/// Writes the rates of velocities and activations that an evaluation found.
+pub(super) fn write_rates(model: &Model, data: &Data, rates: &mut Rates) {
+    rates.velocity.copy_from_slice(&data.solve.qacc);
+    let actuators = &model.structure.actuators.activations;
+    for (actuator, states) in actuators.iter().enumerate() {
+        let is_off = model.settings.disable.actuation || is_disabled(model, actuator);
+        for state in states.clone() {
+            let rate = data.actuation.activation_dot[state];
+            rates.activation[state] = if is_off { 0.0 } else { rate };
+        }
+    }
 }
 
 /// Everything of an evaluation but the solution of the constraints.

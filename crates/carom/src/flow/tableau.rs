@@ -4,8 +4,10 @@
 //! order estimates the error, h·Σᵢ eᵢ·kᵢ, to which the rates at the end of the step may contribute as one more stage.
 
 mod dopri8;
+mod extrapolation;
 
 use dopri8::DOPRI8;
+use extrapolation::IMPLICIT;
 
 /// A method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,11 +26,13 @@ pub enum Method {
     Midpoint,
     /// Of order 2(1), with the smallest error constant of its kind.
     Ralston,
+    /// Implicit in the constraints, of order 4(3): for very stiff contacts.
+    Implicit,
 }
 
 impl Method {
     /// All methods, by name.
-    pub const ALL: [(&'static str, Self); 7] = [
+    pub const ALL: [(&'static str, Self); 8] = [
         ("tsit5", Self::Tsit5),
         ("dopri5", Self::Dopri5),
         ("dopri8", Self::Dopri8),
@@ -36,6 +40,7 @@ impl Method {
         ("heun", Self::Heun),
         ("midpoint", Self::Midpoint),
         ("ralston", Self::Ralston),
+        ("implicit", Self::Implicit),
     ];
 
     /// The coefficients.
@@ -48,6 +53,7 @@ impl Method {
             Self::Heun => &HEUN,
             Self::Midpoint => &MIDPOINT,
             Self::Ralston => &RALSTON,
+            Self::Implicit => &IMPLICIT,
         }
     }
 }
@@ -63,9 +69,27 @@ pub struct Tableau {
     pub error: &'static [f64],
     /// Order of the embedded method and one: that of the error estimate in h.
     pub error_order: u32,
+    /// The columns of an extrapolation, where the step is one; its slope and that of its error then take the places of stages.
+    pub extrapolation: &'static [Extrapolation],
+}
+
+/// A step that is taken in a number of equal parts, for extrapolation.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Extrapolation {
+    /// Number of parts.
+    pub count: u32,
+    /// Weight in the result.
+    pub weight: f64,
+    /// Weight in the error.
+    pub error: f64,
 }
 
 impl Tableau {
+    /// Whether steps are extrapolated.
+    pub fn is_extrapolated(&self) -> bool {
+        !self.extrapolation.is_empty()
+    }
+
     /// Number of stages, without the rates at the end.
     pub fn len(&self) -> usize {
         self.weights.len()
@@ -127,6 +151,7 @@ const TSIT5: Tableau = Tableau {
         1.0 / 66.0,
     ],
     error_order: 5,
+    extrapolation: &[],
 };
 
 const DOPRI5: Tableau = Tableau {
@@ -166,6 +191,7 @@ const DOPRI5: Tableau = Tableau {
         -1.0 / 40.0,
     ],
     error_order: 5,
+    extrapolation: &[],
 };
 
 const BOSH3: Tableau = Tableau {
@@ -173,6 +199,7 @@ const BOSH3: Tableau = Tableau {
     weights: &[2.0 / 9.0, 1.0 / 3.0, 4.0 / 9.0],
     error: &[-5.0 / 72.0, 1.0 / 12.0, 1.0 / 9.0, -1.0 / 8.0],
     error_order: 3,
+    extrapolation: &[],
 };
 
 const HEUN: Tableau = Tableau {
@@ -180,6 +207,7 @@ const HEUN: Tableau = Tableau {
     weights: &[0.5, 0.5],
     error: &[-0.5, 0.5, 0.0],
     error_order: 2,
+    extrapolation: &[],
 };
 
 const MIDPOINT: Tableau = Tableau {
@@ -187,6 +215,7 @@ const MIDPOINT: Tableau = Tableau {
     weights: &[0.0, 1.0],
     error: &[-1.0, 1.0, 0.0],
     error_order: 2,
+    extrapolation: &[],
 };
 
 const RALSTON: Tableau = Tableau {
@@ -194,6 +223,7 @@ const RALSTON: Tableau = Tableau {
     weights: &[0.25, 0.75],
     error: &[-0.75, 0.75, 0.0],
     error_order: 2,
+    extrapolation: &[],
 };
 
 #[cfg(test)]
@@ -258,8 +288,11 @@ mod tests {
     fn methods_have_the_orders_they_claim() {
         let count = [1, 1, 2, 4, 9, 20, 48, 115].iter().sum::<usize>();
         assert_eq!(trees(8).len(), count);
-        for (name, method) in Method::ALL {
-            let tableau = method.tableau();
+        let methods = Method::ALL.map(|(name, method)| (name, method.tableau()));
+        for (name, tableau) in methods
+            .into_iter()
+            .filter(|(_, tableau)| !tableau.is_extrapolated())
+        {
             // With the end of the step as one more stage.
             let mut a: Vec<Vec<f64>> = vec![Vec::new()];
             a.extend(tableau.stages.iter().map(|row| row.to_vec()));
@@ -278,6 +311,26 @@ mod tests {
                     assert!(error.abs() < 1e-13, "{name} {tree:?}: error {error}");
                 }
             }
+        }
+    }
+
+    /// Errors of a column are a series in 1/n, and the sums lose its first terms.
+    #[test]
+    fn extrapolation_removes_the_first_terms_of_the_error() {
+        let sum = |power: i32| {
+            let terms = IMPLICIT.extrapolation.iter().map(|column| {
+                let size = f64::from(column.count).powi(-power);
+                [column.weight * size, column.error * size]
+            });
+            terms.fold([0.0; 2], |[a, b], [x, y]| [a + x, b + y])
+        };
+        let [one, none] = sum(0);
+        assert!((one - 1.0).abs() < 1e-14 && none.abs() < 1e-14);
+        for power in 1..4 {
+            let [weight, error] = sum(power);
+            assert!(weight.abs() < 1e-14, "{power}: {weight}");
+            // The second sum is of one order less.
+            assert_eq!(error.abs() < 1e-14, power < 3, "{power}: {error}");
         }
     }
 }

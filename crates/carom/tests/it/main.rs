@@ -25,5 +25,6 @@ mod random;
 #[path = "../shared/random_mjcf.rs"]
 mod random_mjcf;
 mod robustness;
+mod stiff;
 mod threads;
 mod toss;

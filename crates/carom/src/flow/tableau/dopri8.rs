@@ -119,4 +119,5 @@ pub(super) const DOPRI8: Tableau = Tableau {
         0.0,
     ],
     error_order: 8,
+    extrapolation: &[],
 };

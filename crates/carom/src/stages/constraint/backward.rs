@@ -36,11 +36,13 @@ pub struct RowBar {
     pub distance: f64,
     /// Of the rate, as the complementarity law and the sensors of limits read it.
     pub velocity: f64,
+    /// Of stiffness, damping and impedance, as rows that look ahead read them.
+    pub impedance: ImpedanceBar,
 }
 
 impl RowBar {
     /// Every number, to change.
-    pub(crate) fn numbers_mut(&mut self) -> [&mut f64; 6] {
+    pub(crate) fn numbers_mut(&mut self) -> [&mut f64; 9] {
         let Self {
             weight,
             friction,
@@ -48,6 +50,7 @@ impl RowBar {
             position,
             distance,
             velocity,
+            impedance,
         } = self;
         [
             weight,
@@ -56,6 +59,9 @@ impl RowBar {
             position,
             distance,
             velocity,
+            &mut impedance.stiffness,
+            &mut impedance.damping,
+            &mut impedance.value,
         ]
     }
 }
@@ -152,11 +158,12 @@ pub(super) struct RowInputsBar {
 }
 
 /// Cotangents of stiffness, damping and impedance.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct ImpedanceBar {
-    pub(super) stiffness: f64,
-    pub(super) damping: f64,
-    pub(super) value: f64,
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[allow(missing_docs, reason = "each field is the cotangent of what it names")]
+pub struct ImpedanceBar {
+    pub stiffness: f64,
+    pub damping: f64,
+    pub value: f64,
 }
 
 impl ImpedanceBar {
@@ -227,6 +234,7 @@ impl Pass<'_, '_> {
         inputs.position += bar.position + bar.distance;
         inputs.margin -= bar.distance;
         inputs.velocity += bar.velocity;
+        inputs.impedance.add(bar.impedance);
         inputs
     }
 

@@ -286,7 +286,7 @@ fn rows_backward(
     let gap = contact.distance - contact.include_margin;
     let distant = (pass.model).distant_contacts(contact.geoms, contact.law, contact.adhesion);
     let spring = distant.map_or((gap, 1.0), |distant| distant.soften(gap));
-    let inputs = RowInputsBar::new(
+    let mut inputs = RowInputsBar::new(
         normal,
         spring,
         diagonal,
@@ -294,6 +294,7 @@ fn rows_backward(
         bars[0].reference_acceleration,
         normal_bar,
     );
+    inputs.impedance.add(bars[0].impedance);
     let mut rates = [0.0; 6];
     rates[0] = inputs.velocity + bars[0].velocity;
     let mut friction_damping_bar = 0.0;

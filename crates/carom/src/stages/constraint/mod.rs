@@ -22,6 +22,7 @@ mod edge_rows;
 mod equality;
 mod equality_backward;
 mod forward;
+mod horizon;
 mod impedance;
 mod limit;
 mod pair;
@@ -30,7 +31,7 @@ pub(crate) mod tests;
 
 use std::ops::Range;
 
-pub use backward::{ConstraintBar, RowBar, Targets, backward};
+pub use backward::{ConstraintBar, ImpedanceBar, RowBar, Targets, backward};
 pub use edge_rows::{EdgeRow, edge_rows};
 pub(crate) use equality::{
     Anchor, End, Errors, PointWrench, anchors as equality_anchors,

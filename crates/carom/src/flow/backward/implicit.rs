@@ -1,0 +1,261 @@
+//! The adjoint of steps that are implicit in the constraints.
+//!
+//! The cotangent σ̄ of the slope to the end of a step goes to all columns by their weights. In a column the parts (2) of
+//! [`implicit`](crate::flow) are read backwards: with c = 1/n,
+//!
+//!   ρ̄ = c·σ̄_q to σ̄_q and v̄⁺,   σ̄ᵥ += h·v̄⁺,   ā = c·σ̄ᵥ to the state of the part, and so to σ̄ and the start   (1̄)
+
+use super::{Pass, add_mocap};
+use crate::cotangent::StateBar;
+use crate::dynamics::{self, At, backward as stages};
+use crate::flow::hold::Softened;
+use crate::flow::implicit::Part;
+use crate::flow::stepper::{Rates, prepare, write_rates};
+use crate::integrate::{add_scaled, integrate_positions_vjp, tangent_rates_vjp};
+use crate::model::Model;
+use crate::rollout::GradientError;
+use crate::stages::constraint::Row;
+use crate::state::State;
+
+/// What was found at the start of a part.
+#[derive(Clone, Debug)]
+struct Known {
+    slope: Rates,
+    rates: Rates,
+    /// Velocities at its end.
+    velocity: Vec<f64>,
+}
+
+/// Room for what is read backwards.
+#[derive(Clone, Debug)]
+pub(super) struct Columns {
+    parts: Vec<Known>,
+    slope: Rates,
+    /// Cotangents of the slope in a column.
+    slope_bar: Rates,
+    rate_bar: Vec<f64>,
+    velocity_bar: Vec<f64>,
+    /// Rows before they looked ahead.
+    rows: Vec<Row>,
+}
+
+impl Columns {
+    pub(super) fn new(model: &Model, tableau: &super::super::Tableau) -> Self {
+        let counts = tableau.extrapolation.iter().map(|column| column.count);
+        let zeros = Rates::zeros(model);
+        let known = Known {
+            slope: zeros.clone(),
+            rates: zeros.clone(),
+            velocity: zeros.velocity.clone(),
+        };
+        Self {
+            parts: vec![known; counts.sum::<u32>() as usize],
+            slope: zeros.clone(),
+            rate_bar: zeros.velocity.clone(),
+            velocity_bar: zeros.velocity.clone(),
+            slope_bar: zeros,
+            rows: Vec::new(),
+        }
+    }
+}
+
+impl Pass<'_> {
+    /// The adjoint of an extrapolated step: from the cotangents of its end in `self.next` to those of its start.
+    pub(super) fn extrapolated_step(&mut self, index: usize) -> Result<(), GradientError> {
+        let step = self.motion.steps[index];
+        let (h, last) = (step.h, self.tableau.len());
+        let start = self.start.clone();
+        self.slopes[last].clear();
+        let mut known = 0;
+        for column in self.tableau.extrapolation {
+            self.columns.slope.clear();
+            for place in 0..column.count {
+                let part = Part::new(&start, h, column.count, place);
+                self.retrace_part(index, &part, known)?;
+                known += 1;
+            }
+            self.slopes[last].add_scaled(&self.columns.slope, column.weight);
+        }
+        self.clamp_activation_bars(h);
+        let mut start_bar = StateBar::zeros(self.model);
+        std::mem::swap(&mut start_bar, &mut self.next);
+        let end_bar = start_bar.clone();
+        start_bar.qpos.fill(0.0);
+        let mut slope_bar = Rates::zeros(self.model);
+        let reached = (&start, &self.slopes[last], h);
+        reached_back(
+            self.model,
+            reached,
+            &end_bar,
+            (&mut slope_bar, &mut start_bar),
+        );
+        for column in self.tableau.extrapolation.iter().rev() {
+            let bar = &mut self.columns.slope_bar;
+            bar.clear();
+            bar.add_scaled(&slope_bar, column.weight);
+            for place in (0..column.count).rev() {
+                known -= 1;
+                let part = Part::new(&start, h, column.count, place);
+                self.part_back(index, &part, known, &mut start_bar)?;
+            }
+        }
+        self.next = start_bar;
+        if self.next.norm().is_finite() {
+            Ok(())
+        } else {
+            Err(GradientError::Exploded { step: index })
+        }
+    }
+
+    /// Computes a part of a column again, and remembers it.
+    fn retrace_part(
+        &mut self,
+        step: usize,
+        part: &Part<'_>,
+        place: usize,
+    ) -> Result<(), GradientError> {
+        part.go(self.model, &self.columns.slope, &mut self.state);
+        self.evaluate_ahead(step, part.length(), None)?;
+        let Columns { parts, slope, .. } = &mut self.columns;
+        let known = &mut parts[place];
+        known.slope.copy_from(slope);
+        write_rates(self.model, &self.data, &mut known.rates);
+        part.advance(self.model, &mut known.rates, slope, &mut known.velocity);
+        Ok(())
+    }
+
+    /// Evaluates the dynamics at `self.state` for a step of a length; with an acceleration, as it was found.
+    fn evaluate_ahead(
+        &mut self,
+        step: usize,
+        length: f64,
+        acceleration: Option<&[f64]>,
+    ) -> Result<(), GradientError> {
+        let Self {
+            model,
+            input,
+            state,
+            data,
+            gauges,
+            columns,
+            ..
+        } = self;
+        let mode = &self.motion.regimes[self.motion.steps[step].regime].mode;
+        prepare(model, state, input, mode, data, gauges);
+        columns.rows.clone_from(&data.constraint.rows);
+        data.constraint.look_ahead(length);
+        let is_unique = match acceleration {
+            Some(acceleration) => dynamics::settle(model, state, acceleration, &[], data),
+            None => {
+                dynamics::solve_constraints(model, state, data);
+                state.warmstart.copy_from_slice(&data.solve.qacc);
+                true
+            }
+        };
+        if is_unique {
+            Ok(())
+        } else {
+            Err(GradientError::NotUnique { step })
+        }
+    }
+
+    /// (1̄)
+    fn part_back(
+        &mut self,
+        step: usize,
+        part: &Part<'_>,
+        place: usize,
+        start_bar: &mut StateBar,
+    ) -> Result<(), GradientError> {
+        let (h, share) = (part.h, part.share());
+        let known = self.columns.parts[place].clone();
+        let Columns {
+            slope_bar,
+            rate_bar,
+            velocity_bar,
+            ..
+        } = &mut self.columns;
+        velocity_bar.fill(0.0);
+        rate_bar.fill(0.0);
+        add_scaled(rate_bar, &slope_bar.position, share);
+        tangent_rates_vjp(
+            self.model,
+            (&known.slope.position, &known.velocity, h),
+            rate_bar,
+            (&mut slope_bar.position, velocity_bar),
+        );
+        add_scaled(&mut slope_bar.velocity, velocity_bar, h);
+        add_scaled(&mut start_bar.qvel, velocity_bar, 1.0);
+        part.go(self.model, &known.slope, &mut self.state);
+        self.evaluate_ahead(step, part.length(), Some(&known.rates.velocity))?;
+        self.evaluation_back(step, part);
+        let stage_bar = self.bar.state.clone();
+        reached_back(
+            self.model,
+            (part.start, &known.slope, h),
+            &stage_bar,
+            (&mut self.columns.slope_bar, start_bar),
+        );
+        add_scaled(&mut start_bar.qvel, &stage_bar.qvel, 1.0);
+        add_scaled(&mut start_bar.act, &stage_bar.act, 1.0);
+        add_mocap(start_bar, &stage_bar);
+        Ok(())
+    }
+
+    /// From the cotangents of the rates of a part to those of its state, in `self.bar.state`.
+    fn evaluation_back(&mut self, step: usize, part: &Part<'_>) {
+        let share = part.share();
+        let mode = &self.motion.regimes[self.motion.steps[step].regime].mode;
+        let Self {
+            model,
+            input,
+            state,
+            data,
+            bar,
+            columns,
+            ..
+        } = self;
+        bar.data.start(data);
+        bar.state.set_zero();
+        let slope_bar = &columns.slope_bar;
+        add_scaled(&mut bar.data.solve.qacc, &slope_bar.velocity, share);
+        super::add_activation_bars(model, &slope_bar.activation, share, &mut bar.data);
+        let at = At {
+            model,
+            state,
+            input,
+            data,
+        };
+        stages::solve(at, bar);
+        // The twins of the rows know them as they were.
+        std::mem::swap(&mut data.constraint.rows, &mut columns.rows);
+        (bar.data.constraint).look_ahead_backward(&data.constraint, part.length());
+        let at = At {
+            model,
+            state,
+            input,
+            data,
+        };
+        stages::observe_backward_of_rows(at, bar, &mut Softened(Some(mode)));
+    }
+}
+
+/// From the cotangents of a state at h·slope from the start to those of the slope; positions also to the start.
+fn reached_back(
+    model: &Model,
+    (start, slope, h): (&State, &Rates, f64),
+    bar: &StateBar,
+    (slope_bar, start_bar): (&mut Rates, &mut StateBar),
+) {
+    let positions = (&bar.qpos[..], &mut start_bar.qpos[..]);
+    let moved = (&slope.position[..], h);
+    integrate_positions_vjp(
+        model,
+        &start.qpos,
+        moved,
+        positions,
+        &mut slope_bar.position,
+    );
+    add_scaled(&mut slope_bar.velocity, &bar.qvel, h);
+    add_scaled(&mut slope_bar.activation, &bar.act, h);
+}
