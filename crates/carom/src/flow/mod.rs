@@ -94,7 +94,7 @@ impl FlowSettings {
     /// How far contacts may seem to be apart and still act (m): nothing, but for methods that do not follow every force.
     fn slack(&self) -> f64 {
         if self.method.tableau().is_extrapolated() {
-            self.tolerances.position.of_step()
+            SLACK * self.tolerances.position.of_step()
         } else {
             0.0
         }
@@ -125,6 +125,9 @@ impl fmt::Display for FlowError {
 }
 
 impl std::error::Error for FlowError {}
+
+/// The part of the error of a step by which contacts may seem to be apart: what they would fall back from must not matter.
+const SLACK: f64 = 0.02;
 
 /// Contacts are seen from this distance on (m), so that a step that ends at one can tell on which side it ended.
 const SIGHT: f64 = 1e-6;
