@@ -31,6 +31,11 @@ pub enum Adjoint {
 }
 
 impl Adjoint {
+    /// Whether cotangents have steps of their own.
+    pub(super) fn is_continuous(self) -> bool {
+        matches!(self, Self::Continuous { .. } | Self::Backsolve { .. })
+    }
+
     /// Bytes for steps.
     pub(super) fn bytes(self) -> usize {
         match self {

@@ -131,7 +131,9 @@ impl Observer for Softened<'_> {
 impl Run<'_> {
     /// Whether a contact that begins to act again has bounced many times and is slow by now.
     pub(super) fn chatters(&self, onset: &Onset) -> bool {
-        if !(onset.begins && onset.rate.abs() < SLOW) {
+        // Under the gravity of the earth, which need not be exact here.
+        let slow = SLOW.max((2.0 * 9.81 * self.settings.bounce()).sqrt());
+        if !(onset.begins && onset.rate.abs() < slow) {
             return false;
         }
         let onsets = self.motion.onsets();

@@ -91,7 +91,6 @@ impl Stepper {
         h: f64,
         mode: &Mode,
     ) -> bool {
-        self.early = None;
         self.horizon = h;
         let last = self.tableau.len();
         for sum in &mut self.rates[1..last] {

@@ -91,13 +91,18 @@ pub struct FlowSettings {
 }
 
 impl FlowSettings {
-    /// How far contacts may seem to be apart and still act (m): nothing, but for methods that do not follow every force.
-    fn slack(&self) -> f64 {
+    /// Height of bounces that need not be followed (m): none, but for methods that do not follow every force.
+    fn bounce(&self) -> f64 {
         if self.method.tableau().is_extrapolated() {
-            SLACK * self.tolerances.position.of_step()
+            BOUNCE * self.tolerances.position.of_step()
         } else {
             0.0
         }
+    }
+
+    /// How far contacts may seem to be apart and still act (m).
+    fn slack(&self) -> f64 {
+        SLACK * self.bounce()
     }
 }
 
@@ -126,8 +131,11 @@ impl fmt::Display for FlowError {
 
 impl std::error::Error for FlowError {}
 
-/// The part of the error of a step by which contacts may seem to be apart: what they would fall back from must not matter.
-const SLACK: f64 = 0.02;
+/// The part of the height of bounces that need not be followed by which contacts may seem to be apart.
+const SLACK: f64 = 0.2;
+
+/// Bounces no higher than this part of the error of a step need not be followed, where a method does not follow every force.
+const BOUNCE: f64 = 0.1;
 
 /// Contacts are seen from this distance on (m), so that a step that ends at one can tell on which side it ended.
 const SIGHT: f64 = 1e-6;
@@ -156,6 +164,8 @@ impl Flow {
             "delayed controls and sensors are sampled in fixed steps; remove 'delay' and 'nsample'"
         } else if settings.method == Method::Implicit && model.surrogate().is_some() {
             "contacts from distance have gradients by explicit methods; choose tsit5"
+        } else if settings.method == Method::Implicit && settings.adjoint.is_continuous() {
+            "steps that are implicit are read backwards; choose the adjoint 'stored' or 'checkpointed'"
         } else if model.distant().is_some() {
             "contacts from distance in motions are for fixed steps; in gradients they work here too"
         } else {

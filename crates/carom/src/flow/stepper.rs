@@ -232,13 +232,13 @@ impl Stepper {
         h: f64,
         mode: &Mode,
     ) -> bool {
+        self.early = None;
+        // Whatever was tried before, the same step gives the same bits.
+        (self.state.warmstart).copy_from_slice(&self.rates[0].velocity);
         if self.tableau.is_extrapolated() {
             return self.extrapolated_step(model, start, input, h, mode);
         }
         let count = self.tableau.len();
-        self.early = None;
-        // Whatever was tried before, the same step gives the same bits.
-        (self.state.warmstart).copy_from_slice(&self.rates[0].velocity);
         for stage in 1..=count {
             let factors = match self.tableau.stages.get(stage - 1) {
                 Some(factors) => factors,
