@@ -60,6 +60,8 @@ impl Motion {
             "the steps of the motion are not stored; follow it with another adjoint than 'checkpointed' or 'backsolve'".to_owned()
         } else if flow.model.surrogate().is_some() {
             "contacts from distance act in backward passes only; use a backward adjoint".to_owned()
+        } else if flow.settings.method.tableau().is_extrapolated() {
+            "forward sensitivities know explicit steps only; use a backward adjoint".to_owned()
         } else if self
             .regimes
             .iter()

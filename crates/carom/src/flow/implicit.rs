@@ -11,7 +11,7 @@
 //! to order 4 with an error estimate of order 3 (see the weights in `tableau`), so that a body in free flight or at rest takes
 //! the longest steps. With σ the slope to where a column is, in the tangent space at the start of the step,
 //!
-//!   σᵥ ← σᵥ + a/n,   σ_q ← σ_q + ρ/n,   ρ = v⁺ carried to the start                      (2)
+//!   σᵥ ← σᵥ + a/n,   σ ← σ + ρ/n of positions,   ρ = v⁺ carried to the start             (2)
 //!
 //! Steps end at onsets and at bends of forces as those of other methods, but for bends of forces that are too stiff to be followed.
 

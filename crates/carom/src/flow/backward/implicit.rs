@@ -3,7 +3,7 @@
 //! The cotangent σ̄ of the slope to the end of a step goes to all columns by their weights. In a column the parts (2) of
 //! [`implicit`](crate::flow) are read backwards: with c = 1/n,
 //!
-//!   ρ̄ = c·σ̄_q to σ̄_q and v̄⁺,   σ̄ᵥ += h·v̄⁺,   ā = c·σ̄ᵥ to the state of the part, and so to σ̄ and the start   (1̄)
+//!   ρ̄ = c·σ̄ to σ̄ of positions and v̄⁺,   σ̄ᵥ += h·v̄⁺,   ā = c·σ̄ᵥ to the state of the part, and so to σ̄ and the start   (1̄)
 
 use super::{Pass, add_mocap};
 use crate::cotangent::StateBar;
@@ -144,13 +144,12 @@ impl Pass<'_> {
         prepare(model, state, input, mode, data, gauges);
         columns.rows.clone_from(&data.constraint.rows);
         data.constraint.look_ahead(length);
-        let is_unique = match acceleration {
-            Some(acceleration) => dynamics::settle(model, state, acceleration, &[], data),
-            None => {
-                dynamics::solve_constraints(model, state, data);
-                state.warmstart.copy_from_slice(&data.solve.qacc);
-                true
-            }
+        let is_unique = if let Some(acceleration) = acceleration {
+            dynamics::settle(model, state, acceleration, &[], data)
+        } else {
+            dynamics::solve_constraints(model, state, data);
+            state.warmstart.copy_from_slice(&data.solve.qacc);
+            true
         };
         if is_unique {
             Ok(())
