@@ -29,15 +29,6 @@ impl Loss for Mixture {
     }
 }
 
-fn value(state: &State) -> f64 {
-    let positions = state.qpos[..3].iter().enumerate();
-    let velocities = state.qvel.iter().enumerate();
-    positions.map(|(i, x)| weight(i) * x).sum::<f64>()
-        + velocities
-            .map(|(i, v)| 0.1 * weight(i + 3) * v)
-            .sum::<f64>()
-}
-
 /// A cube over a table.
 fn cube(contact: &str, cone: &str) -> Model {
     models::from_text(&format!(
