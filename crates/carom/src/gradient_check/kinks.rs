@@ -22,8 +22,9 @@ use crate::data::Data;
 use crate::stages::solve::SolveStatus;
 use crate::state::State;
 
-/// Parts of the way of a difference where slopes are looked at, the nearest ones first.
-const PLACES: [f64; 5] = [0.03, 0.15, 0.4, 0.7, 1.0];
+/// Parts of the way of a difference where slopes are looked at, the nearest ones first; the first two as near as faces that
+/// are almost parallel have their kinks.
+const PLACES: [f64; 7] = [1e-8, 1e-5, 0.03, 0.15, 0.4, 0.7, 1.0];
 /// How many times what two step sizes disagree by e of a smooth slope varies: s″·h²/2 against s″·h²/8.
 const SMOOTH: f64 = 4.0;
 /// Rounding of small numbers is that of what they are added to: lengths and angles of the size one.
