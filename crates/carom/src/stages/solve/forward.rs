@@ -82,37 +82,12 @@ fn solve_from<T: Scalar>(
     work.iterate.resize(constraint.rows.len(), islands.count());
     hessian.prepare(&model.structure, Rows { blocks, columns }, islands);
     work.read_rows(constraint);
-    let Work {
-        warmstart: warmstart_room,
-        jacobian,
-        weight,
-        friction,
-        reference,
-        inertia: matrix,
-        inertia_factor,
-        inertia_diagonal_inverse,
-        force_smooth,
-        smooth,
-        iterate,
-    } = work;
+    let (problem, iterate, warmstart_room) =
+        work.problem(model, (inertia, acceleration), constraint);
     let (warmstart, is_solution) = match start {
         Start::Near(_) if model.settings.disable.warmstart => (None, false),
         Start::Near(warmstart) => (Some(plain(warmstart, warmstart_room)), false),
         Start::At(solution) => (Some(plain(solution, warmstart_room)), true),
-    };
-    let problem = Problem {
-        structure: &model.structure,
-        blocks,
-        columns,
-        jacobian: plain(&constraint.jacobian, jacobian),
-        weight,
-        friction,
-        reference,
-        inertia: plain(&inertia.matrix, matrix),
-        inertia_factor: plain(&inertia.factor, inertia_factor),
-        inertia_diagonal_inverse: plain(&inertia.diagonal_inverse, inertia_diagonal_inverse),
-        force_smooth: plain(&acceleration.force_smooth, force_smooth),
-        smooth: plain(&acceleration.smooth, smooth),
     };
     let criteria = criteria(model);
     for index in 0..islands.count() {
@@ -165,28 +140,14 @@ pub fn factor_at_solution(
         work,
         ..
     } = out;
-    let problem = Problem {
-        structure: &model.structure,
-        blocks: &constraint.blocks,
-        columns: &constraint.columns,
-        jacobian: &constraint.jacobian,
-        weight: &work.weight,
-        friction: &work.friction,
-        reference: &work.reference,
-        inertia: &inertia.matrix,
-        inertia_factor: &inertia.factor,
-        inertia_diagonal_inverse: &inertia.diagonal_inverse,
-        force_smooth: &acceleration.force_smooth,
-        smooth: &acceleration.smooth,
-    };
+    let (problem, iterate, _) = work.problem(model, (inertia, acceleration), constraint);
     let mut complete = true;
     for index in 0..islands.count() {
-        if !work.iterate.factor_is_current[index] {
+        if !iterate.factor_is_current[index] {
             let island = Island::new(&problem, islands, index);
             hessian.invalidate(index);
-            let residual = &work.iterate.residual;
-            let factored = hessian.factor(&island, residual, phase).is_ok();
-            work.iterate.factor_is_current[index] = factored;
+            let factored = hessian.factor(&island, &iterate.residual, phase).is_ok();
+            iterate.factor_is_current[index] = factored;
             complete &= factored;
         }
     }
@@ -230,33 +191,7 @@ pub(crate) fn differentiate_in<T: Scalar>(
         work,
         ..
     } = out;
-    let Work {
-        jacobian,
-        weight,
-        friction,
-        reference,
-        inertia: matrix,
-        inertia_factor,
-        inertia_diagonal_inverse,
-        force_smooth,
-        smooth,
-        iterate,
-        ..
-    } = work;
-    let problem = Problem {
-        structure: &model.structure,
-        blocks: &constraint.blocks,
-        columns: &constraint.columns,
-        jacobian: plain(&constraint.jacobian, jacobian),
-        weight,
-        friction,
-        reference,
-        inertia: plain(&inertia.matrix, matrix),
-        inertia_factor: plain(&inertia.factor, inertia_factor),
-        inertia_diagonal_inverse: plain(&inertia.diagonal_inverse, inertia_diagonal_inverse),
-        force_smooth: plain(&acceleration.force_smooth, force_smooth),
-        smooth: plain(&acceleration.smooth, smooth),
-    };
+    let (problem, iterate, _) = work.problem(model, (inertia, acceleration), constraint);
     let mut complete = true;
     for index in 0..islands.count() {
         let island = Island::new(&problem, islands, index);
@@ -293,6 +228,33 @@ pub(super) fn plain<'a, T: Scalar>(numbers: &'a [T], room: &'a mut Vec<f64>) -> 
 }
 
 impl Work {
+    /// The problem over plain numbers, the iterate that goes with it, and room for a start.
+    fn problem<'a, T: Scalar>(
+        &'a mut self,
+        model: &'a Model<T>,
+        (inertia, acceleration): (&'a Inertia<T>, &'a Acceleration<T>),
+        constraint: &'a Constraint<T>,
+    ) -> (Problem<'a>, &'a mut Iterate, &'a mut Vec<f64>) {
+        let problem = Problem {
+            structure: &model.structure,
+            blocks: &constraint.blocks,
+            columns: &constraint.columns,
+            jacobian: plain(&constraint.jacobian, &mut self.jacobian),
+            weight: &self.weight,
+            friction: &self.friction,
+            reference: &self.reference,
+            inertia: plain(&inertia.matrix, &mut self.inertia),
+            inertia_factor: plain(&inertia.factor, &mut self.inertia_factor),
+            inertia_diagonal_inverse: plain(
+                &inertia.diagonal_inverse,
+                &mut self.inertia_diagonal_inverse,
+            ),
+            force_smooth: plain(&acceleration.force_smooth, &mut self.force_smooth),
+            smooth: plain(&acceleration.smooth, &mut self.smooth),
+        };
+        (problem, &mut self.iterate, &mut self.warmstart)
+    }
+
     /// Copies what the laws need of each row.
     fn read_rows<T: Scalar>(&mut self, constraint: &Constraint<T>) {
         self.weight.clear();
