@@ -126,12 +126,12 @@ fn solve_from<T: Scalar>(
 /// Makes sure that the factors of H are those of the solution, as the backward pass needs them; false where H has none.
 ///
 /// The last iteration of the solver often leaves them so, and then this costs nothing.
-pub fn factor_at_solution(
-    model: &Model,
-    inertia: &Inertia,
-    acceleration: &Acceleration,
-    constraint: &Constraint,
-    out: &mut Solve,
+pub fn factor_at_solution<T: Scalar>(
+    model: &Model<T>,
+    inertia: &Inertia<T>,
+    acceleration: &Acceleration<T>,
+    constraint: &Constraint<T>,
+    out: &mut Solve<T>,
 ) -> bool {
     let Solve {
         islands,
@@ -184,20 +184,8 @@ pub(crate) fn differentiate_in<T: Scalar>(
         return true;
     }
     out.phase.copy_from_slice(phases);
-    let Solve {
-        islands,
-        hessian,
-        phase,
-        work,
-        ..
-    } = out;
-    let (problem, iterate, _) = work.problem(model, (inertia, acceleration), constraint);
-    let mut complete = true;
-    for index in 0..islands.count() {
-        let island = Island::new(&problem, islands, index);
-        hessian.invalidate(index);
-        complete &= hessian.factor(&island, &iterate.residual, phase).is_ok();
-    }
+    out.work.iterate.factor_is_current.fill(false);
+    let complete = factor_at_solution(model, inertia, acceleration, constraint, out);
     write_solution(model, out);
     let smooth = (inertia, acceleration);
     correct(model, smooth, constraint, Pieces::Given, out);
