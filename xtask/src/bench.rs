@@ -8,6 +8,7 @@ mod contacts;
 mod figures;
 mod gradients;
 mod growth;
+mod time;
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -39,6 +40,8 @@ pub(crate) enum Set {
     Growth,
     /// Gradients of trajectories and Jacobians of steps; beside Pinocchio and MJX too.
     Gradients,
+    /// Gradients of motions in continuous time; beside differences in C, and MJX under diffrax.
+    Time,
     /// The first build of the core crates.
     Compile,
 }
@@ -104,6 +107,7 @@ pub(crate) fn bench(plan: &Plan) -> Outcome {
         }
         Set::Contacts => contacts::bench(&mut engines, rounds, models),
         Set::Gradients => gradients::bench(&mut engines, rounds, plan.quick),
+        Set::Time => time::bench(&mut engines, rounds, plan.quick),
         Set::Growth => growth::bench(&mut engines, rounds),
         Set::Compile => Ok(()), // has returned above, without engines
     }
@@ -323,6 +327,10 @@ struct Answer {
     contacts: u64,
     /// CPU time that the engine spent on compilation before.
     compile_seconds: f64,
+    /// A derivative, where one was asked for.
+    derivative: Option<f64>,
+    /// Parameters by which there were derivatives.
+    parameters: u64,
 }
 
 /// A process that answers one line per request.
@@ -366,6 +374,8 @@ impl Server {
                 microseconds,
                 contacts,
                 compile_seconds: answer["compile_seconds"].as_f64().unwrap_or(0.0),
+                derivative: answer["derivative"].as_f64(),
+                parameters: answer["parameters"].as_u64().unwrap_or(0),
             }),
             _ => Err(format!("unexpected answer {answer}")),
         }

@@ -60,7 +60,7 @@ enum Command {
         /// Leave out what takes minutes: gradients beside MJX, which has to compile them
         #[arg(long)]
         quick: bool,
-        /// A set (smooth, contacts, growth, gradients, compile), then models instead of its own
+        /// A set (smooth, contacts, growth, gradients, time, compile), then models instead of its own
         names: Vec<PathBuf>,
     },
 }

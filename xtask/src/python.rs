@@ -22,7 +22,7 @@ const REFERENCE: Environment = Environment {
     purpose: "The tests against MuJoCo",
 };
 
-/// The peers that compute gradients: Pinocchio and MJX.
+/// The peers that compute gradients: Pinocchio, MJX, and diffrax with it.
 pub(crate) const PEERS: Environment = Environment {
     folder: ".venv-peers",
     requirements: "xtask/bench/requirements.txt",

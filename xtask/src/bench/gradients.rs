@@ -212,7 +212,7 @@ fn memory(engines: &mut Engines, rounds: usize, figures: &mut Figures) -> Outcom
 }
 
 /// A server that needs a Python module, or why it cannot be had.
-fn start_peer(module: &str, script: &str) -> Result<Server, String> {
+pub(super) fn start_peer(module: &str, script: &str) -> Result<Server, String> {
     let python = python::PEERS.with_module(module)?;
     Server::start(command(python).arg(script))
 }
@@ -238,14 +238,14 @@ fn present<'a>(files: &'a [&str]) -> impl Iterator<Item = PathBuf> + 'a {
 }
 
 /// A shared model, or a shipped one that stands in for it.
-fn real_or_shipped(file: &str, name: &str) -> PathBuf {
+pub(super) fn real_or_shipped(file: &str, name: &str) -> PathBuf {
     let real = shared().join("models").join(file);
     if real.is_file() { real } else { shipped(name) }
 }
 
 /// Times of some requests, asked in turns, each of a server by its index; and the longest compilation that an answer
 /// mentioned.
-fn in_turns<const N: usize>(
+pub(super) fn in_turns<const N: usize>(
     servers: &mut [&mut Server; 2],
     requests: [(usize, &Value); N],
     rounds: usize,
@@ -271,7 +271,7 @@ fn in_turns<const N: usize>(
 
 impl Engines {
     /// Times of some requests to carom, asked in turns.
-    fn carom_in_turns<const N: usize>(
+    pub(super) fn carom_in_turns<const N: usize>(
         &mut self,
         requests: [&Value; N],
         rounds: usize,

@@ -2,6 +2,7 @@
 
 mod gradient;
 mod linearize;
+mod motion;
 mod threads;
 
 use std::io::BufRead;
@@ -13,6 +14,7 @@ use carom::{Data, Input, Model, State};
 use serde_json::{Value, json};
 
 use crate::load;
+use motion::Motion;
 
 /// Measures steps per second of a model on one core.
 #[derive(clap::Args, Debug)]
@@ -94,28 +96,38 @@ fn serve() -> Result<(), String> {
         if known.is_none() {
             let request: Value = serde_json::from_str(&line)
                 .map_err(|cause| format!("error: bad request: {cause}"))?;
-            let measure = Measure::from_request(&request)?;
-            cases.push((line, (measure, Case::from_request(&request)?)));
+            let case = Case::from_request(&request)?;
+            let measure = Measure::from_request(&request, &case.model)?;
+            cases.push((line, (measure, case)));
         }
         let (measure, case) = &mut cases[index].1;
-        let microseconds = match *measure {
+        let mut found = None;
+        let microseconds = match measure {
             Measure::Step => case.cpu_microseconds_per_step(),
             Measure::Backward => gradient::backward(case)?,
-            Measure::Gradient(adjoint) => gradient::whole(case, adjoint)?,
+            Measure::Gradient(adjoint) => gradient::whole(case, *adjoint)?,
             Measure::FirstGradient => gradient::first(&case.path)?,
             Measure::Linearize => linearize::steps(case),
             Measure::LinearizeAfterStep => linearize::after_steps(case),
             Measure::Acceleration => linearize::accelerations(case)?,
+            Measure::MotionGradient(motion) => {
+                let measured = motion.measure(case)?;
+                found = Some((measured.derivative, motion.parameters()));
+                measured.microseconds
+            }
         };
         let contacts = case.data.collision.contacts.len();
-        let answer = json!({ "microseconds": microseconds, "contacts": contacts });
+        let mut answer = json!({ "microseconds": microseconds, "contacts": contacts });
+        if let Some((derivative, parameters)) = found {
+            answer["derivative"] = json!(derivative);
+            answer["parameters"] = json!(parameters);
+        }
         crate::print(&answer.to_string());
     }
     Ok(())
 }
 
 /// What is timed.
-#[derive(Clone, Copy)]
 enum Measure {
     /// A step.
     Step,
@@ -131,12 +143,14 @@ enum Measure {
     LinearizeAfterStep,
     /// From a state to its acceleration and the derivatives of that.
     Acceleration,
+    /// A motion in continuous time with its gradient.
+    MotionGradient(Box<Motion>),
 }
 
 impl Measure {
-    /// `"measure": "backward" | "gradient" | "first gradient" | "linearize" | "linearize after step" | "acceleration"`, the
-    /// second with an optional `"bytes"` budget.
-    fn from_request(request: &Value) -> Result<Self, String> {
+    /// `"measure": "backward" | "gradient" | "first gradient" | "linearize" | "linearize after step" | "acceleration" |
+    /// "motion gradient"`, the second with an optional `"bytes"` budget, the last as [`Motion::from_request`] reads it.
+    fn from_request(request: &Value, model: &Model) -> Result<Self, String> {
         match request["measure"].as_str() {
             None => Ok(Self::Step),
             Some("backward") => Ok(Self::Backward),
@@ -151,6 +165,9 @@ impl Measure {
             Some("linearize") => Ok(Self::Linearize),
             Some("linearize after step") => Ok(Self::LinearizeAfterStep),
             Some("acceleration") => Ok(Self::Acceleration),
+            Some("motion gradient") => Ok(Self::MotionGradient(Box::new(Motion::from_request(
+                request, model,
+            )?))),
             Some(other) => Err(format!("error: cannot measure '{other}'")),
         }
     }
