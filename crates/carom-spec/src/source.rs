@@ -153,6 +153,26 @@ impl FileSource for MemorySource {
     }
 }
 
+/// Files held in memory, and for all others another source.
+#[derive(Clone, Debug)]
+pub struct Overlay<S> {
+    memory: MemorySource,
+    rest: S,
+}
+
+impl<S: FileSource> Overlay<S> {
+    /// Files in memory hide those of the other source.
+    pub fn new(memory: MemorySource, rest: S) -> Self {
+        Self { memory, rest }
+    }
+}
+
+impl<S: FileSource> FileSource for Overlay<S> {
+    fn read(&self, path: &Path) -> Result<Vec<u8>, ReadError> {
+        self.memory.read(path).or_else(|_| self.rest.read(path))
+    }
+}
+
 /// The path without `.` and with `name/..` removed, by its text alone (links are not followed).
 pub fn normalize(path: &Path) -> PathBuf {
     let mut normal = PathBuf::new();

@@ -250,11 +250,15 @@ impl<T: Scalar> History<T> {
 }
 
 impl History {
-    /// Appends everything that changes from step to step to a row of numbers.
-    pub(crate) fn store(&self, row: &mut Vec<f64>) {
-        row.extend([self.due, self.newest as f64]);
-        row.extend_from_slice(&self.times);
-        row.extend_from_slice(&self.values);
+    /// Writes everything that changes from step to step at the start of a row of numbers; returns what follows it.
+    pub(crate) fn store<'a>(&self, row: &'a mut [f64]) -> &'a mut [f64] {
+        let (head, rest) = row.split_at_mut(2);
+        let (times, rest) = rest.split_at_mut(self.times.len());
+        let (values, rest) = rest.split_at_mut(self.values.len());
+        head.copy_from_slice(&[self.due, self.newest as f64]);
+        times.copy_from_slice(&self.times);
+        values.copy_from_slice(&self.values);
+        rest
     }
 
     /// Takes over what [`store`](Self::store) wrote; returns what follows it.
@@ -269,7 +273,8 @@ impl History {
             reason = "it was an index"
         )]
         {
-            self.newest = head[1] as usize;
+            // Rows may come from users: an index beyond the ring would end in a panic later.
+            self.newest = (head[1] as usize).min(self.times.len().saturating_sub(1));
         }
         self.times.copy_from_slice(times);
         self.values.copy_from_slice(values);

@@ -1,32 +1,7 @@
 //! One comparison of two arrays, and what is said about it.
 
 use carom::model::Names;
-
-/// What the rows of an array belong to, for naming them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "families of model elements")]
-pub(crate) enum Family {
-    Model,
-    Qpos,
-    Body,
-    Joint,
-    Dof,
-    Geom,
-    Site,
-    Mesh,
-    HeightField,
-    Pair,
-    Exclude,
-    Equality,
-    Tendon,
-    Wrap,
-    Actuator,
-    Activation,
-    Sensor,
-    SensorValue,
-    Keyframe,
-    Row,
-}
+pub(crate) use carom::mujoco::Family;
 
 /// Names of rows: of elements where they have one, `dof 3 (knee)` for what belongs to an element.
 pub(crate) struct RowNames<'a> {

@@ -6,7 +6,6 @@
 //! and height fields, where the choice of contact points is part of the algorithm). Nothing is skipped in silence.
 
 mod compare;
-mod constants;
 mod constraints;
 mod contacts;
 mod differences;
@@ -19,6 +18,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use carom::Model;
+use carom::mujoco;
 use carom::stages::solve;
 use serde_json::json;
 
@@ -210,7 +210,7 @@ fn compare_constants(
         };
         out.push(compare(quantity, rows, ours, theirs));
     };
-    for constant in constants::CONSTANTS {
+    for constant in mujoco::CONSTANTS {
         let Some(theirs) = reference.get(&format!("model/{}", constant.name)) else {
             continue;
         };
@@ -234,10 +234,10 @@ fn compare_constants(
             .iter()
             .zip(inertias.as_chunks::<3>().0)
             .flat_map(|(quat, inertia)| {
-                constants::inertia_tensor(&carom::math::Quat(*quat).to_mat3(), &(*inertia).into())
+                mujoco::inertia_tensor(&carom::math::Quat(*quat).to_mat3(), &(*inertia).into())
             })
             .collect();
-        let ours = constants::body_inertia_tensors(model);
+        let ours = mujoco::body_inertia_tensors(model);
         check("body_inertia, body_iquat", Family::Body, &ours, &theirs);
     }
     if let Some(quats) = reference.get("model/geom_quat") {
@@ -254,13 +254,13 @@ fn compare_constants(
                     }
                     _ => None,
                 };
-                constants::geom_orientation(carom::math::Quat(*quat), mesh)
+                mujoco::geom_orientation(carom::math::Quat(*quat), mesh)
             })
             .collect();
         check(
             "geom_quat",
             Family::Geom,
-            &constants::geom_orientations(model),
+            &mujoco::geom_orientations(model),
             &theirs,
         );
     }

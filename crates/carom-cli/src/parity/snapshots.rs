@@ -2,10 +2,10 @@
 
 use carom::math::{Mat3, Quat};
 use carom::model::{GeomShape, SparsePattern};
+use carom::mujoco::{flat, inertia_tensor};
 use carom::{Data, Model};
 
 use super::compare::{Comparison, Family, Label, Quantity, RowNames, compare, compare_rows};
-use super::constants::{flat, inertia_tensor};
 use super::reference::{Class, Reference};
 use super::sensors;
 

@@ -39,6 +39,12 @@ pub trait Observer {
     fn before_stage(&mut self, stage: &'static str, at: At<'_>, bar: &mut DataBar) {
         let _ = (stage, at, bar);
     }
+
+    /// Whether the pass is to go on; asked before each step.
+    #[inline]
+    fn goes_on(&mut self) -> bool {
+        true
+    }
 }
 
 impl Observer for () {}

@@ -127,6 +127,15 @@ impl ForwardMode {
         (model, direction): (&Model, &Model),
         change: &mut Tangent,
     ) {
+        self.vary_model(model, direction);
+        self.jvp(state, input, &Tangent::zeros(model), change);
+        self.model = model.map(Number::constant);
+    }
+
+    /// Lets the numbers of the model change too, in all directions from here on.
+    ///
+    /// `direction` has the layout of the model; its unit quaternions and axes hold tangential changes.
+    pub fn vary_model(&mut self, model: &Model, direction: &Model) {
         let mut rates = Vec::new();
         direction.for_each(|_, _, _, _, rate| rates.push(rate));
         let mut rates = rates.into_iter();
@@ -135,8 +144,12 @@ impl ForwardMode {
             number.tangent[0] = rates.next().unwrap_or_default();
             number
         });
-        self.jvp(state, input, &Tangent::zeros(model), change);
-        self.model = model.map(Number::constant);
+    }
+
+    /// How the sensor values of the last step change along its direction.
+    pub fn sensors(&self) -> impl ExactSizeIterator<Item = f64> {
+        let values = self.data.sensing.values.iter();
+        values.map(|value| value.tangent[0])
     }
 
     /// Writes A and B, a few columns at a time.

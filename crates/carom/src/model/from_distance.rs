@@ -254,6 +254,11 @@ impl Model {
         })
     }
 
+    /// How contacts act from a distance, if they do.
+    pub fn contacts_from_distance(&self) -> Option<&ContactsFromDistance> {
+        self.from_distance.as_deref()
+    }
+
     /// The same model with contacts from distance, in gradients or in motions.
     ///
     /// # Errors

@@ -8,7 +8,7 @@ use std::fmt;
 use std::ops::Range;
 
 use super::schedule::{self, Reversible};
-use super::tape::Tape;
+use super::tape::{Rows, StateRow, Tape};
 use super::{Controls, Rollout};
 use crate::cotangent::{Cotangents, DataBar, StateBar};
 use crate::data::Data;
@@ -76,6 +76,11 @@ pub enum GradientError {
         /// The step.
         step: usize,
     },
+    /// An [`Observer`] has stopped the pass.
+    Stopped {
+        /// The step before which it did.
+        step: usize,
+    },
     /// The derivative by the state grew beyond all numbers.
     Exploded {
         /// The step before which it did.
@@ -95,6 +100,7 @@ impl fmt::Display for GradientError {
                 out,
                 "in step {step} the constraint solver's equations have no unique solution, hence no derivative; a body without mass or armature may be the reason, or equalities that repeat each other under the complementarity law without mixing"
             ),
+            Self::Stopped { step } => write!(out, "stopped before step {step}"),
             Self::Exploded { step } => write!(
                 out,
                 "the derivative by the state before step {step} is not finite; a shorter horizon keeps it in bounds"
@@ -213,10 +219,7 @@ impl Rollout {
         observer: &mut dyn Observer,
     ) -> Result<Gradient, GradientError> {
         self.check_finite()?;
-        let mut pass = Pass::new(model, controls, &self.end, self.steps());
-        pass.begin(&self.states, self.steps(), loss);
-        pass.reverse(&self.states, 0, 0..self.steps(), loss, observer)?;
-        Ok(pass.finish())
+        backward_of_rows(self.states(), model, &self.end, controls, loss, observer)
     }
 
     pub(super) fn check_finite(&self) -> Result<(), GradientError> {
@@ -225,6 +228,48 @@ impl Rollout {
             None => Ok(()),
         }
     }
+}
+
+/// The gradient of a loss over a trajectory that [`record`](super::record) has written; `like` is any of its states, for what does
+/// not change from step to step.
+///
+/// # Errors
+/// As [`Rollout::backward`].
+///
+/// # Panics
+/// When controls or memory do not fit the model.
+pub fn backward_of_record(
+    states: &[f64],
+    model: &Model,
+    like: &State,
+    controls: &Controls,
+    loss: &mut dyn Loss,
+    observer: &mut dyn Observer,
+) -> Result<Gradient, GradientError> {
+    let layout = StateRow::new(model);
+    backward_of_rows(
+        Rows::new(states, &layout),
+        model,
+        like,
+        controls,
+        loss,
+        observer,
+    )
+}
+
+fn backward_of_rows(
+    rows: Rows<'_>,
+    model: &Model,
+    like: &State,
+    controls: &Controls,
+    loss: &mut dyn Loss,
+    observer: &mut dyn Observer,
+) -> Result<Gradient, GradientError> {
+    let steps = rows.len() - 1;
+    let mut pass = Pass::new(model, controls, like, steps);
+    pass.begin(rows, steps, loss);
+    pass.reverse(rows, 0, 0..steps, loss, observer)?;
+    Ok(pass.finish())
 }
 
 /// Simulates a trajectory and returns its end and the gradient of a loss over it, within a memory budget if one is given.
@@ -303,6 +348,9 @@ impl Reversible for Trajectory<'_, '_> {
     fn simulate(&mut self, steps: Range<usize>, store: bool) -> Result<(), GradientError> {
         self.simulation.restart(&self.tape);
         for step in steps {
+            if !self.observer.goes_on() {
+                return Err(GradientError::Stopped { step });
+            }
             self.simulation.step(step)?;
             if store {
                 self.store();
@@ -322,10 +370,10 @@ impl Reversible for Trajectory<'_, '_> {
     fn reverse_stored(&mut self, first: usize, steps: Range<usize>) -> Result<(), GradientError> {
         if self.end.is_none() {
             self.end = Some(self.simulation.state.clone());
-            self.pass.begin(&self.tape, steps.end, self.loss);
+            self.pass.begin(self.tape.rows(), steps.end, self.loss);
         }
         self.pass
-            .reverse(&self.tape, first, steps, self.loss, self.observer)
+            .reverse(self.tape.rows(), first, steps, self.loss, self.observer)
     }
 }
 
@@ -354,6 +402,7 @@ impl<'a> Simulation<'a> {
 
     /// Goes to the last state of a tape.
     fn restart(&mut self, tape: &Tape) {
+        let tape = tape.rows();
         tape.read(tape.len() - 1, &mut self.state);
     }
 
@@ -400,7 +449,7 @@ impl<'a> Pass<'a> {
     }
 
     /// Begins with the last state, the last one of the tape.
-    fn begin(&mut self, tape: &Tape, steps: usize, loss: &mut dyn Loss) {
+    fn begin(&mut self, tape: Rows<'_>, steps: usize, loss: &mut dyn Loss) {
         tape.read(tape.len() - 1, &mut self.state);
         loss.by_state(steps, &self.state, &mut self.next);
         self.norms[steps] = self.next.norm();
@@ -409,7 +458,7 @@ impl<'a> Pass<'a> {
     /// Steps whose states begin at `first` on the tape, last first.
     fn reverse(
         &mut self,
-        tape: &Tape,
+        tape: Rows<'_>,
         first: usize,
         steps: Range<usize>,
         loss: &mut dyn Loss,
@@ -417,6 +466,9 @@ impl<'a> Pass<'a> {
     ) -> Result<(), GradientError> {
         let offset = steps.start;
         for step in steps.rev() {
+            if !observer.goes_on() {
+                return Err(GradientError::Stopped { step });
+            }
             let index = first + step - offset;
             tape.read(index, &mut self.state);
             self.step(step, tape.acceleration(index + 1), loss, observer)?;

@@ -198,7 +198,7 @@ impl<'a> Walk<'a> {
             retraced,
             ..
         } = self;
-        let tape = &self.trajectory.states;
+        let tape = self.trajectory.states();
         tape.read(step, state);
         self.controls.write(step, &mut input.ctrl);
         if !retraced.retrace(model, state, input, tape.acceleration(step + 1)) {

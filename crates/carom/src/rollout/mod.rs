@@ -46,16 +46,18 @@ mod tests;
 pub use batch::{gradient_batch, rollout_batch};
 pub use clipping::{Clipping, ClippingError};
 pub use gradient::{
-    Adjoint, Gradient, GradientError, Loss, RolloutBar, gradient, observe_gradient,
+    Adjoint, Gradient, GradientError, Loss, RolloutBar, backward_of_record, gradient,
+    observe_gradient,
 };
 pub use growth::{Growth, Surge};
+pub use tape::StateRow;
 
 use crate::data::Data;
 use crate::integrate;
 use crate::model::Model;
 use crate::report::NotFinite;
 use crate::state::{Input, State};
-use tape::Tape;
+use tape::{Rows, Tape};
 
 /// Controls of a trajectory.
 #[derive(Clone, Debug, PartialEq)]
@@ -70,7 +72,7 @@ pub enum Controls {
 
 impl Controls {
     /// Writes the controls of a step.
-    pub(crate) fn write(&self, step: usize, ctrl: &mut [f64]) {
+    pub fn write(&self, step: usize, ctrl: &mut [f64]) {
         match self {
             Self::Zero => ctrl.fill(0.0),
             Self::Constant(values) => ctrl.copy_from_slice(values),
@@ -118,22 +120,22 @@ impl Rollout {
 
     /// Time before step `step` (s).
     pub fn time(&self, step: usize) -> f64 {
-        self.states.time(step)
+        self.states().time(step)
     }
 
     /// Configuration before step `step`.
     pub fn qpos(&self, step: usize) -> &[f64] {
-        self.states.qpos(step)
+        self.states().qpos(step)
     }
 
     /// Velocity before step `step`.
     pub fn qvel(&self, step: usize) -> &[f64] {
-        self.states.qvel(step)
+        self.states().qvel(step)
     }
 
     /// Activations before step `step`.
     pub fn act(&self, step: usize) -> &[f64] {
-        self.states.act(step)
+        self.states().act(step)
     }
 
     /// Sensor values of step `step`.
@@ -141,16 +143,66 @@ impl Rollout {
         &self.sensors[step * self.sensor_width..][..self.sensor_width]
     }
 
-    fn new(model: &Model, start: &State, steps: usize) -> Self {
-        let sensor_width = model.counts().nsensor_value;
-        Self {
-            states: Tape::with_capacity(model, steps + 1),
-            sensors: Vec::with_capacity(steps * sensor_width),
-            sensor_width,
-            end: start.clone(),
-            not_finite: None,
-        }
+    fn states(&self) -> Rows<'_> {
+        self.states.rows()
     }
+}
+
+/// Memory for a trajectory.
+#[derive(Debug)]
+pub struct Record<'a> {
+    /// Of the states before each step and at the end, one [`StateRow`] each.
+    pub states: &'a mut [f64],
+    /// Of the sensor values of each step.
+    pub sensors: &'a mut [f64],
+}
+
+/// How a recorded trajectory went.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Recorded {
+    /// Steps that were taken: fewer than there was memory for if it was stopped.
+    pub steps: usize,
+    /// The first step with a number that is not finite, and the number.
+    pub not_finite: Option<(usize, NotFinite)>,
+}
+
+/// Simulates as many steps as there is memory for, which leaves `state` at their end; `goes_on` is asked before each
+/// step.
+///
+/// # Panics
+/// When controls or memory do not fit the model.
+pub fn record(
+    model: &Model,
+    state: &mut State,
+    controls: &Controls,
+    memory: Record<'_>,
+    data: &mut Data,
+    goes_on: &mut dyn FnMut() -> bool,
+) -> Recorded {
+    controls.assert_fit(model);
+    let layout = StateRow::new(model);
+    let Record { states, sensors } = memory;
+    let (first, rest) = states.split_at_mut(layout.width());
+    let sensor_width = model.counts().nsensor_value;
+    let mut input = Input::zeros(model);
+    let mut recorded = Recorded {
+        steps: 0,
+        not_finite: None,
+    };
+    layout.write(state, first);
+    for (step, row) in rest.chunks_exact_mut(layout.width()).enumerate() {
+        if !goes_on() {
+            break;
+        }
+        controls.write(step, &mut input.ctrl);
+        let report = integrate::step(model, state, &input, data);
+        sensors[step * sensor_width..][..sensor_width].copy_from_slice(&data.sensing.values);
+        layout.write(state, row);
+        let found = report.not_finite.map(|place| (step, place));
+        recorded.not_finite = recorded.not_finite.or(found);
+        recorded.steps += 1;
+    }
+    recorded
 }
 
 /// Simulates `steps` steps from a state, using `data` as work area.
@@ -164,17 +216,20 @@ pub fn rollout(
     steps: usize,
     data: &mut Data,
 ) -> Rollout {
-    controls.assert_fit(model);
-    let mut input = Input::zeros(model);
-    let mut trajectory = Rollout::new(model, start, steps);
-    trajectory.states.push(&trajectory.end);
-    for step in 0..steps {
-        controls.write(step, &mut input.ctrl);
-        let report = integrate::step(model, &mut trajectory.end, &input, data);
-        trajectory.sensors.extend_from_slice(&data.sensing.values);
-        trajectory.states.push(&trajectory.end);
-        let found = report.not_finite.map(|place| (step, place));
-        trajectory.not_finite = trajectory.not_finite.or(found);
-    }
+    let sensor_width = model.counts().nsensor_value;
+    let mut trajectory = Rollout {
+        states: Tape::zeros(model, steps + 1),
+        sensors: vec![0.0; steps * sensor_width],
+        sensor_width,
+        end: start.clone(),
+        not_finite: None,
+    };
+    let memory = Record {
+        states: trajectory.states.numbers_mut(),
+        sensors: &mut trajectory.sensors,
+    };
+    let end = &mut trajectory.end;
+    let recorded = record(model, end, controls, memory, data, &mut || true);
+    trajectory.not_finite = recorded.not_finite;
     trajectory
 }

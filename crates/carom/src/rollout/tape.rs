@@ -1,106 +1,200 @@
 //! States in a row.
 
+use std::ops::Range;
+
 use crate::history;
 use crate::model::Model;
 use crate::state::State;
 
-/// What changes in a state from step to step, one row of numbers for each state: time, configuration, velocity,
-/// activations, the acceleration that the solver found last, and histories.
+/// What changes in a state from step to step, as a row of numbers: time, configuration, velocity, activations, the
+/// acceleration that the solver found last, and histories.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StateRow {
+    nq: usize,
+    nv: usize,
+    na: usize,
+    width: usize,
+}
+
+impl StateRow {
+    /// The rows of a model.
+    pub fn new(model: &Model) -> Self {
+        let n = model.counts();
+        Self {
+            nq: n.nq,
+            nv: n.nv,
+            na: n.na,
+            width: 1 + n.nq + 2 * n.nv + n.na + history::number_count(model),
+        }
+    }
+
+    /// How many numbers a row has. The first is the time.
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
+    /// Where the configuration is.
+    pub fn qpos(&self) -> Range<usize> {
+        1..1 + self.nq
+    }
+
+    /// Where the velocity is.
+    pub fn qvel(&self) -> Range<usize> {
+        let start = self.qpos().end;
+        start..start + self.nv
+    }
+
+    /// Where the activations are.
+    pub fn act(&self) -> Range<usize> {
+        let start = self.qvel().end;
+        start..start + self.na
+    }
+
+    /// Where the acceleration is from which the solver starts.
+    pub fn warmstart(&self) -> Range<usize> {
+        let start = self.act().end;
+        start..start + self.nv
+    }
+
+    /// Where past controls and sensor values are.
+    pub fn history(&self) -> Range<usize> {
+        self.warmstart().end..self.width
+    }
+
+    /// Writes a state.
+    pub fn write(&self, state: &State, row: &mut [f64]) {
+        row[0] = state.time;
+        row[self.qpos()].copy_from_slice(&state.qpos);
+        row[self.qvel()].copy_from_slice(&state.qvel);
+        row[self.act()].copy_from_slice(&state.act);
+        row[self.warmstart()].copy_from_slice(&state.warmstart);
+        let mut rest = &mut row[self.history()];
+        for history in &state.history {
+            rest = history.store(rest);
+        }
+    }
+
+    /// Reads a state; what does not change from step to step is left alone.
+    pub fn read(&self, row: &[f64], state: &mut State) {
+        state.time = row[0];
+        state.qpos.copy_from_slice(&row[self.qpos()]);
+        state.qvel.copy_from_slice(&row[self.qvel()]);
+        state.act.copy_from_slice(&row[self.act()]);
+        state.warmstart.copy_from_slice(&row[self.warmstart()]);
+        let mut rest = &row[self.history()];
+        for history in &mut state.history {
+            rest = history.restore(rest);
+        }
+    }
+}
+
+/// Recorded states, to be read.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rows<'a> {
+    numbers: &'a [f64],
+    layout: &'a StateRow,
+}
+
+impl<'a> Rows<'a> {
+    pub(super) fn new(numbers: &'a [f64], layout: &'a StateRow) -> Self {
+        Self { numbers, layout }
+    }
+
+    /// Number of states.
+    pub(super) fn len(self) -> usize {
+        self.numbers.len() / self.layout.width
+    }
+
+    /// Copies a state out; what does not change from step to step is left alone.
+    pub(super) fn read(self, index: usize, state: &mut State) {
+        self.layout.read(self.row(index), state);
+    }
+
+    pub(super) fn time(self, index: usize) -> f64 {
+        self.row(index)[0]
+    }
+
+    pub(super) fn qpos(self, index: usize) -> &'a [f64] {
+        &self.row(index)[self.layout.qpos()]
+    }
+
+    pub(super) fn qvel(self, index: usize) -> &'a [f64] {
+        &self.row(index)[self.layout.qvel()]
+    }
+
+    pub(super) fn act(self, index: usize) -> &'a [f64] {
+        &self.row(index)[self.layout.act()]
+    }
+
+    /// What the solver found in the step that led to a state.
+    pub(super) fn acceleration(self, index: usize) -> &'a [f64] {
+        &self.row(index)[self.layout.warmstart()]
+    }
+
+    fn row(self, index: usize) -> &'a [f64] {
+        &self.numbers[index * self.layout.width..][..self.layout.width]
+    }
+}
+
+/// Memory of states.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Tape {
-    rows: Vec<f64>,
-    widths: [usize; 5],
-    width: usize,
+    numbers: Vec<f64>,
+    layout: StateRow,
 }
 
 impl Tape {
     /// Room for some states of a model.
     pub(super) fn with_capacity(model: &Model, states: usize) -> Self {
-        let widths = widths(model);
-        let width = width(&widths);
+        let layout = StateRow::new(model);
         Self {
-            rows: Vec::with_capacity(states * width),
-            widths,
-            width,
+            numbers: Vec::with_capacity(states * layout.width),
+            layout,
+        }
+    }
+
+    /// Some states whose numbers are zero.
+    pub(super) fn zeros(model: &Model, states: usize) -> Self {
+        let layout = StateRow::new(model);
+        Self {
+            numbers: vec![0.0; states * layout.width],
+            layout,
         }
     }
 
     /// Bytes that a state takes.
     pub(super) fn bytes_per_state(model: &Model) -> usize {
-        width(&widths(model)) * size_of::<f64>()
+        StateRow::new(model).width * size_of::<f64>()
+    }
+
+    /// The states.
+    pub(super) fn rows(&self) -> Rows<'_> {
+        Rows::new(&self.numbers, &self.layout)
+    }
+
+    /// Their numbers.
+    pub(super) fn numbers_mut(&mut self) -> &mut [f64] {
+        &mut self.numbers
     }
 
     /// Number of states.
     pub(super) fn len(&self) -> usize {
-        self.rows.len() / self.width
+        self.rows().len()
     }
 
     /// Appends a state.
     pub(super) fn push(&mut self, state: &State) {
+        let length = self.numbers.len();
         debug_assert!(
-            self.rows.len() + self.width <= self.rows.capacity(),
+            length + self.layout.width <= self.numbers.capacity(),
             "a tape keeps to its budget"
         );
-        self.rows.push(state.time);
-        self.rows.extend_from_slice(&state.qpos);
-        self.rows.extend_from_slice(&state.qvel);
-        self.rows.extend_from_slice(&state.act);
-        self.rows.extend_from_slice(&state.warmstart);
-        for history in &state.history {
-            history.store(&mut self.rows);
-        }
+        self.numbers.resize(length + self.layout.width, 0.0);
+        self.layout.write(state, &mut self.numbers[length..]);
     }
 
     /// Forgets all states from one on.
     pub(super) fn truncate(&mut self, states: usize) {
-        self.rows.truncate(states * self.width);
+        self.numbers.truncate(states * self.layout.width);
     }
-
-    /// Copies a state out; what does not change from step to step is left alone.
-    pub(super) fn read(&self, index: usize, state: &mut State) {
-        state.time = self.time(index);
-        state.qpos.copy_from_slice(self.qpos(index));
-        state.qvel.copy_from_slice(self.qvel(index));
-        state.act.copy_from_slice(self.act(index));
-        state.warmstart.copy_from_slice(self.acceleration(index));
-        let mut rest = self.part(index, 4);
-        for history in &mut state.history {
-            rest = history.restore(rest);
-        }
-    }
-
-    pub(super) fn time(&self, index: usize) -> f64 {
-        self.rows[index * self.width]
-    }
-
-    pub(super) fn qpos(&self, index: usize) -> &[f64] {
-        self.part(index, 0)
-    }
-
-    pub(super) fn qvel(&self, index: usize) -> &[f64] {
-        self.part(index, 1)
-    }
-
-    pub(super) fn act(&self, index: usize) -> &[f64] {
-        self.part(index, 2)
-    }
-
-    /// What the solver found in the step that led to a state.
-    pub(super) fn acceleration(&self, index: usize) -> &[f64] {
-        self.part(index, 3)
-    }
-
-    fn part(&self, index: usize, part: usize) -> &[f64] {
-        let before: usize = self.widths[..part].iter().sum();
-        &self.rows[index * self.width + 1 + before..][..self.widths[part]]
-    }
-}
-
-fn widths(model: &Model) -> [usize; 5] {
-    let n = model.counts();
-    [n.nq, n.nv, n.na, n.nv, history::number_count(model)]
-}
-
-fn width(widths: &[usize]) -> usize {
-    1 + widths.iter().sum::<usize>()
 }

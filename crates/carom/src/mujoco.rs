@@ -1,16 +1,48 @@
-//! Compiled constants: every `model/*` entry of a reference file beside carom's number.
+//! The compiled model under MuJoCo's names: for comparisons, and for those who know it so.
+//!
+//! ```
+//! # let model = carom::load::file("../../models/cube.xml".as_ref(), &[]).unwrap().model;
+//! let mass = carom::mujoco::constant("body_mass").unwrap();
+//! assert_eq!((mass.get)(&model), model.bodies.mass);
+//! ```
 
-use carom::Model;
-use carom::math::{Components, Mat3, Quat, Vec3};
-use carom::model::{
+use std::ops::Range;
+
+use crate::math::{Components, Mat3, Quat, Vec3};
+use crate::model::{
     ActuatorDynamics, BiasKind, EqualityKind, FrameObject, GainKind, GeomKind, GeomShape,
-    JointKind, SensorGeoms, SensorKind, Transmission, Wrap,
+    JointKind, Model, SensorGeoms, SensorKind, Transmission, Wrap,
 };
 
-use super::compare::Family;
+/// What the rows of an array belong to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "families of model elements")]
+pub enum Family {
+    Model,
+    Qpos,
+    Body,
+    Joint,
+    Dof,
+    Geom,
+    Site,
+    Mesh,
+    HeightField,
+    Pair,
+    Exclude,
+    Equality,
+    Tendon,
+    Wrap,
+    Actuator,
+    Activation,
+    Sensor,
+    SensorValue,
+    Keyframe,
+    Row,
+}
 
-/// How one entry of `model/*` is obtained from a carom model.
-pub(crate) struct Constant {
+/// An array of MuJoCo's model, and how it follows from a carom model.
+#[derive(Clone, Copy, Debug)]
+pub struct Constant {
     /// MuJoCo's name.
     pub name: &'static str,
     /// What its rows are.
@@ -19,22 +51,31 @@ pub(crate) struct Constant {
     pub get: fn(&Model) -> Vec<f64>,
 }
 
+/// The array of a name.
+pub fn constant(name: &str) -> Option<&'static Constant> {
+    let all = CONSTANTS.iter().chain(FRAMES);
+    all.into_iter().find(|constant| constant.name == name)
+}
+
 /// All components of all elements.
-pub(crate) fn flat<C: Components<f64>>(elements: &[C]) -> Vec<f64> {
+pub fn flat<C: Components<f64>>(elements: &[C]) -> Vec<f64> {
     elements
         .iter()
         .flat_map(|element| element.as_slice().iter().copied())
         .collect()
 }
 
-#[allow(clippy::cast_precision_loss, reason = "ids and codes are small")]
 fn ids(values: impl IntoIterator<Item = usize>) -> Vec<f64> {
     values.into_iter().map(|value| value as f64).collect()
 }
 
-#[allow(clippy::cast_precision_loss, reason = "ids are small")]
 fn optional(value: Option<usize>) -> f64 {
     value.map_or(-1.0, |value| value as f64)
+}
+
+/// Where the elements of something begin; none if there are none.
+fn first(range: &Range<usize>) -> f64 {
+    optional((!range.is_empty()).then_some(range.start))
 }
 
 fn flags(values: &[bool]) -> Vec<f64> {
@@ -207,7 +248,7 @@ fn gather<A, B>(items: &[A], f: impl Fn(&A) -> B) -> Vec<B> {
 }
 
 /// Inertia tensors in the body frame: independent of the order and sign of principal axes.
-pub(crate) fn body_inertia_tensors(model: &Model) -> Vec<f64> {
+pub fn body_inertia_tensors(model: &Model) -> Vec<f64> {
     let bodies = model.bodies.inertial_quat.iter().zip(&model.bodies.inertia);
     bodies
         .flat_map(|(quat, inertia)| inertia_tensor(&quat.to_mat3(), inertia))
@@ -215,7 +256,7 @@ pub(crate) fn body_inertia_tensors(model: &Model) -> Vec<f64> {
 }
 
 /// R·diag(I)·Rᵀ.
-pub(crate) fn inertia_tensor(rotation: &Mat3, inertia: &Vec3) -> [f64; 9] {
+pub fn inertia_tensor(rotation: &Mat3, inertia: &Vec3) -> [f64; 9] {
     rotation
         .mul(&Mat3::from_diagonal(*inertia))
         .mul(&rotation.transpose())
@@ -224,7 +265,7 @@ pub(crate) fn inertia_tensor(rotation: &Mat3, inertia: &Vec3) -> [f64; 9] {
 
 /// Orientation of each geom, for meshes without the rotation into the mesh's principal axes (these are only
 /// defined up to sign and order).
-pub(crate) fn geom_orientations(model: &Model) -> Vec<f64> {
+pub fn geom_orientations(model: &Model) -> Vec<f64> {
     let geoms = model.geoms.quat.iter().zip(&model.structure.geoms.shape);
     geoms
         .flat_map(|(quat, shape)| match *shape {
@@ -235,7 +276,7 @@ pub(crate) fn geom_orientations(model: &Model) -> Vec<f64> {
 }
 
 /// Rotation matrix of a geom with the mesh's own rotation undone.
-pub(crate) fn geom_orientation(quat: Quat, mesh: Option<Quat>) -> [f64; 9] {
+pub fn geom_orientation(quat: Quat, mesh: Option<Quat>) -> [f64; 9] {
     mesh.map_or(quat, |mesh| quat.mul(mesh.conjugate()))
         .to_mat3()
         .0
@@ -276,9 +317,16 @@ macro_rules! constants {
     };
 }
 
-/// The table. Quantities that need more than a number-by-number comparison (inertia tensors, mesh frames) are
-/// handled by the caller.
-pub(crate) const CONSTANTS: &[Constant] = constants! {
+/// What is not unique (signs of quaternions, order of principal axes): the same thing in MuJoCo may have other numbers.
+pub const FRAMES: &[Constant] = constants! {
+    "body_iquat" Body |m| flat(&m.bodies.inertial_quat);
+    "body_inertia" Body |m| flat(&m.bodies.inertia);
+    "geom_quat" Geom |m| flat(&m.geoms.quat);
+    "mesh_quat" Mesh |m| flat(&m.meshes.quat);
+};
+
+/// Everything that can be compared number by number.
+pub const CONSTANTS: &[Constant] = constants! {
     "qpos0" Qpos |m| m.qpos.reference.clone();
     "qpos_spring" Qpos |m| m.qpos.spring.clone();
     "body_parentid" Body |m| ids(m.structure.bodies.parent.iter().copied());
@@ -287,6 +335,10 @@ pub(crate) const CONSTANTS: &[Constant] = constants! {
     "body_mocapid" Body |m| gather(&m.structure.bodies.mocap, |&id| optional(id));
     "body_jntnum" Body |m| ids(m.structure.bodies.joints.iter().map(ExactSizeIterator::len));
     "body_dofnum" Body |m| ids(m.structure.bodies.dofs.iter().map(ExactSizeIterator::len));
+    "body_jntadr" Body |m| gather(&m.structure.bodies.joints, first);
+    "body_dofadr" Body |m| gather(&m.structure.bodies.dofs, first);
+    "body_geomadr" Body |m| gather(&m.structure.bodies.geoms, first);
+    "body_geomnum" Body |m| ids(m.structure.bodies.geoms.iter().map(ExactSizeIterator::len));
     "body_pos" Body |m| flat(&m.bodies.position);
     "body_quat" Body |m| flat(&m.bodies.quat);
     "body_ipos" Body |m| flat(&m.bodies.inertial_position);
@@ -426,9 +478,7 @@ pub(crate) const CONSTANTS: &[Constant] = constants! {
         BiasKind::Muscle => 2,
         BiasKind::User => 5,
     }));
-    "actuator_actadr" Actuator |m| gather(&m.structure.actuators.activations, |range| {
-        optional((!range.is_empty()).then_some(range.start))
-    });
+    "actuator_actadr" Actuator |m| gather(&m.structure.actuators.activations, first);
     "actuator_actnum" Actuator |m| {
         ids(m.structure.actuators.activations.iter().map(ExactSizeIterator::len))
     };

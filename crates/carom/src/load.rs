@@ -1,0 +1,102 @@
+//! From a model file to a compiled model, with everything that reader and compiler have to say about it.
+//!
+//! ```
+//! let loaded = carom::load::file("../../models/pendulum.xml".as_ref(), &[]).unwrap();
+//! assert_eq!(loaded.model.counts().nv, 1);
+//! assert!(loaded.diagnostics.is_empty());
+//! ```
+
+use std::path::Path;
+
+use carom_spec::read::{ReadModel, read_file};
+use carom_spec::{Diagnostic, FileId, ModelSpec, SourceMap};
+
+use crate::compile;
+use crate::coverage;
+use crate::model::Model;
+
+/// Code of warnings about what a model asks for and the engine does not do yet.
+const NOT_YET: &str = "E101";
+
+/// A model together with where it comes from.
+#[derive(Debug)]
+pub struct Loaded {
+    /// The compiled model.
+    pub model: Model,
+    /// What the file says.
+    pub spec: ModelSpec,
+    /// Warnings.
+    pub diagnostics: Vec<Diagnostic>,
+    /// Texts that they point into.
+    pub sources: SourceMap,
+}
+
+/// Why there is no model.
+#[derive(Debug)]
+pub struct LoadError {
+    /// All problems, warnings too.
+    pub diagnostics: Vec<Diagnostic>,
+    /// Texts that they point into.
+    pub sources: SourceMap,
+}
+
+/// Reads and compiles a model file (MJCF or URDF). `allow` lists codes of unsupported features to skip with a warning;
+/// `all` means every one.
+///
+/// # Errors
+/// When the file cannot be read, or has errors.
+pub fn file(path: &Path, allow: &[String]) -> Result<Loaded, Box<LoadError>> {
+    let read = read_file(path, allow);
+    if path.is_file() {
+        return compiled(read);
+    }
+    Err(Box::new(LoadError {
+        diagnostics: read.diagnostics,
+        sources: read.sources,
+    }))
+}
+
+/// Compiles what was read.
+///
+/// A file with errors is compiled all the same, as far as it was understood: one run shows all problems. What the
+/// compiler says about a line that already has an error is most likely its consequence, and left out.
+///
+/// # Errors
+/// When reader or compiler found an error.
+pub fn compiled(read: ReadModel) -> Result<Loaded, Box<LoadError>> {
+    let ReadModel {
+        spec,
+        mut diagnostics,
+        sources,
+    } = read;
+    let flawed: Vec<_> = diagnostics
+        .iter()
+        .filter(|diagnostic| diagnostic.is_error())
+        .map(|diagnostic| line_of(diagnostic, &sources))
+        .collect();
+    let (model, found) = compile::compile(&spec);
+    let news = found
+        .into_iter()
+        .filter(|diagnostic| !flawed.contains(&line_of(diagnostic, &sources)));
+    diagnostics.extend(news);
+    let Some(model) = model.filter(|_| flawed.is_empty()) else {
+        return Err(Box::new(LoadError {
+            diagnostics,
+            sources,
+        }));
+    };
+    let gaps = coverage::gaps(&model).into_iter();
+    diagnostics.extend(gaps.map(|sentence| Diagnostic::warning(NOT_YET, sentence)));
+    Ok(Loaded {
+        model,
+        spec,
+        diagnostics,
+        sources,
+    })
+}
+
+/// File and line of a diagnostic.
+fn line_of(diagnostic: &Diagnostic, sources: &SourceMap) -> Option<(FileId, usize)> {
+    let span = diagnostic.span?;
+    Some((span.file, sources.position(span)?.line))
+}
