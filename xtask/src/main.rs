@@ -7,6 +7,7 @@
 mod bench;
 mod command;
 mod licences;
+mod package;
 mod python;
 mod reference;
 mod test;

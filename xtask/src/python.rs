@@ -30,6 +30,14 @@ pub(crate) const PEERS: Environment = Environment {
     purpose: "The benchmarks beside Pinocchio and MJX",
 };
 
+/// What builds and tests the Python package.
+pub(crate) const PACKAGE: Environment = Environment {
+    folder: ".venv-package",
+    requirements: "xtask/package/requirements.txt",
+    variable: "CAROM_PACKAGE_PYTHON",
+    purpose: "The Python package and its tests",
+};
+
 /// The interpreter that the tests use.
 pub(crate) fn interpreter() -> Result<PathBuf, String> {
     REFERENCE.interpreter()

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::command::{cargo, has_cargo_subcommand, root, run as run_command};
-use crate::{Outcome, licences, python, reference, tidy};
+use crate::{Outcome, licences, package, python, reference, tidy};
 
 struct Step {
     name: &'static str,
@@ -12,7 +12,7 @@ struct Step {
 }
 
 /// Cheap checks first: a misplaced space should not cost a build.
-const STEPS: [Step; 11] = [
+const STEPS: [Step; 12] = [
     Step {
         name: "format",
         run: format,
@@ -44,6 +44,10 @@ const STEPS: [Step; 11] = [
     Step {
         name: "python",
         run: environment,
+    },
+    Step {
+        name: "package",
+        run: package::check,
     },
     Step {
         name: "models",

@@ -1,0 +1,365 @@
+//! Steps and trajectories, many at a time.
+
+use carom::report::NotFinite;
+use carom::rollout::{Controls, Record, StateRow, record};
+use carom::{Data, Input, State};
+use numpy::{PyArrayDyn, PyUntypedArrayMethods};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+use crate::arrays::{Numbers, give, optional, piece, pieces, slice, zeros};
+use crate::model::Model;
+use crate::threads::{Watch, run};
+use crate::{errors, tables, tangent};
+
+/// The models of a batch: one for all trajectories, or each its own; they differ in their numbers alone.
+pub(crate) struct Models<'a> {
+    list: Vec<&'a Model>,
+}
+
+impl<'a> Models<'a> {
+    pub(crate) fn new(models: &'a [Bound<'_, Model>], trajectories: usize) -> PyResult<Self> {
+        let list: Vec<_> = models.iter().map(Bound::get).collect();
+        let counts = |model: &&Model| model.inner.counts() == list[0].inner.counts();
+        let fits = list.len() == 1 || list.len() == trajectories;
+        if list.is_empty() || !fits || !list.iter().all(counts) {
+            let message = format!(
+                "{} models do not fit {trajectories} trajectories",
+                list.len()
+            );
+            return Err(PyValueError::new_err(message));
+        }
+        Ok(Self { list })
+    }
+
+    /// Whichever; for sizes and names.
+    pub(crate) fn first(&self) -> &'a Model {
+        self.list[0]
+    }
+
+    /// That of a trajectory.
+    pub(crate) fn of(&self, trajectory: usize) -> &'a Model {
+        self.list[trajectory.min(self.list.len() - 1)]
+    }
+}
+
+/// Start states of a batch.
+pub(crate) struct Starts<'a> {
+    rows: &'a [f64],
+    mocap: &'a [f64],
+    count: usize,
+}
+
+impl<'a> Starts<'a> {
+    /// Of rows, and of poses of the mocap bodies.
+    pub(crate) fn new(
+        model: &Model,
+        rows: &'a Numbers<'_>,
+        mocap: &'a Numbers<'_>,
+    ) -> PyResult<Self> {
+        let [width, mocap_width] = model.widths();
+        let count = tables::first(rows);
+        Ok(Self {
+            rows: slice(rows, "states", &[count, width])?,
+            mocap: slice(mocap, "mocap", &[count, mocap_width])?,
+            count,
+        })
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.count
+    }
+
+    /// One of the states.
+    pub(crate) fn state(&self, model: &Model, index: usize) -> State {
+        let row = piece(self.rows, index, self.count);
+        model.state(row, piece(self.mocap, index, self.count))
+    }
+}
+
+/// Controls of a batch: one set for all trajectories or each its own, one row for all steps or each its own.
+pub(crate) struct Sets<'a> {
+    numbers: &'a [f64],
+    count: usize,
+    per_step: bool,
+}
+
+impl<'a> Sets<'a> {
+    /// Of an array of shape (1 or trajectories, 1 or steps, nu).
+    pub(crate) fn new(
+        model: &Model,
+        controls: &'a Numbers<'_>,
+        trajectories: usize,
+        steps: usize,
+    ) -> PyResult<Self> {
+        let nu = model.inner.counts().nu;
+        let fits = |size: usize, wanted: usize| size == 1 || size == wanted;
+        match *controls.shape() {
+            [sets, rows, width] if fits(sets, trajectories) && fits(rows, steps) && width == nu => {
+                Ok(Self {
+                    numbers: slice(controls, "controls", &[sets, rows, nu])?,
+                    count: sets,
+                    per_step: rows != 1,
+                })
+            }
+            _ => {
+                let shape = controls.shape();
+                let message = format!(
+                    "controls have the shape {shape:?}, expected [{trajectories}, {steps}, {nu}]"
+                );
+                Err(PyValueError::new_err(message))
+            }
+        }
+    }
+
+    /// Those of a trajectory.
+    pub(crate) fn of(&self, trajectory: usize) -> Controls {
+        let own = piece(self.numbers, trajectory.min(self.count - 1), self.count).to_vec();
+        if self.per_step {
+            Controls::PerStep(own)
+        } else {
+            Controls::Constant(own)
+        }
+    }
+}
+
+/// A trajectory that met a number that is not finite: which one, in which step, and a sentence.
+type Problem = (usize, usize, String);
+
+/// Numbers for Python: states, sensor values, and what went wrong.
+type Simulated<'py> = (
+    Bound<'py, PyArrayDyn<f64>>,
+    Bound<'py, PyArrayDyn<f64>>,
+    Vec<Problem>,
+);
+
+/// What is wrong with a trajectory: an error if it was given so.
+fn problem(
+    model: &Model,
+    trajectory: usize,
+    found: Option<(usize, NotFinite)>,
+) -> PyResult<Option<Problem>> {
+    let Some((step, place)) = found else {
+        return Ok(None);
+    };
+    let sentence = place.describe(&model.inner);
+    if matches!(place.stage, "state" | "input") && step == 0 {
+        let message = format!("trajectory {trajectory}: {sentence}");
+        return Err(errors::not_finite(message));
+    }
+    Ok(Some((trajectory, step, sentence)))
+}
+
+fn problems(model: &Model, found: Vec<Option<(usize, NotFinite)>>) -> PyResult<Vec<Problem>> {
+    let found = found.into_iter().enumerate();
+    let problems = found.map(|(trajectory, found)| problem(model, trajectory, found));
+    problems.filter_map(Result::transpose).collect()
+}
+
+/// Simulates trajectories of `steps` steps and returns all their states.
+#[pyfunction]
+pub(crate) fn rollout<'py>(
+    py: Python<'py>,
+    models: Vec<Bound<'py, Model>>,
+    states: Numbers<'py>,
+    mocap: Numbers<'py>,
+    controls: Numbers<'py>,
+    steps: usize,
+    threads: Option<usize>,
+) -> PyResult<Simulated<'py>> {
+    let models = Models::new(&models, tables::first(&states))?;
+    let starts = Starts::new(models.first(), &states, &mocap)?;
+    let batch = starts.len();
+    let sets = Sets::new(models.first(), &controls, batch, steps)?;
+    let width = models.first().widths()[0];
+    let shape = [batch, steps.saturating_add(1), width];
+    let sensor_shape = [batch, steps, models.first().inner.counts().nsensor_value];
+    let (mut rows, mut values) = (zeros(&shape)?, zeros(&sensor_shape)?);
+    let jobs = pieces(&mut rows, batch)
+        .into_iter()
+        .zip(pieces(&mut values, batch));
+    let jobs = jobs.enumerate().collect();
+    let work = |(): &mut (), job: (usize, (_, _)), watch: &Watch| {
+        let (trajectory, (states, sensors)) = job;
+        let model = models.of(trajectory);
+        let memory = Record { states, sensors };
+        let mut state = starts.state(model, trajectory);
+        let mut area = model.area();
+        let data = area.data(&model.inner);
+        let controls = sets.of(trajectory);
+        let mut goes_on = || watch.goes_on();
+        record(
+            &model.inner,
+            &mut state,
+            &controls,
+            memory,
+            data,
+            &mut goes_on,
+        )
+        .not_finite
+    };
+    let found = run(py, threads, jobs, || (), work)?;
+    let problems = problems(models.first(), found)?;
+    Ok((
+        give(py, rows, &shape)?,
+        give(py, values, &sensor_shape)?,
+        problems,
+    ))
+}
+
+/// What acts on a batch of states for some steps.
+pub(crate) struct Inputs<'a> {
+    controls: Sets<'a>,
+    force: Option<&'a [f64]>,
+    body_force: Option<&'a [f64]>,
+    count: usize,
+}
+
+/// Numbers of a wrench.
+const WRENCH: usize = 6;
+
+impl<'a> Inputs<'a> {
+    pub(crate) fn new(
+        model: &Model,
+        count: usize,
+        controls: &'a Numbers<'_>,
+        force: Option<&'a Numbers<'_>>,
+        body_force: Option<&'a Numbers<'_>>,
+    ) -> PyResult<Self> {
+        let n = model.inner.counts();
+        Ok(Self {
+            controls: Sets::new(model, controls, count, 1)?,
+            force: optional(force, "qfrc_applied", &[count, n.nv])?,
+            body_force: optional(body_force, "xfrc_applied", &[count, n.nbody, WRENCH])?,
+            count,
+        })
+    }
+
+    /// Of one of the states.
+    pub(crate) fn of(&self, model: &carom::Model, index: usize) -> Input {
+        let mut input = Input::zeros(model);
+        if let Controls::Constant(controls) = self.controls.of(index) {
+            input.ctrl = controls;
+        }
+        if let Some(force) = self.force {
+            input.force.copy_from_slice(piece(force, index, self.count));
+        }
+        if let Some(wrenches) = self.body_force {
+            let wrenches = piece(wrenches, index, self.count).chunks_exact(WRENCH);
+            for (body, wrench) in input.body_force.iter_mut().zip(wrenches) {
+                // MuJoCo has the force first.
+                let order = [3, 4, 5, 0, 1, 2];
+                body.0 = order.map(|component| wrench[component]);
+            }
+        }
+        input
+    }
+}
+
+/// Takes `steps` steps under the same input and returns the last states.
+#[pyfunction]
+#[allow(clippy::too_many_arguments, reason = "the arrays of a step")]
+pub(crate) fn step<'py>(
+    py: Python<'py>,
+    model: &Bound<'py, Model>,
+    states: Numbers<'py>,
+    mocap: Numbers<'py>,
+    controls: Numbers<'py>,
+    force: Option<Numbers<'py>>,
+    body_force: Option<Numbers<'py>>,
+    steps: usize,
+    threads: Option<usize>,
+) -> PyResult<Simulated<'py>> {
+    let model = model.get();
+    let starts = Starts::new(model, &states, &mocap)?;
+    let batch = starts.len();
+    let inputs = Inputs::new(model, batch, &controls, force.as_ref(), body_force.as_ref())?;
+    let layout = StateRow::new(&model.inner);
+    let shape = [batch, layout.width()];
+    let sensor_shape = [batch, model.inner.counts().nsensor_value];
+    let (mut rows, mut values) = (zeros(&shape)?, zeros(&sensor_shape)?);
+    let jobs = pieces(&mut rows, batch)
+        .into_iter()
+        .zip(pieces(&mut values, batch));
+    let jobs = jobs.enumerate().collect();
+    let work = |area: &mut crate::model::Area,
+                (index, (row, values)): (usize, (&mut [f64], &mut [f64])),
+                watch: &Watch| {
+        let mut state = starts.state(model, index);
+        let input = inputs.of(&model.inner, index);
+        let data = area.data(&model.inner);
+        let found = advance(&model.inner, &mut state, &input, steps, data, watch);
+        layout.write(&state, row);
+        values.copy_from_slice(&data.sensing.values);
+        found
+    };
+    let found = run(py, threads, jobs, || model.area(), work)?;
+    let problems = problems(model, found)?;
+    Ok((
+        give(py, rows, &shape)?,
+        give(py, values, &sensor_shape)?,
+        problems,
+    ))
+}
+
+fn advance(
+    model: &carom::Model,
+    state: &mut State,
+    input: &Input,
+    steps: usize,
+    data: &mut Data,
+    watch: &Watch,
+) -> Option<(usize, NotFinite)> {
+    let mut found = None;
+    for step in (0..steps).take_while(|_| watch.goes_on()) {
+        let report = carom::step(model, state, input, data);
+        found = found.or(report.not_finite.map(|place| (step, place)));
+    }
+    found
+}
+
+/// Recorded trajectories.
+pub(crate) struct Recorded<'a> {
+    states: &'a [f64],
+    pub(crate) starts: Starts<'a>,
+    pub(crate) sets: Sets<'a>,
+    pub(crate) batch: usize,
+    pub(crate) steps: usize,
+}
+
+impl<'a> Recorded<'a> {
+    pub(crate) fn new(
+        model: &Model,
+        states: &'a Numbers<'_>,
+        starts: (&'a Numbers<'_>, &'a Numbers<'_>),
+        controls: &'a Numbers<'_>,
+    ) -> PyResult<Self> {
+        let batch = tables::first(states);
+        let steps = states.shape().get(1).copied().unwrap_or(1).max(1) - 1;
+        Ok(Self {
+            states: slice(states, "states", &[batch, steps + 1, model.widths()[0]])?,
+            starts: Starts::new(model, starts.0, starts.1)?,
+            sets: Sets::new(model, controls, batch, steps)?,
+            batch,
+            steps,
+        })
+    }
+
+    pub(crate) fn trajectory(&self, index: usize) -> &'a [f64] {
+        piece(self.states, index, self.batch)
+    }
+
+    /// Cotangents of all configurations of a trajectory, from those by their numbers.
+    pub(crate) fn pull(&self, model: &Model, index: usize, bars: &[f64]) -> Vec<f64> {
+        let n = model.inner.counts();
+        let layout = StateRow::new(&model.inner);
+        let mut tangents = vec![0.0; (self.steps + 1) * n.nv];
+        for step in 0..=self.steps {
+            let row = &self.trajectory(index)[step * layout.width()..][..layout.width()];
+            let bar = &bars[step * n.nq..][..n.nq];
+            let tangent = &mut tangents[step * n.nv..][..n.nv];
+            tangent::pull(&model.inner, &row[layout.qpos()], bar, tangent);
+        }
+        tangents
+    }
+}

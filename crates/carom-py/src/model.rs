@@ -1,0 +1,266 @@
+//! The compiled model.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use carom::load::{self, LoadError, Loaded};
+use carom::rollout::StateRow;
+use carom::{Data, State};
+use carom_spec::diagnostic::{render_all, to_json};
+use carom_spec::mjcf::{Allow, ReadSettings};
+use carom_spec::source::{DiskSource, Overlay};
+use carom_spec::{MemorySource, ModelSpec};
+use numpy::PyArrayDyn;
+use pyo3::exceptions::{PyKeyError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::arrays::{Numbers, give};
+use crate::{errors, options, tables};
+
+/// Work areas that are kept at most.
+const KEPT: usize = 64;
+
+/// A compiled model.
+#[pyclass(frozen, module = "carom._core")]
+pub(crate) struct Model {
+    pub(crate) inner: Arc<carom::Model>,
+    /// What the file says; none for models that do not come from one.
+    spec: Option<Arc<ModelSpec>>,
+    /// Warnings, as text and as JSON.
+    warnings: (String, String),
+    /// Work areas that are not in use.
+    areas: Arc<Mutex<Vec<Data>>>,
+}
+
+/// Numbers per mocap body: position and orientation.
+const MOCAP: usize = 7;
+
+/// A work area that goes back to its model.
+pub(crate) struct Area {
+    data: Option<Data>,
+    home: Arc<Mutex<Vec<Data>>>,
+}
+
+impl Area {
+    pub(crate) fn data(&mut self, model: &carom::Model) -> &mut Data {
+        self.data.get_or_insert_with(|| Data::new(model))
+    }
+}
+
+impl Drop for Area {
+    fn drop(&mut self) {
+        let mut areas = self.home.lock().unwrap_or_else(PoisonError::into_inner);
+        if areas.len() < KEPT {
+            areas.extend(self.data.take());
+        }
+    }
+}
+
+impl Model {
+    pub(crate) fn new(inner: carom::Model, spec: Option<Arc<ModelSpec>>) -> Self {
+        Self {
+            inner: Arc::new(inner),
+            spec,
+            warnings: (String::new(), "[]".to_owned()),
+            areas: Arc::default(),
+        }
+    }
+
+    fn loaded(result: Result<Loaded, Box<LoadError>>) -> PyResult<Self> {
+        let loaded = result.map_err(|error| errors::model(&error.diagnostics, &error.sources))?;
+        Ok(Self {
+            warnings: (
+                render_all(&loaded.diagnostics, &loaded.sources),
+                to_json(&loaded.diagnostics, &loaded.sources),
+            ),
+            ..Self::new(loaded.model, Some(Arc::new(loaded.spec)))
+        })
+    }
+
+    /// A work area.
+    pub(crate) fn area(&self) -> Area {
+        let mut areas = self.areas.lock().unwrap_or_else(PoisonError::into_inner);
+        Area {
+            data: areas.pop(),
+            home: Arc::clone(&self.areas),
+        }
+    }
+
+    /// The state that a row and the poses of the mocap bodies stand for.
+    pub(crate) fn state(&self, row: &[f64], mocap: &[f64]) -> State {
+        let model = &*self.inner;
+        let mut state = State::reference(model);
+        StateRow::new(model).read(row, &mut state);
+        for (body, pose) in mocap.chunks_exact(MOCAP).enumerate() {
+            state.mocap_position[body].0.copy_from_slice(&pose[..3]);
+            state.mocap_quat[body].0.copy_from_slice(&pose[3..]);
+        }
+        state
+    }
+
+    /// Numbers of a row of a state, and of the poses of the mocap bodies.
+    pub(crate) fn widths(&self) -> [usize; 2] {
+        let row = StateRow::new(&self.inner);
+        [row.width(), MOCAP * self.inner.counts().nmocap]
+    }
+}
+
+/// A state as its row and the poses of the mocap bodies.
+type Rows<'py> = (Bound<'py, PyArrayDyn<f64>>, Bound<'py, PyArrayDyn<f64>>);
+
+fn rows<'py>(py: Python<'py>, model: &carom::Model, state: &State) -> PyResult<Rows<'py>> {
+    let layout = StateRow::new(model);
+    let mut row = vec![0.0; layout.width()];
+    layout.write(state, &mut row);
+    let poses = state.mocap_position.iter().zip(&state.mocap_quat);
+    let mocap: Vec<f64> = poses
+        .flat_map(|(position, quat)| position.0.into_iter().chain(quat.0))
+        .collect();
+    let bodies = mocap.len() / MOCAP;
+    let row = give(py, row, &[layout.width()])?;
+    Ok((row, give(py, mocap, &[bodies, MOCAP])?))
+}
+
+fn allow(codes: Vec<String>) -> Allow {
+    match codes {
+        codes if codes.is_empty() => Allow::Nothing,
+        codes if codes.iter().any(|code| code == "all") => Allow::Everything,
+        codes => Allow::Codes(codes),
+    }
+}
+
+#[pymethods]
+impl Model {
+    /// Reads a file.
+    #[staticmethod]
+    fn load(py: Python<'_>, path: PathBuf, allow: Vec<String>) -> PyResult<Self> {
+        py.detach(|| Self::loaded(load::file(&path, &allow)))
+    }
+
+    /// Reads a text; other files come from memory or from a folder.
+    #[staticmethod]
+    fn from_string(
+        py: Python<'_>,
+        text: String,
+        directory: PathBuf,
+        assets: BTreeMap<PathBuf, Vec<u8>>,
+        allow_codes: Vec<String>,
+    ) -> PyResult<Self> {
+        py.detach(|| {
+            let path = directory.join("<string>");
+            let mut memory = MemorySource::new().with(&path, text);
+            for (name, bytes) in assets {
+                memory = memory.with(directory.join(name), bytes);
+            }
+            let source = Overlay::new(memory, DiskSource::default());
+            let settings = ReadSettings {
+                allow: allow(allow_codes),
+            };
+            Self::loaded(load::compiled(carom_spec::read::read(
+                &path, &source, &settings,
+            )))
+        })
+    }
+
+    /// The same model with other options.
+    fn with_options(&self, py: Python<'_>, options: &Bound<'_, PyDict>) -> PyResult<Self> {
+        let changes = options::Changes::from_dict(options)?;
+        py.detach(|| {
+            let (model, spec) = changes.apply(&self.inner, self.spec.as_deref())?;
+            Ok(Self::new(model, spec.map(Arc::new)))
+        })
+    }
+
+    /// Writes the description that the model was compiled from as MJCF.
+    fn to_mjcf(&self) -> Option<String> {
+        self.spec.as_deref().map(carom_spec::mjcf::write)
+    }
+
+    /// Warnings, as text and as JSON.
+    #[getter]
+    fn warnings(&self) -> (&str, &str) {
+        (&self.warnings.0, &self.warnings.1)
+    }
+
+    #[getter]
+    fn name(&self) -> &str {
+        &self.inner.structure.names.model
+    }
+
+    /// Sizes, by MuJoCo's names.
+    #[getter]
+    fn counts(&self) -> HashMap<&'static str, usize> {
+        tables::counts(&self.inner).into_iter().collect()
+    }
+
+    /// How to simulate.
+    #[getter]
+    fn settings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        options::describe(py, &self.inner)
+    }
+
+    /// Where the parts of a state are in its row.
+    #[getter]
+    fn layout(&self) -> HashMap<&'static str, (usize, usize)> {
+        let row = StateRow::new(&self.inner);
+        let parts = [
+            ("qpos", row.qpos()),
+            ("qvel", row.qvel()),
+            ("act", row.act()),
+            ("warmstart", row.warmstart()),
+            ("history", row.history()),
+        ];
+        let parts = parts.map(|(name, range)| (name, (range.start, range.end)));
+        parts.into_iter().collect()
+    }
+
+    /// Names of the elements of a family.
+    fn names(&self, family: &str) -> PyResult<Vec<String>> {
+        let names = tables::names(&self.inner, family);
+        let names = names.ok_or_else(|| PyKeyError::new_err(family.to_owned()))?;
+        Ok(names.to_vec())
+    }
+
+    /// An array of the model, by MuJoCo's name, flat.
+    fn constant<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyArrayDyn<f64>>> {
+        let constant = carom::mujoco::constant(name);
+        let constant = constant.ok_or_else(|| PyKeyError::new_err(name.to_owned()))?;
+        let numbers = (constant.get)(&self.inner);
+        let count = numbers.len();
+        give(py, numbers, &[count])
+    }
+
+    /// The default state.
+    fn reference<'py>(&self, py: Python<'py>) -> PyResult<Rows<'py>> {
+        rows(py, &self.inner, &State::reference(&self.inner))
+    }
+
+    /// The state of a keyframe.
+    fn keyframe<'py>(&self, py: Python<'py>, index: usize) -> PyResult<Rows<'py>> {
+        let state = State::keyframe(&self.inner, index)
+            .ok_or_else(|| PyValueError::new_err(format!("there is no keyframe {index}")))?;
+        rows(py, &self.inner, &state)
+    }
+
+    /// Moves configurations along tangents: qpos ⊕ tangent.
+    fn integrate<'py>(
+        &self,
+        py: Python<'py>,
+        qpos: Numbers<'py>,
+        tangent: Numbers<'py>,
+    ) -> PyResult<Bound<'py, PyArrayDyn<f64>>> {
+        tables::integrate(py, &self.inner, &qpos, &tangent)
+    }
+
+    /// Tangents from configurations to others.
+    fn difference<'py>(
+        &self,
+        py: Python<'py>,
+        from: Numbers<'py>,
+        to: Numbers<'py>,
+    ) -> PyResult<Bound<'py, PyArrayDyn<f64>>> {
+        tables::difference(py, &self.inner, &from, &to)
+    }
+}

@@ -1,0 +1,98 @@
+//! Sizes, names and configurations.
+
+use carom::Model;
+use carom::integrate::{difference as tangent_between, integrate_positions};
+use numpy::{PyArrayDyn, PyUntypedArrayMethods};
+use pyo3::prelude::*;
+
+use crate::arrays::{Numbers, give, slice, zeros};
+
+/// Sizes, by MuJoCo's names.
+pub(crate) fn counts(model: &Model) -> [(&'static str, usize); 20] {
+    let n = model.counts();
+    [
+        ("nq", n.nq),
+        ("nv", n.nv),
+        ("nu", n.nu),
+        ("na", n.na),
+        ("nbody", n.nbody),
+        ("njnt", n.njoint),
+        ("ngeom", n.ngeom),
+        ("nsite", n.nsite),
+        ("ncam", n.ncamera),
+        ("nmesh", n.nmesh),
+        ("nhfield", n.nheight_field),
+        ("npair", n.npair),
+        ("neq", n.nequality),
+        ("ntendon", n.ntendon),
+        ("nwrap", n.nwrap),
+        ("nsensor", n.nsensor),
+        ("nsensordata", n.nsensor_value),
+        ("nkey", n.nkeyframe),
+        ("nmocap", n.nmocap),
+        ("ntree", n.ntree),
+    ]
+}
+
+/// Names of the elements of a family, which is called as in the file format.
+pub(crate) fn names<'a>(model: &'a Model, family: &str) -> Option<&'a [String]> {
+    let names = &model.structure.names;
+    Some(match family {
+        "body" => &names.bodies,
+        "joint" => &names.joints,
+        "geom" => &names.geoms,
+        "site" => &names.sites,
+        "camera" => &names.cameras,
+        "mesh" => &names.meshes,
+        "hfield" => &names.height_fields,
+        "pair" => &names.pairs,
+        "equality" => &names.equalities,
+        "tendon" => &names.tendons,
+        "actuator" => &names.actuators,
+        "sensor" => &names.sensors,
+        "key" => &names.keyframes,
+        _ => return None,
+    })
+}
+
+/// qpos ⊕ tangent for each row.
+pub(crate) fn integrate<'py>(
+    py: Python<'py>,
+    model: &Model,
+    qpos: &Numbers<'py>,
+    tangent: &Numbers<'py>,
+) -> PyResult<Bound<'py, PyArrayDyn<f64>>> {
+    let (rows, n) = (first(qpos), model.counts());
+    let shape = [rows, n.nq];
+    let mut moved = slice(qpos, "qpos", &shape)?.to_vec();
+    let tangent = slice(tangent, "tangent", &[rows, n.nv])?;
+    for row in 0..rows {
+        let along = &tangent[row * n.nv..][..n.nv];
+        integrate_positions(model, &mut moved[row * n.nq..][..n.nq], along, 1.0);
+    }
+    give(py, moved, &shape)
+}
+
+/// The tangent between two configurations, for each row.
+pub(crate) fn difference<'py>(
+    py: Python<'py>,
+    model: &Model,
+    from: &Numbers<'py>,
+    to: &Numbers<'py>,
+) -> PyResult<Bound<'py, PyArrayDyn<f64>>> {
+    let (rows, n) = (first(from), model.counts());
+    let shape = [rows, n.nq];
+    let (from, to) = (slice(from, "from", &shape)?, slice(to, "to", &shape)?);
+    let mut tangent = zeros(&[rows, n.nv])?;
+    for row in 0..rows {
+        let part = row * n.nq..(row + 1) * n.nq;
+        let along = &mut tangent[row * n.nv..][..n.nv];
+        tangent_between(model, &from[part.clone()], &to[part], along);
+    }
+    give(py, tangent, &[rows, n.nv])
+}
+
+/// Length of an array.
+pub(crate) fn first(array: &Numbers<'_>) -> usize {
+    array.shape().first().copied().unwrap_or(0)
+}

@@ -1,0 +1,69 @@
+"""Differentiable rigid-body simulation: MuJoCo's motion, and its gradient by every number of the model.
+
+>>> import carom
+>>> model = carom.Model.load("models/cube.xml")
+>>> start = model.state()
+>>> start.qvel[:3] = [1, 0, -2]
+>>> rollout = model.rollout(start, steps=150)
+>>> loss = rollout.cotangents()
+>>> loss.qpos[-1, 0] = 1.0
+>>> gradient = rollout.backward(loss)
+>>> size = model.parameters("geom.cube.size")
+>>> size.gradient(gradient).shape
+(3,)
+"""
+
+from ._core import __version__
+from .errors import (
+    CaromError,
+    Diagnostic,
+    GradientError,
+    ModelError,
+    ModelWarning,
+    NotFiniteError,
+    ParameterError,
+    UnknownNameError,
+)
+from .model import Actuator, Body, Element, Geom, Joint, Linearization, Model, Sensor, Site
+from .options import Complementarity, FromDistance, HuntCrossley, Impulse, Options, PairLaw, Soft
+from .parameters import Parameters
+from .results import Contacts, Results
+from .rollout import Change, Cotangents, Gradient, NotFinite, Rollout
+from .state import State
+
+__all__ = [
+    "Actuator",
+    "Body",
+    "CaromError",
+    "Change",
+    "Complementarity",
+    "Contacts",
+    "Cotangents",
+    "Diagnostic",
+    "Element",
+    "FromDistance",
+    "Geom",
+    "Gradient",
+    "GradientError",
+    "HuntCrossley",
+    "Impulse",
+    "Joint",
+    "Linearization",
+    "Model",
+    "ModelError",
+    "ModelWarning",
+    "NotFinite",
+    "NotFiniteError",
+    "Options",
+    "PairLaw",
+    "ParameterError",
+    "Parameters",
+    "Results",
+    "Rollout",
+    "Sensor",
+    "Site",
+    "Soft",
+    "State",
+    "UnknownNameError",
+    "__version__",
+]

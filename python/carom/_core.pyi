@@ -1,0 +1,135 @@
+"""The engine over numpy arrays; see ``crates/carom-py``. No part of the public interface."""
+
+from collections.abc import Mapping
+from typing import Any, final
+
+import numpy as np
+import numpy.typing as npt
+
+_Array = npt.NDArray[np.float64]
+_Problems = list[tuple[int, int, str]]
+
+__all__ = [
+    "Model",
+    "ModelBar",
+    "Parameters",
+    "Results",
+    "__version__",
+    "backward",
+    "jvp",
+    "linearize",
+    "rollout",
+    "step",
+]
+
+__version__: str
+
+@final
+class Model:
+    @staticmethod
+    def load(path: str, allow: list[str]) -> Model: ...
+    @staticmethod
+    def from_string(
+        text: str, directory: str, assets: Mapping[str, bytes], allow_codes: list[str]
+    ) -> Model: ...
+    def with_options(self, options: dict[str, Any]) -> Model: ...
+    def to_mjcf(self) -> str | None: ...
+    @property
+    def warnings(self) -> tuple[str, str]: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def counts(self) -> dict[str, int]: ...
+    @property
+    def settings(self) -> dict[str, Any]: ...
+    @property
+    def layout(self) -> dict[str, tuple[int, int]]: ...
+    def names(self, family: str) -> list[str]: ...
+    def constant(self, name: str) -> _Array: ...
+    def reference(self) -> tuple[_Array, _Array]: ...
+    def keyframe(self, index: int) -> tuple[_Array, _Array]: ...
+    def integrate(self, qpos: _Array, tangent: _Array) -> _Array: ...
+    def difference(self, from_: _Array, to: _Array) -> _Array: ...
+
+@final
+class ModelBar: ...
+
+@final
+class Parameters:
+    def __new__(cls, model: Model, selectors: list[str]) -> Parameters: ...
+    @property
+    def names(self) -> list[str]: ...
+    @property
+    def skipped(self) -> list[tuple[str, str]]: ...
+    @property
+    def has_state(self) -> bool: ...
+    @property
+    def theta(self) -> _Array: ...
+    @property
+    def bounds(self) -> _Array: ...
+    def values(self, theta: _Array) -> _Array: ...
+    def describe(self, theta: _Array) -> str: ...
+    def set(self, theta: _Array, name: str, value: float) -> _Array: ...
+    def apply(self, theta: _Array) -> Model: ...
+    def backward(self, theta: _Array, bar: ModelBar) -> _Array: ...
+    def direction(self, theta: _Array, along: _Array) -> ModelBar: ...
+
+@final
+class Results:
+    def __new__(
+        cls,
+        model: Model,
+        state: _Array,
+        mocap: _Array,
+        controls: _Array,
+        force: _Array | None,
+        body_force: _Array | None,
+    ) -> Results: ...
+    def array(self, stage: str, field: str) -> _Array: ...
+    def contacts(self) -> dict[str, Any]: ...
+
+def rollout(
+    models: list[Model],
+    states: _Array,
+    mocap: _Array,
+    controls: _Array,
+    steps: int,
+    threads: int | None,
+) -> tuple[_Array, _Array, _Problems]: ...
+def step(
+    model: Model,
+    states: _Array,
+    mocap: _Array,
+    controls: _Array,
+    force: _Array | None,
+    body_force: _Array | None,
+    steps: int,
+    threads: int | None,
+) -> tuple[_Array, _Array, _Problems]: ...
+def backward(
+    models: list[Model],
+    states: _Array,
+    starts: tuple[_Array, _Array],
+    controls: _Array,
+    qpos: _Array | None,
+    qvel: _Array | None,
+    act: _Array | None,
+    sensors: _Array | None,
+    by: tuple[Parameters, _Array] | None,
+    threads: int | None,
+) -> tuple[dict[str, _Array], ModelBar]: ...
+def jvp(
+    model: Model,
+    states: _Array,
+    starts: tuple[_Array, _Array],
+    controls: _Array,
+    qpos: _Array | None,
+    qvel: _Array | None,
+    act: _Array | None,
+    by_controls: _Array | None,
+    along: ModelBar | None,
+    threads: int | None,
+) -> dict[str, _Array]: ...
+def linearize(
+    model: Model, states: _Array, mocap: _Array, controls: _Array, threads: int | None
+) -> tuple[_Array, _Array]: ...

@@ -1,0 +1,94 @@
+"""What can go wrong, as exceptions that say what and where."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Diagnostic:
+    """A problem of a model file, with its place."""
+
+    severity: str
+    """``error`` or ``warning``."""
+    code: str
+    """A stable code such as ``M012``; ``Model.load(..., allow=[code])`` goes on without what it names, where possible."""
+    message: str
+    """What is wrong, in a sentence."""
+    file: str | None = None
+    """The file, if the problem is in one."""
+    line: int | None = None
+    """The line, from 1."""
+    column: int | None = None
+    """The column, from 1."""
+    label: str | None = None
+    """What was expected at that place."""
+    help: str | None = None
+    """What to do about it."""
+    notes: tuple[str, ...] = ()
+    """Further facts."""
+    included_from: tuple[tuple[str, int], ...] = ()
+    """Files and lines through which the file was included, innermost first."""
+
+    @classmethod
+    def _from_json(cls, text: str) -> tuple[Diagnostic, ...]:
+        return tuple(cls._from_dict(found) for found in json.loads(text))
+
+    @classmethod
+    def _from_dict(cls, found: dict[str, Any]) -> Diagnostic:
+        chain = tuple((link["file"], link["line"]) for link in found.pop("included_from", ()))
+        notes = tuple(found.pop("notes", ()))
+        return cls(**found, notes=notes, included_from=chain)
+
+
+class CaromError(Exception):
+    """Any error of carom."""
+
+
+class ModelError(CaromError, ValueError):
+    """A model that cannot be used; :attr:`diagnostics` has every problem, the text shows them with their source lines.
+
+    >>> import carom
+    >>> try:
+    ...     carom.Model.from_string("<mujoco><worldbody><geom size='-1'/></worldbody></mujoco>")
+    ... except carom.ModelError as error:
+    ...     problem = error.diagnostics[0]
+    >>> problem.line, problem.severity
+    (1, 'error')
+    """
+
+    diagnostics: tuple[Diagnostic, ...]
+
+    def __init__(self, text: str, diagnostics: str = "[]") -> None:
+        super().__init__(text.rstrip())
+        self.diagnostics = Diagnostic._from_json(diagnostics)
+
+
+class ModelWarning(UserWarning):
+    """Something in a model file that was probably not meant, or that carom does not do yet."""
+
+
+class NotFiniteError(CaromError, ValueError):
+    """A number that is infinite or not a number where that cannot be."""
+
+
+class GradientError(CaromError, ArithmeticError):
+    """A trajectory without a gradient; the text says why, :attr:`trajectory` which one of the batch."""
+
+    trajectory: int | None
+
+    def __init__(self, text: str, trajectory: int | None = None) -> None:
+        super().__init__(text if trajectory is None else f"trajectory {trajectory}: {text}")
+        self.trajectory = trajectory
+
+
+class UnknownNameError(CaromError, KeyError):
+    """No element has this name; the text says which names are near."""
+
+    __str__ = Exception.__str__
+
+
+class ParameterError(CaromError, ValueError):
+    """Numbers that cannot be parameters; the text says what would be right."""

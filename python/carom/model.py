@@ -1,0 +1,748 @@
+"""The compiled model."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Union, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _core
+from .errors import Diagnostic, ModelWarning, NotFiniteError, UnknownNameError
+from .options import Options
+from .parameters import Parameters
+from .results import Results
+from .rollout import NotFinite, Rollout
+from .state import Array, Layout, State
+
+if TYPE_CHECKING:
+    from typing_extensions import Never, Self
+
+Integers = npt.NDArray[np.int64]
+Path = Union[str, "os.PathLike[str]"]
+
+
+class Joint(NamedTuple):
+    """A joint, and where its numbers are."""
+
+    id: int
+    name: str
+    type: str
+    """``free``, ``ball``, ``slide`` or ``hinge``."""
+    body: int
+    qpos: slice
+    """Its coordinates in ``qpos``."""
+    dof: slice
+    """Its degrees of freedom in ``qvel``."""
+
+
+class Body(NamedTuple):
+    """A body; the world is body 0."""
+
+    id: int
+    name: str
+    parent: int
+    joints: slice
+    geoms: slice
+    dof: slice
+
+
+class Geom(NamedTuple):
+    """A geom."""
+
+    id: int
+    name: str
+    type: str
+    body: int
+
+
+class Site(NamedTuple):
+    """A site."""
+
+    id: int
+    name: str
+    body: int
+
+
+class Actuator(NamedTuple):
+    """An actuator; its control is number ``id``."""
+
+    id: int
+    name: str
+    act: slice
+    """Its activations in ``act``."""
+
+
+class Sensor(NamedTuple):
+    """A sensor, and where its values are."""
+
+    id: int
+    name: str
+    data: slice
+    """Its values in ``sensordata``."""
+
+
+class Element(NamedTuple):
+    """Any other element."""
+
+    id: int
+    name: str
+
+
+class Linearization(NamedTuple):
+    """A step as a linear map of states in tangent space: x⁺ ≈ A·x + B·u, with x = (qpos, qvel, act)."""
+
+    A: Array
+    B: Array
+
+
+_JOINTS = ("free", "ball", "slide", "hinge")
+_JOINT_COORDINATES = (7, 4, 1, 1)
+_JOINT_DOFS = (6, 3, 1, 1)
+_GEOMS = ("plane", "hfield", "sphere", "capsule", "ellipsoid", "cylinder", "box", "mesh", "sdf")
+
+
+class _ReadOnly:
+    """An attribute of the model that cannot be set."""
+
+    def __set_name__(self, owner: type[Model], name: str) -> None:
+        self._name = name
+
+    def __set__(self, model: Model, value: Never) -> None:
+        advice = "parameters() makes models with other numbers, with_options() with other options"
+        raise AttributeError(f"'{self._name}' of a model cannot be set: {advice}")
+
+
+class _Alias(_ReadOnly):
+    """A read-only array of the model under MuJoCo's name, and the width of its rows if they are not single numbers."""
+
+    def __init__(self, width: int | None = None) -> None:
+        self._width = width
+
+    def _read(self, model: Model) -> Array:
+        numbers = model._constants.get(self._name)
+        if numbers is None:
+            numbers = model._native.constant(self._name)
+            if self._width is not None:
+                numbers = numbers.reshape(-1, self._width)
+            numbers.flags.writeable = False
+            model._constants[self._name] = numbers
+        return numbers
+
+
+class _Numbers(_Alias):
+    """An alias of numbers."""
+
+    @overload
+    def __get__(self, model: None, owner: type[Model]) -> Self: ...
+    @overload
+    def __get__(self, model: Model, owner: type[Model]) -> Array: ...
+    def __get__(self, model: Model | None, owner: type[Model]) -> Self | Array:
+        return self if model is None else self._read(model)
+
+
+class _Integers(_Alias):
+    """An alias of integers; -1 stands for none."""
+
+    @overload
+    def __get__(self, model: None, owner: type[Model]) -> Self: ...
+    @overload
+    def __get__(self, model: Model, owner: type[Model]) -> Integers: ...
+    def __get__(self, model: Model | None, owner: type[Model]) -> Self | Integers:
+        return self if model is None else self._read(model).astype(np.int64)
+
+
+class _Count(_ReadOnly):
+    """A size of the model."""
+
+    def __init__(self, text: str) -> None:
+        self.__doc__ = text
+
+    @overload
+    def __get__(self, model: None, owner: type[Model]) -> Self: ...
+    @overload
+    def __get__(self, model: Model, owner: type[Model]) -> int: ...
+    def __get__(self, model: Model | None, owner: type[Model]) -> Self | int:
+        return self if model is None else model._counts[self._name]
+
+
+class Model:
+    """A compiled model: what never changes while simulating.
+
+    >>> import carom
+    >>> model = carom.Model.load("models/humanoid.xml")
+    >>> model.nq, model.nv, model.nu
+    (28, 27, 21)
+    >>> rollout = model.rollout(model.state(), steps=100)
+    >>> rollout.qpos.shape
+    (101, 28)
+
+    Arrays bear MuJoCo's names and cannot be changed in place; :meth:`parameters` makes models with other numbers, and
+    :meth:`with_options` models with other options.
+    """
+
+    __slots__ = ("__weakref__", "_constants", "_counts", "_layout", "_native")
+
+    _native: _core.Model
+    _counts: dict[str, int]
+    _layout: Layout
+    _constants: dict[str, Array]
+
+    def __init__(self, core: _core.Model) -> None:
+        """For internal use: models come from :meth:`load` or :meth:`from_string`."""
+        self._native = core
+        self._counts = core.counts
+        places = {name: slice(*place) for name, place in core.layout.items()}
+        self._layout = Layout(width=places["history"].stop, nmocap=self.nmocap, **places)
+        self._constants = {}
+
+    # Where models come from.
+
+    @classmethod
+    def load(cls, path: Path, *, options: Options | None = None, allow: Iterable[str] = ()) -> Model:
+        """Reads a model file: MJCF or URDF.
+
+        ``allow`` lists codes of unsupported features to go on without, or ``"all"``. Raises :class:`carom.ModelError` with
+        every problem of the file.
+        """
+        return cls._read(_core.Model.load(os.fspath(path), list(allow)), options)
+
+    @classmethod
+    def from_string(
+        cls,
+        text: str,
+        *,
+        directory: Path = "",
+        assets: Mapping[str, bytes] | None = None,
+        options: Options | None = None,
+        allow: Iterable[str] = (),
+    ) -> Model:
+        """Reads a model from a text. Files that it names are looked for in ``assets``, then in ``directory``.
+
+        >>> import carom
+        >>> text = "<mujoco><worldbody><body><joint name='hinge'/><geom size='0.1'/></body></worldbody></mujoco>"
+        >>> carom.Model.from_string(text).joint("hinge").type
+        'hinge'
+        """
+        files = dict(assets or {})
+        core = _core.Model.from_string(text, os.fspath(directory), files, list(allow))
+        return cls._read(core, options)
+
+    @classmethod
+    def _read(cls, core: _core.Model, options: Options | None) -> Model:
+        model = cls(core)
+        if model.diagnostics:
+            warnings.warn(core.warnings[0].rstrip(), ModelWarning, stacklevel=3)
+        return model if options is None else model._with(options)
+
+    def with_options(self, options: Options | None = None, **changes: Any) -> Model:
+        """The same model with other options, as if its file said so; see :class:`carom.Options` for their names.
+
+        >>> import carom
+        >>> model = carom.Model.load("models/cube.xml").with_options(integrator="RK4", timestep=0.001)
+        >>> model.timestep, model.integrator
+        (0.001, 'RK4')
+        """
+        model = self if options is None else self._with(options)
+        return model._with(Options(**changes)) if changes else model
+
+    def _with(self, options: Options) -> Model:
+        return Model(self._native.with_options(options._dict()))
+
+    def to_mjcf(self) -> str:
+        """The model file, with everything that carom has understood of it."""
+        text = self._native.to_mjcf()
+        if text is None:
+            raise ValueError("this model does not come from a file")
+        return text
+
+    @property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """What reader and compiler warned about."""
+        return Diagnostic._from_json(self._native.warnings[1])
+
+    # Simulation.
+
+    def state(self, key: int | str | None = None, *, batch: int | None = None) -> State:
+        """The default state, or that of a keyframe; a batch of copies if asked for."""
+        if key is None:
+            row, mocap = self._native.reference()
+        else:
+            row, mocap = self._native.keyframe(self.key(key).id)
+        state = State(self._layout, row, mocap)
+        return state if batch is None else state.repeat(batch)
+
+    def step(
+        self,
+        state: State,
+        ctrl: npt.ArrayLike | None = None,
+        *,
+        steps: int = 1,
+        qfrc_applied: npt.ArrayLike | None = None,
+        xfrc_applied: npt.ArrayLike | None = None,
+        out: State | None = None,
+        threads: int | None = None,
+    ) -> State:
+        """The state after a step, or after some under the same controls and forces; of a batch too.
+
+        ``qfrc_applied`` are generalised forces, ``xfrc_applied`` forces and torques on bodies at their centres of mass, as
+        in MuJoCo. With ``out=state`` the state itself moves on.
+
+        >>> import carom
+        >>> model = carom.Model.load("models/cube.xml")
+        >>> state = model.state()
+        >>> model.step(state, steps=10).time.round(9)
+        np.float64(0.02)
+        """
+        count = 1 if state.batch is None else state.batch
+        force = _forces(qfrc_applied, "qfrc_applied", state, (self.nv,))
+        wrench = _forces(xfrc_applied, "xfrc_applied", state, (self.nbody, 6))
+        controls = self._one_control(ctrl, count)
+        row, mocap = self._rows_of(state)
+        rows, _, problems = _core.step(
+            self._native, row, mocap, controls, force, wrench, steps, threads
+        )
+        if problems:
+            trajectory, _, sentence = problems[0]
+            where = "" if state.batch is None else f"state {trajectory}: "
+            raise NotFiniteError(f"{where}the step is not finite: {sentence}")
+        rows = rows.reshape(state._row.shape)
+        if out is None:
+            return State(self._layout, rows, state._mocap.copy())
+        out._set(out._row, "out", rows)
+        out._set(out._mocap, "out", state._mocap)
+        return out
+
+    def forward(
+        self,
+        state: State,
+        ctrl: npt.ArrayLike | None = None,
+        *,
+        qfrc_applied: npt.ArrayLike | None = None,
+        xfrc_applied: npt.ArrayLike | None = None,
+    ) -> Results:
+        """Everything about a state: positions of bodies, forces, accelerations, contacts, sensor values.
+
+        >>> import carom
+        >>> model = carom.Model.load("models/cube.xml")
+        >>> model.forward(model.state()).xpos.shape
+        (2, 3)
+        """
+        if state.batch is not None:
+            raise ValueError("results are those of a single state; take one of the batch")
+        force = _forces(qfrc_applied, "qfrc_applied", state, (self.nv,))
+        wrench = _forces(xfrc_applied, "xfrc_applied", state, (self.nbody, 6))
+        row, mocap = self._rows_of(state)
+        core = _core.Results(self._native, row, mocap, self._one_control(ctrl, 1), force, wrench)
+        return Results(core)
+
+    def rollout(
+        self,
+        state: State | None = None,
+        controls: npt.ArrayLike | None = None,
+        *,
+        steps: int | None = None,
+        threads: int | None = None,
+    ) -> Rollout:
+        """Simulates trajectories and records them, over all cores or ``threads`` of them, with the same bits for any number.
+
+        ``controls`` has the shape (nu,) for constant ones, (steps, nu), or (batch, steps, nu). A single state and a batch of
+        controls, or the other way round, make a batch. Other Python threads go on meanwhile, and Ctrl-C stops it.
+
+        >>> import carom, numpy as np
+        >>> model = carom.Model.load("models/cartpole.xml")
+        >>> controls = np.random.default_rng(0).normal(size=(16, 50, model.nu))
+        >>> model.rollout(model.state(), controls).qvel.shape
+        (16, 51, 2)
+        """
+        start = self.state() if state is None else state
+        given, is_batch = self._controls(controls, steps)
+        steps = self._steps(controls, given, steps)
+        batch = given.shape[0] if is_batch else None
+        if start.batch is None and batch is not None:
+            start = start.repeat(batch)
+        elif is_batch and start.batch != batch:
+            raise ValueError(f"there are {start.batch} states and {batch} sets of controls")
+        row, mocap = self._rows_of(start)
+        rows, sensors, problems = _core.rollout(
+            [self._native], row, mocap, given, steps, threads
+        )
+        found = tuple(NotFinite(*problem) for problem in problems)
+        return Rollout(self, start.copy(), given, rows, sensors, found, threads)
+
+    def linearize(
+        self, state: State, ctrl: npt.ArrayLike | None = None, *, threads: int | None = None
+    ) -> Linearization:
+        """The Jacobians of a step by state and controls; of a batch too.
+
+        Configurations live in tangent space here, so A is square of side 2·nv + na.
+
+        >>> import carom
+        >>> model = carom.Model.load("models/cartpole.xml")
+        >>> A, B = model.linearize(model.state())
+        >>> A.shape, B.shape
+        ((4, 4), (4, 1))
+        """
+        count = 1 if state.batch is None else state.batch
+        controls = self._one_control(ctrl, count)
+        row, mocap = self._rows_of(state)
+        a, b = _core.linearize(self._native, row, mocap, controls, threads)
+        return Linearization(a[0], b[0]) if state.batch is None else Linearization(a, b)
+
+    def parameters(self, *selectors: str) -> Parameters:
+        """Numbers of the model, chosen by name, as a vector θ with a gradient; see :class:`carom.Parameters`."""
+        return Parameters(self, selectors)
+
+    # Configurations.
+
+    def integrate_pos(self, qpos: npt.ArrayLike, tangent: npt.ArrayLike) -> Array:
+        """Configurations moved along tangents: qpos ⊕ tangent."""
+        start, along = _rows(qpos, self.nq, "qpos"), _rows(tangent, self.nv, "tangent")
+        start = np.ascontiguousarray(np.broadcast_to(start, (*along.shape[:-1], self.nq)))
+        moved = self._native.integrate(start.reshape(-1, self.nq), along.reshape(-1, self.nv))
+        return moved.reshape(start.shape)
+
+    def difference_pos(self, start: npt.ArrayLike, end: npt.ArrayLike) -> Array:
+        """The tangent from one configuration to another: ``start`` ⊕ result = ``end``."""
+        first, last = _rows(start, self.nq, "start"), _rows(end, self.nq, "end")
+        first = np.ascontiguousarray(np.broadcast_to(first, last.shape))
+        tangent = self._native.difference(first.reshape(-1, self.nq), last.reshape(-1, self.nq))
+        return tangent.reshape((*last.shape[:-1], self.nv))
+
+    # Names.
+
+    def names(self, family: str) -> list[str]:
+        """Names of the elements of a family (``body``, ``joint``, ``geom``, …); empty for those without."""
+        return self._native.names(family)
+
+    def _find(self, family: str, which: int | str) -> tuple[int, str]:
+        names = self._native.names(family)
+        if isinstance(which, str):
+            if which and which in names:
+                return names.index(which), which
+            raise UnknownNameError(_no_such(family, which, names))
+        if -len(names) <= which < len(names):
+            index = range(len(names))[which]
+            return index, names[index]
+        raise IndexError(f"there are {len(names)} elements of the family '{family}', not {which}")
+
+    def joint(self, which: int | str) -> Joint:
+        """A joint by name or index.
+
+        >>> import carom
+        >>> model = carom.Model.load("models/humanoid.xml")
+        >>> knee = model.joint("right_knee")
+        >>> model.state().qpos[knee.qpos].shape
+        (1,)
+        """
+        index, name = self._find("joint", which)
+        kind = int(self.jnt_type[index])
+        qpos, dof = int(self.jnt_qposadr[index]), int(self.jnt_dofadr[index])
+        return Joint(
+            index,
+            name,
+            _JOINTS[kind],
+            int(self.jnt_bodyid[index]),
+            slice(qpos, qpos + _JOINT_COORDINATES[kind]),
+            slice(dof, dof + _JOINT_DOFS[kind]),
+        )
+
+    def body(self, which: int | str) -> Body:
+        """A body by name or index."""
+        index, name = self._find("body", which)
+        return Body(
+            index,
+            name,
+            int(self.body_parentid[index]),
+            _range(self.body_jntadr[index], self.body_jntnum[index]),
+            _range(self.body_geomadr[index], self.body_geomnum[index]),
+            _range(self.body_dofadr[index], self.body_dofnum[index]),
+        )
+
+    def geom(self, which: int | str) -> Geom:
+        """A geom by name or index."""
+        index, name = self._find("geom", which)
+        return Geom(index, name, _GEOMS[int(self.geom_type[index])], int(self.geom_bodyid[index]))
+
+    def site(self, which: int | str) -> Site:
+        """A site by name or index."""
+        index, name = self._find("site", which)
+        return Site(index, name, int(self.site_bodyid[index]))
+
+    def actuator(self, which: int | str) -> Actuator:
+        """An actuator by name or index."""
+        index, name = self._find("actuator", which)
+        return Actuator(
+            index, name, _range(self.actuator_actadr[index], self.actuator_actnum[index])
+        )
+
+    def sensor(self, which: int | str) -> Sensor:
+        """A sensor by name or index."""
+        index, name = self._find("sensor", which)
+        return Sensor(index, name, _range(self.sensor_adr[index], self.sensor_dim[index]))
+
+    def tendon(self, which: int | str) -> Element:
+        """A tendon by name or index."""
+        return Element(*self._find("tendon", which))
+
+    def equality(self, which: int | str) -> Element:
+        """An equality constraint by name or index."""
+        return Element(*self._find("equality", which))
+
+    def camera(self, which: int | str) -> Element:
+        """A camera by name or index."""
+        return Element(*self._find("camera", which))
+
+    def key(self, which: int | str) -> Element:
+        """A keyframe by name or index."""
+        return Element(*self._find("key", which))
+
+    # Options, sizes and arrays.
+
+    @property
+    def name(self) -> str:
+        """The model's name."""
+        return self._native.name
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Physics options, by their names in model files."""
+        return self._native.settings
+
+    @property
+    def timestep(self) -> float:
+        """Time step (s)."""
+        return float(self._native.settings["timestep"])
+
+    @property
+    def gravity(self) -> Array:
+        """Gravity (m/s²)."""
+        return np.array(self._native.settings["gravity"])
+
+    @property
+    def integrator(self) -> str:
+        """How steps are made: ``Euler``, ``RK4``, ``implicit`` or ``implicitfast``."""
+        return str(self._native.settings["integrator"])
+
+    nq = _Count("Numbers of a configuration.")
+    nv = _Count("Degrees of freedom.")
+    nu = _Count("Controls.")
+    na = _Count("Activations.")
+    nbody = _Count("Bodies, the world included.")
+    njnt = _Count("Joints.")
+    ngeom = _Count("Geoms.")
+    nsite = _Count("Sites.")
+    ncam = _Count("Cameras.")
+    nmesh = _Count("Meshes.")
+    nhfield = _Count("Height fields.")
+    npair = _Count("Explicit contact pairs.")
+    neq = _Count("Equality constraints.")
+    ntendon = _Count("Tendons.")
+    nwrap = _Count("Elements of tendon paths.")
+    nsensor = _Count("Sensors.")
+    nsensordata = _Count("Sensor values.")
+    nkey = _Count("Keyframes.")
+    nmocap = _Count("Mocap bodies.")
+    ntree = _Count("Kinematic trees.")
+
+    qpos0 = _Numbers()
+    qpos_spring = _Numbers()
+    body_parentid = _Integers()
+    body_rootid = _Integers()
+    body_weldid = _Integers()
+    body_mocapid = _Integers()
+    body_jntadr = _Integers()
+    body_jntnum = _Integers()
+    body_dofadr = _Integers()
+    body_dofnum = _Integers()
+    body_geomadr = _Integers()
+    body_geomnum = _Integers()
+    body_pos = _Numbers(3)
+    body_quat = _Numbers(4)
+    body_ipos = _Numbers(3)
+    body_iquat = _Numbers(4)
+    body_mass = _Numbers()
+    body_subtreemass = _Numbers()
+    body_inertia = _Numbers(3)
+    body_invweight0 = _Numbers(2)
+    body_gravcomp = _Numbers()
+    jnt_type = _Integers()
+    jnt_qposadr = _Integers()
+    jnt_dofadr = _Integers()
+    jnt_bodyid = _Integers()
+    jnt_limited = _Integers()
+    jnt_actfrclimited = _Integers()
+    jnt_pos = _Numbers(3)
+    jnt_axis = _Numbers(3)
+    jnt_stiffness = _Numbers()
+    jnt_range = _Numbers(2)
+    jnt_actfrcrange = _Numbers(2)
+    jnt_margin = _Numbers()
+    jnt_solref = _Numbers(2)
+    jnt_solimp = _Numbers(5)
+    dof_bodyid = _Integers()
+    dof_jntid = _Integers()
+    dof_parentid = _Integers()
+    dof_armature = _Numbers()
+    dof_damping = _Numbers()
+    dof_frictionloss = _Numbers()
+    dof_invweight0 = _Numbers()
+    dof_M0 = _Numbers()
+    dof_solref = _Numbers(2)
+    dof_solimp = _Numbers(5)
+    geom_type = _Integers()
+    geom_contype = _Integers()
+    geom_conaffinity = _Integers()
+    geom_condim = _Integers()
+    geom_bodyid = _Integers()
+    geom_dataid = _Integers()
+    geom_priority = _Integers()
+    geom_solmix = _Numbers()
+    geom_solref = _Numbers(2)
+    geom_solimp = _Numbers(5)
+    geom_size = _Numbers(3)
+    geom_rbound = _Numbers()
+    geom_pos = _Numbers(3)
+    geom_quat = _Numbers(4)
+    geom_friction = _Numbers(3)
+    geom_margin = _Numbers()
+    geom_gap = _Numbers()
+    site_type = _Integers()
+    site_bodyid = _Integers()
+    site_size = _Numbers(3)
+    site_pos = _Numbers(3)
+    site_quat = _Numbers(4)
+    mesh_vertnum = _Integers()
+    mesh_facenum = _Integers()
+    pair_dim = _Integers()
+    pair_geom1 = _Integers()
+    pair_geom2 = _Integers()
+    pair_solref = _Numbers(2)
+    pair_solimp = _Numbers(5)
+    pair_margin = _Numbers()
+    pair_gap = _Numbers()
+    pair_friction = _Numbers(5)
+    eq_type = _Integers()
+    eq_obj1id = _Integers()
+    eq_obj2id = _Integers()
+    eq_active0 = _Integers()
+    eq_solref = _Numbers(2)
+    eq_solimp = _Numbers(5)
+    tendon_limited = _Integers()
+    tendon_range = _Numbers(2)
+    tendon_stiffness = _Numbers()
+    tendon_damping = _Numbers()
+    tendon_armature = _Numbers()
+    tendon_frictionloss = _Numbers()
+    tendon_lengthspring = _Numbers(2)
+    tendon_length0 = _Numbers()
+    actuator_trntype = _Integers()
+    actuator_trnid = _Integers(2)
+    actuator_dyntype = _Integers()
+    actuator_gaintype = _Integers()
+    actuator_biastype = _Integers()
+    actuator_actadr = _Integers()
+    actuator_actnum = _Integers()
+    actuator_ctrllimited = _Integers()
+    actuator_forcelimited = _Integers()
+    actuator_dynprm = _Numbers(10)
+    actuator_gainprm = _Numbers(10)
+    actuator_biasprm = _Numbers(10)
+    actuator_ctrlrange = _Numbers(2)
+    actuator_forcerange = _Numbers(2)
+    actuator_gear = _Numbers(6)
+    actuator_acc0 = _Numbers()
+    actuator_length0 = _Numbers()
+    actuator_lengthrange = _Numbers(2)
+    sensor_dim = _Integers()
+    sensor_adr = _Integers()
+    sensor_cutoff = _Numbers()
+    key_time = _Numbers()
+
+    def __repr__(self) -> str:
+        return f"<carom.Model '{self.name}': nq={self.nq}, nv={self.nv}, nu={self.nu}>"
+
+    # Shapes.
+
+    def _rows_of(self, state: State) -> tuple[Array, Array]:
+        if state._layout != self._layout:
+            raise ValueError("the state belongs to a model of another shape")
+        return state._rows()
+
+    def _one_control(self, ctrl: npt.ArrayLike | None, count: int) -> Array:
+        """Controls of single steps, as (1 or count, 1, nu)."""
+        if ctrl is None:
+            return np.zeros((1, 1, self.nu))
+        given = _finite(ctrl, "ctrl")
+        if given.shape not in ((self.nu,), (count, self.nu)):
+            expected = f"({self.nu},)" if count == 1 else f"({self.nu},) or ({count}, {self.nu})"
+            raise ValueError(f"ctrl has the shape {given.shape}, expected {expected}")
+        return given.reshape(-1, 1, self.nu)
+
+    def _controls(self, controls: npt.ArrayLike | None, steps: int | None) -> tuple[Array, bool]:
+        """Controls as (1 or batch, 1 or steps, nu), and whether they are a batch."""
+        if controls is None:
+            return np.zeros((1, 1, self.nu)), False
+        given = _finite(controls, "controls")
+        if given.ndim == 0 or given.ndim > 3 or given.shape[-1] != self.nu:
+            shapes = f"({self.nu},), (steps, {self.nu}) or (batch, steps, {self.nu})"
+            raise ValueError(f"controls have the shape {given.shape}, expected {shapes}")
+        if steps is not None and given.ndim > 1 and given.shape[-2] != steps:
+            raise ValueError(f"there are controls for {given.shape[-2]} steps, not for {steps}")
+        return given.reshape((1,) * (3 - given.ndim) + given.shape), given.ndim == 3
+
+    def _steps(self, controls: npt.ArrayLike | None, given: Array, steps: int | None) -> int:
+        if steps is None:
+            if controls is None or np.ndim(controls) == 1:
+                raise ValueError("say how many steps: rollout(..., steps=100)")
+            return int(given.shape[1])
+        if steps < 0:
+            raise ValueError(f"there cannot be {steps} steps")
+        return steps
+
+
+def _finite(numbers: npt.ArrayLike, name: str) -> Array:
+    """Numbers in C order, none of them infinite or not a number."""
+    given = np.ascontiguousarray(numbers, dtype=np.float64).reshape(np.shape(numbers))
+    if not np.isfinite(given).all():
+        place = tuple(int(index[0]) for index in np.nonzero(~np.isfinite(given)))
+        where = "".join(f"[{index}]" for index in place)
+        raise NotFiniteError(f"{name}{where} is {given[place]}")
+    return given
+
+
+def _rows(numbers: npt.ArrayLike, width: int, name: str) -> Array:
+    given = np.ascontiguousarray(numbers, dtype=np.float64)
+    if given.ndim == 0 or given.shape[-1] != width:
+        raise ValueError(f"{name} has the shape {np.shape(numbers)}, expected (..., {width})")
+    return given
+
+
+def _forces(
+    forces: npt.ArrayLike | None, name: str, state: State, shape: tuple[int, ...]
+) -> Array | None:
+    """Forces as (batch, …)."""
+    if forces is None:
+        return None
+    given = _finite(forces, name)
+    count = 1 if state.batch is None else state.batch
+    if given.shape not in (shape, (count, *shape)):
+        raise ValueError(f"{name} has the shape {given.shape}, expected {shape}")
+    return np.ascontiguousarray(np.broadcast_to(given, (count, *shape)))
+
+
+def _range(first: np.int64, count: np.int64) -> slice:
+    start = max(int(first), 0)
+    return slice(start, start + int(count))
+
+
+def _no_such(family: str, name: str, names: Sequence[str]) -> str:
+    from difflib import get_close_matches
+
+    named = [known for known in names if known]
+    near = get_close_matches(name, named, n=3, cutoff=0.5) or named[:8]
+    known = ", ".join(near) if near else "none has a name"
+    return f"the model has no {family} '{name}'; it has {known}"

@@ -1,0 +1,84 @@
+//! The Python package: built as `pip install .` builds it, then its tests, examples and types.
+//!
+//! It is compiled as the tests are, which shares most of the work with them, and put into a folder of its own: no
+//! environment of the user is changed.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use crate::Outcome;
+use crate::command::{command, root, run};
+use crate::python::PACKAGE;
+
+/// Where the package is put, from the root.
+const FOLDER: &str = "target/package";
+
+/// The settings of the tests' profile, under the name of another: what is compiled already is used, and `cargo rustc`, which
+/// maturin calls, would take the name `test` for a wish to build tests.
+const AS_TESTS: &str = "--profile=dev --config=profile.dev.opt-level=1 \
+    --config=profile.dev.package.carom-spec.opt-level=0 --locked";
+
+/// Build the package and check it.
+pub(crate) fn check() -> Outcome {
+    let python = PACKAGE.interpreter()?;
+    build(&python)?;
+    let checks: [&[&str]; 4] = [
+        &["-m", "pytest", "--quiet", "-rs", "python/tests"],
+        &[
+            "-m",
+            "pytest",
+            "--quiet",
+            "--doctest-modules",
+            "--doctest-ignore-import-errors",
+            "--pyargs",
+            "carom",
+        ],
+        &["-m", "mypy", "--strict", "python/carom", "python/tests"],
+        &[
+            "-m",
+            "mypy.stubtest",
+            "carom",
+            "--mypy-config-file=pyproject.toml",
+            "--allowlist=xtask/package/stubtest.txt",
+            "--ignore-unused-allowlist",
+        ],
+    ];
+    let failed: Vec<String> = checks
+        .into_iter()
+        .filter_map(|arguments| run(with_package(&python).args(arguments)).err())
+        .collect();
+    if failed.is_empty() {
+        Ok(())
+    } else {
+        Err(failed.join("\n"))
+    }
+}
+
+/// What `pip install .` does, into our folder.
+fn build(python: &Path) -> Outcome {
+    let folder = root().join(FOLDER);
+    if folder.exists() {
+        fs::remove_dir_all(&folder).map_err(|error| format!("cannot empty {FOLDER}: {error}"))?;
+    }
+    let mut install = command(python);
+    install.args(["-m", "pip", "install", "--quiet"]);
+    install.args(["--disable-pip-version-check", "--no-build-isolation"]);
+    install.args(["--no-deps", "--target", FOLDER, "."]);
+    install.env("MATURIN_PEP517_ARGS", AS_TESTS);
+    // The package's programs, of which maturin is one, are beside its interpreter.
+    if let Some(programs) = python.parent() {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let rest = std::env::split_paths(&path);
+        let joined = std::env::join_paths(std::iter::once(programs.to_path_buf()).chain(rest));
+        install.env("PATH", joined.map_err(|error| error.to_string())?);
+    }
+    run(&mut install)
+}
+
+/// An interpreter that finds the package.
+fn with_package(python: &Path) -> Command {
+    let mut command = command(python);
+    command.env("PYTHONPATH", FOLDER).env("MYPYPATH", FOLDER);
+    command
+}
