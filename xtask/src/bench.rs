@@ -18,7 +18,7 @@ use clap::ValueEnum;
 use serde_json::{Value, json};
 
 use crate::Outcome;
-use crate::command::{cargo, command, output, root, run};
+use crate::command::{cargo, command, output, root, run, target_folder};
 use crate::python;
 
 /// The engine to compare with.
@@ -185,10 +185,6 @@ fn label(model: &Path) -> String {
         .to_string_lossy();
     let file = model.file_stem().unwrap_or_default().to_string_lossy();
     format!("{folder}/{file}")
-}
-
-fn target_folder() -> PathBuf {
-    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
 }
 
 /// The folder of what benchmarks write.

@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use crate::command::{cargo, has_cargo_subcommand, root, run as run_command};
+use crate::command::{
+    cargo, command, has_cargo_subcommand, root, run as run_command, target_folder,
+};
 use crate::{Outcome, licences, package, python, reference, tidy};
 
 struct Step {
@@ -12,7 +14,7 @@ struct Step {
 }
 
 /// Cheap checks first: a misplaced space should not cost a build.
-const STEPS: [Step; 12] = [
+const STEPS: [Step; 13] = [
     Step {
         name: "format",
         run: format,
@@ -40,6 +42,10 @@ const STEPS: [Step; 12] = [
     Step {
         name: "doctests",
         run: doctests,
+    },
+    Step {
+        name: "experiments",
+        run: experiments,
     },
     Step {
         name: "python",
@@ -162,6 +168,33 @@ fn tests() -> Outcome {
 
 fn doctests() -> Outcome {
     run_command(&mut cargo(&["test", "--workspace", "--doc", "--locked"]))
+}
+
+/// Examples that fail when what they claim does not hold.
+const EXPERIMENTS: [&str; 6] = [
+    "point_mass",
+    "tosses",
+    "pareto",
+    "cfd_adjoints",
+    "cfd_billiard",
+    "cfd_hover",
+];
+
+/// The experiments in their quick form, in the profile of the tests, with which they have been built already.
+fn experiments() -> Outcome {
+    run_command(&mut cargo(&[
+        "build",
+        "--quiet",
+        "--workspace",
+        "--examples",
+        "--locked",
+        "--profile=test",
+    ]))?;
+    let folder = target_folder().join("debug").join("examples");
+    for name in EXPERIMENTS {
+        run_command(command(folder.join(name)).arg("--quick"))?;
+    }
+    Ok(())
 }
 
 fn environment() -> Outcome {

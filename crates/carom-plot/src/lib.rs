@@ -34,6 +34,8 @@ pub struct Series {
     pub marked: bool,
     /// Whether points are joined by a line.
     pub joined: bool,
+    /// Whether the axes reach as far as its points. Others are cut off where they leave the frame.
+    pub framed: bool,
 }
 
 impl Series {
@@ -44,6 +46,7 @@ impl Series {
             points,
             marked: false,
             joined: true,
+            framed: true,
         }
     }
 
@@ -60,6 +63,15 @@ impl Series {
         Self {
             joined: false,
             ..Self::marked(name, points)
+        }
+    }
+
+    /// The same in a frame that the other series make: for curves that scatter far beyond what is to be seen.
+    #[must_use]
+    pub fn cut_off(self) -> Self {
+        Self {
+            framed: false,
+            ..self
         }
     }
 }
@@ -82,33 +94,46 @@ const HEIGHT: f64 = 420.0;
 /// Left, top, right, bottom.
 const MARGIN: [f64; 4] = [75.0, 40.0, 20.0, 55.0];
 /// Distinguishable without seeing red and green apart.
-const COLORS: [&str; 6] = [
-    "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9",
+const COLORS: [&str; 8] = [
+    "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#222222", "#999999",
 ];
+/// As many names find room in a corner of the picture; more stand beside it.
+const MOST_NAMES_INSIDE: usize = 4;
 
 impl Chart<'_> {
     /// The picture.
     pub fn svg(&self) -> String {
         let [left, top, right, bottom] = MARGIN;
         let numbers = |axis: usize| {
-            let points = self.series.iter().flat_map(|series| &series.points);
+            let framed = self.series.iter().filter(|series| series.framed);
+            let points = framed.flat_map(|series| &series.points);
             points.map(move |point| point[axis])
         };
         let x = Axis::over(self.x.1, numbers(0), [left, WIDTH - right]);
         let y = Axis::over(self.y.1, numbers(1), [HEIGHT - bottom, top]);
         let mut body = String::new();
         grid(&mut body, &x, &y);
+        let (width, height) = (WIDTH - left - right, HEIGHT - top - bottom);
+        let _ = writeln!(
+            body,
+            r#"<svg x="{left}" y="{top}" width="{width}" height="{height}" viewBox="{left} {top} {width} {height}">"#
+        );
         for (index, series) in self.series.iter().enumerate() {
             let color = COLORS[index % COLORS.len()];
             curve(&mut body, [&x, &y], series, color);
         }
-        if self.series.len() > 1 {
+        body.push_str("</svg>\n");
+        let mut whole_width = WIDTH;
+        if self.series.len() > MOST_NAMES_INSIDE {
+            whole_width += legend_size(self.series)[0];
+            names(&mut body, [WIDTH - right, top], self.series);
+        } else if self.series.len() > 1 {
             legend(&mut body, [&x, &y], self.series);
         }
         let (middle_x, middle_y) = (0.5 * (left + WIDTH - right), 0.5 * (top + HEIGHT - bottom));
         let [title, x_label, y_label] = [self.title, self.x.0, self.y.0].map(escape);
         format!(
-            r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" font-family="sans-serif" font-size="13">
+            r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {whole_width:.0} {HEIGHT}" width="{whole_width:.0}" height="{HEIGHT}" font-family="sans-serif" font-size="13">
 <rect width="100%" height="100%" fill="white"/>
 <text x="{middle_x}" y="24" text-anchor="middle" font-size="16">{title}</text>
 {body}<text x="{middle_x}" y="{}" text-anchor="middle">{x_label}</text>
@@ -191,11 +216,16 @@ fn curve(body: &mut String, [x, y]: [&Axis; 2], series: &Series, color: &str) {
     }
 }
 
-/// Names of the curves, in the corner that hides the fewest points.
-fn legend(body: &mut String, [x, y]: [&Axis; 2], series: &[Series]) {
+/// Width and height of the names of curves.
+fn legend_size(series: &[Series]) -> [f64; 2] {
     let longest = series.iter().map(|series| series.name.chars().count());
     let width = 45.0 + 7.2 * longest.max().unwrap_or(0) as f64;
-    let height = 20.0 * series.len() as f64 + 4.0;
+    [width, 20.0 * series.len() as f64 + 4.0]
+}
+
+/// Names of the curves, in the corner that hides the fewest points.
+fn legend(body: &mut String, [x, y]: [&Axis; 2], series: &[Series]) {
+    let [width, height] = legend_size(series);
     let [near, far] = [MARGIN[0] + 10.0, WIDTH - MARGIN[2] - 10.0 - width];
     let [above, below] = [MARGIN[1] + 8.0, HEIGHT - MARGIN[3] - 8.0 - height];
     let hidden = |&[left, top]: &[f64; 2]| {
@@ -212,6 +242,11 @@ fn legend(body: &mut String, [x, y]: [&Axis; 2], series: &[Series]) {
         body,
         r#"<rect x="{left:.0}" y="{top}" width="{width:.0}" height="{height}" fill="white" fill-opacity="0.8"/>"#
     );
+    names(body, [left, top], series);
+}
+
+/// Names of the curves below each other, from a place on.
+fn names(body: &mut String, [left, top]: [f64; 2], series: &[Series]) {
     for (index, series) in series.iter().enumerate() {
         let (color, text) = (
             COLORS[index % COLORS.len()],
@@ -278,6 +313,24 @@ mod tests {
     }
 
     #[test]
+    fn a_curve_that_is_cut_off_does_not_widen_the_frame() {
+        let flat = Series::line("flat", vec![[0.0, 1.0], [1.0, 2.0]]);
+        let wild = Series::line("wild", vec![[0.0, -900.0], [1.0, 900.0]]);
+        let labels = |series: &[Series]| {
+            let svg = Chart {
+                title: "",
+                x: ("x", Scale::Linear),
+                y: ("y", Scale::Linear),
+                series,
+            }
+            .svg();
+            svg.contains(">500<")
+        };
+        assert!(labels(&[flat.clone(), wild.clone()]));
+        assert!(!labels(&[flat, wild.cut_off()]));
+    }
+
+    #[test]
     fn names_stand_where_they_hide_nothing() {
         let falling: Vec<_> = (0..100).map(|x| [f64::from(x), -f64::from(x)]).collect();
         let rising: Vec<_> = falling.iter().map(|[x, y]| [*x, -y]).collect();
@@ -289,6 +342,22 @@ mod tests {
         };
         assert_eq!(left(rising), Ok(85.0));
         assert!(left(falling).is_ok_and(|left| left > 300.0));
+    }
+
+    #[test]
+    fn many_names_stand_beside_the_picture() {
+        let series: Vec<Series> = (0..9)
+            .map(|index| Series::line(format!("curve {index}"), vec![[0.0, 0.0], [1.0, 1.0]]))
+            .collect();
+        let svg = Chart {
+            title: "",
+            x: ("x", Scale::Linear),
+            y: ("y", Scale::Linear),
+            series: &series,
+        }
+        .svg();
+        assert!(!svg.contains("fill-opacity") && !svg.contains("width=\"640\""));
+        assert!(svg.contains("curve 8"));
     }
 
     #[test]

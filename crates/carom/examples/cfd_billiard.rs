@@ -4,91 +4,119 @@
 //! table after 3 s. Where the balls miss, the loss is flat. Contacts from distance leave the motion as it is to the bit
 //! and give a gradient that points to the hit; Adam then finds the push that sends the ball to the middle.
 //!
-//! `cargo run --release -p carom --example cfd_billiard` prints a table and writes `target/experiments/cfd_billiard/`.
+//! `cargo run --release -p carom --example cfd_billiard` prints a table and writes `target/experiments/cfd_billiard/`;
+//! with `-- --quick` for fewer pushes.
 #![allow(
     clippy::print_stdout,
     reason = "the figures are what the experiment is for"
 )]
 
+mod common;
+
 use std::error::Error;
-use std::path::Path;
 use std::time::Instant;
 
 use carom::cotangent::StateBar;
 use carom::model::ContactsFromDistance;
-use carom::rollout::{Adjoint, Controls, Loss, gradient_batch};
-use carom::{Model, State, compile};
+use carom::rollout::{Controls, GradientError, Loss, Rollout, rollout};
+use carom::{Data, Model, State};
 use carom_plot::{Chart, Page, Scale, Series};
+use cpu_time::ThreadTime;
+use rayon::prelude::*;
 
 /// Time step (s), steps of the push and of the motion.
 const STEP: f64 = 0.002;
 const PUSH: usize = 5;
 const STEPS: usize = 1500;
-/// Pushes of the sweep, over ±5 N.
-const SWEEP: usize = 200;
-/// Starts of the optimisation, most steps of each, the loss that counts as solved.
-const STARTS: usize = 20;
+/// Pushes of the sweep, over ±5 N, and starts of the optimisation.
+const EXTENT: (usize, usize) = (200, 20);
+/// The same in the quick form.
+const QUICK: (usize, usize) = (12, 2);
+/// Most steps of Adam, and the loss that counts as solved.
 const MOST_STEPS: usize = 30;
 const SOLVED: f64 = 1e-3;
-
-/// Squared distance of the black ball from the middle, at the end.
-#[derive(Clone, Default)]
-struct Distance {
-    value: f64,
-    /// How far the ball has moved.
-    moved: f64,
-}
+/// What all starts may take, where the program is optimised (s).
+const MOST_SECONDS: f64 = 2.0;
 
 /// Where the position of the black ball begins in qpos and in qvel.
 const BLACK: [usize; 2] = [7, 6];
 const BLACK_START: f64 = -0.2;
 
+fn black(state: &State) -> &[f64] {
+    &state.qpos[BLACK[0]..][..3]
+}
+
+/// Squared distance of the black ball from the middle, at the end.
+struct Distance;
+
+impl Distance {
+    fn of(state: &State) -> f64 {
+        black(state).iter().map(|x| x * x).sum()
+    }
+}
+
 impl Loss for Distance {
     fn by_state(&mut self, step: usize, state: &State, bar: &mut StateBar) {
         if step == STEPS {
-            let position = &state.qpos[BLACK[0]..][..3];
-            self.value = position.iter().map(|x| x * x).sum();
-            self.moved = (position[0] - BLACK_START).hypot(position[1]);
-            for (k, x) in position.iter().enumerate() {
+            for (k, x) in black(state).iter().enumerate() {
                 bar.qpos[BLACK[1] + k] += 2.0 * x;
             }
         }
     }
 }
 
-/// What a push leads to.
-struct Shot {
+/// A push and the motion that it leads to.
+struct Shot<'a> {
+    model: &'a Model,
+    controls: Controls,
+    motion: Rollout,
+}
+
+impl<'a> Shot<'a> {
+    fn new(model: &'a Model, push: [f64; 2]) -> Self {
+        let start = State::reference(model);
+        let controls = Controls::PerStep([push.repeat(PUSH), vec![0.0; 2]].concat());
+        let motion = rollout(model, &start, &controls, STEPS, &mut Data::new(model));
+        Self {
+            model,
+            controls,
+            motion,
+        }
+    }
+
+    fn loss(&self) -> f64 {
+        Distance::of(&self.motion.end)
+    }
+
+    fn hits(&self) -> bool {
+        let end = black(&self.motion.end);
+        (end[0] - BLACK_START).hypot(end[1]) > 1e-6
+    }
+
+    fn gradient(&self) -> Result<[f64; 2], GradientError> {
+        let by = (self.motion).backward(self.model, &self.controls, &mut Distance)?;
+        let along = |axis: usize| (0..PUSH).map(|step| by.controls[2 * step + axis]).sum();
+        Ok([along(0), along(1)])
+    }
+}
+
+/// What is shown of a push.
+struct Outcome {
     loss: f64,
     hits: bool,
     gradient: [f64; 2],
 }
 
-/// Pushes, over the threads of the machine.
-fn shoot(model: &Model, pushes: &[[f64; 2]]) -> Result<Vec<Shot>, Box<dyn Error>> {
-    let starts = vec![State::reference(model); pushes.len()];
-    let controls: Vec<_> = (pushes.iter())
-        .map(|push| Controls::PerStep([push.repeat(PUSH), vec![0.0; 2]].concat()))
-        .collect();
-    let mut losses = vec![Distance::default(); pushes.len()];
-    let found = gradient_batch(
-        model,
-        &starts,
-        &controls,
-        STEPS,
-        Adjoint::Stored,
-        &mut losses,
-    );
-    let mut shots = Vec::with_capacity(pushes.len());
-    for (found, loss) in found.into_iter().zip(losses) {
-        let (_, by) = found?;
-        let along = |axis: usize| (0..PUSH).map(|step| by.controls[2 * step + axis]).sum();
-        shots.push(Shot {
-            loss: loss.value,
-            hits: loss.moved > 1e-6,
-            gradient: [along(0), along(1)],
-        });
-    }
-    Ok(shots)
+fn outcomes(model: &Model, pushes: &[[f64; 2]]) -> Result<Vec<Outcome>, GradientError> {
+    let outcome = |&push: &[f64; 2]| {
+        let shot = Shot::new(model, push);
+        Ok(Outcome {
+            loss: shot.loss(),
+            hits: shot.hits(),
+            gradient: shot.gradient()?,
+        })
+    };
+    pushes.par_iter().map(outcome).collect()
 }
 
 /// Adam for one push, with a learning rate that decays.
@@ -96,11 +124,13 @@ struct Adam {
     push: [f64; 2],
     moments: [[f64; 2]; 2],
     losses: Vec<f64>,
+    /// Least CPU time of a motion and its gradient (s).
+    least: f64,
 }
 
-const RATE: f64 = 0.7;
+const RATE: f64 = 0.8;
 const DECAY: f64 = 0.9;
-const BETAS: [f64; 2] = [0.7, 0.9];
+const BETAS: [f64; 2] = [0.5, 0.9];
 
 impl Adam {
     fn from(push: [f64; 2]) -> Self {
@@ -108,6 +138,7 @@ impl Adam {
             push,
             moments: [[0.0; 2]; 2],
             losses: Vec::new(),
+            least: f64::INFINITY,
         }
     }
 
@@ -115,16 +146,27 @@ impl Adam {
         self.losses.last().is_some_and(|&loss| loss < SOLVED)
     }
 
-    fn step(&mut self, shot: &Shot) {
-        self.losses.push(shot.loss);
-        if self.is_solved() {
-            return;
+    /// Up to a solution, or as many steps as are allowed.
+    fn run(mut self, model: &Model) -> Result<Self, GradientError> {
+        while self.losses.len() < MOST_STEPS {
+            let clock = ThreadTime::now();
+            let shot = Shot::new(model, self.push);
+            self.losses.push(shot.loss());
+            if self.is_solved() {
+                break;
+            }
+            self.step(shot.gradient()?);
+            self.least = self.least.min(clock.elapsed().as_secs_f64());
         }
+        Ok(self)
+    }
+
+    fn step(&mut self, gradient: [f64; 2]) {
         let time = self.losses.len() as f64;
         for axis in 0..2 {
             let mut scaled = [0.0; 2];
             for (order, beta) in BETAS.into_iter().enumerate() {
-                let power = shot.gradient[axis].powf(1.0 + order as f64);
+                let power = gradient[axis].powf(1.0 + order as f64);
                 let moment = &mut self.moments[order][axis];
                 *moment = beta * *moment + (1.0 - beta) * power;
                 scaled[order] = *moment / (1.0 - beta.powf(time));
@@ -140,13 +182,12 @@ fn spread(index: usize) -> f64 {
     (0.5 + index as f64 * 0.618_033_988_749_895).fract()
 }
 
-fn sweep(plain: &Model, distant: &Model, page: Page) -> Result<Page, Box<dyn Error>> {
-    let forces: Vec<f64> = (0..SWEEP)
-        .map(|index| -5.0 + 10.0 * index as f64 / (SWEEP - 1) as f64)
+fn sweep(plain: &Model, distant: &Model, count: usize, page: Page) -> Result<Page, Box<dyn Error>> {
+    let forces: Vec<f64> = (0..count)
+        .map(|index| -5.0 + 10.0 * index as f64 / (count - 1) as f64)
         .collect();
     let pushes: Vec<_> = forces.iter().map(|&force| [4.0, force]).collect();
-    let without = shoot(plain, &pushes)?;
-    let with = shoot(distant, &pushes)?;
+    let (without, with) = (outcomes(plain, &pushes)?, outcomes(distant, &pushes)?);
     let mut misses = 0;
     for ((&force, without), with) in forces.iter().zip(&without).zip(&with) {
         assert_eq!(
@@ -166,9 +207,9 @@ fn sweep(plain: &Model, distant: &Model, page: Page) -> Result<Page, Box<dyn Err
             );
         }
     }
-    println!("{misses} of {SWEEP} pushes miss: each has a gradient that points to the hit");
-    assert!(misses > SWEEP / 4);
-    let points = |shots: &[Shot], number: &dyn Fn(&Shot) -> f64| -> Vec<[f64; 2]> {
+    println!("{misses} of {count} pushes miss: each has a gradient that points to the hit");
+    assert!(misses > count / 4);
+    let points = |shots: &[Outcome], number: &dyn Fn(&Outcome) -> f64| -> Vec<[f64; 2]> {
         let shots = forces.iter().zip(shots);
         shots.map(|(&force, shot)| [force, number(shot)]).collect()
     };
@@ -188,26 +229,30 @@ fn sweep(plain: &Model, distant: &Model, page: Page) -> Result<Page, Box<dyn Err
         .chart(&Chart { title: "Gradient", x: force, y: ("dL/du (m²/N)", Scale::Linear), series: &gradients }))
 }
 
-fn optimise(model: &Model, page: Page) -> Result<Page, Box<dyn Error>> {
-    let clock = Instant::now();
-    let mut searches: Vec<_> = (0..STARTS)
-        .map(|index| Adam::from([4.0, -5.0 + 10.0 * spread(index)]))
+fn optimise(model: &Model, count: usize, page: Page) -> Result<Page, Box<dyn Error>> {
+    let starts: Vec<[f64; 2]> = (0..count)
+        .map(|index| [4.0, -5.0 + 10.0 * spread(index)])
         .collect();
-    let starts: Vec<_> = searches.iter().map(|search| search.push).collect();
-    for _ in 0..MOST_STEPS {
-        let mut active: Vec<_> = (searches.iter_mut())
-            .filter(|search| !search.is_solved())
-            .collect();
-        let pushes: Vec<_> = active.iter().map(|search| search.push).collect();
-        for (search, shot) in active.iter_mut().zip(shoot(model, &pushes)?) {
-            search.step(&shot);
-        }
-    }
+    let clock = Instant::now();
+    // Each start on its own: one that takes long does not keep the others waiting.
+    let searches = starts.par_iter().map(|&push| Adam::from(push).run(model));
+    let searches: Vec<Adam> = searches.collect::<Result<_, _>>()?;
     let seconds = clock.elapsed().as_secs_f64();
     let solved = searches.iter().filter(|search| search.is_solved()).count();
-    let gradients: usize = searches.iter().map(|search| search.losses.len()).sum();
+    let motions: usize = searches.iter().map(|search| search.losses.len()).sum();
+    // Other programs stretch the time on the wall, and that of most motions: on a machine of its own it takes that of the
+    // shortest.
+    let least = searches.iter().map(|search| search.least);
+    let least = least.fold(f64::INFINITY, f64::min);
+    let seconds_alone = least * motions as f64 / rayon::current_num_threads() as f64;
+    if !cfg!(debug_assertions) {
+        assert!(
+            seconds_alone < MOST_SECONDS,
+            "the optimisation takes {seconds_alone} s"
+        );
+    }
     let line = format!(
-        "{solved} of {STARTS} starts reach a loss below {SOLVED} in at most {MOST_STEPS} steps of Adam: {gradients} gradients of {STEPS} steps in {seconds:.2} s"
+        "{solved} of {count} starts reach a loss below {SOLVED} in at most {MOST_STEPS} steps of Adam: {motions} motions of {STEPS} steps, and gradients of all but the last of each, in {seconds:.2} s; {seconds_alone:.2} s without other programs"
     );
     println!("{line}");
     let rows: Vec<Vec<String>> = (searches.iter().zip(starts))
@@ -235,8 +280,8 @@ fn optimise(model: &Model, page: Page) -> Result<Page, Box<dyn Error>> {
         })
         .collect();
     assert!(
-        solved as f64 >= 0.95 * STARTS as f64,
-        "only {solved} of {STARTS} are solved"
+        solved as f64 >= 0.95 * count as f64,
+        "only {solved} of {count} are solved"
     );
     Ok(page
         .heading("Optimisation of the push")
@@ -251,20 +296,13 @@ fn optimise(model: &Model, page: Page) -> Result<Page, Box<dyn Error>> {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let read = carom_spec::read_file(&root.join("examples/models/push.xml"), &[]);
-    let (plain, problems) = compile::compile(&read.spec);
-    let mut plain = plain.ok_or_else(|| format!("{problems:?}"))?;
+    let mut plain = common::model_from_file("crates/carom/examples/models/push.xml")?;
     plain.option.timestep[0] = STEP;
     let balls = ContactsFromDistance::default().of_pairs(&plain, &[["white", "black"]])?;
     let distant = plain.clone().with_contacts_from_distance(balls)?;
-    let page = sweep(
-        &plain,
-        &distant,
-        Page::new("Contacts from distance: a push at billiards"),
-    )?;
-    let page = optimise(&distant, page)?;
-    let folder = root.join("../../target/experiments/cfd_billiard");
-    println!("page: {}", page.save(&folder)?.display());
-    Ok(())
+    let (pushes, starts) = if common::is_quick() { QUICK } else { EXTENT };
+    let page = Page::new("Contacts from distance: a push at billiards");
+    let page = sweep(&plain, &distant, pushes, page)?;
+    let page = optimise(&distant, starts, page)?;
+    common::save(&page, "cfd_billiard")
 }

@@ -7,12 +7,13 @@
     reason = "the figures are what the experiment is for"
 )]
 
+mod common;
+
 use std::error::Error;
-use std::path::Path;
 
 use carom::model::{ActsIn, ContactsFromDistance};
 use carom::rollout::{Controls, Rollout, RolloutBar, rollout};
-use carom::{Data, Model, State, compile, dynamics};
+use carom::{Data, Model, State, dynamics};
 use carom_plot::{Chart, Page, Scale, Series};
 
 /// Steps of the model's 2 ms.
@@ -42,10 +43,7 @@ fn clearance(model: &Model, motion: &Rollout) -> Result<Vec<[f64; 2]>, String> {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let read = carom_spec::read_file(&root.join("models/quadruped.xml"), &[]);
-    let (plain, problems) = compile::compile(&read.spec);
-    let plain = plain.ok_or_else(|| format!("{problems:?}"))?;
+    let plain = common::model_from_file("models/quadruped.xml")?;
     let foam = |acts_in: ActsIn| ContactsFromDistance {
         near_impedance: 0.9,
         sharpness: 20.0,
@@ -107,7 +105,6 @@ fn main() -> Result<(), Box<dyn Error>> {
             y: ("height (mm)", Scale::Linear),
             series: &curves,
         });
-    let folder = root.join("target/experiments/cfd_hover");
-    println!("page: {}", page.save(&folder)?.display());
+    common::save(&page, "cfd_hover")?;
     Ok(())
 }

@@ -7,22 +7,18 @@
 //! wrong number with fine ones, since the force begins with a jump. Steps that know the time of impact, and motions in
 //! continuous time with jumps at the onset of forces, are right.
 //!
-//! `cargo run --release -p carom --example point_mass` prints a table and writes `target/experiments/point_mass/`.
-#![allow(
-    clippy::print_stdout,
-    reason = "the figures are what the experiment is for"
-)]
+//! `cargo run --release -p carom --example point_mass` prints a table and writes `target/experiments/point_mass/`;
+//! with `-- --quick` for fewer starts.
+mod common;
 
 use std::error::Error;
-use std::path::Path;
 
-use carom::cotangent::StateBar;
 use carom::flow::{Flow, FlowSettings, Tolerances};
-use carom::rollout::{Adjoint, Controls, Loss, gradient_batch};
-use carom::{Model, State, compile};
+use carom::rollout::{Adjoint, Controls, gradient_batch};
+use carom::{Model, State};
 use carom_plot::{Chart, Page, Scale, Series};
-use carom_spec::mjcf::ReadSettings;
-use carom_spec::read;
+
+use common::LastPosition;
 
 /// Starts over 0 m to 3 m.
 const POINTS: usize = 2000;
@@ -33,15 +29,14 @@ const COARSE: (f64, usize) = (0.1, 20);
 const FINE: (f64, usize) = (1e-4, 20_000);
 const TARGET: f64 = 1.0;
 
-/// The end of one number of the state.
-#[derive(Clone)]
-struct End(usize);
+/// Of so many starts only one is followed in the quick form.
+const QUICK_EVERY: usize = 50;
 
-impl Loss for End {
-    fn by_state(&mut self, step: usize, _: &State, bar: &mut StateBar) {
-        if step == self.0 {
-            bar.qpos[0] += 1.0;
-        }
+/// The position after some steps.
+fn position_after(steps: usize) -> LastPosition {
+    LastPosition {
+        coordinate: 0,
+        steps,
     }
 }
 
@@ -70,16 +65,12 @@ impl Outcome {
 }
 
 fn model(step: f64, joint: &str, custom: &str) -> Result<Model, Box<dyn Error>> {
-    let text = format!(
+    common::model_from_text(format!(
         r#"<mujoco><option gravity="0 0 0" timestep="{step}"><flag refsafe="disable"/></option>
           <default><geom condim="1" margin="0.3"/></default><worldbody><geom type="plane" size="1 1 1"/>
           <body pos="0 0 0.1"><joint type="slide" axis="0 0 1" {joint}/><geom size="0.1" mass="1"/></body></worldbody>
           {custom}</mujoco>"#
-    );
-    let files = carom_spec::MemorySource::new().with("point.xml", text);
-    let read = read::read("point.xml".as_ref(), &files, &ReadSettings::default());
-    let (model, problems) = compile::compile(&read.spec);
-    Ok(model.ok_or_else(|| format!("{problems:?}"))?)
+    ))
 }
 
 fn elastic(law: &str, step: f64) -> Result<Model, Box<dyn Error>> {
@@ -96,7 +87,9 @@ fn penalty(step: f64) -> Result<Model, Box<dyn Error>> {
 }
 
 fn starts(model: &Model, every: usize) -> Vec<State> {
-    let places = (0..POINTS).step_by(every);
+    let quick = if common::is_quick() { QUICK_EVERY } else { 1 };
+    let every = (every * quick).min(POINTS);
+    let places = (every / 2..POINTS).step_by(every);
     let place = |index: usize| 3.0 * (index as f64 + 0.5) / POINTS as f64;
     places
         .map(|index| {
@@ -115,7 +108,7 @@ fn in_steps(
 ) -> Result<Vec<Outcome>, Box<dyn Error>> {
     let starts = starts(model, every);
     let controls = vec![Controls::Zero; starts.len()];
-    let mut losses = vec![End(steps); starts.len()];
+    let mut losses = vec![position_after(steps); starts.len()];
     let found = gradient_batch(
         model,
         &starts,
@@ -146,7 +139,7 @@ fn in_continuous_time(
     let mut outcomes = Vec::new();
     for start in starts(model, every) {
         let motion = flow.run(&start, &Controls::Zero, interval, intervals);
-        let gradient = motion.backward(&flow, &Controls::Zero, &mut End(intervals))?;
+        let gradient = motion.backward(&flow, &Controls::Zero, &mut position_after(intervals))?;
         outcomes.push(outcome(&start, motion.end(), gradient.start.qpos[0]));
     }
     Ok(outcomes)
@@ -215,7 +208,8 @@ impl Wall {
         let found = |outcome: &Outcome| outcome.gradient(outcome.derivative);
         let mut gradients = [0, 1, 2].map(|index| line(index, &found)).to_vec();
         let truth = |outcome: &Outcome| outcome.gradient(-outcome.velocity);
-        let expected = line(2, &truth).points.into_iter().step_by(50);
+        let truth_every = self.outcomes[2].len().div_ceil(40);
+        let expected = line(2, &truth).points.into_iter().step_by(truth_every);
         gradients.push(Series::dots("truth", expected.collect()));
         let [loss, gradient] = ["loss", "gradient"].map(|of| format!("{}: {of}", self.name));
         page.heading(self.name)
@@ -273,23 +267,12 @@ fn main() -> Result<(), Box<dyn Error>> {
         "error of ∂q/∂q₀ after impact",
         "greatest anywhere",
     ];
-    println!(
-        "{:<13} {:<33} {:>30} {:>20}",
-        head[0], head[1], head[2], head[3]
-    );
-    for row in &rows {
-        println!(
-            "{:<13} {:<33} {:>30} {:>20}",
-            row[0], row[1], row[2], row[3]
-        );
-    }
+    common::print_table(&head, &rows, 2);
     let page = Page::new("A point mass and a wall")
         .text("A start that is farther away delays everything, so that the derivative of the last position by the first one is the last velocity taken negative. Fixed steps miss how the time of impact moves: with the elastic wall their derivative has the wrong sign at any step size; with the penalty it scatters at coarse steps, and fine ones converge to a wrong number, since the force of the wall begins with a jump. What knows the time of impact is right at any step size.")
         .table(&head, &rows);
     let page = penalty.charts(elastic.charts(page));
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let folder = root.join("../../target/experiments/point_mass");
-    println!("page: {}", page.save(&folder)?.display());
+    common::save(&page, "point_mass")?;
 
     for outcomes in &elastic.outcomes[..2] {
         assert!(

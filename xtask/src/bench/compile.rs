@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::Outcome;
-use crate::command::{cargo, command, output};
+use crate::command::{cargo, command, output, target_folder};
 use crate::python;
 
 /// Seconds of CPU time that a first build may take.
@@ -17,7 +17,7 @@ print(used.ru_utime + used.ru_stime)";
 
 /// Builds the core crates into an empty folder; fails when that takes too long.
 pub(super) fn bench() -> Outcome {
-    let folder = super::target_folder().join("bench").join("compile");
+    let folder = target_folder().join("bench").join("compile");
     // A build that was interrupted may have left some of it.
     let _ = fs::remove_dir_all(&folder);
     let build = cargo(&["build", "--quiet", "--locked", "--package", "carom"]);

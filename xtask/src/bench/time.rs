@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::figures::{Bar, Figures};
 use super::gradients::{in_turns, real_or_shipped, start_peer};
-use super::{Answer, Engines, Server};
+use super::{Answer, Engines, Server, Summary};
 use crate::Outcome;
 use crate::command::{command, output};
 use crate::python;
@@ -26,6 +26,8 @@ const ERROR_BAR: f64 = 1.0;
 
 /// What peers follow the motion with: the plain way is off by more than a per cent with less.
 const PEERS_TOLERANCE: f64 = 1e-7;
+/// What the plain way is followed with for the plot of errors over times.
+const PLAIN_TOLERANCES: [f64; 7] = [1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10];
 /// What carom needs for a per cent.
 const METHOD: &str = "bosh3";
 const TOLERANCE: f64 = 1e-3;
@@ -80,12 +82,14 @@ pub(super) fn bench(engines: &mut Engines, rounds: usize, quick: bool) -> Outcom
     // Nothing is compiled: the file is read again for a new request, and the answer is there.
     figures.remark("first answer from the file, ms", first_answer);
     all_parameters(engines, rounds, &toss, &mut figures)?;
-    beside_the_plain_way(engines, rounds, &toss, &folder, &mut figures)?;
+    let mut peers = Peers::default();
+    beside_the_plain_way(engines, rounds, &toss, &folder, (&mut figures, &mut peers))?;
     if quick {
         println!("\nbeside MJX and diffrax: left out, as --quick asks");
     } else {
-        beside_diffrax(engines, rounds.min(5), &toss, &mut figures)?;
+        beside_diffrax(engines, rounds.min(5), &toss, (&mut figures, &mut peers))?;
     }
+    peers.save(&folder.join("time_peers.csv"))?;
     figures.conclude(&folder.join("time.json"))
 }
 
@@ -106,6 +110,22 @@ impl Toss<'_> {
     fn error_of(&self, answer: &Answer) -> Result<f64, String> {
         let found = answer.derivative.ok_or(NO_DERIVATIVE)?;
         Ok(100.0 * ((found - self.truth) / self.truth).abs())
+    }
+}
+
+/// What peers take, and how far off they are: for the plot of errors over times (the example `pareto`).
+#[derive(Default)]
+struct Peers(Vec<String>);
+
+impl Peers {
+    fn add(&mut self, name: &str, time: &Summary, error_in_per_cent: f64) {
+        let (seconds, error) = (1e-6 * time.median, 0.01 * error_in_per_cent);
+        self.0.push(format!("{name},{seconds:e},{error:e}\n"));
+    }
+
+    fn save(&self, file: &Path) -> Outcome {
+        let text = format!("engine,seconds,error\n{}", self.0.concat());
+        std::fs::write(file, text).map_err(|error| super::unwritable(file, &error))
     }
 }
 
@@ -143,16 +163,29 @@ fn beside_the_plain_way(
     rounds: usize,
     toss: &Toss,
     folder: &Path,
-    figures: &mut Figures,
+    (figures, peers): (&mut Figures, &mut Peers),
 ) -> Outcome {
     let measure = "gradient beside Dormand–Prince in C and differences";
-    let mut peer = match start_plain_peer(toss.model, folder) {
-        Ok(peer) => peer,
+    let program = match compile_plain_peer(folder) {
+        Ok(program) => program,
         Err(why) => {
             figures.not_measured(measure, &why);
             return Ok(());
         }
     };
+    for tolerance in PLAIN_TOLERANCES {
+        let mut peer = start_plain_peer(&program, toss.model, tolerance)?;
+        let error = toss.error_of(&peer.time(toss.one)?)?;
+        let times: Result<Vec<f64>, String> = (0..rounds.min(5))
+            .map(|_| Ok(peer.time(toss.one)?.microseconds))
+            .collect();
+        peers.add(
+            "MuJoCo under Dormand–Prince in C",
+            &Summary::of(times?),
+            error,
+        );
+    }
+    let mut peer = start_plain_peer(&program, toss.model, PEERS_TOLERANCE)?;
     let error = toss.error_of(&peer.time(toss.one)?)?;
     let mut servers = [&mut engines.carom, &mut peer];
     let requests = [(0, toss.one), (1, toss.one)];
@@ -168,7 +201,7 @@ fn beside_the_plain_way(
 }
 
 /// Compiles the plain peer against the library of MuJoCo's Python package.
-fn start_plain_peer(model: &Path, folder: &Path) -> Result<Server, String> {
+fn compile_plain_peer(folder: &Path) -> Result<PathBuf, String> {
     let python = python::interpreter()?;
     let where_is = "import mujoco, pathlib; print(pathlib.Path(mujoco.__file__).parent)";
     let package = PathBuf::from(output(command(python).args(["-c", where_is]))?.trim());
@@ -183,7 +216,11 @@ fn start_plain_peer(model: &Path, folder: &Path) -> Result<Server, String> {
         .args(["-lm", "-o"])
         .arg(&program);
     output(&mut compiler).map_err(|error| format!("no C compiler did its work: {error}"))?;
-    let numbers = [PEERS_TOLERANCE, SECONDS, START[0], START[1], START[2]];
+    Ok(program)
+}
+
+fn start_plain_peer(program: &Path, model: &Path, tolerance: f64) -> Result<Server, String> {
+    let numbers = [tolerance, SECONDS, START[0], START[1], START[2]];
     Server::start(
         command(program)
             .arg(model)
@@ -210,7 +247,7 @@ fn beside_diffrax(
     engines: &mut Engines,
     rounds: usize,
     toss: &Toss,
-    figures: &mut Figures,
+    (figures, peers): (&mut Figures, &mut Peers),
 ) -> Outcome {
     let measure = "gradient beside MJX and diffrax";
     let mut peer = match start_peer("diffrax", "xtask/bench/diffrax_peer.py") {
@@ -235,6 +272,7 @@ fn beside_diffrax(
         &theirs,
         Bar::AtLeast(DIFFRAX_BAR),
     );
+    peers.add("MJX under diffrax", &theirs, error);
     figures.remark(THEIR_ERROR, error);
     figures.remark("its compilation, CPU seconds", compilation);
     Ok(())
