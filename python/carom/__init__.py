@@ -13,6 +13,7 @@
 (3,)
 """
 
+from . import flow
 from ._core import __version__
 from .errors import (
     CaromError,
@@ -28,7 +29,7 @@ from .model import Actuator, Body, Element, Geom, Joint, Linearization, Model, S
 from .options import Complementarity, FromDistance, HuntCrossley, Impulse, Options, PairLaw, Soft
 from .parameters import Parameters
 from .results import Contacts, Results
-from .rollout import Change, Cotangents, Gradient, NotFinite, Rollout
+from .rollout import Change, Cotangents, Gradient, NotFinite, Rollout, Trajectories
 from .state import State
 
 __all__ = [
@@ -64,6 +65,8 @@ __all__ = [
     "Site",
     "Soft",
     "State",
+    "Trajectories",
     "UnknownNameError",
     "__version__",
+    "flow",
 ]

@@ -12,10 +12,13 @@ _Problems = list[tuple[int, int, str]]
 __all__ = [
     "Model",
     "ModelBar",
+    "Motions",
     "Parameters",
     "Results",
     "__version__",
     "backward",
+    "backward_of_motions",
+    "follow",
     "jvp",
     "linearize",
     "rollout",
@@ -53,6 +56,16 @@ class Model:
 
 @final
 class ModelBar: ...
+
+@final
+class Motions:
+    @property
+    def status(self) -> list[tuple[bool, str]]: ...
+    @property
+    def work(self) -> list[tuple[int, int, int]]: ...
+    def onsets(
+        self, model: Model, motion: int
+    ) -> list[tuple[float, str, bool, float, bool, bool]]: ...
 
 @final
 class Parameters:
@@ -133,3 +146,25 @@ def jvp(
 def linearize(
     model: Model, states: _Array, mocap: _Array, controls: _Array, threads: int | None
 ) -> tuple[_Array, _Array]: ...
+def follow(
+    model: Model,
+    states: _Array,
+    mocap: _Array,
+    controls: _Array,
+    interval: float,
+    intervals: int,
+    options: dict[str, Any],
+    threads: int | None,
+) -> tuple[_Array, Motions]: ...
+def backward_of_motions(
+    model: Model,
+    motions: Motions,
+    states: _Array,
+    starts: tuple[_Array, _Array],
+    controls: _Array,
+    qpos: _Array | None,
+    qvel: _Array | None,
+    act: _Array | None,
+    by: tuple[Parameters, _Array] | None,
+    threads: int | None,
+) -> tuple[dict[str, _Array], ModelBar]: ...

@@ -358,20 +358,13 @@ class Model:
         >>> model.rollout(model.state(), controls).qvel.shape
         (16, 51, 2)
         """
-        start = self.state() if state is None else state
-        given, is_batch = self._controls(controls, steps)
-        steps = self._steps(controls, given, steps)
-        batch = given.shape[0] if is_batch else None
-        if start.batch is None and batch is not None:
-            start = start.repeat(batch)
-        elif is_batch and start.batch != batch:
-            raise ValueError(f"there are {start.batch} states and {batch} sets of controls")
+        start, given, steps = self._given(state, controls, steps)
         row, mocap = self._rows_of(start)
         rows, sensors, problems = _core.rollout(
             [self._native], row, mocap, given, steps, threads
         )
         found = tuple(NotFinite(*problem) for problem in problems)
-        return Rollout(self, start.copy(), given, rows, sensors, found, threads)
+        return Rollout(self, start, given, rows, sensors, found, threads)
 
     def linearize(
         self, state: State, ctrl: npt.ArrayLike | None = None, *, threads: int | None = None
@@ -681,6 +674,20 @@ class Model:
             expected = f"({self.nu},)" if count == 1 else f"({self.nu},) or ({count}, {self.nu})"
             raise ValueError(f"ctrl has the shape {given.shape}, expected {expected}")
         return given.reshape(-1, 1, self.nu)
+
+    def _given(
+        self, state: State | None, controls: npt.ArrayLike | None, steps: int | None
+    ) -> tuple[State, Array, int]:
+        """Start states with memory of their own, controls as (1 or batch, 1 or steps, nu), and the number of steps."""
+        start = self.state() if state is None else state
+        given, is_batch = self._controls(controls, steps)
+        steps = self._steps(controls, given, steps)
+        batch = given.shape[0]
+        if is_batch and start.batch is None:
+            return start.repeat(batch), given, steps
+        if is_batch and start.batch != batch:
+            raise ValueError(f"there are {start.batch} states and {batch} sets of controls")
+        return start.copy(), given, steps
 
     def _controls(self, controls: npt.ArrayLike | None, steps: int | None) -> tuple[Array, bool]:
         """Controls as (1 or batch, 1 or steps, nu), and whether they are a batch."""

@@ -82,52 +82,23 @@ class Change:
     sensordata: Array
 
 
-class Rollout:
-    """A trajectory, or a batch of them: states before each step and at the end, sensor values of each step.
-
-    Arrays are read-only views of one block of memory.
-
-    >>> import carom
-    >>> model = carom.Model.load("models/cube.xml")
-    >>> start = model.state()
-    >>> start.qvel[:3] = [1, 0, -2]
-    >>> rollout = model.rollout(start, steps=150)
-    >>> rollout.qpos.shape
-    (151, 7)
-
-    The gradient of any loss follows from its derivatives by these arrays; here the loss is how far the cube gets.
-
-    >>> loss = rollout.cotangents()
-    >>> loss.qpos[-1, 0] = 1.0
-    >>> gradient = rollout.backward(loss)
-    >>> gradient.qvel.shape
-    (6,)
-    """
+class Trajectories:
+    """What a trajectory, or a batch of them, has recorded: arrays are read-only views of one block of memory."""
 
     model: Model
+    """The model."""
     start: State
-    not_finite: tuple[NotFinite, ...]
-    """Trajectories that met numbers that are not finite; empty if all is well."""
+    """The states from which they start."""
 
     def __init__(
-        self,
-        model: Model,
-        start: State,
-        controls: Array,
-        rows: Array,
-        sensors: Array,
-        not_finite: tuple[NotFinite, ...],
-        threads: int | None,
+        self, model: Model, start: State, controls: Array, rows: Array, threads: int | None
     ) -> None:
         self.model = model
         self.start = start
-        self.not_finite = not_finite
         self._controls = controls
         self._rows = rows
-        self._sensors = sensors
         self._threads = threads
         rows.flags.writeable = False
-        sensors.flags.writeable = False
 
     @property
     def batch(self) -> int | None:
@@ -166,11 +137,6 @@ class Rollout:
         return self._part(self.model._layout.act)
 
     @property
-    def sensordata(self) -> Array:
-        """Sensor values of each step, (batch,) steps, nsensordata."""
-        return self._view(self._sensors)
-
-    @property
     def controls(self) -> Array:
         """Controls of each step, (batch,) steps, nu."""
         shape = (self._rows.shape[0], self.steps, self.model.nu)
@@ -185,6 +151,73 @@ class Rollout:
     def end(self) -> State:
         """The last state, from which it can go on."""
         return self.state(-1)
+
+    def _bar(
+        self, numbers: npt.ArrayLike | None, name: str, like: Array, tangent: int | None = None
+    ) -> Array | None:
+        """Derivatives in C order, with a batch in front."""
+        if numbers is None:
+            return None
+        given = np.asarray(numbers, dtype=np.float64)
+        shapes = [like.shape] if tangent is None else [like.shape, (*like.shape[:-1], tangent)]
+        if given.shape not in shapes:
+            raise ValueError(f"{name} has the shape {given.shape}, expected {like.shape}")
+        if self.batch is None:
+            given = given[np.newaxis]
+        return np.ascontiguousarray(given)
+
+    def _gradient(self, found: dict[str, Array], bar: _core.ModelBar) -> Gradient:
+        """What a backward pass has found, with a batch in front only if there is one."""
+        views = {name: self._view(numbers) for name, numbers in found.items()}
+        mocap = views.pop("mocap")
+        del views["theta"]
+        return Gradient(**views, mocap_pos=mocap[..., :3], mocap_quat=mocap[..., 3:], _bar=bar)
+
+
+class Rollout(Trajectories):
+    """A trajectory, or a batch of them: states before each step and at the end, sensor values of each step.
+
+    Arrays are read-only views of one block of memory.
+
+    >>> import carom
+    >>> model = carom.Model.load("models/cube.xml")
+    >>> start = model.state()
+    >>> start.qvel[:3] = [1, 0, -2]
+    >>> rollout = model.rollout(start, steps=150)
+    >>> rollout.qpos.shape
+    (151, 7)
+
+    The gradient of any loss follows from its derivatives by these arrays; here the loss is how far the cube gets.
+
+    >>> loss = rollout.cotangents()
+    >>> loss.qpos[-1, 0] = 1.0
+    >>> gradient = rollout.backward(loss)
+    >>> gradient.qvel.shape
+    (6,)
+    """
+
+    not_finite: tuple[NotFinite, ...]
+    """Trajectories that met numbers that are not finite; empty if all is well."""
+
+    def __init__(
+        self,
+        model: Model,
+        start: State,
+        controls: Array,
+        rows: Array,
+        sensors: Array,
+        not_finite: tuple[NotFinite, ...],
+        threads: int | None,
+    ) -> None:
+        super().__init__(model, start, controls, rows, threads)
+        self.not_finite = not_finite
+        self._sensors = sensors
+        sensors.flags.writeable = False
+
+    @property
+    def sensordata(self) -> Array:
+        """Sensor values of each step, (batch,) steps, nsensordata."""
+        return self._view(self._sensors)
 
     def check(self) -> Rollout:
         """The rollout itself, if all its numbers are finite; otherwise raises :class:`carom.NotFiniteError`."""
@@ -245,10 +278,7 @@ class Rollout:
             None,
             self._threads,
         )
-        views = {name: self._view(numbers) for name, numbers in found.items()}
-        mocap = views.pop("mocap")
-        del views["theta"]
-        return Gradient(**views, mocap_pos=mocap[..., :3], mocap_quat=mocap[..., 3:], _bar=bar)
+        return self._gradient(found, bar)
 
     def jvp(
         self,
@@ -309,20 +339,6 @@ class Rollout:
             first = self.not_finite[0]
             message = f"the trajectory is not finite from step {first.step} on: {first.message}"
             raise GradientError(message, first.trajectory)
-
-    def _bar(
-        self, numbers: npt.ArrayLike | None, name: str, like: Array, tangent: int | None = None
-    ) -> Array | None:
-        """Derivatives in C order, with a batch in front."""
-        if numbers is None:
-            return None
-        given = np.asarray(numbers, dtype=np.float64)
-        shapes = [like.shape] if tangent is None else [like.shape, (*like.shape[:-1], tangent)]
-        if given.shape not in shapes:
-            raise ValueError(f"{name} has the shape {given.shape}, expected {like.shape}")
-        if self.batch is None:
-            given = given[np.newaxis]
-        return np.ascontiguousarray(given)
 
     def __repr__(self) -> str:
         batch = "" if self.batch is None else f"batch of {self.batch}, "

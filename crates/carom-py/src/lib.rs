@@ -11,6 +11,7 @@ mod arrays;
 mod backward;
 mod batch;
 mod errors;
+mod flow;
 mod model;
 mod options;
 mod parameters;
@@ -31,6 +32,8 @@ mod _core {
     use crate::backward::{ModelBar, backward};
     #[pymodule_export]
     use crate::batch::{rollout, step};
+    #[pymodule_export]
+    use crate::flow::{Motions, backward_of_motions, follow};
     #[pymodule_export]
     use crate::model::Model;
     #[pymodule_export]

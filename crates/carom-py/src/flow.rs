@@ -1,0 +1,197 @@
+//! Motion in continuous time.
+
+use carom::State;
+use carom::flow::{
+    Adjoint, Flow, FlowSettings, Method, Motion, Status, StepControl, Tolerance, Tolerances,
+};
+use carom::rollout::{GradientError, StateRow};
+use numpy::{PyArrayDyn, PyUntypedArrayMethods};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::arrays::{Numbers, give, pieces, zeros};
+use crate::backward::{Bars, ByTheta, Found, Seeds, pass};
+use crate::batch::{Models, Recorded, Sets, Starts};
+use crate::errors;
+use crate::model::Model;
+use crate::parameters::Parameters;
+use crate::threads::{Watch, run};
+
+/// Motions that were followed, and with what.
+#[pyclass(frozen, module = "carom._core")]
+pub(crate) struct Motions {
+    flow: Flow,
+    list: Vec<Motion>,
+}
+
+/// An event of a motion: when, what, whether it begins, the rate there, whether that is too small for a derivative, whether the
+/// contact is held from there on.
+type Event = (f64, String, bool, f64, bool, bool);
+
+#[pymethods]
+impl Motions {
+    /// Whether each motion was followed to its end, and a sentence.
+    #[getter]
+    fn status(&self) -> Vec<(bool, String)> {
+        let status = |motion: &Motion| (motion.status().is_done(), motion.status().to_string());
+        self.list.iter().map(status).collect()
+    }
+
+    /// Steps taken, steps rejected and evaluations of the acceleration.
+    #[getter]
+    fn work(&self) -> Vec<(usize, usize, usize)> {
+        let work = |motion: &Motion| (motion.steps(), motion.rejected(), motion.evaluations());
+        self.list.iter().map(work).collect()
+    }
+
+    /// Contacts and limits that begin or cease to act in a motion.
+    fn onsets(&self, model: &Bound<'_, Model>, motion: usize) -> PyResult<Vec<Event>> {
+        let motion = self.list.get(motion);
+        let motion = motion.ok_or_else(|| PyValueError::new_err("there is no such motion"))?;
+        let model = &model.get().inner;
+        let onsets = motion.onsets().iter().map(|onset| {
+            let what = onset.switch.describe(model);
+            let flags = (onset.grazes, onset.is_held);
+            (onset.time, what, onset.begins, onset.rate, flags.0, flags.1)
+        });
+        Ok(onsets.collect())
+    }
+}
+
+fn settings(options: &Bound<'_, PyDict>) -> PyResult<FlowSettings> {
+    let get = |key: &str| -> PyResult<Bound<'_, PyAny>> {
+        let value = options.get_item(key)?;
+        value.ok_or_else(|| PyValueError::new_err(format!("{key} is missing")))
+    };
+    let word: String = get("method")?.extract()?;
+    let method = Method::ALL.iter().find(|(name, _)| *name == word);
+    let method = method.map(|&(_, method)| method).ok_or_else(|| {
+        let known: Vec<_> = Method::ALL.iter().map(|(name, _)| *name).collect();
+        let known = known.join(", ");
+        PyValueError::new_err(format!("method '{word}' is not one of {known}"))
+    })?;
+    let tolerance = |key: &str| -> PyResult<Tolerance> {
+        let [absolute, relative] = get(key)?.extract()?;
+        Ok(Tolerance { absolute, relative })
+    };
+    let (way, number): (String, f64) = get("adjoint")?.extract()?;
+    let adjoint = match way.as_str() {
+        "stored" => Adjoint::Stored,
+        #[allow(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a budget of bytes"
+        )]
+        "checkpointed" => Adjoint::Checkpointed {
+            bytes: number as usize,
+        },
+        "continuous" => Adjoint::Continuous { tolerance: number },
+        _ => Adjoint::Backsolve { tolerance: number },
+    };
+    Ok(FlowSettings {
+        method,
+        tolerances: Tolerances {
+            position: tolerance("position")?,
+            velocity: tolerance("velocity")?,
+            activation: tolerance("activation")?,
+        },
+        control: StepControl::default(),
+        longest_step: get("longest_step")?.extract()?,
+        most_steps: get("most_steps")?.extract()?,
+        adjoint,
+    })
+}
+
+/// Follows motions over equal intervals and returns the states at their ends; what was not reached is not a number.
+#[pyfunction]
+#[allow(clippy::too_many_arguments, reason = "the arrays of a motion")]
+pub(crate) fn follow<'py>(
+    py: Python<'py>,
+    model: &Bound<'py, Model>,
+    states: Numbers<'py>,
+    mocap: Numbers<'py>,
+    controls: Numbers<'py>,
+    interval: f64,
+    intervals: usize,
+    options: &Bound<'py, PyDict>,
+    threads: Option<usize>,
+) -> PyResult<(Bound<'py, PyArrayDyn<f64>>, Motions)> {
+    let model = model.get();
+    let flow = Flow::new(&model.inner, settings(options)?);
+    let flow = flow.map_err(|error| errors::refused(error.to_string()))?;
+    let starts = Starts::new(model, &states, &mocap)?;
+    let batch = starts.len();
+    let sets = Sets::new(model, &controls, batch, intervals)?;
+    let layout = StateRow::new(&model.inner);
+    let shape = [batch, intervals.saturating_add(1), layout.width()];
+    let mut rows = zeros(&shape)?;
+    let jobs = pieces(&mut rows, batch).into_iter().enumerate().collect();
+    let work = |(): &mut (), (index, rows): (usize, &mut [f64]), watch: &Watch| {
+        if !watch.goes_on() {
+            return None;
+        }
+        let start = starts.state(model, index);
+        let motion = flow.run(&start, &sets.of(index), interval, intervals);
+        rows.fill(f64::NAN);
+        // A motion that was stopped has its last state where it was, not at the end of an interval.
+        let reached = motion.states().len() - usize::from(!motion.status().is_done());
+        let states = motion.states()[..reached.max(1)].iter();
+        for (state, row) in states.zip(rows.chunks_exact_mut(layout.width())) {
+            layout.write(state, row);
+        }
+        Some(motion)
+    };
+    let motions = run(py, threads, jobs, || (), work)?;
+    let list: Vec<Motion> = motions.into_iter().flatten().collect();
+    if let Some(place) = list.iter().position(is_not_finite) {
+        let message = format!("trajectory {place}: {}", list[place].status());
+        return Err(errors::not_finite(message));
+    }
+    Ok((give(py, rows, &shape)?, Motions { flow, list }))
+}
+
+/// Whether a motion ended where it began because of numbers that are not finite.
+fn is_not_finite(motion: &Motion) -> bool {
+    matches!(motion.status(), Status::NotFinite { .. }) && motion.steps() == 0
+}
+
+/// Derivatives of a loss from its derivatives by the states at the ends of intervals.
+#[pyfunction]
+#[allow(clippy::too_many_arguments, reason = "the arrays of a motion")]
+pub(crate) fn backward_of_motions<'py>(
+    py: Python<'py>,
+    model: &Bound<'py, Model>,
+    motions: &Bound<'py, Motions>,
+    states: Numbers<'py>,
+    starts: (Numbers<'py>, Numbers<'py>),
+    controls: Numbers<'py>,
+    qpos: Option<Numbers<'py>>,
+    qvel: Option<Numbers<'py>>,
+    act: Option<Numbers<'py>>,
+    by: Option<(Bound<'py, Parameters>, Numbers<'py>)>,
+    threads: Option<usize>,
+) -> PyResult<Found<'py>> {
+    let list = [model.clone()];
+    let models = Models::new(&list, states.shape()[0])?;
+    let recorded = Recorded::new(models.first(), &states, (&starts.0, &starts.1), &controls)?;
+    let arrays = [qpos.as_ref(), qvel.as_ref(), act.as_ref(), None];
+    let bars = Bars::new(models.first(), &recorded, arrays)?;
+    let by = ByTheta::of(by.as_ref())?;
+    let Motions { flow, list } = motions.get();
+    let gradient = |index: usize, _: &State, loss: &mut Seeds<'_>, watch: &Watch| {
+        if !watch.goes_on() {
+            return Err(GradientError::Stopped { step: 0 });
+        }
+        list[index].backward(flow, &recorded.sets.of(index), loss)
+    };
+    pass(
+        py,
+        &models,
+        &recorded,
+        &bars,
+        by.as_ref(),
+        threads,
+        gradient,
+    )
+}
