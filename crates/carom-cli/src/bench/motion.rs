@@ -100,3 +100,44 @@ impl Motion {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Case, Motion};
+    use serde_json::{Value, json};
+
+    /// A tossed cube that is still in the air at the end.
+    fn request() -> Value {
+        let model = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/cube.xml");
+        json!({
+            "model": model, "steps": 1, "method": "bosh3", "tolerance": 1e-6, "seconds": 0.1, "loss": 2, "by": 2,
+            "parameters": ["geom.*.friction"],
+        })
+    }
+
+    #[test]
+    fn flight_has_the_derivative_of_flight() {
+        let case = Case::from_request(&request()).unwrap();
+        let motion = Motion::from_request(&request(), &case.model).unwrap();
+        let measured = motion.measure(&case).unwrap();
+        assert!((measured.derivative - 0.1).abs() < 1e-9);
+        assert!(measured.microseconds > 0.0);
+        assert_eq!(motion.parameters(), 6);
+    }
+
+    #[test]
+    fn what_cannot_be_asked_is_said() {
+        let case = Case::from_request(&request()).unwrap();
+        for (name, wrong, word) in [
+            ("method", json!("unheard of"), "method"),
+            ("tolerance", Value::Null, "tolerance"),
+            ("by", json!(6), "by"),
+            ("parameters", json!(["geom.cube.colour"]), "colour"),
+        ] {
+            let mut request = request();
+            request[name] = wrong;
+            let error = Motion::from_request(&request, &case.model).unwrap_err();
+            assert!(error.contains(word), "{error}");
+        }
+    }
+}
