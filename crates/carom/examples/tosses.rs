@@ -3,8 +3,9 @@
 //! A body is thrown at a table, down with u₀ and a little to the side; the loss is where it is after a second. Its
 //! derivative by u₀ passes through impacts, slips and turns. Fixed steps see an impact when they begin beyond it: unrolled
 //! gradients scatter where the force of a contact begins at zero (d₀ = 0), and converge to wrong numbers where it begins
-//! with a jump, as MuJoCo's does by default. Gradients in continuous time are right for both: difference quotients of
-//! the motion tell.
+//! with a jump, as MuJoCo's does by default. Gradients in continuous time are right for both wherever difference quotients
+//! of the motion can tell. They cannot near kinks of the loss, and where contacts chatter: there the mesh under the default
+//! contact has derivatives without bound, which the table counts.
 //!
 //! `cargo run --release -p carom --example tosses` prints a table and writes `target/experiments/tosses/`; with `-- --quick`
 //! a few of the tosses only.
@@ -23,6 +24,7 @@ use carom::Model;
 use carom::flow::{Flow, FlowSettings, Status, Tolerances};
 use carom::rollout::{Adjoint, Controls, gradient};
 use carom_plot::{Chart, Page, Scale, Series};
+use cpu_time::ThreadTime;
 use rayon::prelude::*;
 
 use common::toss::{self, CONTACTS, DOWN, SHAPES, SIDEWAYS};
@@ -54,9 +56,10 @@ struct Toss {
     derivative: Result<f64, String>,
     /// Unrolled through fixed steps.
     unrolled: f64,
-    /// By a difference quotient, where it was asked for and neighbours agree on it.
+    /// Whether a difference quotient was asked for, and that quotient where two widths agree on it.
+    is_checked: bool,
     difference: Option<f64>,
-    /// What motion and gradient took (ms).
+    /// CPU time of motion and gradient (ms).
     milliseconds: f64,
 }
 
@@ -77,7 +80,7 @@ impl Toss {
         }
     }
 
-    /// How far a derivative is off, as a part of it, where that is known.
+    /// How far a derivative is off, as a part of it (or of 1e-3 s where it is smaller), where that is known.
     fn error_of(&self, derivative: f64) -> Option<f64> {
         let expected = self.difference?;
         Some((derivative - expected).abs() / expected.abs().max(1e-3))
@@ -108,7 +111,7 @@ impl Body {
 
     fn toss(&self, speed: f64, is_checked: bool) -> Result<Toss, String> {
         let start = toss::start(&self.model, speed);
-        let clock = Instant::now();
+        let clock = ThreadTime::now();
         let motion = self.flow.run(&start, &Controls::Zero, 1.0, 1);
         let mut loss = LastPosition {
             coordinate: SIDEWAYS,
@@ -135,6 +138,7 @@ impl Body {
                 .map(|found| found.start.qvel[DOWN])
                 .map_err(|error| error.to_string()),
             unrolled: unrolled.start.qvel[DOWN],
+            is_checked,
             difference: is_checked.then(|| self.difference(speed)).flatten(),
             milliseconds,
         })
@@ -174,6 +178,8 @@ struct Summary {
     unfinished: usize,
     held: usize,
     without: usize,
+    /// Tosses of which a quotient was asked for, and of which it is known.
+    asked: usize,
     checked: usize,
     /// Medians of the errors, and how many are within a per cent.
     error: f64,
@@ -200,6 +206,7 @@ impl Summary {
             unfinished: count(&|toss| !toss.status.is_done()),
             held: count(&|toss| matches!(toss.status, Status::Held { .. })),
             without: count(&|toss| toss.trouble().is_some()),
+            asked: count(&|toss| toss.is_checked),
             checked: errors_here.len(),
             within: errors_here.iter().filter(|&&error| error < 0.01).count(),
             error: median(errors_here),
@@ -209,7 +216,8 @@ impl Summary {
         }
     }
 
-    /// What is claimed of all shapes under a kind of contact.
+    /// What is claimed of all shapes together under a kind of contact. A single one may be worse: under the default contact
+    /// 22 of 200 tosses of the mesh, and of no other shape, have no gradient.
     fn check(&self, contact: &str) {
         let Self {
             checked, within, ..
@@ -238,6 +246,7 @@ impl Summary {
             shape.to_owned(),
             format!("{:.0e}", self.error),
             format!("{} of {}", self.within, self.checked),
+            (self.asked - self.checked).to_string(),
             format!("{:.0e}", self.unrolled),
             self.held.to_string(),
             self.unfinished.to_string(),
@@ -248,16 +257,17 @@ impl Summary {
     }
 }
 
-const HEAD: [&str; 10] = [
+const HEAD: [&str; 11] = [
     "contact",
     "shape",
     "median error",
     "within 1 %",
+    "not known",
     "unrolled, median error",
     "held",
     "unfinished",
     "no gradient",
-    "ms",
+    "CPU ms",
     "at most",
 ];
 
