@@ -16,14 +16,17 @@ mod implicit;
 
 use super::Flow;
 use super::adjoint::Adjoint;
-use super::event::{Key, read_keys};
-use super::hold::Softened;
+use super::dense::Dense;
+use super::event::{Key, keep_pieces, read_keys};
+use super::hold::{Blend, Shared};
 use super::mode::{Gauge, Mode, Switch, ball_angle, contact_of};
 use super::motion::{Motion, Onset};
 use super::replay;
-use super::stepper::{Rates, place, prepare};
+use super::stepper::{Rates, evaluate_combinations, place, prepare};
+use super::tableau::Tableau;
 use crate::cotangent::{Cotangents, DataBar, StateBar};
 use crate::data::Data;
+use crate::dynamics::backward::Observer;
 use crate::dynamics::{self, At, Surrogate, backward as stages};
 use crate::integrate::{
     add_scaled, integrate_positions, integrate_positions_vjp, tangent_rates, tangent_rates_vjp,
@@ -158,14 +161,25 @@ impl<'a, 'l> Reading<'a, 'l> {
 /// Before and after an onset, the rates of a surrogate are taken this long from it (s).
 const MOMENT: f64 = 1e-8;
 
+/// Weights of the rates in a stage, or at the end of the step.
+pub(super) fn weights<'a>(tableau: &'static Tableau, cut: &'a [f64], stage: usize) -> &'a [f64] {
+    match stage.checked_sub(1) {
+        None => &[],
+        Some(row) if row < tableau.stages.len() => tableau.stages[row],
+        Some(row) if row == tableau.stages.len() => tableau.weights,
+        Some(_) => cut,
+    }
+}
+
 /// The adjoints of steps and onsets.
 pub(super) struct Pass<'a> {
     model: &'a Model,
     motion: &'a Motion,
-    tableau: &'static super::Tableau,
+    tableau: &'static Tableau,
+    dense: Dense,
+    /// Weights of the rates where the step at hand was cut.
+    cut_weights: Vec<f64>,
     surrogate: Option<Surrogate>,
-    /// Whether the stage at hand was evaluated by the surrogate.
-    by_surrogate: bool,
     input: Input,
     /// Cotangents of the state after the step at hand.
     next: StateBar,
@@ -198,8 +212,9 @@ impl<'a> Pass<'a> {
             model,
             motion,
             tableau,
+            dense: Dense::of(flow.settings.method),
+            cut_weights: Vec::new(),
             surrogate: Surrogate::of(model),
-            by_surrogate: false,
             input: Input::zeros(model),
             next: StateBar::zeros(model),
             bar: Cotangents::zeros(model),
@@ -209,21 +224,13 @@ impl<'a> Pass<'a> {
             gauges: Vec::new(),
             keys: Vec::new(),
             phases: Vec::new(),
-            rates: vec![Rates::zeros(model); tableau.len()],
-            slopes: vec![Rates::zeros(model); tableau.len() + 1],
-            rate_bars: vec![Rates::zeros(model); tableau.len()],
+            rates: vec![Rates::zeros(model); tableau.len() + 1],
+            slopes: vec![Rates::zeros(model); tableau.len() + 2],
+            rate_bars: vec![Rates::zeros(model); tableau.len() + 1],
             slope_bar: vec![0.0; n.nv],
             columns: implicit::Columns::new(model, tableau),
             controls: vec![0.0; intervals * n.nu],
             norms: vec![0.0; intervals + 1],
-        }
-    }
-
-    /// Weights of the rates in a stage, or at the end of the step.
-    fn weights(&self, stage: usize) -> &'static [f64] {
-        match stage.checked_sub(1) {
-            None => &[],
-            Some(row) => (self.tableau.stages.get(row)).map_or(self.tableau.weights, |row| row),
         }
     }
 
@@ -247,9 +254,14 @@ impl<'a> Pass<'a> {
             return self.extrapolated_step(index);
         }
         let step = self.motion.steps[index];
-        let (h, count) = (step.h, self.tableau.len());
+        // Where a step was cut, the rates at its end are those of one more stage.
+        let is_cut = step.part < 1.0;
+        let (h, count) = (step.h, self.tableau.len() + usize::from(is_cut));
+        if is_cut {
+            self.dense.write_weights(step.part, &mut self.cut_weights);
+        }
         for stage in 0..=count {
-            let weights = self.weights(stage);
+            let weights = weights(self.tableau, &self.cut_weights, stage);
             self.slopes[stage].combine(weights, &self.rates);
             if stage < count {
                 self.place(stage, h);
@@ -271,8 +283,8 @@ impl<'a> Pass<'a> {
         self.pass_to_rates(count, h, &end_bar, &mut start_bar);
         for stage in (0..count).rev() {
             self.place(stage, h);
-            self.evaluate(index, stage)?;
-            self.stage(index, stage, h);
+            self.stage(index, stage)?;
+            self.pass_to_slope(stage, h);
             let stage_bar = self.bar.state.clone();
             add_scaled(&mut start_bar.qvel, &stage_bar.qvel, 1.0);
             add_scaled(&mut start_bar.act, &stage_bar.act, 1.0);
@@ -314,15 +326,17 @@ impl<'a> Pass<'a> {
     /// From the cotangents of the state of a stage, or of the end, to those of the rates it was reached with; positions
     /// also to the start. `self.slope_bar` may hold a part of the cotangent of the slope of positions.
     fn pass_to_rates(&mut self, stage: usize, h: f64, bar: &StateBar, start_bar: &mut StateBar) {
-        let weights = self.weights(stage);
         let Self {
             model,
+            tableau,
+            cut_weights,
             start,
             slopes,
             slope_bar,
             rate_bars,
             ..
         } = self;
+        let weights = weights(tableau, cut_weights, stage);
         let moved = (&slopes[stage].position[..], h);
         let positions = (&bar.qpos[..], &mut start_bar.qpos[..]);
         integrate_positions_vjp(model, &start.qpos, moved, positions, slope_bar);
@@ -336,8 +350,11 @@ impl<'a> Pass<'a> {
         slope_bar.fill(0.0);
     }
 
-    /// Computes a stage again.
-    fn evaluate(&mut self, step: usize, stage: usize) -> Result<(), GradientError> {
+    /// From the cotangents of the rates of a stage to those of its state, in `self.bar.state`.
+    fn stage(&mut self, step: usize, stage: usize) -> Result<(), GradientError> {
+        self.bar.state.set_zero();
+        let motion = self.motion;
+        let regime = &motion.regimes[motion.steps[step].regime];
         let Self {
             model,
             input,
@@ -346,60 +363,126 @@ impl<'a> Pass<'a> {
             gauges,
             ..
         } = self;
-        let acceleration = &self.rates[stage].velocity;
-        let regime = &self.motion.regimes[self.motion.steps[step].regime];
         prepare(model, state, input, &regime.mode, data, gauges);
         let surrogate = self.surrogate.as_ref();
-        let acting = surrogate.filter(|surrogate| surrogate.acts(&data.kinematics));
-        self.by_surrogate = acting.is_some();
-        if let Some(surrogate) = acting {
-            state.warmstart.copy_from_slice(acceleration);
-            return if surrogate.evaluate(state, input, data) {
-                Ok(())
-            } else {
-                Err(GradientError::NotUnique { step })
-            };
+        if surrogate.is_some_and(|surrogate| surrogate.acts(&data.kinematics)) {
+            return self.by_surrogate(step, stage);
+        }
+        if !regime.mode.holds().is_empty() {
+            return self.held_stage((step, stage), &regime.mode);
         }
         read_keys(data, &mut self.keys);
+        if keep_pieces(model, regime, &self.keys, data) {
+            dynamics::constraint_rows(model, state, input, data);
+            regime.mode.choose_limits(model, data);
+        }
         self.phases.clear();
         self.phases.resize(self.keys.len(), Phase::OFF);
         regime.write_phases(&self.keys, &mut self.phases);
-        if dynamics::settle(model, state, acceleration, &self.phases, data) {
+        let acceleration = &self.rates[stage].velocity;
+        if !dynamics::settle(model, state, acceleration, &self.phases, data) {
+            return Err(GradientError::NotUnique { step });
+        }
+        self.pull((stage, 1.0, true), None, &mut ());
+        Ok(())
+    }
+
+    /// [`Self::stage`] of the surrogate, which knows nothing of contacts that are held.
+    fn by_surrogate(&mut self, step: usize, stage: usize) -> Result<(), GradientError> {
+        let Some(surrogate) = self.surrogate.take() else {
+            return Ok(());
+        };
+        let Self {
+            input, state, data, ..
+        } = self;
+        (state.warmstart).copy_from_slice(&self.rates[stage].velocity);
+        let is_unique = surrogate.evaluate(state, input, data);
+        if is_unique {
+            self.pull((stage, 1.0, true), Some(&surrogate.model), &mut ());
+        }
+        self.surrogate = Some(surrogate);
+        if is_unique {
             Ok(())
         } else {
             Err(GradientError::NotUnique { step })
         }
     }
 
-    /// From the cotangents of the rates of a stage to those of its state, in `self.bar.state`, and of the slope of
-    /// positions.
-    fn stage(&mut self, step: usize, stage: usize, h: f64) {
-        let mode = &self.motion.regimes[self.motion.steps[step].regime].mode;
+    /// [`Self::stage`] where contacts are held: one pass for every combination of them.
+    fn held_stage(
+        &mut self,
+        (step, stage): (usize, usize),
+        mode: &Mode,
+    ) -> Result<(), GradientError> {
+        let mut blend = Blend::default();
         let Self {
             model,
             input,
             state,
             data,
-            bar,
+            gauges,
             ..
         } = self;
-        let rate_bar = &self.rate_bars[stage];
-        let surrogate = self.surrogate.as_ref().filter(|_| self.by_surrogate);
+        evaluate_combinations(model, state, input, mode, (data, gauges, &mut blend));
+        for bits in 0..Blend::count(mode) {
+            let Self {
+                model,
+                input,
+                state,
+                data,
+                gauges,
+                ..
+            } = self;
+            prepare(model, state, input, &mode.combination(bits), data, gauges);
+            dynamics::solve_constraints(model, state, data);
+            let acceleration = data.solve.qacc.clone();
+            if !dynamics::settle(model, state, &acceleration, &[], data) {
+                return Err(GradientError::NotUnique { step });
+            }
+            let weight = blend.weight_of(bits);
+            if bits + 1 < Blend::count(mode) {
+                self.pull((stage, weight, false), None, &mut ());
+            } else {
+                let bar = self.rate_bars[stage].velocity.clone();
+                let shared = &mut Shared {
+                    mode,
+                    blend: &blend,
+                    bar: &bar,
+                };
+                self.pull((stage, weight, true), None, shared);
+            }
+        }
+        Ok(())
+    }
+
+    /// From the cotangents of the rates of a stage, those of the acceleration times a factor and those of activations if they
+    /// count; under another model if one is given.
+    fn pull(
+        &mut self,
+        (stage, factor, with_activations): (usize, f64, bool),
+        model: Option<&Model>,
+        observer: &mut dyn Observer,
+    ) {
         let at = At {
-            model: surrogate.map_or(model, |surrogate| &surrogate.model),
-            state,
-            input,
-            data,
+            model: model.unwrap_or(self.model),
+            state: &self.state,
+            input: &self.input,
+            data: &self.data,
         };
-        // A surrogate knows nothing of contacts that are held.
-        let mode = surrogate.is_none().then_some(mode);
-        rates_backward(at, mode, (&rate_bar.velocity, &rate_bar.activation), bar);
-        // Only rates of orientations depend on where the stage lies.
+        let rate_bar = &self.rate_bars[stage];
+        let velocity_bar = (&rate_bar.velocity[..], factor);
+        let activation_bar = with_activations.then_some(&rate_bar.activation[..]);
+        rates_backward(at, velocity_bar, activation_bar, &mut self.bar, observer);
+    }
+
+    /// From the cotangents of the rates of positions of a stage to those of the slope that it was reached with, and of its
+    /// velocity: only rates of orientations depend on where the stage lies.
+    fn pass_to_slope(&mut self, stage: usize, h: f64) {
         tangent_rates_vjp(
-            model,
-            (&self.slopes[stage].position, &state.qvel, h),
-            &rate_bar.position,
-            (&mut self.slope_bar, &mut bar.state.qvel),
+            self.model,
+            (&self.slopes[stage].position, &self.state.qvel, h),
+            &self.rate_bars[stage].position,
+            (&mut self.slope_bar, &mut self.bar.state.qvel),
         );
     }
 
@@ -429,7 +512,7 @@ impl<'a> Pass<'a> {
 
     /// The adjoint of a jump at `self.start`. (2̄)
     fn onset(&mut self, onset: &Onset) -> Result<(), GradientError> {
-        if onset.grazes || onset.is_held {
+        if onset.grazes {
             return Ok(());
         }
         self.state.copy_from(&self.start);
@@ -479,19 +562,21 @@ impl<'a> Pass<'a> {
     }
 }
 
-/// From the cotangents of the rates of velocities and activations to those of the state, in `bar.state`, and of everything
-/// else, which are added to. A mode is one with contacts that may be held.
+/// From the cotangents of the rates of velocities, times a factor, and of activations to those of the state and of everything
+/// else, which are added to.
 fn rates_backward(
     at: At<'_>,
-    mode: Option<&Mode>,
-    (velocity_bar, activation_bar): (&[f64], &[f64]),
+    (velocity_bar, factor): (&[f64], f64),
+    activation_bar: Option<&[f64]>,
     bar: &mut Cotangents,
+    observer: &mut dyn Observer,
 ) {
     bar.data.start(at.data);
-    bar.state.set_zero();
-    add_scaled(&mut bar.data.solve.qacc, velocity_bar, 1.0);
-    add_activation_bars(at.model, activation_bar, 1.0, &mut bar.data);
-    stages::observe_backward(at, bar, &mut Softened(mode));
+    add_scaled(&mut bar.data.solve.qacc, velocity_bar, factor);
+    if let Some(activation_bar) = activation_bar {
+        add_activation_bars(at.model, activation_bar, 1.0, &mut bar.data);
+    }
+    stages::observe_backward(at, bar, observer);
 }
 
 /// Adds the derivatives of a gauge, times a coefficient.

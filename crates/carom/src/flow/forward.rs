@@ -7,7 +7,9 @@
 //!
 //! with δg the change of the distance that becomes zero. Cheaper than a backward pass for a few directions and many results.
 
-use super::event::{Key, read_keys};
+use super::backward::weights;
+use super::dense::Dense;
+use super::event::{Key, keep_pieces, read_keys};
 use super::mode::{Gauge, Switch, contact_of};
 use super::motion::{Motion, Onset, Regime, Step};
 use super::stepper::{Rates, prepare};
@@ -62,11 +64,7 @@ impl Motion {
             "contacts from distance act in backward passes only; use a backward adjoint".to_owned()
         } else if flow.settings.method.tableau().is_extrapolated() {
             "forward sensitivities know explicit steps only; use a backward adjoint".to_owned()
-        } else if self
-            .regimes
-            .iter()
-            .any(|regime| !regime.mode.holds().is_empty())
-        {
+        } else if self.has_holds() {
             "a contact chatters and is held, which forward sensitivities do not know; use a backward adjoint".to_owned()
         } else {
             let mut changes = Vec::with_capacity(along.len());
@@ -127,6 +125,9 @@ struct Varied<'a> {
     motion: &'a Motion,
     controls: &'a Controls,
     tableau: &'static Tableau,
+    dense: Dense,
+    /// Weights of the rates where the step at hand was cut.
+    cut_weights: Vec<f64>,
     along: &'a [Variation],
     plain: &'a Model,
     /// Plain numbers: a stage, its results and gauges, the start of a step and the rates of its stages.
@@ -189,6 +190,8 @@ impl<'a> Varied<'a> {
             motion,
             controls,
             tableau,
+            dense: Dense::of(flow.settings.method),
+            cut_weights: Vec::new(),
             along,
             plain,
             plain_state: start.clone(),
@@ -198,12 +201,12 @@ impl<'a> Varied<'a> {
             keys: Vec::new(),
             phases: Vec::new(),
             start,
-            rates: vec![Rates::zeros(plain); tableau.len()],
+            rates: vec![Rates::zeros(plain); tableau.len() + 1],
             stage: state.clone(),
             state,
             input: Input::zeros(&model),
             data: Data::new(&model),
-            slopes: vec![Slopes::zeros(plain); tableau.len()],
+            slopes: vec![Slopes::zeros(plain); tableau.len() + 1],
             slope: Slopes::zeros(plain),
             model,
         }
@@ -236,12 +239,13 @@ impl<'a> Varied<'a> {
         let h = Number::constant(step.h);
         self.motion.read(index, &mut self.start, &mut self.rates);
         set_values(&mut self.state, &self.start);
-        let count = self.tableau.len();
+        let is_cut = step.part < 1.0;
+        let count = self.tableau.len() + usize::from(is_cut);
+        if is_cut {
+            self.dense.write_weights(step.part, &mut self.cut_weights);
+        }
         for stage in 0..count {
-            let factors: &[f64] = match stage.checked_sub(1) {
-                None => &[],
-                Some(row) => self.tableau.stages[row],
-            };
+            let factors = weights(self.tableau, &self.cut_weights, stage);
             self.slope.combine(factors, &self.slopes);
             self.stage.qpos.copy_from_slice(&self.state.qpos);
             self.stage.qvel.copy_from_slice(&self.state.qvel);
@@ -255,7 +259,8 @@ impl<'a> Varied<'a> {
             rates.copy_from_slice(&self.slope.position);
             tangent_rates(&self.model, &self.stage.qvel, h, rates);
         }
-        self.slope.combine(self.tableau.weights, &self.slopes);
+        let factors = weights(self.tableau, &self.cut_weights, count);
+        self.slope.combine(factors, &self.slopes);
         advance(&self.model, &mut self.state, &self.slope, h);
         self.clamp_activations();
         Ok(())
@@ -290,10 +295,16 @@ impl<'a> Varied<'a> {
             plain_data,
             &mut self.gauges,
         );
+        read_keys(plain_data, keys);
+        if keep_pieces(plain, regime, keys, plain_data) {
+            dynamics::constraint_rows(plain, plain_state, plain_input, plain_data);
+            regime.mode.choose_limits(plain, plain_data);
+        }
         dynamics::smooth(model, state, input, data);
         let contacts = data.collision.contacts.iter_mut();
         for (contact, known) in contacts.zip(&plain_data.collision.contacts) {
             contact.excluded = known.excluded;
+            contact.distance.value = known.distance;
         }
         dynamics::constraint_rows(model, state, input, data);
         let (known, mut next) = (&plain_data.constraint, 0);

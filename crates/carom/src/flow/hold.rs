@@ -2,15 +2,21 @@
 //!
 //! Where a contact pushes a body away from its surface when it acts, and the body falls back when it does not, the motion is
 //! one of ever smaller bounces: with v the speed of a bounce, its energy is lost in proportion to v³, so that bounces become
-//! shorter without end. Their limit is a motion on the surface itself, under the mean of the two forces that keeps it there
-//! (a sliding motion in the sense of Filippov). From bounces on that are too slow to matter, that limit is followed: the
-//! weight W of the contact's rows becomes θ·W with
+//! shorter without end. Their limit is a motion on the surface itself, under the mean of the two accelerations that keeps it
+//! there (a sliding motion in the sense of Filippov). From bounces on that are lower and slower than what errors make of positions
+//! and velocities, that limit is followed:
 //!
-//!   θ = ½ − (r + τ·ṙ)/δ,   0 ≤ θ ≤ 1                                                   (1)
+//!   a = (1 − θ)·a₋ + θ·a₊,   θ = θ₀ − (r + τ·ṙ)/δ,   0 ≤ θ ≤ 1                          (1)
 //!
-//! of the distance r and its rate. With S the difference of the two accelerations along the normal, r then follows an
-//! oscillator of frequency ω = √(S/δ); τ = 2/ω damps it critically, and ω is what steps can follow. Beyond the layer |r| < δ/2
-//! both forces are as they were, and the contact is let go.
+//! with a₋ and a₊ the accelerations without and with the contact, r the distance, and θ₀ the share that keeps r where it is
+//! when the contact begins to be held. With S the difference of the two accelerations along the normal, r then follows an
+//! oscillator of frequency ω = √(S/δ); τ = 2/ω damps it critically, and ω is what steps can follow. Where θ is 0 or 1 the motion
+//! is as ever, and the contact is let go. Of several held contacts all combinations are taken, weighted by the products of
+//! their shares.
+//!
+//! In the layer nothing moves after a moment, and a control of errors would let steps grow until they are not stable: it sees
+//! that when r has grown to what is allowed from rounding, but derivatives have grown by the same factor from what they were.
+//! Steps of held contacts are therefore kept where the method damps r as the motion does.
 
 use super::mode::{Mode, Switch, contact_of};
 use super::motion::{Onset, Run};
@@ -18,13 +24,18 @@ use crate::cotangent::DataBar;
 use crate::data::Data;
 use crate::dynamics::At;
 use crate::dynamics::backward::Observer;
-use crate::stages::constraint::Row;
+use crate::integrate::add_scaled;
+use crate::stages::constraint::{Block, Row};
 
 /// Frequency of a held contact (rad/s).
 const FREQUENCY: f64 = 5000.0;
 
-/// Bounces slower than this are not followed (m/s).
-const SLOW: f64 = 1e-5;
+/// Longest step with held contacts, in units of 1/ω: stable for all methods while S grows threefold.
+const STABLE: f64 = 0.5;
+
+/// Bounces are not followed when their speed is so many times what a step may change velocities by in error: what is left of
+/// them is then as small as errors are at the end of a motion.
+const SLOW: f64 = 3e3;
 
 /// As many onsets of a contact show that it bounces.
 const MANY: usize = 12;
@@ -32,8 +43,11 @@ const MANY: usize = 12;
 /// Among so many last onsets.
 const LAST: usize = 64;
 
-/// Least share of a force, so that all numbers stay finite.
+/// Least share of a force in implicit steps, so that all numbers stay finite.
 const LEAST: f64 = 1e-6;
+
+/// So many contacts are held at once.
+const MOST: usize = 3;
 
 /// Held contacts are let go so many widths of the layer from its middle.
 const FAR: f64 = 3.0;
@@ -42,6 +56,8 @@ const FAR: f64 = 3.0;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Hold {
     pub(super) switch: Switch,
+    /// θ₀ of (1).
+    share: f64,
     /// δ of (1).
     width: f64,
     /// τ of (1).
@@ -54,65 +70,161 @@ impl Hold {
         (normal.position - normal.margin + self.time * normal.velocity) / self.width
     }
 
+    /// Adds the cotangents that follow from that of the offset.
+    fn add_offset_bar(&self, block: &Block, offset_bar: f64, bar: &mut DataBar) {
+        let bar_of_distance = offset_bar / self.width;
+        bar.constraint.rows[block.row].position += bar_of_distance;
+        bar.constraint.rows[block.row].velocity += self.time * bar_of_distance;
+        bar.contacts[block.object].include_margin -= bar_of_distance;
+    }
+
     /// θ of (1), and its derivative by the offset.
-    fn share(&self, normal: &Row) -> (f64, f64) {
-        let share = 0.5 - self.offset(normal);
-        if share <= LEAST {
-            (LEAST, 0.0)
+    fn share(&self, normal: &Row) -> [f64; 2] {
+        let share = self.share - self.offset(normal);
+        if share <= 0.0 {
+            [0.0; 2]
         } else if share >= 1.0 {
-            (1.0, 0.0)
+            [1.0, 0.0]
         } else {
-            (share, -1.0)
+            [share, -1.0]
         }
     }
 }
 
-/// Calls back with every hold and the block of rows it is about.
-fn for_each_block(mode: &Mode, data: &Data, mut call: impl FnMut(&Hold, usize)) {
+/// The block of rows that a hold is about, if its contact is in sight.
+fn block_of<'a>(hold: &Hold, data: &'a Data) -> Option<&'a Block> {
+    let Switch::Contact { geoms, feature } = hold.switch else {
+        return None;
+    };
+    let contact = contact_of(data, geoms, feature);
+    let mut blocks = data.constraint.contact_blocks().iter();
+    blocks.find(|block| Some(block.object) == contact)
+}
+
+/// The combinations of held contacts that act and do not, with their weights. The last one has all of them.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Blend {
+    /// θ of (1) of every hold, and its derivative by the offset.
+    shares: Vec<[f64; 2]>,
+    /// The acceleration of every combination.
+    accelerations: Vec<Vec<f64>>,
+}
+
+impl Blend {
+    /// Number of combinations of a mode.
+    pub(super) fn count(mode: &Mode) -> usize {
+        1 << mode.holds().len()
+    }
+
+    /// Begins anew.
+    pub(super) fn clear(&mut self) {
+        self.shares.clear();
+        self.accelerations.clear();
+    }
+
+    /// Takes the acceleration of the next combination.
+    pub(super) fn push(&mut self, acceleration: &[f64]) {
+        self.accelerations.push(acceleration.to_vec());
+    }
+
+    /// Reads the shares where all contacts act.
+    pub(super) fn read_shares(&mut self, mode: &Mode, data: &Data) {
+        let share = |hold: &Hold| {
+            let block = block_of(hold, data);
+            block.map_or([0.0; 2], |block| {
+                hold.share(&data.constraint.rows[block.row])
+            })
+        };
+        self.shares.extend(mode.holds().iter().map(share));
+    }
+
+    /// The weight of a combination; by the share of one contact where that is given.
+    fn weight(&self, combination: usize, by: Option<usize>) -> f64 {
+        let factors = self.shares.iter().enumerate().map(|(hold, [share, _])| {
+            let acts = combination >> hold & 1 == 1;
+            match (by == Some(hold), acts) {
+                (true, true) => 1.0,
+                (true, false) => -1.0,
+                (false, true) => *share,
+                (false, false) => 1.0 - share,
+            }
+        });
+        factors.product()
+    }
+
+    /// The weight of a combination.
+    pub(super) fn weight_of(&self, combination: usize) -> f64 {
+        self.weight(combination, None)
+    }
+
+    /// The acceleration. (1)
+    pub(super) fn write(&self, out: &mut [f64]) {
+        out.fill(0.0);
+        for (combination, acceleration) in self.accelerations.iter().enumerate() {
+            add_scaled(out, acceleration, self.weight_of(combination));
+        }
+    }
+
+    /// The cotangent of the offset of a hold, from that of the acceleration.
+    fn offset_bar(&self, hold: usize, bar: &[f64]) -> f64 {
+        let along = |(combination, acceleration): (usize, &Vec<f64>)| {
+            let along: f64 = acceleration.iter().zip(bar).map(|(a, bar)| a * bar).sum();
+            self.weight(combination, Some(hold)) * along
+        };
+        let share_bar: f64 = self.accelerations.iter().enumerate().map(along).sum();
+        self.shares[hold][1] * share_bar
+    }
+}
+
+/// The adjoint of the shares, where stages are read upwards with all held contacts.
+pub(super) struct Shared<'a> {
+    pub(super) mode: &'a Mode,
+    pub(super) blend: &'a Blend,
+    /// Cotangents of the acceleration.
+    pub(super) bar: &'a [f64],
+}
+
+impl Observer for Shared<'_> {
+    fn before_stage(&mut self, stage: &'static str, at: At<'_>, bar: &mut DataBar) {
+        if stage != "constraint" {
+            return;
+        }
+        for (index, hold) in self.mode.holds().iter().enumerate() {
+            let Some(block) = block_of(hold, at.data) else {
+                continue;
+            };
+            hold.add_offset_bar(block, self.blend.offset_bar(index, self.bar), bar);
+        }
+    }
+}
+
+/// Weakens the rows of held contacts by their shares: what implicit steps, which are coarse, take for (1).
+pub(super) fn soften(mode: &Mode, data: &mut Data) {
     for hold in mode.holds() {
-        let Switch::Contact { geoms, feature } = hold.switch else {
+        let Some(&block) = block_of(hold, data) else {
             continue;
         };
-        for index in data.constraint.first_contact..data.constraint.blocks.len() {
-            let contact = &data.collision.contacts[data.constraint.blocks[index].object];
-            if (contact.geoms, contact.feature) == (geoms, feature) {
-                call(hold, index);
-            }
-        }
-    }
-}
-
-/// Weakens the rows of held contacts. (1)
-pub(super) fn soften(mode: &Mode, data: &mut Data) {
-    if mode.holds().is_empty() {
-        return;
-    }
-    let mut found = Vec::new();
-    for_each_block(mode, data, |hold, index| found.push((*hold, index)));
-    for (hold, index) in found {
-        let rows = data.constraint.blocks[index].rows();
-        let (share, _) = hold.share(&data.constraint.rows[rows.start]);
-        for row in &mut data.constraint.rows[rows] {
-            row.weight *= share;
+        let [share, _] = hold.share(&data.constraint.rows[block.row]);
+        for row in &mut data.constraint.rows[block.rows()] {
+            row.weight *= share.max(LEAST);
         }
     }
 }
 
 /// The adjoint of [`soften`], where stages are read upwards.
-pub(super) struct Softened<'a>(pub(super) Option<&'a Mode>);
+pub(super) struct Softened<'a>(pub(super) &'a Mode);
 
 impl Observer for Softened<'_> {
     fn before_stage(&mut self, stage: &'static str, at: At<'_>, bar: &mut DataBar) {
-        let Some(mode) = self.0.filter(|mode| !mode.holds().is_empty()) else {
-            return;
-        };
         if stage != "constraint" {
             return;
         }
-        for_each_block(mode, at.data, |hold, index| {
-            let block = &at.data.constraint.blocks[index];
-            let normal = &at.data.constraint.rows[block.row];
-            let (share, slope) = hold.share(normal);
+        for hold in self.0.holds() {
+            let Some(block) = block_of(hold, at.data) else {
+                continue;
+            };
+            let [share, slope] = hold.share(&at.data.constraint.rows[block.row]);
+            let share = share.max(LEAST);
             let mut share_bar = 0.0;
             for row in block.rows() {
                 let row_bar = &mut bar.constraint.rows[row];
@@ -120,30 +232,41 @@ impl Observer for Softened<'_> {
                 // The twin of the rows takes the weight for that of the regularization alone.
                 row_bar.weight /= share;
             }
-            let offset_bar = slope * share_bar / hold.width;
-            bar.constraint.rows[block.row].position += offset_bar;
-            bar.constraint.rows[block.row].velocity += hold.time * offset_bar;
-            bar.contacts[block.object].include_margin -= offset_bar;
-        });
+            hold.add_offset_bar(block, slope * share_bar, bar);
+        }
     }
 }
 
 impl Run<'_> {
-    /// Whether a contact that begins to act again has bounced many times and is slow by now.
-    pub(super) fn chatters(&self, onset: &Onset) -> bool {
-        // Under the gravity of the earth, which need not be exact here.
-        let slow = SLOW.max((2.0 * 9.81 * self.settings.bounce()).sqrt());
-        if !(onset.begins && onset.rate.abs() < slow) {
-            return false;
-        }
+    /// How long a contact that begins to act again was off, if it has bounced many times, and lower by now than what positions
+    /// may err.
+    pub(super) fn chatters(&self, onset: &Onset) -> Option<f64> {
         let onsets = self.motion.onsets();
         let last = &onsets[onsets.len().saturating_sub(LAST)..];
-        let same = last.iter().filter(|other| other.switch == onset.switch);
-        same.count() >= MANY
+        let mut same = last.iter().filter(|other| other.switch == onset.switch);
+        let before = same.next_back().filter(|_| onset.begins)?;
+        let flight = self.state.time - before.time;
+        let height = 0.25 * onset.rate.abs() * flight;
+        let allowed = &self.settings.tolerances;
+        let is_low = height < self.settings.bounce()
+            || height < allowed.position.absolute
+                && onset.rate.abs() < SLOW * allowed.velocity.absolute;
+        let is_implicit = self.stepper.tableau.is_extrapolated();
+        let is_free = is_implicit || self.mode.holds().len() < MOST;
+        (is_low && is_free && same.count() + 1 >= MANY).then_some(flight)
     }
 
-    /// Holds the contact that just has begun to act. False where the dynamics are not finite.
-    pub(super) fn hold_last(&mut self, switch: Switch) -> bool {
+    /// The longest step from here.
+    pub(super) fn longest_step(&self) -> f64 {
+        if self.mode.holds().is_empty() || self.stepper.tableau.is_extrapolated() {
+            self.settings.longest_step
+        } else {
+            self.settings.longest_step.min(STABLE / FREQUENCY)
+        }
+    }
+
+    /// Holds the contact that just has begun to act after it was off for a time. False where the dynamics are not finite.
+    pub(super) fn hold_last(&mut self, switch: Switch, flight: f64) -> bool {
         let Some(onset) = self.motion.onsets().last() else {
             return true;
         };
@@ -152,14 +275,18 @@ impl Run<'_> {
             .iter()
             .fold(0.0, |size: f64, jump| size.max(jump.abs()));
         let along = (self.stepper).gauge_along(self.model, &self.state, switch, &onset.jump, size);
-        let swing = along.unwrap_or(1.0);
-        let width = swing.abs().max(0.1) / (FREQUENCY * FREQUENCY);
+        let swing = along.unwrap_or(1.0).abs().max(0.1);
+        // It flew under −θ₀·S.
+        let fall = 2.0 * onset.rate.abs() / flight;
         self.mode.hold(Hold {
             switch,
-            width,
+            share: (fall / swing).min(1.0),
+            width: swing / (FREQUENCY * FREQUENCY),
             time: 2.0 / FREQUENCY,
         });
-        self.begin()
+        let is_finite = self.begin();
+        self.note_jump();
+        is_finite
     }
 
     /// Lets contacts go that are far from their surface. False where the dynamics are not finite.
@@ -167,14 +294,8 @@ impl Run<'_> {
         let mut index = 0;
         let mut changed = false;
         while let Some(&hold) = self.mode.holds().get(index) {
-            let Switch::Contact { geoms, feature } = hold.switch else {
-                return true;
-            };
             let data = &self.stepper.data;
-            let contact = contact_of(data, geoms, feature);
-            let blocks = &data.constraint.blocks[data.constraint.first_contact..];
-            let block = blocks.iter().find(|block| Some(block.object) == contact);
-            let offset = block.map_or(f64::INFINITY, |block| {
+            let offset = block_of(&hold, data).map_or(f64::INFINITY, |block| {
                 hold.offset(&data.constraint.rows[block.row])
             });
             if offset.abs() > FAR {

@@ -15,6 +15,7 @@
 //!
 //! Steps end at onsets and at bends of forces as those of other methods, but for bends of forces that are too stiff to be followed.
 
+use super::hold::soften;
 use super::mode::Mode;
 use super::stepper::{Rates, Stepper, clamp_activations, place, prepare};
 use super::tableau::Extrapolation;
@@ -153,6 +154,7 @@ impl Stepper {
         self.evaluations += 1;
         let Self { state, data, .. } = self;
         prepare(model, state, input, mode, data, &mut self.gauges);
+        soften(mode, data);
         data.constraint.look_ahead(length);
         dynamics::solve_constraints(model, state, data);
         state.warmstart.copy_from_slice(&data.solve.qacc);

@@ -25,6 +25,7 @@
 mod adjoint;
 mod backward;
 mod control;
+mod dense;
 mod event;
 mod forward;
 mod hold;
@@ -112,7 +113,7 @@ impl Default for FlowSettings {
             method: Method::Tsit5,
             tolerances: Tolerances::all(1e-7),
             control: StepControl::default(),
-            longest_step: 0.02,
+            longest_step: 0.05,
             most_steps: 100_000,
             adjoint: Adjoint::Stored,
         }

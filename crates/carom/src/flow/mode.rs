@@ -102,6 +102,20 @@ impl Mode {
         &self.holds
     }
 
+    /// A combination of held contacts that act and do not, and no holds: bit by bit, in their order.
+    pub(super) fn combination(&self, bits: usize) -> Self {
+        let is_off = |switch: &Switch| {
+            let place = self.holds.iter().position(|hold| hold.switch == *switch);
+            place.is_some_and(|place| bits >> place & 1 == 0)
+        };
+        let on = self.on.iter().filter(|switch| !is_off(switch));
+        Self {
+            on: on.copied().collect(),
+            holds: Vec::new(),
+            slack: self.slack,
+        }
+    }
+
     /// Holds a contact that is on.
     pub(super) fn hold(&mut self, hold: Hold) {
         self.holds.push(hold);

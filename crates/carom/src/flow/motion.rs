@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::control::History;
-use super::event::{Key, find_key};
+use super::event::{Key, Piece, find_key};
 use super::mode::{Mode, Switch};
 use super::onset::Passed;
 use super::stepper::{Rates, Stepper};
@@ -87,8 +87,8 @@ pub struct Onset {
     pub rate: f64,
     /// Whether the rate is too small for a derivative: the motion hardly touches.
     pub grazes: bool,
-    /// Whether the contact has chattered and is held on its surface from there on: what is left of its bounces is too slow
-    /// to matter, and derivatives pass without a jump.
+    /// Whether the contact has chattered and is held on its surface from there on: its bounces are lower than what positions
+    /// may err.
     pub is_held: bool,
     /// The change of the acceleration, nv.
     pub jump: Vec<f64>,
@@ -123,6 +123,7 @@ pub(super) struct Regime {
     pub(super) mode: Mode,
     pub(super) keys: Vec<Key>,
     pub(super) phases: Vec<Phase>,
+    pub(super) pieces: Vec<Piece>,
 }
 
 impl Regime {
@@ -141,6 +142,8 @@ impl Regime {
 pub(super) struct Step {
     pub(super) time: f64,
     pub(super) h: f64,
+    /// The part of it that was gone: all of it, or up to where it was cut.
+    pub(super) part: f64,
     /// Which of the regimes.
     pub(super) regime: usize,
     /// Which of the intervals.
@@ -156,7 +159,7 @@ pub struct Motion {
     pub(super) regimes: Vec<Regime>,
     pub(super) onsets: Vec<Onset>,
     /// For each step: positions, velocities and activations at its start, then rates of velocities and activations of
-    /// all stages. Empty if there is no room for all.
+    /// all stages and of the end. Empty if there is no room for all.
     rows: Vec<f64>,
     layout: Layout,
     /// Room for steps.
@@ -200,7 +203,7 @@ impl Motion {
             regimes: Vec::new(),
             onsets: Vec::new(),
             rows: Vec::new(),
-            layout: Layout::new(model.counts(), stages),
+            layout: Layout::new(model.counts(), stages + 1),
             states: vec![start.clone()],
             status: Status::Done,
             rejected: 0,
@@ -277,6 +280,12 @@ impl Motion {
         }
     }
 
+    /// Whether contacts were held.
+    pub(super) fn has_holds(&self) -> bool {
+        let mut modes = self.regimes.iter().map(|regime| &regime.mode);
+        modes.any(|mode| !mode.holds().is_empty())
+    }
+
     /// Whether all steps are stored.
     pub(super) fn is_stored(&self) -> bool {
         self.rows.len() == self.steps.len() * self.layout.width()
@@ -318,14 +327,26 @@ impl Motion {
         }
     }
 
-    fn number_of(&mut self, mode: &Mode, keys: &[Key], phases: &[Phase]) -> usize {
-        let is_last =
-            |last: &Regime| last.mode == *mode && last.keys == keys && last.phases == phases;
+    /// The number of the regime that a step is in.
+    fn number_of(&mut self, mode: &Mode, stepper: &Stepper) -> usize {
+        let Stepper {
+            keys,
+            phases,
+            pieces,
+            ..
+        } = stepper;
+        let is_last = |last: &Regime| {
+            last.mode == *mode
+                && last.keys == *keys
+                && last.phases == *phases
+                && last.pieces == *pieces
+        };
         if !self.regimes.last().is_some_and(is_last) {
             self.regimes.push(Regime {
                 mode: mode.clone(),
-                keys: keys.to_vec(),
-                phases: phases.to_vec(),
+                keys: keys.clone(),
+                phases: phases.clone(),
+                pieces: pieces.clone(),
             });
         }
         self.regimes.len() - 1
@@ -380,6 +401,8 @@ pub(super) struct Run<'a> {
     /// The acceleration before an onset.
     pub(super) before: Vec<f64>,
     history: History,
+    /// Whether activations may be held at the ends of their ranges.
+    pub(super) has_limited_activations: bool,
     /// The next step (s).
     pub(super) h: f64,
     interval: usize,
@@ -392,7 +415,7 @@ impl<'a> Run<'a> {
     fn new(flow: &'a Flow, start: &State) -> Self {
         let Flow { model, settings } = flow;
         let tableau = settings.method.tableau();
-        let mut stepper = Stepper::new(model, tableau);
+        let mut stepper = Stepper::new(model, settings.method);
         stepper.state.copy_from(start);
         stepper.probe(model);
         Self {
@@ -405,6 +428,9 @@ impl<'a> Run<'a> {
             stepper,
             state: start.clone(),
             history: History::default(),
+            has_limited_activations: (model.structure.actuators.activation_limited)
+                .iter()
+                .any(|&limited| limited),
             h: settings.longest_step,
             interval: 0,
             is_fresh: true,
@@ -426,7 +452,7 @@ impl<'a> Run<'a> {
             }
             let remaining = end - self.state.time;
             let shortest = SHORTEST * self.state.time.abs().max(1.0);
-            let mut h = self.h.min(self.settings.longest_step);
+            let mut h = self.h.min(self.longest_step());
             let reaches_end = h >= remaining - shortest;
             if reaches_end {
                 h = remaining;
@@ -451,10 +477,10 @@ impl<'a> Run<'a> {
                 None => None,
             };
             let passed = match event {
-                Some(event) => self.pass_event(h, event),
+                Some(event) => self.pass_event((h, error), event),
                 None if error <= 1.0 => {
                     let reached = self.state.time + h;
-                    self.accept(h, if reaches_end { end } else { reached });
+                    self.accept((h, 1.0), if reaches_end { end } else { reached });
                     self.h = h * self.next_factor(error);
                     if self.let_go() {
                         Passed::Yes
@@ -523,20 +549,25 @@ impl<'a> Run<'a> {
         );
     }
 
-    /// Remembers the step that was taken and goes to its end.
-    pub(super) fn accept(&mut self, h: f64, time: f64) {
-        let Stepper { keys, phases, .. } = &self.stepper;
-        let regime = self.motion.number_of(&self.mode, keys, phases);
+    /// Remembers the step of length h that was taken, up to a part of it, and goes there.
+    pub(super) fn accept(&mut self, (h, part): (f64, f64), time: f64) {
+        let regime = self.motion.number_of(&self.mode, &self.stepper);
         let step = Step {
             time: self.state.time,
             h,
+            part,
             regime,
             interval: self.interval,
             is_fresh: std::mem::take(&mut self.is_fresh),
         };
+        let is_cut = part < 1.0;
+        if is_cut {
+            self.stepper
+                .record(self.model, self.stepper.tableau.len() + 1);
+        }
         let rates = &self.stepper.rates;
         self.motion.remember(step, &self.state, rates);
-        self.stepper.advance(&mut self.state);
+        self.stepper.advance(&mut self.state, is_cut);
         self.state.time = time;
     }
 
@@ -545,12 +576,20 @@ impl<'a> Run<'a> {
     pub(super) fn change_mode(&mut self, mut onset: Onset, mode: Mode) -> bool {
         self.mode = mode;
         let is_finite = self.begin();
-        let after = &self.stepper.rates[0].velocity;
-        let jump = (after.iter().zip(&self.before)).map(|(after, before)| after - before);
-        onset.jump = jump.collect();
         onset.time = self.state.time;
         onset.steps = self.motion.steps.len();
         self.motion.onsets.push(onset);
+        self.note_jump();
         is_finite
+    }
+
+    /// Remembers the change of the acceleration at the last onset, from `self.before` to that of the state at hand.
+    pub(super) fn note_jump(&mut self) {
+        let after = &self.stepper.rates[0].velocity;
+        let jump = (after.iter().zip(&self.before)).map(|(after, before)| after - before);
+        if let Some(onset) = self.motion.onsets.last_mut() {
+            onset.jump.clear();
+            onset.jump.extend(jump);
+        }
     }
 }

@@ -1,20 +1,28 @@
 //! Steps that end at an event.
 //!
-//! Between the ends of a step positions follow a cubic; on it the event is bracketed. The step is then taken again to that
-//! place, and its length corrected until the event is met: of a contact that begins, an error of the place would be one of
-//! the motion.
+//! On the path of the step (see [`dense`](super::dense)) the event is bracketed. Where everything is smooth on both sides of it
+//! for the mode of the step, as where a contact begins that does not act yet, the step is cut there. Otherwise it is taken
+//! again to that place, and its length corrected until the event is met: of a contact that begins, an error of the place would
+//! be one of the motion.
 
-use super::event::{Bend, Event, gauge_of};
+use super::event::{Event, gauge_of};
 use super::mode::{Mode, Switch};
 use super::motion::{Onset, Run};
 
 /// Gauges within this part of the allowed error of positions are zero, within these bounds (m or rad).
 const ZERO: (f64, [f64; 2]) = (1e-6, [1e-15, 1e-12]);
 
-/// Kinks are met when within these parts of the step: of a law, which bends the force, and of an impedance, which only bends
-/// its slope.
-const NEAR_LAW: f64 = 1e-7;
-const NEAR_IMPEDANCE: f64 = 1e-4;
+/// Kinks are met when within these parts of the step up to them, within bounds. What a miss does to derivatives is in proportion
+/// to it where the slope of the force jumps, and to its square where only the curvature does: in units of the tolerance and of
+/// its root.
+const NEAR_SLOPE: (f64, [f64; 2]) = (0.1, [1e-7, 1e-3]);
+const NEAR_CURVATURE: (f64, [f64; 2]) = (0.3, [1e-4, 1e-2]);
+
+/// Kinks nearer to the start of a step than this part of it are met as if they were there.
+const LEAST_REACH: f64 = 0.01;
+
+/// A kink this near to a switch is passed with it.
+const TIED_KINK: f64 = 2e-7;
 
 /// Brackets are made as narrow as this part of the step before the step is taken again.
 const CLOSE: f64 = 1e-6;
@@ -22,12 +30,14 @@ const CLOSE: f64 = 1e-6;
 /// Brackets as narrow as this are enough where their rate tells the rest.
 const NARROW: f64 = 0.01;
 
+/// The path across a kink is not worth a closer look than this part of the step.
+const ROUGH: f64 = 1e-3;
+
 /// Most corrections of a step that ends at an event.
 const CORRECTIONS: usize = 10;
 
-/// In steps longer than this (s) it is looked for contacts between the stages too, at these parts of them.
-const LONG: f64 = 1e-3;
-const BETWEEN: [f64; 2] = [0.5, 0.72];
+/// In long steps it is looked for contacts between the stages too, as often as this (s).
+const LOOK: f64 = 5e-3;
 
 /// Most events that are found to have another one before them, in one step.
 const RELOCATIONS: usize = 8;
@@ -55,6 +65,15 @@ enum End {
     NotFinite,
 }
 
+/// How a step is made to end at an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// It is cut there.
+    Cut,
+    /// It is taken again; other events before its end count, unless the event is the first one for sure.
+    Again { is_sure: bool },
+}
+
 impl Run<'_> {
     /// Something that happens in the step that was just taken, with a number that changes its sign there if there is one.
     pub(super) fn event(&mut self) -> Option<(Event, Option<f64>)> {
@@ -72,8 +91,8 @@ impl Run<'_> {
 
     /// A kink that the step which was just taken passes.
     fn kink(&mut self) -> Option<(Event, Option<f64>)> {
-        let kink = self.stepper.kink(self.model)?;
-        Some((Event::Kink(kink), self.stepper.boundary(self.model, kink)))
+        let (kink, value) = self.stepper.kink(self.model, [0.0; 2])?;
+        Some((Event::Kink(kink), value))
     }
 
     fn value_of(&self, event: Event) -> Option<f64> {
@@ -98,20 +117,71 @@ impl Run<'_> {
             mode,
             ..
         } = self;
-        let between = if h > LONG { &BETWEEN[..] } else { &[] };
-        let early = stepper.early;
-        if early.is_none() && between.is_empty() {
-            return None;
-        }
-        stepper.lay_path(h);
-        let parts = early.into_iter().chain(between.iter().copied());
-        let part = stepper.leaves(model, state, mode, parts)?;
+        let looks = (h / LOOK).floor();
+        let between = std::iter::successors(Some(1.0), |look| Some(look + 1.0))
+            .take_while(|&look| look <= looks)
+            .map(|look| look / (looks + 1.0));
+        let parts = stepper.early.into_iter().chain(between);
+        let part = stepper.leaves(model, state, mode, h, parts)?;
         let &(switch, gauge) = self.changes().first()?;
         Some((part, Event::Switch(switch), gauge))
     }
 
-    /// Ends the step of length h that was just taken at the first event in it; one is known at a part of the step.
-    pub(super) fn pass_event(&mut self, h: f64, known: (f64, Event, Option<f64>)) -> Passed {
+    /// Ends the step of length h and of an error that was just taken at the first event in it; one is known at a part of the
+    /// step.
+    pub(super) fn pass_event(
+        &mut self,
+        (h, error): (f64, f64),
+        known: (f64, Event, Option<f64>),
+    ) -> Passed {
+        let is_smooth = error <= 1.0 && (known.0 < 1.0 || self.kink().is_none());
+        if is_smooth && let Some(passed) = self.pass_by_cut(h, known) {
+            return passed;
+        }
+        self.pass_again(h, known)
+    }
+
+    /// Whether the motion in the mode of the step goes on smoothly beyond an event. A contact that acts beyond its distance
+    /// does not: its impedance has a kink at zero.
+    fn is_smooth_beyond(&self, event: Event) -> bool {
+        match event {
+            Event::Switch(switch) => {
+                let begins = !self.mode.contains(switch);
+                self.stepper.dense.is_exact()
+                    && !self.has_limited_activations
+                    && (begins || self.stepper.is_idle(switch))
+            }
+            Event::Kink(_) => false,
+        }
+    }
+
+    /// Cuts the step of length h that was just taken at the first event in it. None where it has to be taken again.
+    fn pass_by_cut(&mut self, h: f64, known: (f64, Event, Option<f64>)) -> Option<Passed> {
+        let mut first = known;
+        for _ in 0..RELOCATIONS {
+            if !self.is_smooth_beyond(first.1) {
+                return None;
+            }
+            let Some((event, bracket)) = self.locate(h, first) else {
+                return Some(Passed::NotFinite);
+            };
+            if !self.is_smooth_beyond(event) {
+                return None;
+            }
+            match self.end_at(event, &bracket, h, Way::Cut) {
+                End::At(place, true) => {
+                    return Some(self.accept_event(event, (h, place / h), true));
+                }
+                End::At(..) => return None,
+                End::NotFinite => return Some(Passed::NotFinite),
+                End::Beyond(shorter, other) => first = (shorter / h, other.0, other.1),
+            }
+        }
+        None
+    }
+
+    /// Takes the step of length h that was just taken again, to the first event in it.
+    fn pass_again(&mut self, h: f64, known: (f64, Event, Option<f64>)) -> Passed {
         let (mut h, mut first) = (h, known);
         // A switch that seemed to come first, where it was, and in a step of which length.
         let mut switch: Option<(Event, Bracket, f64)> = None;
@@ -120,13 +190,13 @@ impl Run<'_> {
                 return Passed::NotFinite;
             };
             // A kink at the same instant as a switch is passed with it.
-            let is_tied = matches!(event, Event::Kink(_)) && bracket.root() > 1.0 - 2.0 * NEAR_LAW;
+            let is_tied = matches!(event, Event::Kink(_)) && bracket.root() > 1.0 - TIED_KINK;
             let (event, bracket, longest, is_sure) = match switch {
                 Some((event, bracket, longest)) if is_tied => (event, bracket, longest, true),
                 _ => (event, bracket, h, false),
             };
-            match self.end_at(event, &bracket, longest, is_sure) {
-                End::At(h, is_met) => return self.accept_event(event, h, is_met),
+            match self.end_at(event, &bracket, longest, Way::Again { is_sure }) {
+                End::At(h, is_met) => return self.accept_event(event, (h, 1.0), is_met),
                 End::NotFinite => return Passed::NotFinite,
                 End::Beyond(shorter, other) => {
                     if matches!(event, Event::Switch(_)) {
@@ -139,22 +209,24 @@ impl Run<'_> {
         Passed::TooFar
     }
 
-    /// Accepts the step that was just taken to an event, and goes on from there.
-    fn accept_event(&mut self, event: Event, h: f64, is_met: bool) -> Passed {
-        if self.error(h) > 1.0 {
+    /// Accepts the step of length h that was just taken, up to a part of it where an event is, and goes on from there.
+    fn accept_event(&mut self, event: Event, (h, part): (f64, f64), is_met: bool) -> Passed {
+        if part == 1.0 && self.error(h) > 1.0 {
             return Passed::TooFar;
         }
+        let reached = self.state.time + part * h;
         let is_finite = match event {
             Event::Kink(kink) => {
-                self.accept(h, self.state.time + h);
-                if is_met {
-                    self.stepper.pass(kink);
+                let key = self.stepper.key_of(kink);
+                self.accept((h, part), reached);
+                if let Some(key) = key.filter(|_| is_met) {
+                    self.stepper.pass(key, kink.bend);
                 }
                 true
             }
             Event::Switch(switch) => {
                 self.before.clone_from(&self.stepper.data.solve.qacc);
-                self.accept(h, self.state.time + h);
+                self.accept((h, part), reached);
                 self.switch(switch)
             }
         };
@@ -182,9 +254,11 @@ impl Run<'_> {
             done = done.with(switch);
             let after = self.mode.with(switch);
             let mut onset = Onset::new(switch, begins, rate);
-            onset.is_held = self.chatters(&onset);
-            let is_held = onset.is_held;
-            if !self.change_mode(onset, after) || is_held && !self.hold_last(switch) {
+            let flight = self.chatters(&onset);
+            onset.is_held = flight.is_some();
+            let is_finite = self.change_mode(onset, after)
+                && flight.is_none_or(|flight| self.hold_last(switch, flight));
+            if !is_finite {
                 return false;
             }
             self.before.clone_from(&self.stepper.rates[0].velocity);
@@ -217,14 +291,13 @@ impl Run<'_> {
         near.map(|index| stepper.gauges[index].switch)
     }
 
-    /// Takes steps to an event until one ends there; it is the first one for sure, or others may be found before it.
-    fn end_at(&mut self, event: Event, bracket: &Bracket, longest: f64, is_sure: bool) -> End {
+    /// Goes along the step of a length, or takes steps again, until one ends at an event.
+    fn end_at(&mut self, event: Event, bracket: &Bracket, longest: f64, way: Way) -> End {
+        let place = bracket.root() * longest;
+        let reach = place.max(LEAST_REACH * longest);
         let near = match event {
             Event::Switch(_) => 0.0,
-            Event::Kink(kink) => match kink.bend {
-                Bend::Law { .. } => NEAR_LAW * longest,
-                Bend::Impedance { .. } => NEAR_IMPEDANCE * longest,
-            },
+            Event::Kink(kink) => self.near()[usize::from(!kink.is_of_slope())] * reach,
         };
         let zero = self.zero();
         // Rows of limits are there on one side only: what begins must act from there on, and what ceases still does.
@@ -233,15 +306,19 @@ impl Run<'_> {
             Event::Kink(_) => 0.0,
         };
         let mut rate = bracket.rate / longest;
-        let mut h = bracket.root() * longest + 0.5 * near;
+        let mut h = place + 0.5 * near;
         let mut last: Option<(f64, f64)> = None;
         let mut failures = 0;
         for _ in 0..CORRECTIONS {
-            if !self.step(h) {
+            let is_finite = match way {
+                Way::Cut => self.go_along(longest, h / longest),
+                Way::Again { .. } => self.step(h),
+            };
+            if !is_finite {
                 return End::NotFinite;
             }
             if let Some(other) = self.other_than(event)
-                && !is_sure
+                && way != (Way::Again { is_sure: true })
             {
                 return End::Beyond(h, other);
             }
@@ -250,7 +327,8 @@ impl Run<'_> {
             };
             let is_met = match event {
                 Event::Switch(_) => miss.abs() <= zero,
-                Event::Kink(_) => (miss / rate).abs() <= near,
+                // Beyond it: the next step is on the other side.
+                Event::Kink(_) => miss * bracket.rate >= 0.0 && (miss / rate).abs() <= near,
             };
             if is_met {
                 return End::At(h, true);
@@ -270,6 +348,25 @@ impl Run<'_> {
         End::At(h, false)
     }
 
+    /// Goes to a part of the step of length h that was just taken, and evaluates the dynamics there. False where they are not
+    /// finite.
+    fn go_along(&mut self, h: f64, part: f64) -> bool {
+        let at = (self.model, &self.state, &self.input);
+        (self.stepper).evaluate_along(at, &self.mode, (h, part))
+    }
+
+    /// Parts of a step within which kinks are met, of a slope and of a curvature.
+    fn near(&self) -> [f64; 2] {
+        let allowed = self.settings.tolerances.position.absolute;
+        let within = |(factor, [least, most]): (f64, [f64; 2]), unit: f64| {
+            (factor * unit).clamp(least, most)
+        };
+        [
+            within(NEAR_SLOPE, allowed),
+            within(NEAR_CURVATURE, allowed.sqrt()),
+        ]
+    }
+
     /// What else than an event happens in the step that was just taken, and not at the same instant.
     fn other_than(&mut self, event: Event) -> Option<(Event, Option<f64>)> {
         let other = self.changes().iter().find(|(switch, gauge)| {
@@ -278,36 +375,35 @@ impl Run<'_> {
         if let Some(&(switch, gauge)) = other {
             return Some((Event::Switch(switch), gauge));
         }
-        match event {
-            Event::Switch(_) => self.kink(),
-            // Kinks that are passed with another one are passed.
-            Event::Kink(_) => None,
-        }
+        // Kinks that are passed with another one are passed.
+        let near = match event {
+            Event::Switch(_) => [0.0; 2],
+            Event::Kink(_) => self.near().map(|near| 4.0 * near),
+        };
+        let (kink, value) = self.stepper.kink(self.model, near)?;
+        (event != Event::Kink(kink)).then_some((Event::Kink(kink), value))
     }
 
     /// The first event in the step of length h that was just taken, and where; one is known at a part of it. None where the
     /// dynamics are not finite.
     fn locate(&mut self, h: f64, known: (f64, Event, Option<f64>)) -> Option<(Event, Bracket)> {
         let (part, mut event, value) = known;
-        if part == 1.0 {
-            self.stepper.lay_path(h);
-        }
         let at_start = match event {
-            // Where it just has changed, the sign is one of rounding.
-            Event::Switch(switch) => gauge_of(&self.stepper.first_gauges, switch)
-                .filter(|&gauge| value.is_some_and(|value| gauge * value < 0.0)),
-            Event::Kink(_) => None,
+            Event::Switch(switch) => gauge_of(&self.stepper.first_gauges, switch),
+            Event::Kink(kink) => self.stepper.first_boundary(self.model, kink),
         };
+        // Where it just has changed, the sign is one of rounding.
+        let at_start = at_start.filter(|start| value.is_some_and(|value| start * value < 0.0));
         let mut bracket = Bracket::new(at_start, (part, value));
-        while !bracket.is_close() {
+        while !bracket.is_close(event) {
             let part = bracket.next();
-            self.stepper.go_along(self.model, &self.state, part);
             let found = if let Event::Switch(_) = event {
+                (self.stepper).go_along(self.model, &self.state, h, part);
                 self.stepper.probe(self.model);
                 let change = self.changes().first();
                 change.map(|&(switch, gauge)| (Event::Switch(switch), gauge))
             } else {
-                if !(self.stepper).evaluate(self.model, &self.input, &self.mode) {
+                if !self.go_along(h, part) {
                     return None;
                 }
                 self.event()
@@ -363,14 +459,18 @@ impl Bracket {
         self.rate = 0.0;
     }
 
-    /// Whether the place is known well enough.
-    fn is_close(&self) -> bool {
-        let is_near = |value: f64| (value / self.rate).abs() <= CLOSE;
+    /// Whether the place of an event is known well enough.
+    fn is_close(&self, event: Event) -> bool {
+        let (close, narrow) = match event {
+            Event::Switch(_) => (CLOSE, NARROW),
+            Event::Kink(_) => (ROUGH, 1.0),
+        };
+        let is_near = |value: f64| (value / self.rate).abs() <= close;
         let by_rate = match self.values {
             [Some(low), Some(high)] if low * high < 0.0 => is_near(low) || is_near(high),
             _ => false,
         };
-        by_rate && self.width() <= NARROW || self.width() <= CLOSE
+        by_rate && self.width() <= narrow || self.width() <= close
     }
 
     /// The place.

@@ -20,7 +20,7 @@ pub(super) fn backward(flow: &Flow, reading: Reading<'_, '_>) -> Result<Gradient
     let mut replay = Replay {
         model: &flow.model,
         input: Input::zeros(&flow.model),
-        stepper: Stepper::new(&flow.model, flow.settings.method.tableau()),
+        stepper: Stepper::new(&flow.model, flow.settings.method),
         state: motion.states()[0].clone(),
         rows: Vec::new(),
         reading,
@@ -98,6 +98,28 @@ impl Replay<'_, '_> {
     }
 }
 
+impl Replay<'_, '_> {
+    /// Goes to the end of the step whose stages were just evaluated, or to where it was cut.
+    fn advance(&mut self, index: usize) {
+        let Self {
+            model,
+            input,
+            stepper,
+            state,
+            reading,
+            ..
+        } = self;
+        let step = reading.motion.steps[index];
+        let is_cut = step.part < 1.0;
+        if is_cut {
+            let mode = &reading.motion.regimes[step.regime].mode;
+            stepper.evaluate_along((model, state, input), mode, (step.h, step.part));
+            stepper.record(model, stepper.tableau.len() + 1);
+        }
+        stepper.advance(state, is_cut);
+    }
+}
+
 impl Reversible for Replay<'_, '_> {
     fn stored(&self) -> usize {
         self.rows.len() / self.width()
@@ -107,7 +129,7 @@ impl Reversible for Replay<'_, '_> {
         self.restore(self.stored() - 1);
         for step in steps {
             self.step(step);
-            self.stepper.advance(&mut self.state);
+            self.advance(step);
             if store {
                 self.store();
             }

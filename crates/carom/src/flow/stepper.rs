@@ -8,10 +8,11 @@
 //! where ρᵢ is the velocity of the stage, for orientations carried to the start of the step.
 
 use super::control::Tolerance;
-use super::event::{Key, Piece, gauge_of, read_keys, read_pieces};
-use super::hold::soften;
+use super::dense::Dense;
+use super::event::{Key, Piece, Snapshot, gauge_of, read_keys, read_pieces};
+use super::hold::{Blend, soften};
 use super::mode::{Gauge, Mode, Switch, gauge_rate, read_gauges};
-use super::tableau::Tableau;
+use super::tableau::{Method, Tableau};
 use crate::data::Data;
 use crate::dynamics;
 use crate::integrate::{add_scaled, integrate_positions, tangent_rates};
@@ -101,7 +102,7 @@ pub(super) struct Stepper {
     pub(super) data: Data,
     /// The state of the last evaluation: after a step, its end.
     pub(super) state: State,
-    /// Rates of all stages, the last ones those at the end.
+    /// Rates of all stages, then those at the end of the step, then those where it was cut.
     pub(super) rates: Vec<Rates>,
     /// Gauges at the last evaluation.
     pub(super) gauges: Vec<Gauge>,
@@ -117,7 +118,12 @@ pub(super) struct Stepper {
     pub(super) pieces: Vec<Piece>,
     /// Pieces of their impedances at the last evaluation.
     pub(super) pieces_now: Vec<Piece>,
-    pub(super) path: Path,
+    /// Forces and distances of the constraints at the start of the step.
+    pub(super) first: Snapshot,
+    pub(super) dense: Dense,
+    blend: Blend,
+    /// Weights of the rates where the path of the step was last gone to.
+    pub(super) path_weights: Vec<f64>,
     /// The first part of the step at which a stage was beyond a switch, if one was.
     pub(super) early: Option<f64>,
     spare: (State, Vec<Gauge>),
@@ -128,12 +134,13 @@ pub(super) struct Stepper {
 }
 
 impl Stepper {
-    pub(super) fn new(model: &Model, tableau: &'static Tableau) -> Self {
+    pub(super) fn new(model: &Model, method: Method) -> Self {
+        let tableau = method.tableau();
         Self {
             tableau,
             data: Data::new(model),
             state: State::reference(model),
-            rates: vec![Rates::zeros(model); tableau.len() + 1],
+            rates: vec![Rates::zeros(model); tableau.len() + 2],
             gauges: Vec::new(),
             first_gauges: Vec::new(),
             keys: Vec::new(),
@@ -141,7 +148,10 @@ impl Stepper {
             phases: Vec::new(),
             pieces: Vec::new(),
             pieces_now: Vec::new(),
-            path: Path::new(model),
+            first: Snapshot::default(),
+            dense: Dense::of(method),
+            blend: Blend::default(),
+            path_weights: Vec::new(),
             early: None,
             spare: (State::reference(model), Vec::new()),
             slope: Rates::zeros(model),
@@ -152,15 +162,37 @@ impl Stepper {
 
     /// Evaluates the dynamics at `self.state` in a mode. False where they are not finite.
     pub(super) fn evaluate(&mut self, model: &Model, input: &Input, mode: &Mode) -> bool {
+        if !mode.holds().is_empty() && !self.tableau.is_extrapolated() {
+            return self.evaluate_held(model, input, mode);
+        }
         self.evaluations += 1;
         let Self { state, data, .. } = self;
         prepare(model, state, input, mode, data, &mut self.gauges);
+        soften(mode, data);
         dynamics::solve_constraints(model, state, data);
         state.warmstart.copy_from_slice(&data.solve.qacc);
         read_keys(data, &mut self.keys_now);
         read_pieces(model, data, &mut self.pieces_now);
         data.solve.report.status != SolveStatus::NotFinite
             && data.solve.qacc.iter().all(|number| number.is_finite())
+    }
+
+    /// [`Self::evaluate`] where contacts are held. Kinks are left to the control of errors.
+    fn evaluate_held(&mut self, model: &Model, input: &Input, mode: &Mode) -> bool {
+        self.evaluations += Blend::count(mode);
+        self.keys_now.clear();
+        self.pieces_now.clear();
+        let Self {
+            state,
+            data,
+            gauges,
+            blend,
+            ..
+        } = self;
+        let is_finite = evaluate_combinations(model, state, input, mode, (data, gauges, blend));
+        blend.write(&mut data.solve.qacc);
+        state.warmstart.copy_from_slice(&data.solve.qacc);
+        is_finite && data.solve.qacc.iter().all(|number| number.is_finite())
     }
 
     /// Reads the gauges at `self.state`, nothing more.
@@ -270,15 +302,28 @@ impl Stepper {
         self.phases.clone_from(&self.data.solve.phase);
         self.pieces.clone_from(&self.pieces_now);
         self.first_gauges.clone_from(&self.gauges);
+        self.first.take(&self.data);
     }
 
-    /// Makes the end of a step the start of the next one.
-    pub(super) fn advance(&mut self, start: &mut State) {
+    /// Evaluates the dynamics at a part of the step of length h that was just taken, where it may be cut. False where they are
+    /// not finite.
+    pub(super) fn evaluate_along(
+        &mut self,
+        (model, start, input): (&Model, &State, &Input),
+        mode: &Mode,
+        (h, part): (f64, f64),
+    ) -> bool {
+        self.go_along(model, start, h, part);
+        self.evaluate(model, input, mode)
+    }
+
+    /// Makes the end of a step, or where it was cut, the start of the next one.
+    pub(super) fn advance(&mut self, start: &mut State, is_cut: bool) {
         start.copy_from(&self.state);
         self.remember_pieces();
+        let end = self.tableau.len() + usize::from(is_cut);
         let (first, rest) = self.rates.split_at_mut(1);
-        let last = &rest[rest.len() - 1];
-        first[0].copy_from(last);
+        first[0].copy_from(&rest[end - 1]);
         first[0].position.copy_from_slice(&start.qvel);
     }
 
@@ -367,7 +412,27 @@ pub(super) fn prepare(
     mode.choose_contacts(model, &mut data.collision.contacts);
     dynamics::constraint_rows(model, state, input, data);
     mode.choose_limits(model, data);
-    soften(mode, data);
+}
+
+/// Evaluates all combinations of held contacts, last the one with all of them. False where one is not finite.
+pub(super) fn evaluate_combinations(
+    model: &Model,
+    state: &State,
+    input: &Input,
+    mode: &Mode,
+    (data, gauges, blend): (&mut Data, &mut Vec<Gauge>, &mut Blend),
+) -> bool {
+    blend.clear();
+    let mut is_finite = true;
+    for bits in 0..Blend::count(mode) {
+        let combination = mode.combination(bits);
+        prepare(model, state, input, &combination, data, gauges);
+        dynamics::solve_constraints(model, state, data);
+        is_finite &= data.solve.report.status != SolveStatus::NotFinite;
+        blend.push(&data.solve.qacc);
+    }
+    blend.read_shares(mode, data);
+    is_finite
 }
 
 impl Stepper {
@@ -415,47 +480,14 @@ impl Stepper {
     }
 }
 
-/// States along a step.
-#[derive(Clone, Debug)]
-pub(super) struct Path {
-    /// The end as seen from the start, and the rates at both, in units of h.
-    ends: [Rates; 3],
-    slope: Rates,
-    h: f64,
-}
-
-impl Path {
-    fn new(model: &Model) -> Self {
-        let zeros = Rates::zeros(model);
-        Self {
-            ends: [zeros.clone(), zeros.clone(), zeros.clone()],
-            slope: zeros,
-            h: 0.0,
-        }
-    }
-}
-
 impl Stepper {
-    /// Remembers the way of the step of length h that was just taken.
-    pub(super) fn lay_path(&mut self, h: f64) {
-        let Self {
-            rates,
-            tableau,
-            path,
-            ..
-        } = self;
-        path.h = h;
-        path.ends[0].combine(tableau.weights, rates);
-        path.ends[1].copy_from(&rates[0]);
-        path.ends[2].copy_from(&rates[rates.len() - 1]);
-    }
-
     /// Whether the path of the last step leaves a mode at one of these parts of it; that of the first.
     pub(super) fn leaves(
         &mut self,
         model: &Model,
         start: &State,
         mode: &Mode,
+        h: f64,
         parts: impl Iterator<Item = f64>,
     ) -> Option<f64> {
         let mut parts = parts.peekable();
@@ -464,7 +496,7 @@ impl Stepper {
         self.spare.0.copy_from(&self.state);
         self.spare.1.clone_from(&self.gauges);
         let left = parts.find(|&part| {
-            self.go_along(model, start, part);
+            self.go_along(model, start, h, part);
             self.probe(model);
             !mode.suits(&self.gauges)
         });
@@ -475,17 +507,13 @@ impl Stepper {
         left
     }
 
-    /// Goes to a part of the path: on the cubic through its ends and their rates.
-    pub(super) fn go_along(&mut self, model: &Model, start: &State, part: f64) {
-        let square = part * part;
-        let factors = [
-            square * (3.0 - 2.0 * part),
-            part * (1.0 - part) * (1.0 - part),
-            square * (part - 1.0),
-        ];
-        let path = &mut self.path;
-        path.slope.combine(&factors, &path.ends);
-        place(model, start, &path.slope, path.h, &mut self.state);
-        self.state.time = start.time + part * path.h;
+    /// Goes to a part of the path of the step of length h that was just taken.
+    pub(super) fn go_along(&mut self, model: &Model, start: &State, h: f64, part: f64) {
+        self.dense.write_weights(part, &mut self.path_weights);
+        self.slope.combine(&self.path_weights, &self.rates);
+        place(model, start, &self.slope, h, &mut self.state);
+        self.state.time = start.time + part * h;
+        // Whatever was tried before, the same place gives the same bits.
+        (self.state.warmstart).copy_from_slice(&self.rates[0].velocity);
     }
 }

@@ -55,6 +55,12 @@ pub(super) fn backward(
                 .to_owned(),
         ));
     }
+    if motion.has_holds() {
+        return Err(GradientError::Refused(
+            "a contact chatters and is held, which the equation of the cotangents does not know; use the adjoint 'stored'"
+                .to_owned(),
+        ));
+    }
     let mut follower = Follower::new(flow, tolerance, anchor);
     for index in (0..motion.steps.len()).rev() {
         reading.arrive_after(index)?;
@@ -109,7 +115,7 @@ impl<'a> Follower<'a> {
             tolerance,
             anchor,
             most_steps: settings.most_steps,
-            stepper: Stepper::new(model, settings.method.tableau()),
+            stepper: Stepper::new(model, settings.method),
             phases: Vec::new(),
             control: settings.control,
             history: History::default(),
@@ -131,7 +137,7 @@ impl<'a> Follower<'a> {
         self.load(&pass.next);
         self.begin(pass, step);
         // What is left of the step.
-        let mut left = step.h;
+        let mut left = step.h * step.part;
         let mut attempts = 0;
         while left > 0.0 {
             attempts += 1;
@@ -283,8 +289,8 @@ impl<'a> Follower<'a> {
         let (positions, rest) = stage_lambda.split_at(nv);
         let (velocities, activations) = rest.split_at(nv);
         let spare = if weight.is_none() { spare } else { trial };
-        let mode = acting.is_none().then_some(&regime.mode);
-        rates_backward(at, mode, (velocities, activations), spare);
+        spare.state.set_zero();
+        rates_backward(at, (velocities, 1.0), Some(activations), spare, &mut ());
         let bar = &mut spare.state;
         add_scaled(&mut bar.qvel, positions, 1.0);
         turn_with_bodies(model, &state.qvel, positions, &mut bar.qpos);

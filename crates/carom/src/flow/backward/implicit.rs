@@ -8,7 +8,7 @@
 use super::{Pass, add_mocap};
 use crate::cotangent::StateBar;
 use crate::dynamics::{self, At, backward as stages};
-use crate::flow::hold::Softened;
+use crate::flow::hold::{Softened, soften};
 use crate::flow::implicit::Part;
 use crate::flow::stepper::{Rates, prepare, write_rates};
 use crate::integrate::{add_scaled, integrate_positions_vjp, tangent_rates_vjp};
@@ -142,6 +142,7 @@ impl Pass<'_> {
         } = self;
         let mode = &self.motion.regimes[self.motion.steps[step].regime].mode;
         prepare(model, state, input, mode, data, gauges);
+        soften(mode, data);
         columns.rows.clone_from(&data.constraint.rows);
         data.constraint.look_ahead(length);
         let is_unique = if let Some(acceleration) = acceleration {
@@ -235,7 +236,7 @@ impl Pass<'_> {
             input,
             data,
         };
-        stages::observe_backward_of_rows(at, bar, &mut Softened(Some(mode)));
+        stages::observe_backward_of_rows(at, bar, &mut Softened(mode));
     }
 }
 

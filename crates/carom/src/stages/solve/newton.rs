@@ -6,7 +6,7 @@
 use super::groups::is_curved;
 use super::hessian::Hessian;
 use super::law::Phase;
-use super::line_search::{Accuracy, Ray};
+use super::line_search::{Accuracy, Ray, Step};
 use super::problem::Island;
 use super::start::{Criteria, Progress};
 use super::{Iterate, SolveStatus};
@@ -17,6 +17,8 @@ const SLOPE_RATIO: f64 = 1e-3;
 const PATIENCE: usize = 2;
 /// …once it is this part of the forces that it is the difference of.
 const NOISE: f64 = 1e-9;
+/// A full step on quadratics that leaves this part of the forces has left rounding.
+const ROUNDING: f64 = 1e-14;
 
 /// Iterates from the start to the minimum of one island.
 pub(super) fn minimize(
@@ -33,6 +35,10 @@ pub(super) fn minimize(
     let mut factored = false;
     let mut stalls = 0;
     let tolerance = criteria.tolerance;
+    let is_small = |iterate: &Iterate, gradient_norm: f64| {
+        tolerance == 0.0 && gradient_norm < NOISE * force_norm(island, iterate)
+    };
+    let mut small = is_small(iterate, progress.gradient_norm);
     loop {
         if !progress.gradient_norm.is_finite() {
             progress.status = SolveStatus::NotFinite;
@@ -72,7 +78,16 @@ pub(super) fn minimize(
             residual: &iterate.residual,
             rate: &iterate.rate,
         };
-        let step = ray.search(slope, 1.0, accuracy);
+        // Near the minimum of a quadratic a search would measure rounding: the full step ends there.
+        let is_last = small && !any_curved(island, phase);
+        let step = if is_last {
+            Step {
+                length: 1.0,
+                slope: 0.0,
+            }
+        } else {
+            ray.search(slope, 1.0, accuracy)
+        };
         if slope >= 0.0 || step.length <= 0.0 {
             progress.status = SolveStatus::Exhausted;
             break;
@@ -90,9 +105,13 @@ pub(super) fn minimize(
             break;
         }
         if tolerance == 0.0 {
-            let small = progress.gradient_norm < NOISE * force_norm(island, iterate);
+            small = is_small(iterate, progress.gradient_norm);
             stalls += usize::from(small && progress.gradient_norm > 0.5 * before);
-            if stalls == PATIENCE {
+            let is_exact = is_last
+                || factored
+                    && step.length == 1.0
+                    && progress.gradient_norm < ROUNDING * force_norm(island, iterate);
+            if stalls == PATIENCE || is_exact && !changed {
                 progress.status = SolveStatus::Exhausted;
                 break;
             }
