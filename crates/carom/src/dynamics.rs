@@ -275,11 +275,11 @@ pub(crate) fn settle(
         // The sweeps have left what the solver had found.
         let start = &state.warmstart;
         solve::forward(model, inertia, smooth, rows, start, &mut data.solve);
+    } else if phases.len() == rows.blocks.len() {
+        let start = (phases, acceleration);
+        return solve::forward_on(model, (inertia, smooth), rows, start, &mut data.solve);
     } else {
         solve::at_solution(model, inertia, smooth, rows, acceleration, &mut data.solve);
-    }
-    if phases.len() == data.solve.phase.len() {
-        data.solve.phase.copy_from_slice(phases);
     }
     solve::factor_at_solution(model, inertia, smooth, rows, &mut data.solve)
 }

@@ -17,10 +17,10 @@ mod implicit;
 use super::Flow;
 use super::adjoint::Adjoint;
 use super::dense::Dense;
-use super::event::{Key, keep_pieces, read_keys};
 use super::hold::{Blend, Shared};
 use super::mode::{Gauge, Mode, Switch, ball_angle, contact_of};
 use super::motion::{Motion, Onset};
+use super::pieces::Key;
 use super::replay;
 use super::stepper::{Rates, evaluate_combinations, place, prepare};
 use super::tableau::Tableau;
@@ -371,16 +371,9 @@ impl<'a> Pass<'a> {
         if !regime.mode.holds().is_empty() {
             return self.held_stage((step, stage), &regime.mode);
         }
-        read_keys(data, &mut self.keys);
-        if keep_pieces(model, regime, &self.keys, data) {
-            dynamics::constraint_rows(model, state, input, data);
-            regime.mode.choose_limits(model, data);
-        }
-        self.phases.clear();
-        self.phases.resize(self.keys.len(), Phase::OFF);
-        regime.write_phases(&self.keys, &mut self.phases);
         let acceleration = &self.rates[stage].velocity;
-        if !dynamics::settle(model, state, acceleration, &self.phases, data) {
+        let phases = regime.pieces.put_again(model, data, (&mut self.keys, &mut self.phases));
+        if !dynamics::settle(model, state, acceleration, phases, data) {
             return Err(GradientError::NotUnique { step });
         }
         self.pull((stage, 1.0, true), None, &mut ());

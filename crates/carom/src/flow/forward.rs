@@ -9,9 +9,9 @@
 
 use super::backward::weights;
 use super::dense::Dense;
-use super::event::{Key, keep_pieces, read_keys};
 use super::mode::{Gauge, Switch, contact_of};
 use super::motion::{Motion, Onset, Regime, Step};
+use super::pieces::{Key, read_keys};
 use super::stepper::{Rates, prepare};
 use super::{Flow, Tableau};
 use crate::data::Data;
@@ -295,16 +295,10 @@ impl<'a> Varied<'a> {
             plain_data,
             &mut self.gauges,
         );
-        read_keys(plain_data, keys);
-        if keep_pieces(plain, regime, keys, plain_data) {
-            dynamics::constraint_rows(plain, plain_state, plain_input, plain_data);
-            regime.mode.choose_limits(plain, plain_data);
-        }
         dynamics::smooth(model, state, input, data);
         let contacts = data.collision.contacts.iter_mut();
         for (contact, known) in contacts.zip(&plain_data.collision.contacts) {
             contact.excluded = known.excluded;
-            contact.distance.value = known.distance;
         }
         dynamics::constraint_rows(model, state, input, data);
         let (known, mut next) = (&plain_data.constraint, 0);
@@ -317,15 +311,16 @@ impl<'a> Varied<'a> {
             next += usize::from(acts);
             acts
         });
-        dynamics::solve_constraints(model, state, data);
-        // A stage beyond the end of a piece of a law, where the step ends, still belongs to it.
         read_keys(plain_data, keys);
-        phases.clear();
-        phases.resize(keys.len(), Phase::OFF);
-        regime.write_phases(keys, phases);
-        let smooth = (&data.inertia, &data.acceleration);
-        if !solve::differentiate_in(model, smooth, &data.constraint, phases, &mut data.solve) {
-            return false;
+        let contacts = &data.collision.contacts;
+        if (regime.pieces).put(keys, (model, contacts), &mut data.constraint, phases) {
+            let (smooth, start) = ((&data.inertia, &data.acceleration), &state.warmstart);
+            let start = (&phases[..], &start[..]);
+            if !solve::forward_on(model, smooth, &data.constraint, start, &mut data.solve) {
+                return false;
+            }
+        } else {
+            dynamics::solve_constraints(model, state, data);
         }
         let (slopes, rates) = (&mut self.slopes[stage], &self.rates[stage]);
         let set = |numbers: &mut [Number], values: &[f64], found: &[Number]| {

@@ -33,6 +33,7 @@ mod implicit;
 mod mode;
 mod motion;
 mod onset;
+mod pieces;
 mod replay;
 mod stepper;
 mod tableau;

@@ -3,15 +3,14 @@
 use std::fmt;
 
 use super::control::History;
-use super::event::{Key, Piece, find_key};
 use super::mode::{Mode, Switch};
 use super::onset::Passed;
+use super::pieces::Pieces;
 use super::stepper::{Rates, Stepper};
 use super::{Flow, FlowSettings};
 use crate::integrate::add_scaled;
 use crate::model::{Counts, Model};
 use crate::rollout::Controls;
-use crate::stages::solve::Phase;
 use crate::state::{Input, State};
 
 /// How a motion ended.
@@ -121,20 +120,7 @@ impl Onset {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Regime {
     pub(super) mode: Mode,
-    pub(super) keys: Vec<Key>,
-    pub(super) phases: Vec<Phase>,
-    pub(super) pieces: Vec<Piece>,
-}
-
-impl Regime {
-    /// Writes the pieces of the laws of constraints in another order; those that are not known are left.
-    pub(super) fn write_phases(&self, keys: &[Key], out: &mut [Phase]) {
-        for (index, (&key, out)) in keys.iter().zip(out).enumerate() {
-            if let Some(place) = find_key(&self.keys, key, index) {
-                *out = self.phases[place];
-            }
-        }
-    }
+    pub(super) pieces: Pieces,
 }
 
 /// A step that was taken.
@@ -329,23 +315,11 @@ impl Motion {
 
     /// The number of the regime that a step is in.
     fn number_of(&mut self, mode: &Mode, stepper: &Stepper) -> usize {
-        let Stepper {
-            keys,
-            phases,
-            pieces,
-            ..
-        } = stepper;
-        let is_last = |last: &Regime| {
-            last.mode == *mode
-                && last.keys == *keys
-                && last.phases == *phases
-                && last.pieces == *pieces
-        };
+        let pieces = &stepper.pieces;
+        let is_last = |last: &Regime| last.mode == *mode && last.pieces == *pieces;
         if !self.regimes.last().is_some_and(is_last) {
             self.regimes.push(Regime {
                 mode: mode.clone(),
-                keys: keys.clone(),
-                phases: phases.clone(),
                 pieces: pieces.clone(),
             });
         }
@@ -465,8 +439,13 @@ impl<'a> Run<'a> {
             } else {
                 f64::INFINITY
             };
-            // A step across a kink has an error that one up to there has not.
-            let at_end = if error < WORTH_A_LOOK {
+            // The error of an implicit step across a kink is not that of a step up to there.
+            let worth_a_look = if self.stepper.tableau.is_extrapolated() {
+                WORTH_A_LOOK
+            } else {
+                1.0
+            };
+            let at_end = if error <= worth_a_look {
                 self.event()
             } else {
                 None
@@ -567,7 +546,7 @@ impl<'a> Run<'a> {
         }
         let rates = &self.stepper.rates;
         self.motion.remember(step, &self.state, rates);
-        self.stepper.advance(&mut self.state, is_cut);
+        (self.stepper).advance(&mut self.state, &self.mode, is_cut);
         self.state.time = time;
     }
 

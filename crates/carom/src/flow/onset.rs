@@ -1,9 +1,8 @@
 //! Steps that end at an event.
 //!
-//! On the path of the step (see [`dense`](super::dense)) the event is bracketed. Where everything is smooth on both sides of it
-//! for the mode of the step, as where a contact begins that does not act yet, the step is cut there. Otherwise it is taken
-//! again to that place, and its length corrected until the event is met: of a contact that begins, an error of the place would
-//! be one of the motion.
+//! On the path of the step (see [`dense`](super::dense)) the event is bracketed. Where everything that the step follows is smooth
+//! on both sides of it, as where a contact begins that does not act yet or a piece of a force ends (see [`pieces`](super::pieces)),
+//! the step is cut there. Otherwise it is taken again to that place, and its length corrected until the event is met.
 
 use super::event::{Event, gauge_of};
 use super::mode::{Mode, Switch};
@@ -12,26 +11,19 @@ use super::motion::{Onset, Run};
 /// Gauges within this part of the allowed error of positions are zero, within these bounds (m or rad).
 const ZERO: (f64, [f64; 2]) = (1e-6, [1e-15, 1e-12]);
 
-/// Kinks are met when within these parts of the step up to them, within bounds. What a miss does to derivatives is in proportion
-/// to it where the slope of the force jumps, and to its square where only the curvature does: in units of the tolerance and of
-/// its root.
-const NEAR_SLOPE: (f64, [f64; 2]) = (0.1, [1e-7, 1e-3]);
-const NEAR_CURVATURE: (f64, [f64; 2]) = (0.3, [1e-4, 1e-2]);
-
-/// Kinks nearer to the start of a step than this part of it are met as if they were there.
-const LEAST_REACH: f64 = 0.01;
+/// Kinks are met when this part of the step beyond them or less, where the step is taken again: forces are continuous, and
+/// derivatives miss what the slope of a force changes in that time.
+const NEAR: f64 = 1e-5;
 
 /// A kink this near to a switch is passed with it.
 const TIED_KINK: f64 = 2e-7;
 
-/// Brackets are made as narrow as this part of the step before the step is taken again.
+/// Brackets are made as narrow as this part of the step. Steps are cut so far beyond kinks, for all that happens at the same
+/// instant to show.
 const CLOSE: f64 = 1e-6;
 
 /// Brackets as narrow as this are enough where their rate tells the rest.
 const NARROW: f64 = 0.01;
-
-/// The path across a kink is not worth a closer look than this part of the step.
-const ROUGH: f64 = 1e-3;
 
 /// Most corrections of a step that ends at an event.
 const CORRECTIONS: usize = 10;
@@ -91,7 +83,7 @@ impl Run<'_> {
 
     /// A kink that the step which was just taken passes.
     fn kink(&mut self) -> Option<(Event, Option<f64>)> {
-        let (kink, value) = self.stepper.kink(self.model, [0.0; 2])?;
+        let (kink, value) = self.stepper.kink(self.model, 0.0)?;
         Some((Event::Kink(kink), value))
     }
 
@@ -122,9 +114,24 @@ impl Run<'_> {
             .take_while(|&look| look <= looks)
             .map(|look| look / (looks + 1.0));
         let parts = stepper.early.into_iter().chain(between);
-        let part = stepper.leaves(model, state, mode, h, parts)?;
-        let &(switch, gauge) = self.changes().first()?;
-        Some((part, Event::Switch(switch), gauge))
+        if let Some(part) = stepper.leaves(model, state, mode, h, parts) {
+            let &(switch, gauge) = self.changes().first()?;
+            return Some((part, Event::Switch(switch), gauge));
+        }
+        self.hidden_kink(h)
+    }
+
+    /// [`Self::hidden_event`] at the end of a piece that is come back to.
+    fn hidden_kink(&mut self, h: f64) -> Option<(f64, Event, Option<f64>)> {
+        let part = self.stepper.early_kink?;
+        if self.go_along(h, part)
+            && let Some((event, value)) = self.event()
+        {
+            return Some((part, event, value));
+        }
+        let at = (self.model, &self.state, &self.input);
+        self.stepper.return_to_end(at, &self.mode, h);
+        None
     }
 
     /// Ends the step of length h and of an error that was just taken at the first event in it; one is known at a part of the
@@ -134,8 +141,8 @@ impl Run<'_> {
         (h, error): (f64, f64),
         known: (f64, Event, Option<f64>),
     ) -> Passed {
-        let is_smooth = error <= 1.0 && (known.0 < 1.0 || self.kink().is_none());
-        if is_smooth && let Some(passed) = self.pass_by_cut(h, known) {
+        if error <= 1.0
+            && let Some(passed) = self.pass_by_cut(h, known) {
             return passed;
         }
         self.pass_again(h, known)
@@ -144,15 +151,11 @@ impl Run<'_> {
     /// Whether the motion in the mode of the step goes on smoothly beyond an event. A contact that acts beyond its distance
     /// does not: its impedance has a kink at zero.
     fn is_smooth_beyond(&self, event: Event) -> bool {
-        match event {
-            Event::Switch(switch) => {
-                let begins = !self.mode.contains(switch);
-                self.stepper.dense.is_exact()
-                    && !self.has_limited_activations
-                    && (begins || self.stepper.is_idle(switch))
-            }
-            Event::Kink(_) => false,
-        }
+        let goes_on = match event {
+            Event::Switch(switch) => !self.mode.contains(switch) || self.stepper.is_idle(switch),
+            Event::Kink(_) => true,
+        };
+        goes_on && self.stepper.dense.is_exact() && !self.has_limited_activations
     }
 
     /// Cuts the step of length h that was just taken at the first event in it. None where it has to be taken again.
@@ -168,10 +171,15 @@ impl Run<'_> {
             if !self.is_smooth_beyond(event) {
                 return None;
             }
-            match self.end_at(event, &bracket, h, Way::Cut) {
-                End::At(place, true) => {
-                    return Some(self.accept_event(event, (h, place / h), true));
+            if let Event::Kink(_) = event {
+                let part = (bracket.root() + 2.0 * CLOSE).min(1.0);
+                if !self.go_along(h, part) {
+                    return Some(Passed::NotFinite);
                 }
+                return Some(self.accept_event(event, (h, part)));
+            }
+            match self.end_at(event, &bracket, h, Way::Cut) {
+                End::At(place, true) => return Some(self.accept_event(event, (h, place / h))),
                 End::At(..) => return None,
                 End::NotFinite => return Some(Passed::NotFinite),
                 End::Beyond(shorter, other) => first = (shorter / h, other.0, other.1),
@@ -196,7 +204,7 @@ impl Run<'_> {
                 _ => (event, bracket, h, false),
             };
             match self.end_at(event, &bracket, longest, Way::Again { is_sure }) {
-                End::At(h, is_met) => return self.accept_event(event, (h, 1.0), is_met),
+                End::At(h, _) => return self.accept_event(event, (h, 1.0)),
                 End::NotFinite => return Passed::NotFinite,
                 End::Beyond(shorter, other) => {
                     if matches!(event, Event::Switch(_)) {
@@ -210,19 +218,15 @@ impl Run<'_> {
     }
 
     /// Accepts the step of length h that was just taken, up to a part of it where an event is, and goes on from there.
-    fn accept_event(&mut self, event: Event, (h, part): (f64, f64), is_met: bool) -> Passed {
+    fn accept_event(&mut self, event: Event, (h, part): (f64, f64)) -> Passed {
         if part == 1.0 && self.error(h) > 1.0 {
             return Passed::TooFar;
         }
         let reached = self.state.time + part * h;
         let is_finite = match event {
-            Event::Kink(kink) => {
-                let key = self.stepper.key_of(kink);
+            Event::Kink(_) => {
                 self.accept((h, part), reached);
-                if let Some(key) = key.filter(|_| is_met) {
-                    self.stepper.pass(key, kink.bend);
-                }
-                true
+                self.begin()
             }
             Event::Switch(switch) => {
                 self.before.clone_from(&self.stepper.data.solve.qacc);
@@ -294,10 +298,9 @@ impl Run<'_> {
     /// Goes along the step of a length, or takes steps again, until one ends at an event.
     fn end_at(&mut self, event: Event, bracket: &Bracket, longest: f64, way: Way) -> End {
         let place = bracket.root() * longest;
-        let reach = place.max(LEAST_REACH * longest);
         let near = match event {
             Event::Switch(_) => 0.0,
-            Event::Kink(kink) => self.near()[usize::from(!kink.is_of_slope())] * reach,
+            Event::Kink(_) => NEAR * longest,
         };
         let zero = self.zero();
         // Rows of limits are there on one side only: what begins must act from there on, and what ceases still does.
@@ -355,18 +358,6 @@ impl Run<'_> {
         (self.stepper).evaluate_along(at, &self.mode, (h, part))
     }
 
-    /// Parts of a step within which kinks are met, of a slope and of a curvature.
-    fn near(&self) -> [f64; 2] {
-        let allowed = self.settings.tolerances.position.absolute;
-        let within = |(factor, [least, most]): (f64, [f64; 2]), unit: f64| {
-            (factor * unit).clamp(least, most)
-        };
-        [
-            within(NEAR_SLOPE, allowed),
-            within(NEAR_CURVATURE, allowed.sqrt()),
-        ]
-    }
-
     /// What else than an event happens in the step that was just taken, and not at the same instant.
     fn other_than(&mut self, event: Event) -> Option<(Event, Option<f64>)> {
         let other = self.changes().iter().find(|(switch, gauge)| {
@@ -377,8 +368,8 @@ impl Run<'_> {
         }
         // Kinks that are passed with another one are passed.
         let near = match event {
-            Event::Switch(_) => [0.0; 2],
-            Event::Kink(_) => self.near().map(|near| 4.0 * near),
+            Event::Switch(_) => 0.0,
+            Event::Kink(_) => 4.0 * NEAR,
         };
         let (kink, value) = self.stepper.kink(self.model, near)?;
         (event != Event::Kink(kink)).then_some((Event::Kink(kink), value))
@@ -395,7 +386,7 @@ impl Run<'_> {
         // Where it just has changed, the sign is one of rounding.
         let at_start = at_start.filter(|start| value.is_some_and(|value| start * value < 0.0));
         let mut bracket = Bracket::new(at_start, (part, value));
-        while !bracket.is_close(event) {
+        while !bracket.is_close() {
             let part = bracket.next();
             let found = if let Event::Switch(_) = event {
                 (self.stepper).go_along(self.model, &self.state, h, part);
@@ -459,18 +450,14 @@ impl Bracket {
         self.rate = 0.0;
     }
 
-    /// Whether the place of an event is known well enough.
-    fn is_close(&self, event: Event) -> bool {
-        let (close, narrow) = match event {
-            Event::Switch(_) => (CLOSE, NARROW),
-            Event::Kink(_) => (ROUGH, 1.0),
-        };
-        let is_near = |value: f64| (value / self.rate).abs() <= close;
+    /// Whether the place is known well enough.
+    fn is_close(&self) -> bool {
+        let is_near = |value: f64| (value / self.rate).abs() <= CLOSE;
         let by_rate = match self.values {
             [Some(low), Some(high)] if low * high < 0.0 => is_near(low) || is_near(high),
             _ => false,
         };
-        by_rate && self.width() <= narrow || self.width() <= close
+        by_rate && self.width() <= NARROW || self.width() <= CLOSE
     }
 
     /// The place.

@@ -94,6 +94,7 @@ impl Replay<'_, '_> {
         if step.is_fresh {
             stepper.begin(model, state, input, mode);
         }
+        (stepper.pieces).clone_from(&reading.motion.regimes[step.regime].pieces);
         stepper.step(model, state, input, step.h, mode);
     }
 }
@@ -111,12 +112,12 @@ impl Replay<'_, '_> {
         } = self;
         let step = reading.motion.steps[index];
         let is_cut = step.part < 1.0;
+        let mode = &reading.motion.regimes[step.regime].mode;
         if is_cut {
-            let mode = &reading.motion.regimes[step.regime].mode;
             stepper.evaluate_along((model, state, input), mode, (step.h, step.part));
             stepper.record(model, stepper.tableau.len() + 1);
         }
-        stepper.advance(state, is_cut);
+        stepper.advance(state, mode, is_cut);
     }
 }
 

@@ -9,9 +9,10 @@
 
 use super::control::Tolerance;
 use super::dense::Dense;
-use super::event::{Key, Piece, Snapshot, gauge_of, read_keys, read_pieces};
+use super::event::{Snapshot, gauge_of};
 use super::hold::{Blend, soften};
 use super::mode::{Gauge, Mode, Switch, gauge_rate, read_gauges};
+use super::pieces::{Pieces, read_keys};
 use super::tableau::{Method, Tableau};
 use crate::data::Data;
 use crate::dynamics;
@@ -108,16 +109,12 @@ pub(super) struct Stepper {
     pub(super) gauges: Vec<Gauge>,
     /// Gauges at the start of the step.
     pub(super) first_gauges: Vec<Gauge>,
-    /// Which constraints there are at the start of the step.
-    pub(super) keys: Vec<Key>,
-    /// Which constraints there are at the last evaluation.
-    pub(super) keys_now: Vec<Key>,
-    /// Pieces of their laws that the constraints are on at the start of the step.
-    pub(super) phases: Vec<Phase>,
-    /// Pieces of their impedances at the start of the step.
-    pub(super) pieces: Vec<Piece>,
-    /// Pieces of their impedances at the last evaluation.
-    pub(super) pieces_now: Vec<Piece>,
+    /// The pieces on which the step is made.
+    pub(super) pieces: Pieces,
+    /// Where residuals and distances are at the last evaluation.
+    pub(super) found: Pieces,
+    /// Pieces of laws for the solver.
+    given: Vec<Phase>,
     /// Forces and distances of the constraints at the start of the step.
     pub(super) first: Snapshot,
     pub(super) dense: Dense,
@@ -126,6 +123,8 @@ pub(super) struct Stepper {
     pub(super) path_weights: Vec<f64>,
     /// The first part of the step at which a stage was beyond a switch, if one was.
     pub(super) early: Option<f64>,
+    /// The same of the end of a piece.
+    pub(super) early_kink: Option<f64>,
     spare: (State, Vec<Gauge>),
     pub(super) slope: Rates,
     /// Length of the step, where it is implicit.
@@ -143,16 +142,15 @@ impl Stepper {
             rates: vec![Rates::zeros(model); tableau.len() + 2],
             gauges: Vec::new(),
             first_gauges: Vec::new(),
-            keys: Vec::new(),
-            keys_now: Vec::new(),
-            phases: Vec::new(),
-            pieces: Vec::new(),
-            pieces_now: Vec::new(),
+            pieces: Pieces::default(),
+            found: Pieces::default(),
+            given: Vec::new(),
             first: Snapshot::default(),
             dense: Dense::of(method),
             blend: Blend::default(),
             path_weights: Vec::new(),
             early: None,
+            early_kink: None,
             spare: (State::reference(model), Vec::new()),
             slope: Rates::zeros(model),
             horizon: 0.0,
@@ -162,26 +160,46 @@ impl Stepper {
 
     /// Evaluates the dynamics at `self.state` in a mode. False where they are not finite.
     pub(super) fn evaluate(&mut self, model: &Model, input: &Input, mode: &Mode) -> bool {
-        if !mode.holds().is_empty() && !self.tableau.is_extrapolated() {
+        self.evaluate_on(model, input, mode, false)
+    }
+
+    /// Evaluates the dynamics at `self.state` in a mode, if asked for on the pieces of the step. False where they are not finite.
+    fn evaluate_on(&mut self, model: &Model, input: &Input, mode: &Mode, on_pieces: bool) -> bool {
+        let is_implicit = self.tableau.is_extrapolated();
+        if !mode.holds().is_empty() && !is_implicit {
             return self.evaluate_held(model, input, mode);
         }
         self.evaluations += 1;
-        let Self { state, data, .. } = self;
+        let Self {
+            state,
+            data,
+            pieces,
+            found,
+            given,
+            ..
+        } = self;
         prepare(model, state, input, mode, data, &mut self.gauges);
         soften(mode, data);
-        dynamics::solve_constraints(model, state, data);
+        read_keys(data, &mut found.keys);
+        let contacts = &data.collision.contacts;
+        let is_put = on_pieces
+            && !is_implicit
+            && pieces.put(&found.keys, (model, contacts), &mut data.constraint, given);
+        let is_solved = if is_put {
+            dynamics::settle(model, state, &state.warmstart, given, data)
+        } else {
+            dynamics::solve_constraints(model, state, data);
+            data.solve.report.status != SolveStatus::NotFinite
+        };
         state.warmstart.copy_from_slice(&data.solve.qacc);
-        read_keys(data, &mut self.keys_now);
-        read_pieces(model, data, &mut self.pieces_now);
-        data.solve.report.status != SolveStatus::NotFinite
-            && data.solve.qacc.iter().all(|number| number.is_finite())
+        found.find(model, data);
+        is_solved && data.solve.qacc.iter().all(|number| number.is_finite())
     }
 
     /// [`Self::evaluate`] where contacts are held. Kinks are left to the control of errors.
     fn evaluate_held(&mut self, model: &Model, input: &Input, mode: &Mode) -> bool {
         self.evaluations += Blend::count(mode);
-        self.keys_now.clear();
-        self.pieces_now.clear();
+        self.found = Pieces::default();
         let Self {
             state,
             data,
@@ -249,7 +267,7 @@ impl Stepper {
         self.state.copy_from(start);
         let is_finite = self.evaluate(model, input, mode);
         self.record(model, 0);
-        self.remember_pieces();
+        self.remember_pieces(mode);
         self.rates[0].position.copy_from_slice(&start.qvel);
         is_finite
     }
@@ -265,6 +283,7 @@ impl Stepper {
         mode: &Mode,
     ) -> bool {
         self.early = None;
+        self.early_kink = None;
         // Whatever was tried before, the same step gives the same bits.
         (self.state.warmstart).copy_from_slice(&self.rates[0].velocity);
         if self.tableau.is_extrapolated() {
@@ -282,11 +301,11 @@ impl Stepper {
             if stage == count {
                 clamp_activations(model, &mut self.state.act);
             }
-            if !self.evaluate(model, input, mode) {
+            if !self.evaluate_on(model, input, mode, true) {
                 return false;
             }
-            if stage < count && self.early.is_none() && !mode.suits(&self.gauges) {
-                self.early = Some(self.tableau.place(stage));
+            if stage < count {
+                self.look_for_events(model, mode, self.tableau.place(stage));
             }
             self.record(model, stage);
             let rates = &mut self.rates[stage].position;
@@ -297,10 +316,12 @@ impl Stepper {
     }
 
     /// Remembers what the last evaluation was like as the start of a step.
-    fn remember_pieces(&mut self) {
-        self.keys.clone_from(&self.keys_now);
-        self.phases.clone_from(&self.data.solve.phase);
-        self.pieces.clone_from(&self.pieces_now);
+    fn remember_pieces(&mut self, mode: &Mode) {
+        if mode.holds().is_empty() || self.tableau.is_extrapolated() {
+            self.pieces.read(&self.data);
+        } else {
+            self.pieces = Pieces::default();
+        }
         self.first_gauges.clone_from(&self.gauges);
         self.first.take(&self.data);
     }
@@ -314,13 +335,37 @@ impl Stepper {
         (h, part): (f64, f64),
     ) -> bool {
         self.go_along(model, start, h, part);
-        self.evaluate(model, input, mode)
+        self.evaluate_on(model, input, mode, true)
+    }
+
+    /// Goes to the end of the step of length h that was just taken and evaluates the dynamics there, as the step did.
+    pub(super) fn return_to_end(
+        &mut self,
+        (model, start, input): (&Model, &State, &Input),
+        mode: &Mode,
+        h: f64,
+    ) {
+        self.slope.combine(self.tableau.weights, &self.rates);
+        place(model, start, &self.slope, h, &mut self.state);
+        self.state.time = start.time + h;
+        clamp_activations(model, &mut self.state.act);
+        self.evaluate_on(model, input, mode, true);
+    }
+
+    /// Remembers the first stage of a step that seems to be beyond an event.
+    fn look_for_events(&mut self, model: &Model, mode: &Mode, part: f64) {
+        if self.early.is_none() && !mode.suits(&self.gauges) {
+            self.early = Some(part);
+        }
+        if self.early_kink.is_none() && self.kink(model, 0.0).is_some() {
+            self.early_kink = Some(part);
+        }
     }
 
     /// Makes the end of a step, or where it was cut, the start of the next one.
-    pub(super) fn advance(&mut self, start: &mut State, is_cut: bool) {
+    pub(super) fn advance(&mut self, start: &mut State, mode: &Mode, is_cut: bool) {
         start.copy_from(&self.state);
-        self.remember_pieces();
+        self.remember_pieces(mode);
         let end = self.tableau.len() + usize::from(is_cut);
         let (first, rest) = self.rates.split_at_mut(1);
         first[0].copy_from(&rest[end - 1]);
@@ -462,7 +507,7 @@ impl Stepper {
         self.slope.combine(&[1.0], &self.rates);
         place(model, start, &self.slope, trial, &mut self.state);
         self.state.time = start.time + trial;
-        if !self.evaluate(model, input, mode) {
+        if !self.evaluate_on(model, input, mode, true) {
             return trial;
         }
         self.record(model, last);

@@ -15,8 +15,7 @@ use super::{Pass, Reading, rates_backward};
 use crate::cotangent::{Cotangents, StateBar};
 use crate::dynamics::{self, At};
 use crate::flow::control::History;
-use crate::flow::event::read_keys;
-use crate::flow::motion::Step;
+use crate::flow::motion::{Regime, Step};
 use crate::flow::stepper::Stepper;
 use crate::flow::{Flow, Method, StepControl, Tableau};
 use crate::integrate::add_scaled;
@@ -180,9 +179,10 @@ impl<'a> Follower<'a> {
 
     /// Evaluates the dynamics at `pass.start`.
     fn begin(&mut self, pass: &Pass<'_>, step: Step) {
-        let mode = &pass.motion.regimes[step.regime].mode;
+        let Regime { mode, pieces } = &pass.motion.regimes[step.regime];
         self.stepper
             .begin(self.model, &pass.start, &pass.input, mode);
+        self.stepper.pieces.clone_from(pieces);
     }
 
     /// Evaluates the dynamics so long after `pass.start`.
@@ -266,10 +266,7 @@ impl<'a> Follower<'a> {
         let is_unique = if let Some(surrogate) = acting {
             surrogate.evaluate(state, &pass.input, data)
         } else {
-            read_keys(data, &mut pass.keys);
-            phases.clear();
-            phases.resize(pass.keys.len(), Phase::OFF);
-            regime.write_phases(&pass.keys, phases);
+            let phases = (regime.pieces).put_again(model, data, (&mut pass.keys, phases));
             dynamics::settle(model, state, &state.warmstart, phases, data)
         };
         if !is_unique {

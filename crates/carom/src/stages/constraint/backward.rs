@@ -9,7 +9,7 @@
 //! impedance are a small function of solref, solimp, distance and time step: its Jacobian comes from dual numbers.
 
 use super::impedance::{MIN_VALUE, least_time_constant};
-use super::{Block, BlockKind, Constraint, Reference, Row, Sources};
+use super::{Block, BlockKind, Constraint, Piece, Reference, Row, Sources};
 use super::{contact_rows, dry_friction, equality_backward, limit};
 use crate::cotangent::StateBar;
 use crate::dual::Dual;
@@ -238,15 +238,16 @@ impl Pass<'_, '_> {
         inputs
     }
 
-    /// The twin of a [`Reference`] evaluated at a distance; adds the cotangent of the time step itself.
+    /// The twin of a [`Reference`] evaluated at a distance, on a piece of its curve if one is given; adds the cotangent of the time step
+    /// itself.
     pub(super) fn reference(
         &mut self,
         solref: [f64; 2],
         solimp: [f64; 5],
-        distance: f64,
+        (distance, piece): (f64, Option<Piece>),
         bar: ImpedanceBar,
     ) -> ReferenceBar {
-        self.reference_or_from(None, (solref, solimp), distance, bar)
+        self.reference_or_from(None, (solref, solimp), (distance, piece), bar)
     }
 
     /// As [`Self::reference`], for a contact that also acts from a distance.
@@ -254,7 +255,7 @@ impl Pass<'_, '_> {
         &mut self,
         distant: Option<&ContactsFromDistance>,
         (solref, solimp): ([f64; 2], [f64; 5]),
-        distance: f64,
+        (distance, piece): (f64, Option<Piece>),
         bar: ImpedanceBar,
     ) -> ReferenceBar {
         type Number = Dual<9>;
@@ -264,7 +265,11 @@ impl Pass<'_, '_> {
             std::array::from_fn(|i| Number::variable(solref[i], i)),
             std::array::from_fn(|i| Number::variable(solimp[i], 2 + i)),
         );
-        let impedance = reference.at_or_from(distant, Number::variable(distance, 7));
+        let number = Number::variable(distance, 7);
+        let impedance = match piece {
+            Some(piece) if distant.is_none() => reference.on(piece, number),
+            _ => reference.at_or_from(distant, number),
+        };
         let slope = |i: usize| {
             let mut sum = 0.0;
             for (part, bar) in [

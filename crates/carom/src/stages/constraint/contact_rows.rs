@@ -360,7 +360,8 @@ fn reference_backward(
     let own_friction_reference = block.kind == BlockKind::EllipticContact
         && contact.solreffriction != [0.0; 2]
         && (first > 0.0) == (second > 0.0);
-    let distance = contact.distance - contact.include_margin;
+    let piece = pass.constraint.rows[block.row].impedance.piece;
+    let place = (contact.distance - contact.include_margin, Some(piece));
     let distant = (pass.model).distant_contacts(contact.geoms, contact.law, contact.adhesion);
     if own_friction_reference {
         let friction_bar = ImpedanceBar {
@@ -370,7 +371,7 @@ fn reference_backward(
         let reference_bar = pass.reference_or_from(
             distant,
             (contact.solreffriction, contact.solimp),
-            distance,
+            place,
             friction_bar,
         );
         let contact_bar = &mut pass.targets.contacts[block.object];
@@ -380,7 +381,7 @@ fn reference_backward(
         bar.damping += friction_damping_bar;
     }
     let own = (contact.solref, contact.solimp);
-    let reference_bar = pass.reference_or_from(distant, own, distance, bar);
+    let reference_bar = pass.reference_or_from(distant, own, place, bar);
     let contact_bar = &mut pass.targets.contacts[block.object];
     add(&mut contact_bar.solref, reference_bar.solref);
     add(&mut contact_bar.solimp, reference_bar.solimp);

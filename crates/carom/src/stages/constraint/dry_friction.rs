@@ -85,7 +85,7 @@ pub(super) fn backward(pass: &mut Pass<'_, '_>, block: &Block) {
             tendons.solimp_friction[object],
         )
     };
-    let reference = pass.reference(solref, solimp, 0.0, inputs.impedance);
+    let reference = pass.reference(solref, solimp, (0.0, None), inputs.impedance);
     let (solref_bar, solimp_bar) = if on_dof {
         let dofs = &mut pass.targets.model.dofs;
         dofs.inverse_weight[object] += diagonal_bar;

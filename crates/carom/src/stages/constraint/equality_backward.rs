@@ -26,7 +26,7 @@ pub(super) fn block(pass: &mut Pass<'_, '_>, block: &Block) {
 fn reference(pass: &mut Pass<'_, '_>, equality: usize, position: f64, bar: ImpedanceBar) -> f64 {
     let numbers = &pass.model.equalities;
     let (solref, solimp) = (numbers.solref[equality], numbers.solimp[equality]);
-    let reference = pass.reference(solref, solimp, position, bar);
+    let reference = pass.reference(solref, solimp, (position, None), bar);
     let numbers = &mut pass.targets.model.equalities;
     add(&mut numbers.solref[equality], reference.solref);
     add(&mut numbers.solimp[equality], reference.solimp);

@@ -21,6 +21,18 @@ const LEAST_DISTANT: f64 = 1e-12;
 /// What replaces a solref of mixed signs.
 const DEFAULT_SOLREF: [f64; 2] = [0.02, 1.0];
 
+/// A piece of the curve of an impedance. (1)
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Piece {
+    /// Up to the midpoint, or up to the width where the curve is a straight line.
+    #[default]
+    Start,
+    /// From the midpoint to the width.
+    Middle,
+    /// Beyond the width.
+    End,
+}
+
 /// Spring-damper and impedance of a row.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Impedance<T: Scalar = f64> {
@@ -32,6 +44,8 @@ pub struct Impedance<T: Scalar = f64> {
     pub value: T,
     /// Derivative of d by position.
     pub slope: T,
+    /// The piece of the curve on which d was taken.
+    pub piece: Piece,
 }
 
 /// Parameters of a spring-damper and its impedance, made safe.
@@ -93,11 +107,34 @@ impl<T: Scalar> Reference<T> {
     /// Impedance at a signed distance from the margin, with the spring and damper. (1), (2)
     pub fn at(&self, distance: T) -> Impedance<T> {
         let (value, slope) = impedance_curve(&self.solimp, distance);
+        self.with(self.piece(distance), value, slope)
+    }
+
+    /// The piece of the curve that a signed distance from the margin is on.
+    pub fn piece(&self, distance: T) -> Piece {
+        piece_at(&self.solimp, distance.abs() / self.solimp[2])
+    }
+
+    /// [`Self::at`] a distance that is negative, on a given piece of the curve, which is followed beyond its ends.
+    pub fn on(&self, piece: Piece, distance: T) -> Impedance<T> {
+        let (value, slope) = curve_on(&self.solimp, piece, -distance / self.solimp[2]);
+        let bounds = [LEAST_DISTANT, IMPEDANCE_RANGE[1]].map(T::from);
+        let is_within = value >= bounds[0] && value <= bounds[1];
+        let value = if is_within {
+            value
+        } else {
+            value.clamp(bounds[0], bounds[1])
+        };
+        self.with(piece, value, -slope)
+    }
+
+    fn with(&self, piece: Piece, value: T, slope: T) -> Impedance<T> {
         Impedance {
             stiffness: self.stiffness(),
             damping: self.damping(),
             value,
             slope,
+            piece,
         }
     }
 
@@ -120,12 +157,8 @@ impl<T: Scalar> Reference<T> {
             distant.power,
         ];
         let (value, slope) = impedance_curve(&curve.map(T::from), -distance + distant.width);
-        Impedance {
-            stiffness: self.stiffness(),
-            damping: self.damping(),
-            value: value.clamp(T::from(LEAST_DISTANT), T::from(IMPEDANCE_RANGE[1])),
-            slope: -slope,
-        }
+        let value = value.clamp(T::from(LEAST_DISTANT), T::from(IMPEDANCE_RANGE[1]));
+        self.with(Piece::default(), value, -slope)
     }
 
     /// k of (2).
@@ -151,41 +184,72 @@ impl<T: Scalar> Reference<T> {
 
 /// The impedance and its derivative at a signed distance from the margin, for a solimp within its ranges. (1)
 pub fn impedance_curve<T: Scalar>(solimp: &[T; 5], distance: T) -> (T, T) {
+    let x = distance.abs() / solimp[2];
+    if x <= T::ZERO && solimp[2].value() > MIN_VALUE {
+        return (solimp[0], T::ZERO);
+    }
+    let (value, slope) = curve_on(solimp, piece_at(solimp, x), x);
+    (value, if distance < T::ZERO { -slope } else { slope })
+}
+
+/// The piece of the curve that x is on.
+fn piece_at<T: Scalar>(&[_, _, _, midpoint, power]: &[T; 5], x: T) -> Piece {
+    if x >= T::ONE {
+        Piece::End
+    } else if x > midpoint && power != T::ONE {
+        Piece::Middle
+    } else {
+        Piece::Start
+    }
+}
+
+/// The impedance and its derivative by distance at x on a piece, also beyond its ends.
+fn curve_on<T: Scalar>(solimp: &[T; 5], piece: Piece, x: T) -> (T, T) {
     let [start, end, width, midpoint, power] = *solimp;
     // Where both ends are the same, the curve is flat, but moving one of them still bends it.
     let is_flat = start == end && !T::HAS_DERIVATIVES;
     if is_flat || width.value() <= MIN_VALUE {
         return ((start + end) * 0.5, T::ZERO);
     }
-    let x = distance.abs() / width;
-    if x >= T::ONE {
-        return (end, T::ZERO);
-    }
-    if x <= T::ZERO {
-        return (start, T::ZERO);
-    }
-    let (y, slope) = if !T::HAS_DERIVATIVES && power == T::ONE {
-        (x, T::ONE)
-    } else if x <= midpoint {
-        let scale = raise(midpoint, power - T::ONE).recip();
-        (
-            scale * raise(x, power),
-            power * scale * raise(x, power - T::ONE),
-        )
-    } else {
-        let rest = T::ONE - x;
-        let scale = raise(T::ONE - midpoint, power - T::ONE).recip();
-        let slope = power * scale * raise(rest, power - T::ONE);
-        (T::ONE - scale * raise(rest, power), slope)
+    let is_straight = power == T::ONE;
+    let (y, slope) = match piece {
+        Piece::End => return (end, T::ZERO),
+        _ if !T::HAS_DERIVATIVES && is_straight => (x, T::ONE),
+        Piece::Start if !(is_straight && x > midpoint) => {
+            let scale = raise(midpoint, power - T::ONE).recip();
+            let (y, slope) = signed_power(x, power);
+            (scale * y, scale * slope)
+        }
+        _ => {
+            let scale = raise(T::ONE - midpoint, power - T::ONE).recip();
+            let (y, slope) = signed_power(T::ONE - x, power);
+            (T::ONE - scale * y, scale * slope)
+        }
     };
     // The straight line without rounding, as plain numbers take it.
-    let y = if power == T::ONE {
+    let y = if is_straight {
         y.with_value(x.value())
     } else {
         y
     };
-    let slope = slope.copysign_of(distance);
     (start + y * (end - start), slope * (end - start) / width)
+}
+
+/// x^p and its derivative, for negative x as smooth as powers allow: even or odd, as the next integer power is.
+fn signed_power<T: Scalar>(x: T, power: T) -> (T, T) {
+    if x > T::ZERO {
+        return (raise(x, power), power * raise(x, power - T::ONE));
+    }
+    if x.value() == 0.0 {
+        let slope = if power == T::ONE { T::ONE } else { T::ZERO };
+        return (x * slope, slope);
+    }
+    let (y, slope) = (raise(-x, power), power * raise(-x, power - T::ONE));
+    if power.value().round() % 2.0 == 0.0 {
+        (y, -slope)
+    } else {
+        (-y, slope)
+    }
 }
 
 /// base^exponent, with the usual exponents 1 and 2 multiplied out.

@@ -131,7 +131,8 @@ pub(super) fn backward(pass: &mut Pass<'_, '_>, block: &Block) {
         let tendons = &model.tendons;
         (tendons.solref_limit[object], tendons.solimp_limit[object])
     };
-    let reference = pass.reference(solref, solimp, row.position - row.margin, inputs.impedance);
+    let place = (row.position - row.margin, Some(row.impedance.piece));
+    let reference = pass.reference(solref, solimp, place, inputs.impedance);
     let distance_bar = inputs.position + reference.distance;
     let margin_bar = inputs.margin - reference.distance;
     if on_joint {

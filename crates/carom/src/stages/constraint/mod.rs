@@ -26,6 +26,7 @@ mod horizon;
 mod impedance;
 mod limit;
 mod pair;
+mod piece;
 #[cfg(test)]
 pub(crate) mod tests;
 
@@ -41,7 +42,8 @@ pub(crate) use equality_backward::{
     polynomial_vjp as equality_polynomial_vjp, wrenches_vjp as equality_wrenches_vjp,
 };
 pub use forward::{Sources, forward};
-pub use impedance::{Impedance, Reference, impedance_curve};
+pub(crate) use piece::reference_of;
+pub use impedance::{Impedance, Piece, Reference, impedance_curve};
 
 use crate::scalar::Scalar;
 

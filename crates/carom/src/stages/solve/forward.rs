@@ -2,7 +2,9 @@ use super::hessian::Rows;
 use super::law::{Law, MAX_ROWS, Phase};
 use super::problem::{Island, Problem};
 use super::start::Criteria;
-use super::{Iterate, Solve, SolveReport, Work, conjugate_gradient, newton, noslip};
+use super::{
+    Iterate, Solve, SolveReport, SolveStatus, Work, conjugate_gradient, newton, noslip,
+};
 use crate::model::{Model, SolverKind};
 use crate::scalar::Scalar;
 use crate::stages::acceleration::Acceleration;
@@ -44,6 +46,20 @@ pub fn at_solution(
     solve_from(model, smooth, constraint, Start::At(solution), out);
 }
 
+/// As [`forward`], with every block on a given piece of its law, also beyond the piece's end: a smooth function of everything.
+/// The factors of H are those of the solution. False where there is none.
+pub(crate) fn forward_on<T: Scalar>(
+    model: &Model<T>,
+    (inertia, acceleration): (&Inertia<T>, &Acceleration<T>),
+    constraint: &Constraint<T>,
+    (phases, start): (&[Phase], &[T]),
+    out: &mut Solve<T>,
+) -> bool {
+    let start = Start::On(phases, start);
+    solve_from(model, (inertia, acceleration), constraint, start, out);
+    matches!(out.report.status, SolveStatus::Converged | SolveStatus::Exhausted)
+}
+
 /// Where the solver starts.
 #[derive(Clone, Copy)]
 enum Start<'a, T> {
@@ -51,6 +67,8 @@ enum Start<'a, T> {
     Near(&'a [T]),
     /// At the solution.
     At(&'a [T]),
+    /// On given pieces of the laws, at what may be near the solution.
+    On(&'a [Phase], &'a [T]),
 }
 
 fn solve_from<T: Scalar>(
@@ -71,6 +89,9 @@ fn solve_from<T: Scalar>(
     if constraint.blocks.is_empty() {
         return;
     }
+    if let Start::On(phases, _) = start {
+        out.phase.copy_from_slice(phases);
+    }
     let Solve {
         islands,
         hessian,
@@ -84,18 +105,26 @@ fn solve_from<T: Scalar>(
     work.read_rows(constraint);
     let (problem, iterate, warmstart_room) =
         work.problem(model, (inertia, acceleration), constraint);
-    let (warmstart, is_solution) = match start {
-        Start::Near(_) if model.settings.disable.warmstart => (None, false),
-        Start::Near(warmstart) => (Some(plain(warmstart, warmstart_room)), false),
-        Start::At(solution) => (Some(plain(solution, warmstart_room)), true),
+    let warmstart = match start {
+        Start::Near(_) if model.settings.disable.warmstart => None,
+        Start::Near(start) | Start::At(start) | Start::On(_, start) => {
+            Some(plain(start, warmstart_room))
+        }
     };
     let criteria = criteria(model);
     for index in 0..islands.count() {
         let island = Island::new(&problem, islands, index);
-        if let (Some(solution), true) = (warmstart, is_solution) {
-            iterate.place(&island, solution, phase);
-            iterate.update_gradient(&island);
-            continue;
+        match (start, warmstart) {
+            (Start::At(_), Some(solution)) => {
+                iterate.place(&island, solution, phase);
+                iterate.update_gradient(&island);
+                continue;
+            }
+            (Start::On(..), Some(start)) => {
+                newton::settle_on(&island, start, iterate, phase, hessian).add_to(report);
+                continue;
+            }
+            _ => {}
         }
         let progress = iterate.start(&island, warmstart, criteria.tolerance, phase);
         let progress = match model.settings.solver {
@@ -118,8 +147,11 @@ fn solve_from<T: Scalar>(
     }
     write_solution(model, out);
     if T::HAS_DERIVATIVES {
-        let smooth = (inertia, acceleration);
-        correct(model, smooth, constraint, Pieces::Found, out);
+        let pieces = match start {
+            Start::On(..) => Pieces::Given,
+            _ => Pieces::Found,
+        };
+        correct(model, (inertia, acceleration), constraint, pieces, out);
     }
 }
 
@@ -169,27 +201,6 @@ fn criteria<T: Scalar>(model: &Model<T>) -> Criteria {
         iterations: model.settings.iterations,
         line_iterations: model.settings.ls_iterations,
     }
-}
-
-/// The derivatives of a solution that [`forward`] has found, on given pieces of the laws instead of those where its values
-/// put the constraints; false where H has no factors.
-pub(crate) fn differentiate_in<T: Scalar>(
-    model: &Model<T>,
-    (inertia, acceleration): (&Inertia<T>, &Acceleration<T>),
-    constraint: &Constraint<T>,
-    phases: &[Phase],
-    out: &mut Solve<T>,
-) -> bool {
-    if constraint.blocks.is_empty() {
-        return true;
-    }
-    out.phase.copy_from_slice(phases);
-    out.work.iterate.factor_is_current.fill(false);
-    let complete = factor_at_solution(model, inertia, acceleration, constraint, out);
-    write_solution(model, out);
-    let smooth = (inertia, acceleration);
-    correct(model, smooth, constraint, Pieces::Given, out);
-    complete
 }
 
 /// Makes the solvers iterate as far as rounding allows: for gradients, and to compare with other programs.

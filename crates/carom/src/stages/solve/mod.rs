@@ -36,7 +36,7 @@ mod start;
 pub(crate) mod tests;
 
 pub use backward::{SolveBar, backward};
-pub(crate) use forward::differentiate_in;
+pub(crate) use forward::forward_on;
 pub use forward::{at_solution, factor_at_solution, forward, tighten};
 pub use hessian::Hessian;
 pub use island::Islands;

@@ -19,6 +19,8 @@ const PATIENCE: usize = 2;
 const NOISE: f64 = 1e-9;
 /// A full step on quadratics that leaves this part of the forces has left rounding.
 const ROUNDING: f64 = 1e-14;
+/// Most iterations on given pieces of the laws; where none is curved, the first one ends at the solution.
+const MOST_ON_PIECES: usize = 30;
 
 /// Iterates from the start to the minimum of one island.
 pub(super) fn minimize(
@@ -118,6 +120,56 @@ pub(super) fn minimize(
         }
     }
     iterate.factor_is_current[island.index] = factored;
+    progress
+}
+
+/// Iterates to where the gradient of one island is zero with every block on a given piece of its law, also beyond its end.
+pub(super) fn settle_on(
+    island: &Island,
+    start: &[f64],
+    iterate: &mut Iterate,
+    phase: &[Phase],
+    hessian: &mut Hessian,
+) -> Progress {
+    let is_curved = any_curved(island, phase);
+    let mut progress = Progress {
+        status: SolveStatus::IterationLimit,
+        iterations: 0,
+        scale: 1.0 / island.inertia_trace(),
+        cost: 0.0,
+        gradient_norm: f64::INFINITY,
+    };
+    iterate.factor_is_current[island.index] = false;
+    for dofs in island.dofs() {
+        iterate.acceleration[dofs.clone()].copy_from_slice(&start[dofs]);
+    }
+    while progress.iterations < MOST_ON_PIECES {
+        iterate.refresh_on(island, phase);
+        iterate.update_gradient(island);
+        let before = progress.gradient_norm;
+        progress.gradient_norm = island.dot(&iterate.gradient, &iterate.gradient).sqrt();
+        if !progress.gradient_norm.is_finite() {
+            progress.status = SolveStatus::NotFinite;
+            break;
+        }
+        if progress.iterations == 0 || is_curved {
+            hessian.invalidate(island.index);
+            if hessian.factor(island, &iterate.residual, phase).is_err() {
+                progress.status = SolveStatus::Singular;
+                break;
+            }
+        }
+        let size = force_norm(island, iterate);
+        let stalls = progress.gradient_norm > 0.5 * before && progress.gradient_norm < NOISE * size;
+        if stalls || progress.gradient_norm <= ROUNDING * size {
+            progress.status = SolveStatus::Exhausted;
+            iterate.factor_is_current[island.index] = true;
+            break;
+        }
+        newton_direction(island, iterate, hessian);
+        island.add_scaled(&mut iterate.acceleration, &iterate.direction, 1.0);
+        progress.iterations += 1;
+    }
     progress
 }
 

@@ -110,6 +110,16 @@ impl Iterate {
         self.respond(island, phase)
     }
 
+    /// Recomputes everything from the acceleration, on given pieces of the laws.
+    pub(super) fn refresh_on(&mut self, island: &Island, phase: &[Phase]) {
+        island.mul_inertia(&self.acceleration, &mut self.momentum);
+        island.residual(&self.acceleration, &mut self.gather, &mut self.residual);
+        for (index, block) in island.blocks() {
+            let (y, force) = (&self.residual[block.rows()], &mut self.force[block.rows()]);
+            island.law(block).force_in(phase[index], y, force);
+        }
+    }
+
     /// Recomputes forces and phases from the residual; returns the cost and whether a phase changed.
     pub(super) fn respond(&mut self, island: &Island, phase: &mut [Phase]) -> (f64, bool) {
         let (cost, changed) = island.respond(&self.residual, &mut self.force, phase);
