@@ -372,7 +372,9 @@ impl<'a> Pass<'a> {
             return self.held_stage((step, stage), &regime.mode);
         }
         let acceleration = &self.rates[stage].velocity;
-        let phases = regime.pieces.put_again(model, data, (&mut self.keys, &mut self.phases));
+        let phases = regime
+            .pieces
+            .put_again(model, data, (&mut self.keys, &mut self.phases));
         if !dynamics::settle(model, state, acceleration, phases, data) {
             return Err(GradientError::NotUnique { step });
         }

@@ -18,6 +18,9 @@ const STIFF: f64 = 4.0;
 /// The ends of pieces are passed when by more than this part of the numbers that they are a difference of.
 const ROUNDING: f64 = 1e-11;
 
+/// So near to the ends of a curve, in units of its width, a constraint is at its end.
+const AT_POLE: f64 = 1e-6;
+
 /// Something at which a step has to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Event {
@@ -30,7 +33,7 @@ pub(super) enum Event {
 /// A constraint that goes from one piece of a curve to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Kink {
-    /// Which of the blocks at the start of the step.
+    /// Which of the blocks at the start of the step, or which of the bends of actuators.
     block: usize,
     bend: Bend,
 }
@@ -42,6 +45,8 @@ enum Bend {
     Law { from: Phase, to: Phase },
     /// The impedance.
     Impedance { at_width: bool },
+    /// The force of an actuator.
+    Actuator,
 }
 
 /// Where on the curve of its impedance a constraint is.
@@ -50,6 +55,8 @@ struct Curve {
     x: f64,
     /// Where its two halves meet, if it has two.
     midpoint: Option<f64>,
+    /// Whether its ends are those of a power that is not an integer.
+    is_singular: bool,
 }
 
 impl Curve {
@@ -62,7 +69,13 @@ impl Curve {
         Some(Self {
             x: (row.position - row.margin).abs() / width,
             midpoint: (power != 1.0).then_some(midpoint),
+            is_singular: power.fract() != 0.0,
         })
+    }
+
+    /// Whether derivatives of the curve have a pole here.
+    fn is_at_pole(&self) -> bool {
+        self.is_singular && (self.x < AT_POLE || (self.x - 1.0).abs() < AT_POLE)
     }
 }
 
@@ -98,9 +111,42 @@ impl Stepper {
 
     /// All kinks between the start of the step and the last evaluation.
     fn kinks(&self, model: &Model) -> impl Iterator<Item = Kink> {
-        self.blocks().flat_map(move |(before, now)| {
+        let of_blocks = self.blocks().flat_map(move |(before, now)| {
             let of_law = self.law_kinks(before, now);
             of_law.chain(self.impedance_kink(model, before, now))
+        });
+        let bends = self.first_bends.iter().zip(&self.bends).enumerate();
+        let passed = bends.filter(|(_, (first, now))| **first * **now < 0.0);
+        of_blocks.chain(passed.map(|(block, _)| Kink {
+            block,
+            bend: Bend::Actuator,
+        }))
+    }
+
+    /// Whether forces go on smoothly beyond a kink for a step that keeps to its pieces.
+    pub(super) fn is_smooth_beyond(&self, kink: Kink) -> bool {
+        kink.bend != Bend::Actuator
+    }
+
+    /// Whether the curve of an impedance has a pole of its derivatives at a kink. They cannot be followed up to there in one step.
+    pub(super) fn ends_at_pole(&self, model: &Model, kink: Kink) -> bool {
+        let block = self.block_now(kink);
+        let curve = block.and_then(|block| {
+            let row = &self.data.constraint.rows[block.row];
+            Curve::of(model, &self.data, block, row)
+        });
+        kink.bend == (Bend::Impedance { at_width: true })
+            && self.pieces.impedances.get(kink.block) != Some(&Piece::End)
+            && curve.is_some_and(|curve| curve.is_singular)
+    }
+
+    /// Whether a step from the state that was just evaluated begins at a pole of the derivatives of an impedance.
+    pub(super) fn begins_at_pole(&self, model: &Model) -> bool {
+        let constraint = &self.data.constraint;
+        constraint.blocks.iter().any(|block| {
+            let row = &constraint.rows[block.row];
+            let curve = Curve::of(model, &self.data, block, row);
+            curve.is_some_and(|curve| curve.is_at_pole())
         })
     }
 
@@ -172,6 +218,9 @@ impl Stepper {
 
     /// The same number, and the size of what it is a difference of.
     fn boundary_and_size(&self, model: &Model, kink: Kink) -> Option<(f64, f64)> {
+        if kink.bend == Bend::Actuator {
+            return Some((*self.bends.get(kink.block)?, 1.0));
+        }
         let block = self.block_now(kink)?;
         let (rows, residual) = (&self.data.constraint.rows, &self.data.solve.residual);
         self.boundary_of(model, kink, (block, rows, residual))
@@ -179,6 +228,9 @@ impl Stepper {
 
     /// The same number at the start of the step.
     pub(super) fn first_boundary(&self, model: &Model, kink: Kink) -> Option<f64> {
+        if kink.bend == Bend::Actuator {
+            return self.first_bends.get(kink.block).copied();
+        }
         let Snapshot {
             blocks,
             rows,
@@ -209,6 +261,7 @@ impl Stepper {
                 let bound = if at_width { Some(1.0) } else { curve.midpoint };
                 bound.map(|bound| (curve.x - bound, 1.0))
             }
+            Bend::Actuator => None,
         }
     }
 }

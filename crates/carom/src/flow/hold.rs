@@ -11,8 +11,8 @@
 //! with a₋ and a₊ the accelerations without and with the contact, r the distance, and θ₀ the share that keeps r where it is
 //! when the contact begins to be held. With S the difference of the two accelerations along the normal, r then follows an
 //! oscillator of frequency ω = √(S/δ); τ = 2/ω damps it critically, and ω is what steps can follow. Where θ is 0 or 1 the motion
-//! is as ever, and the contact is let go. Of several held contacts all combinations are taken, weighted by the products of
-//! their shares.
+//! is as ever, and the contact is let go. Contacts that bounce together, as the two lower corners of a box that rocks, are held
+//! as one. Of several that do not, all combinations are taken, weighted by the products of their shares.
 //!
 //! In the layer nothing moves after a moment, and a control of errors would let steps grow until they are not stable: it sees
 //! that when r has grown to what is allowed from rounding, but derivatives have grown by the same factor from what they were.
@@ -46,7 +46,7 @@ const LAST: usize = 64;
 /// Least share of a force in implicit steps, so that all numbers stay finite.
 const LEAST: f64 = 1e-6;
 
-/// So many contacts are held at once.
+/// So many groups of contacts are held at once.
 const MOST: usize = 3;
 
 /// Held contacts are let go so many widths of the layer from its middle.
@@ -56,6 +56,8 @@ const FAR: f64 = 3.0;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Hold {
     pub(super) switch: Switch,
+    /// Contacts of one group share θ, that of the first of them.
+    pub(super) group: usize,
     /// θ₀ of (1).
     share: f64,
     /// δ of (1).
@@ -104,7 +106,7 @@ fn block_of<'a>(hold: &Hold, data: &'a Data) -> Option<&'a Block> {
 /// The combinations of held contacts that act and do not, with their weights. The last one has all of them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Blend {
-    /// θ of (1) of every hold, and its derivative by the offset.
+    /// θ of (1) of every group, and its derivative by the offset.
     shares: Vec<[f64; 2]>,
     /// The acceleration of every combination.
     accelerations: Vec<Vec<f64>>,
@@ -113,7 +115,7 @@ pub(super) struct Blend {
 impl Blend {
     /// Number of combinations of a mode.
     pub(super) fn count(mode: &Mode) -> usize {
-        1 << mode.holds().len()
+        1 << mode.groups()
     }
 
     /// Begins anew.
@@ -135,14 +137,14 @@ impl Blend {
                 hold.share(&data.constraint.rows[block.row])
             })
         };
-        self.shares.extend(mode.holds().iter().map(share));
+        self.shares.extend(mode.leaders().map(share));
     }
 
-    /// The weight of a combination; by the share of one contact where that is given.
+    /// The weight of a combination; by the share of one group where that is given.
     fn weight(&self, combination: usize, by: Option<usize>) -> f64 {
-        let factors = self.shares.iter().enumerate().map(|(hold, [share, _])| {
-            let acts = combination >> hold & 1 == 1;
-            match (by == Some(hold), acts) {
+        let factors = self.shares.iter().enumerate().map(|(group, [share, _])| {
+            let acts = combination >> group & 1 == 1;
+            match (by == Some(group), acts) {
                 (true, true) => 1.0,
                 (true, false) => -1.0,
                 (false, true) => *share,
@@ -165,14 +167,14 @@ impl Blend {
         }
     }
 
-    /// The cotangent of the offset of a hold, from that of the acceleration.
-    fn offset_bar(&self, hold: usize, bar: &[f64]) -> f64 {
+    /// The cotangent of the offset of a group, from that of the acceleration.
+    fn offset_bar(&self, group: usize, bar: &[f64]) -> f64 {
         let along = |(combination, acceleration): (usize, &Vec<f64>)| {
             let along: f64 = acceleration.iter().zip(bar).map(|(a, bar)| a * bar).sum();
-            self.weight(combination, Some(hold)) * along
+            self.weight(combination, Some(group)) * along
         };
         let share_bar: f64 = self.accelerations.iter().enumerate().map(along).sum();
-        self.shares[hold][1] * share_bar
+        self.shares[group][1] * share_bar
     }
 }
 
@@ -189,11 +191,11 @@ impl Observer for Shared<'_> {
         if stage != "constraint" {
             return;
         }
-        for (index, hold) in self.mode.holds().iter().enumerate() {
+        for (group, hold) in self.mode.leaders().enumerate() {
             let Some(block) = block_of(hold, at.data) else {
                 continue;
             };
-            hold.add_offset_bar(block, self.blend.offset_bar(index, self.bar), bar);
+            hold.add_offset_bar(block, self.blend.offset_bar(group, self.bar), bar);
         }
     }
 }
@@ -252,7 +254,7 @@ impl Run<'_> {
             || height < allowed.position.absolute
                 && onset.rate.abs() < SLOW * allowed.velocity.absolute;
         let is_implicit = self.stepper.tableau.is_extrapolated();
-        let is_free = is_implicit || self.mode.holds().len() < MOST;
+        let is_free = is_implicit || self.mode.groups() < MOST;
         (is_low && is_free && same.count() + 1 >= MANY).then_some(flight)
     }
 
@@ -265,44 +267,56 @@ impl Run<'_> {
         }
     }
 
-    /// Holds the contact that just has begun to act after it was off for a time. False where the dynamics are not finite.
-    pub(super) fn hold_last(&mut self, switch: Switch, flight: f64) -> bool {
-        let Some(onset) = self.motion.onsets().last() else {
+    /// Holds those of the last onsets, all at one instant, that chatter; the first of them flew for a time. False where the
+    /// dynamics are not finite.
+    pub(super) fn hold_together(&mut self, count: usize, flight: f64) -> bool {
+        let onsets = &self.motion.onsets()[self.motion.onsets().len() - count..];
+        let held = onsets.iter().filter(|onset| onset.is_held);
+        let Some(first) = held.clone().next() else {
             return true;
         };
-        let size = onset
-            .jump
+        let mut jump = vec![0.0; first.jump.len()];
+        for onset in held.clone() {
+            add_scaled(&mut jump, &onset.jump, 1.0);
+        }
+        let size = jump
             .iter()
             .fold(0.0, |size: f64, jump| size.max(jump.abs()));
-        let along = (self.stepper).gauge_along(self.model, &self.state, switch, &onset.jump, size);
+        let (switch, rate) = (first.switch, first.rate);
+        let along = (self.stepper).gauge_along(self.model, &self.state, switch, &jump, size);
         let swing = along.unwrap_or(1.0).abs().max(0.1);
         // It flew under −θ₀·S.
-        let fall = 2.0 * onset.rate.abs() / flight;
-        self.mode.hold(Hold {
-            switch,
-            share: (fall / swing).min(1.0),
-            width: swing / (FREQUENCY * FREQUENCY),
-            time: 2.0 / FREQUENCY,
-        });
+        let fall = 2.0 * rate.abs() / flight;
+        let is_implicit = self.stepper.tableau.is_extrapolated();
+        let group = self.mode.groups();
+        for (index, onset) in held.enumerate() {
+            self.mode.hold(Hold {
+                switch: onset.switch,
+                group: group + if is_implicit { index } else { 0 },
+                share: (fall / swing).min(1.0),
+                width: swing / (FREQUENCY * FREQUENCY),
+                time: 2.0 / FREQUENCY,
+            });
+        }
         let is_finite = self.begin();
-        self.note_jump();
+        self.add_to_jump();
         is_finite
     }
 
     /// Lets contacts go that are far from their surface. False where the dynamics are not finite.
     pub(super) fn let_go(&mut self) -> bool {
-        let mut index = 0;
         let mut changed = false;
-        while let Some(&hold) = self.mode.holds().get(index) {
+        for group in (0..self.mode.groups()).rev() {
             let data = &self.stepper.data;
-            let offset = block_of(&hold, data).map_or(f64::INFINITY, |block| {
-                hold.offset(&data.constraint.rows[block.row])
+            let Some(leader) = self.mode.leaders().nth(group) else {
+                continue;
+            };
+            let offset = block_of(leader, data).map_or(f64::INFINITY, |block| {
+                leader.offset(&data.constraint.rows[block.row])
             });
             if offset.abs() > FAR {
-                self.mode.release(hold.switch, offset < 0.0);
+                self.mode.release(group, offset < 0.0);
                 changed = true;
-            } else {
-                index += 1;
             }
         }
         if changed { self.begin() } else { true }

@@ -102,11 +102,25 @@ impl Mode {
         &self.holds
     }
 
-    /// A combination of held contacts that act and do not, and no holds: bit by bit, in their order.
+    /// The first one of every group of contacts that are held together.
+    pub(super) fn leaders(&self) -> impl Iterator<Item = &Hold> {
+        let is_first = |(index, hold): &(usize, &Hold)| {
+            (self.holds[..*index].iter()).all(|before| before.group != hold.group)
+        };
+        let leaders = self.holds.iter().enumerate().filter(is_first);
+        leaders.map(|(_, hold)| hold)
+    }
+
+    /// Number of groups of contacts that are held together.
+    pub(super) fn groups(&self) -> usize {
+        self.holds.last().map_or(0, |last| last.group + 1)
+    }
+
+    /// A combination of groups of held contacts that act and do not, and no holds: bit by bit, in their order.
     pub(super) fn combination(&self, bits: usize) -> Self {
         let is_off = |switch: &Switch| {
-            let place = self.holds.iter().position(|hold| hold.switch == *switch);
-            place.is_some_and(|place| bits >> place & 1 == 0)
+            let hold = self.holds.iter().find(|hold| hold.switch == *switch);
+            hold.is_some_and(|hold| bits >> hold.group & 1 == 0)
         };
         let on = self.on.iter().filter(|switch| !is_off(switch));
         Self {
@@ -121,11 +135,22 @@ impl Mode {
         self.holds.push(hold);
     }
 
-    /// Ends the hold of a contact, on or off.
-    pub(super) fn release(&mut self, switch: Switch, on: bool) {
-        self.holds.retain(|hold| hold.switch != switch);
+    /// Ends the hold of a group of contacts, on or off.
+    pub(super) fn release(&mut self, group: usize, on: bool) {
+        let Self {
+            on: switches,
+            holds,
+            ..
+        } = self;
         if !on {
-            self.on.retain(|other| *other != switch);
+            switches.retain(|switch| {
+                let mut of_group = holds.iter().filter(|hold| hold.group == group);
+                of_group.all(|hold| hold.switch != *switch)
+            });
+        }
+        holds.retain(|hold| hold.group != group);
+        for hold in holds {
+            hold.group -= usize::from(hold.group > group);
         }
     }
 

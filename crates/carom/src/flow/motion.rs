@@ -380,6 +380,8 @@ pub(super) struct Run<'a> {
     /// The next step (s).
     pub(super) h: f64,
     interval: usize,
+    /// When the motion was last at a pole of the derivatives of an impedance.
+    pub(super) pole: Option<f64>,
     /// Whether the rates at the state were computed there.
     is_fresh: bool,
     pub(super) motion: Motion,
@@ -407,6 +409,7 @@ impl<'a> Run<'a> {
                 .any(|&limited| limited),
             h: settings.longest_step,
             interval: 0,
+            pole: None,
             is_fresh: true,
             motion: Motion::new(model, start, tableau.len(), settings.adjoint.bytes()),
         }
@@ -426,7 +429,10 @@ impl<'a> Run<'a> {
             }
             let remaining = end - self.state.time;
             let shortest = SHORTEST * self.state.time.abs().max(1.0);
-            let mut h = self.h.min(self.longest_step());
+            let mut h = self
+                .h
+                .min(self.longest_step())
+                .min(self.longest_from_pole());
             let reaches_end = h >= remaining - shortest;
             if reaches_end {
                 h = remaining;
@@ -439,8 +445,9 @@ impl<'a> Run<'a> {
             } else {
                 f64::INFINITY
             };
-            // The error of an implicit step across a kink is not that of a step up to there.
-            let worth_a_look = if self.stepper.tableau.is_extrapolated() {
+            // Where forces do not go on smoothly, the error of a step across a kink is not that of a step up to there.
+            let is_smooth = self.stepper.bends.is_empty();
+            let worth_a_look = if self.stepper.tableau.is_extrapolated() || !is_smooth {
                 WORTH_A_LOOK
             } else {
                 1.0
@@ -563,12 +570,19 @@ impl<'a> Run<'a> {
     }
 
     /// Remembers the change of the acceleration at the last onset, from `self.before` to that of the state at hand.
-    pub(super) fn note_jump(&mut self) {
-        let after = &self.stepper.rates[0].velocity;
-        let jump = (after.iter().zip(&self.before)).map(|(after, before)| after - before);
+    fn note_jump(&mut self) {
         if let Some(onset) = self.motion.onsets.last_mut() {
             onset.jump.clear();
-            onset.jump.extend(jump);
+            onset.jump.resize(self.before.len(), 0.0);
+        }
+        self.add_to_jump();
+    }
+
+    /// Adds the change of the acceleration from `self.before` to that of the state at hand to the last onset.
+    pub(super) fn add_to_jump(&mut self) {
+        if let Some(onset) = self.motion.onsets.last_mut() {
+            add_scaled(&mut onset.jump, &self.stepper.rates[0].velocity, 1.0);
+            add_scaled(&mut onset.jump, &self.before, -1.0);
         }
     }
 }

@@ -4,7 +4,7 @@
 //! on both sides of it, as where a contact begins that does not act yet or a piece of a force ends (see [`pieces`](super::pieces)),
 //! the step is cut there. Otherwise it is taken again to that place, and its length corrected until the event is met.
 
-use super::event::{Event, gauge_of};
+use super::event::{Event, Kink, gauge_of};
 use super::mode::{Mode, Switch};
 use super::motion::{Onset, Run};
 
@@ -21,6 +21,12 @@ const TIED_KINK: f64 = 2e-7;
 /// Brackets are made as narrow as this part of the step. Steps are cut so far beyond kinks, for all that happens at the same
 /// instant to show.
 const CLOSE: f64 = 1e-6;
+
+/// The path across a kink up to which the step is taken again is not worth a closer look than this part of the step.
+const ROUGH: f64 = 1e-3;
+
+/// The step next to a pole of the derivatives of an impedance (s): there are such where its power is not an integer.
+const FIRST: f64 = 1e-9;
 
 /// Brackets as narrow as this are enough where their rate tells the rest.
 const NARROW: f64 = 0.01;
@@ -42,9 +48,9 @@ const TIE: f64 = 1e-11;
 pub(super) enum Passed {
     /// The step ends there.
     Yes,
-    /// The step there has too large an error.
+    /// The step there has too large an error, or no dynamics on its way.
     TooFar,
-    /// The dynamics are not finite.
+    /// The dynamics are not finite where the step ends.
     NotFinite,
 }
 
@@ -142,7 +148,8 @@ impl Run<'_> {
         known: (f64, Event, Option<f64>),
     ) -> Passed {
         if error <= 1.0
-            && let Some(passed) = self.pass_by_cut(h, known) {
+            && let Some(passed) = self.pass_by_cut(h, known)
+        {
             return passed;
         }
         self.pass_again(h, known)
@@ -153,7 +160,7 @@ impl Run<'_> {
     fn is_smooth_beyond(&self, event: Event) -> bool {
         let goes_on = match event {
             Event::Switch(switch) => !self.mode.contains(switch) || self.stepper.is_idle(switch),
-            Event::Kink(_) => true,
+            Event::Kink(kink) => self.stepper.is_smooth_beyond(kink),
         };
         goes_on && self.stepper.dense.is_exact() && !self.has_limited_activations
     }
@@ -166,26 +173,42 @@ impl Run<'_> {
                 return None;
             }
             let Some((event, bracket)) = self.locate(h, first) else {
-                return Some(Passed::NotFinite);
+                return Some(Passed::TooFar);
             };
             if !self.is_smooth_beyond(event) {
                 return None;
             }
-            if let Event::Kink(_) = event {
-                let part = (bracket.root() + 2.0 * CLOSE).min(1.0);
-                if !self.go_along(h, part) {
-                    return Some(Passed::NotFinite);
-                }
-                return Some(self.accept_event(event, (h, part)));
+            if let Event::Kink(kink) = event {
+                return Some(self.cut_at_kink(kink, h, bracket.root()));
             }
             match self.end_at(event, &bracket, h, Way::Cut) {
                 End::At(place, true) => return Some(self.accept_event(event, (h, place / h))),
                 End::At(..) => return None,
-                End::NotFinite => return Some(Passed::NotFinite),
+                End::NotFinite => return Some(Passed::TooFar),
                 End::Beyond(shorter, other) => first = (shorter / h, other.0, other.1),
             }
         }
         None
+    }
+
+    /// Cuts the step of length h that was just taken at a kink which is at a part of it.
+    fn cut_at_kink(&mut self, kink: Kink, h: f64, part: f64) -> Passed {
+        if self.stepper.ends_at_pole(self.model, kink) && part * h > FIRST {
+            // As near to it as the next step is long.
+            let part = 0.5 * part;
+            if !self.go_along(h, part) {
+                return Passed::TooFar;
+            }
+            let reached = self.state.time + part * h;
+            self.accept((h, part), reached);
+            return Passed::Yes;
+        }
+        let part = (part + 2.0 * CLOSE).min(1.0);
+        if self.go_along(h, part) {
+            self.accept_event(Event::Kink(kink), (h, part))
+        } else {
+            Passed::TooFar
+        }
     }
 
     /// Takes the step of length h that was just taken again, to the first event in it.
@@ -195,7 +218,7 @@ impl Run<'_> {
         let mut switch: Option<(Event, Bracket, f64)> = None;
         for _ in 0..RELOCATIONS {
             let Some((event, bracket)) = self.locate(h, first) else {
-                return Passed::NotFinite;
+                return Passed::TooFar;
             };
             // A kink at the same instant as a switch is passed with it.
             let is_tied = matches!(event, Event::Kink(_)) && bracket.root() > 1.0 - TIED_KINK;
@@ -205,7 +228,7 @@ impl Run<'_> {
             };
             match self.end_at(event, &bracket, longest, Way::Again { is_sure }) {
                 End::At(h, _) => return self.accept_event(event, (h, 1.0)),
-                End::NotFinite => return Passed::NotFinite,
+                End::NotFinite => return Passed::TooFar,
                 End::Beyond(shorter, other) => {
                     if matches!(event, Event::Switch(_)) {
                         switch = Some((event, bracket, longest));
@@ -226,7 +249,9 @@ impl Run<'_> {
         let is_finite = match event {
             Event::Kink(_) => {
                 self.accept((h, part), reached);
-                self.begin()
+                let is_finite = self.begin();
+                self.note_pole();
+                is_finite
             }
             Event::Switch(switch) => {
                 self.before.clone_from(&self.stepper.data.solve.qacc);
@@ -246,6 +271,8 @@ impl Run<'_> {
     fn switch(&mut self, first: Switch) -> bool {
         let mut next = Some(first);
         let mut count = 0;
+        // How long the first one that chatters was off.
+        let mut flight = None;
         let mut done = Mode::default();
         while let Some(switch) = next {
             let rate = self.stepper.gauge_rate(self.model, &self.state, switch);
@@ -258,20 +285,38 @@ impl Run<'_> {
             done = done.with(switch);
             let after = self.mode.with(switch);
             let mut onset = Onset::new(switch, begins, rate);
-            let flight = self.chatters(&onset);
-            onset.is_held = flight.is_some();
-            let is_finite = self.change_mode(onset, after)
-                && flight.is_none_or(|flight| self.hold_last(switch, flight));
-            if !is_finite {
+            let found = self.chatters(&onset);
+            onset.is_held = found.is_some();
+            flight = flight.or(found);
+            if !self.change_mode(onset, after) {
                 return false;
             }
             self.before.clone_from(&self.stepper.rates[0].velocity);
             count += 1;
             next = self.tie(&done);
         }
+        if let Some(flight) = flight
+            && !self.hold_together(count, flight)
+        {
+            return false;
+        }
         self.motion.share_jumps(count);
+        self.note_pole();
         self.choose_step();
         true
+    }
+
+    /// Remembers that steps from the state are to begin short, and to grow with the time from there.
+    fn note_pole(&mut self) {
+        if self.stepper.begins_at_pole(self.model) {
+            self.pole = Some(self.state.time);
+        }
+    }
+
+    /// The longest step from the state on, for what it has passed.
+    pub(super) fn longest_from_pole(&self) -> f64 {
+        self.pole
+            .map_or(f64::INFINITY, |time| FIRST + (self.state.time - time))
     }
 
     /// A switch that has to change as well at the state that was just evaluated.
@@ -375,6 +420,15 @@ impl Run<'_> {
         (event != Event::Kink(kink)).then_some((Event::Kink(kink), value))
     }
 
+    /// How narrow brackets are made around an event.
+    fn close(&self, event: Event) -> f64 {
+        if matches!(event, Event::Kink(_)) && !self.is_smooth_beyond(event) {
+            ROUGH
+        } else {
+            CLOSE
+        }
+    }
+
     /// The first event in the step of length h that was just taken, and where; one is known at a part of it. None where the
     /// dynamics are not finite.
     fn locate(&mut self, h: f64, known: (f64, Event, Option<f64>)) -> Option<(Event, Bracket)> {
@@ -386,7 +440,7 @@ impl Run<'_> {
         // Where it just has changed, the sign is one of rounding.
         let at_start = at_start.filter(|start| value.is_some_and(|value| start * value < 0.0));
         let mut bracket = Bracket::new(at_start, (part, value));
-        while !bracket.is_close() {
+        while !bracket.is_close(self.close(event)) {
             let part = bracket.next();
             let found = if let Event::Switch(_) = event {
                 (self.stepper).go_along(self.model, &self.state, h, part);
@@ -451,13 +505,13 @@ impl Bracket {
     }
 
     /// Whether the place is known well enough.
-    fn is_close(&self) -> bool {
-        let is_near = |value: f64| (value / self.rate).abs() <= CLOSE;
+    fn is_close(&self, close: f64) -> bool {
+        let is_near = |value: f64| (value / self.rate).abs() <= close;
         let by_rate = match self.values {
             [Some(low), Some(high)] if low * high < 0.0 => is_near(low) || is_near(high),
             _ => false,
         };
-        by_rate && self.width() <= NARROW || self.width() <= CLOSE
+        by_rate && self.width() <= NARROW.max(close) || self.width() <= close
     }
 
     /// The place.

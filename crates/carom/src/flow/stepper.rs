@@ -18,7 +18,7 @@ use crate::data::Data;
 use crate::dynamics;
 use crate::integrate::{add_scaled, integrate_positions, tangent_rates};
 use crate::model::{JointKind, Model};
-use crate::stages::actuation::is_disabled;
+use crate::stages::actuation::{is_disabled, write_bends};
 use crate::stages::solve::{Phase, SolveStatus};
 use crate::state::{Input, State};
 
@@ -115,6 +115,9 @@ pub(super) struct Stepper {
     pub(super) found: Pieces,
     /// Pieces of laws for the solver.
     given: Vec<Phase>,
+    /// Numbers that change their sign where forces of actuators bend, at the last evaluation and at the start of the step.
+    pub(super) bends: Vec<f64>,
+    pub(super) first_bends: Vec<f64>,
     /// Forces and distances of the constraints at the start of the step.
     pub(super) first: Snapshot,
     pub(super) dense: Dense,
@@ -145,6 +148,8 @@ impl Stepper {
             pieces: Pieces::default(),
             found: Pieces::default(),
             given: Vec::new(),
+            bends: Vec::new(),
+            first_bends: Vec::new(),
             first: Snapshot::default(),
             dense: Dense::of(method),
             blend: Blend::default(),
@@ -179,6 +184,14 @@ impl Stepper {
             ..
         } = self;
         prepare(model, state, input, mode, data, &mut self.gauges);
+        self.bends.clear();
+        write_bends(
+            model,
+            &data.transmission,
+            &data.velocity,
+            &data.actuation,
+            &mut self.bends,
+        );
         soften(mode, data);
         read_keys(data, &mut found.keys);
         let contacts = &data.collision.contacts;
@@ -200,6 +213,7 @@ impl Stepper {
     fn evaluate_held(&mut self, model: &Model, input: &Input, mode: &Mode) -> bool {
         self.evaluations += Blend::count(mode);
         self.found = Pieces::default();
+        self.bends.clear();
         let Self {
             state,
             data,
@@ -323,6 +337,7 @@ impl Stepper {
             self.pieces = Pieces::default();
         }
         self.first_gauges.clone_from(&self.gauges);
+        self.first_bends.clone_from(&self.bends);
         self.first.take(&self.data);
     }
 

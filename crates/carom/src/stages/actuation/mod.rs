@@ -3,11 +3,13 @@
 //! Reads `state.act`, `input.ctrl`, lengths and velocities; writes [`Actuation`].
 
 mod backward;
+mod bends;
 mod derivative;
 mod forward;
 mod muscle;
 
 pub use backward::{Targets, backward, nearest_setpoint_vjp, next_activation_vjp};
+pub(crate) use bends::write_bends;
 pub(crate) use derivative::{
     Sensitivity, advance_slope, next_derivatives, sensitivity, velocity_derivative,
     velocity_derivative_vjp,

@@ -67,6 +67,19 @@ impl<T: Scalar> Muscle<'_, T> {
     }
 }
 
+impl Muscle<'_, f64> {
+    /// Appends numbers that change their sign at the ends of the pieces of all curves.
+    pub(super) fn write_bends(&self, length: f64, velocity: f64, out: &mut Vec<f64>) {
+        let [_, _, _, _, low, high, speed, _, lengthening, _] = *self.parameters;
+        let optimal = self.optimal_length();
+        let length = self.normalized_length(length, optimal);
+        let rate = velocity / at_least_tiny(optimal * speed);
+        let lengths = [low, 0.5 * (low + 1.0), 1.0, 0.5 * (1.0 + high), high];
+        out.extend(lengths.map(|end| length - end));
+        out.extend([-1.0, 0.0, lengthening - 1.0].map(|end| rate - end));
+    }
+}
+
 fn at_least_tiny<T: Scalar>(number: T) -> T {
     number.max(T::from(MIN_LENGTH))
 }

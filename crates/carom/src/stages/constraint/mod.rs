@@ -42,8 +42,8 @@ pub(crate) use equality_backward::{
     polynomial_vjp as equality_polynomial_vjp, wrenches_vjp as equality_wrenches_vjp,
 };
 pub use forward::{Sources, forward};
-pub(crate) use piece::reference_of;
 pub use impedance::{Impedance, Piece, Reference, impedance_curve};
+pub(crate) use piece::reference_of;
 
 use crate::scalar::Scalar;
 

@@ -2,9 +2,7 @@ use super::hessian::Rows;
 use super::law::{Law, MAX_ROWS, Phase};
 use super::problem::{Island, Problem};
 use super::start::Criteria;
-use super::{
-    Iterate, Solve, SolveReport, SolveStatus, Work, conjugate_gradient, newton, noslip,
-};
+use super::{Iterate, Solve, SolveReport, SolveStatus, Work, conjugate_gradient, newton, noslip};
 use crate::model::{Model, SolverKind};
 use crate::scalar::Scalar;
 use crate::stages::acceleration::Acceleration;
@@ -57,7 +55,10 @@ pub(crate) fn forward_on<T: Scalar>(
 ) -> bool {
     let start = Start::On(phases, start);
     solve_from(model, (inertia, acceleration), constraint, start, out);
-    matches!(out.report.status, SolveStatus::Converged | SolveStatus::Exhausted)
+    matches!(
+        out.report.status,
+        SolveStatus::Converged | SolveStatus::Exhausted
+    )
 }
 
 /// Where the solver starts.

@@ -20,7 +20,9 @@ const NOISE: f64 = 1e-9;
 /// A full step on quadratics that leaves this part of the forces has left rounding.
 const ROUNDING: f64 = 1e-14;
 /// Most iterations on given pieces of the laws; where none is curved, the first one ends at the solution.
-const MOST_ON_PIECES: usize = 30;
+const MOST_ON_PIECES: usize = 50;
+/// Steps along curved pieces are made as short as this for the gradient to fall.
+const SHORTEST_ON_PIECES: f64 = 1e-3;
 
 /// Iterates from the start to the minimum of one island.
 pub(super) fn minimize(
@@ -143,11 +145,20 @@ pub(super) fn settle_on(
     for dofs in island.dofs() {
         iterate.acceleration[dofs.clone()].copy_from_slice(&start[dofs]);
     }
+    let mut length = 1.0;
     while progress.iterations < MOST_ON_PIECES {
         iterate.refresh_on(island, phase);
         iterate.update_gradient(island);
         let before = progress.gradient_norm;
-        progress.gradient_norm = island.dot(&iterate.gradient, &iterate.gradient).sqrt();
+        let gradient_norm = island.dot(&iterate.gradient, &iterate.gradient).sqrt();
+        if is_curved && gradient_norm > before && length > SHORTEST_ON_PIECES {
+            length *= 0.5;
+            island.add_scaled(&mut iterate.acceleration, &iterate.direction, -length);
+            progress.iterations += 1;
+            continue;
+        }
+        length = 1.0;
+        progress.gradient_norm = gradient_norm;
         if !progress.gradient_norm.is_finite() {
             progress.status = SolveStatus::NotFinite;
             break;
