@@ -258,12 +258,12 @@ impl Run<'_> {
         (is_low && is_free && same.count() + 1 >= MANY).then_some(flight)
     }
 
-    /// The longest step from here.
-    pub(super) fn longest_step(&self) -> f64 {
+    /// The longest step from here for held contacts.
+    pub(super) fn longest_while_held(&self) -> f64 {
         if self.mode.holds().is_empty() || self.stepper.tableau.is_extrapolated() {
-            self.settings.longest_step
+            f64::INFINITY
         } else {
-            self.settings.longest_step.min(STABLE / FREQUENCY)
+            STABLE / FREQUENCY
         }
     }
 

@@ -77,6 +77,8 @@ pub(super) struct Mode {
     holds: Vec<Hold>,
     /// Switches stay on up to this gauge (m or rad): very stiff contacts are nowhere as sure as their steps.
     slack: f64,
+    /// A switch that has just changed, a little too early, and goes to where it is right.
+    spared: Option<Switch>,
 }
 
 impl Mode {
@@ -87,8 +89,7 @@ impl Mode {
         switches.sort_unstable();
         Self {
             on: switches,
-            holds: Vec::new(),
-            slack: 0.0,
+            ..Self::default()
         }
     }
 
@@ -126,7 +127,7 @@ impl Mode {
         Self {
             on: on.copied().collect(),
             holds: Vec::new(),
-            slack: self.slack,
+            ..*self
         }
     }
 
@@ -181,6 +182,23 @@ impl Mode {
         gauge.value.abs() > ROUNDING.max(slack)
             && (gauge.value < 0.0) != is_on
             && !self.is_held(gauge.switch)
+            && self.spared != Some(gauge.switch)
+    }
+
+    /// Leaves a switch as it is until its gauge is right.
+    pub(super) fn spare(&mut self, switch: Switch) {
+        self.spared = Some(switch);
+    }
+
+    /// Ends that where the gauge is right.
+    pub(super) fn end_sparing(&mut self, gauges: &[Gauge]) {
+        let is_right = |switch: Switch| {
+            let mut of_switch = gauges.iter().filter(|gauge| gauge.switch == switch);
+            of_switch.all(|gauge| (gauge.value < 0.0) == self.contains(switch))
+        };
+        if self.spared.is_some_and(is_right) {
+            self.spared = None;
+        }
     }
 
     /// Whether no switch should change by its gauge.

@@ -363,6 +363,9 @@ const SHORTEST: f64 = 1e-14;
 /// Errors of steps, in units of what is allowed, from which on nothing in them is worth a look.
 const WORTH_A_LOOK: f64 = 1e4;
 
+/// Steps of all methods are stable when no longer than this over the rate of what they follow.
+const STABLE: f64 = 1.8;
+
 /// A motion while it is followed.
 pub(super) struct Run<'a> {
     pub(super) model: &'a Model,
@@ -380,6 +383,8 @@ pub(super) struct Run<'a> {
     /// The next step (s).
     pub(super) h: f64,
     interval: usize,
+    /// How many kinks in a row were at nearly the same time, and that time.
+    pub(super) crowd: (usize, f64),
     /// When the motion was last at a pole of the derivatives of an impedance.
     pub(super) pole: Option<f64>,
     /// Whether the rates at the state were computed there.
@@ -409,6 +414,7 @@ impl<'a> Run<'a> {
                 .any(|&limited| limited),
             h: settings.longest_step,
             interval: 0,
+            crowd: (0, f64::NEG_INFINITY),
             pole: None,
             is_fresh: true,
             motion: Motion::new(model, start, tableau.len(), settings.adjoint.bytes()),
@@ -429,10 +435,7 @@ impl<'a> Run<'a> {
             }
             let remaining = end - self.state.time;
             let shortest = SHORTEST * self.state.time.abs().max(1.0);
-            let mut h = self
-                .h
-                .min(self.longest_step())
-                .min(self.longest_from_pole());
+            let mut h = self.h.min(self.longest_step());
             let reaches_end = h >= remaining - shortest;
             if reaches_end {
                 h = remaining;
@@ -487,6 +490,24 @@ impl<'a> Run<'a> {
             }
         }
         Status::Done
+    }
+
+    /// The longest step from here.
+    fn longest_step(&self) -> f64 {
+        (self.settings.longest_step)
+            .min(self.longest_while_held())
+            .min(self.longest_from_pole())
+            .min(self.longest_stable())
+    }
+
+    /// The longest step by which explicit methods damp what the motion damps. Longer ones would be seen when errors have grown to
+    /// what is allowed from rounding; derivatives would have grown by the same factor from what they were.
+    fn longest_stable(&self) -> f64 {
+        if self.stepper.tableau.is_extrapolated() {
+            f64::INFINITY
+        } else {
+            STABLE / self.stepper.stiffness
+        }
     }
 
     /// The error of the step of length h that was just taken, in units of what is allowed.
@@ -554,6 +575,7 @@ impl<'a> Run<'a> {
         let rates = &self.stepper.rates;
         self.motion.remember(step, &self.state, rates);
         (self.stepper).advance(&mut self.state, &self.mode, is_cut);
+        self.mode.end_sparing(&self.stepper.gauges);
         self.state.time = time;
     }
 

@@ -7,6 +7,7 @@
 use super::event::{Event, Kink, gauge_of};
 use super::mode::{Mode, Switch};
 use super::motion::{Onset, Run};
+use super::pieces::Pieces;
 
 /// Gauges within this part of the allowed error of positions are zero, within these bounds (m or rad).
 const ZERO: (f64, [f64; 2]) = (1e-6, [1e-15, 1e-12]);
@@ -27,6 +28,9 @@ const ROUGH: f64 = 1e-3;
 
 /// The step next to a pole of the derivatives of an impedance (s): there are such where its power is not an integer.
 const FIRST: f64 = 1e-9;
+
+/// So many kinks in a row within [`FIRST`] are passed without a look.
+const CROWD: usize = 8;
 
 /// Brackets as narrow as this are enough where their rate tells the rest.
 const NARROW: f64 = 0.01;
@@ -251,6 +255,7 @@ impl Run<'_> {
                 self.accept((h, part), reached);
                 let is_finite = self.begin();
                 self.note_pole();
+                self.note_crowd();
                 is_finite
             }
             Event::Switch(switch) => {
@@ -279,7 +284,7 @@ impl Run<'_> {
             let begins = !self.mode.contains(switch);
             if switch == first && (rate < 0.0) != begins {
                 // It just has changed, and goes away from where it would have to change back.
-                self.h *= 4.0;
+                self.mode.spare(switch);
                 return true;
             }
             done = done.with(switch);
@@ -304,6 +309,21 @@ impl Run<'_> {
         self.note_pole();
         self.choose_step();
         true
+    }
+
+    /// Gives up to follow pieces for a step where there are so many of them that they do not count.
+    fn note_crowd(&mut self) {
+        let (count, last) = self.crowd;
+        let count = if self.state.time - last < FIRST {
+            count + 1
+        } else {
+            0
+        };
+        self.crowd = (count, self.state.time);
+        if count > CROWD {
+            self.stepper.pieces = Pieces::default();
+            self.crowd.0 = 0;
+        }
     }
 
     /// Remembers that steps from the state are to begin short, and to grow with the time from there.

@@ -132,6 +132,8 @@ pub(super) struct Stepper {
     pub(super) slope: Rates,
     /// Length of the step, where it is implicit.
     pub(super) horizon: f64,
+    /// The fastest rate at which constraints come to rest, at the start of the step (1/s).
+    pub(super) stiffness: f64,
     pub(super) evaluations: usize,
 }
 
@@ -159,6 +161,7 @@ impl Stepper {
             spare: (State::reference(model), Vec::new()),
             slope: Rates::zeros(model),
             horizon: 0.0,
+            stiffness: 0.0,
             evaluations: 0,
         }
     }
@@ -338,6 +341,7 @@ impl Stepper {
         }
         self.first_gauges.clone_from(&self.gauges);
         self.first_bends.clone_from(&self.bends);
+        self.stiffness = stiffness(&self.data);
         self.first.take(&self.data);
     }
 
@@ -438,6 +442,18 @@ impl Stepper {
         }
         nan_max(of_position, nan_max(of_velocity, of_activation))
     }
+}
+
+/// The fastest rate at which constraints that push come to rest (1/s): with b and k of a row, r̈ = −d·(b·ṙ + d·k·r) at most.
+fn stiffness(data: &Data) -> f64 {
+    let blocks = data.constraint.blocks.iter().zip(&data.solve.phase);
+    let acting = blocks.filter(|(_, phase)| **phase != Phase::OFF);
+    acting
+        .flat_map(|(block, _)| data.constraint.block_rows(block))
+        .map(|row| {
+            (row.impedance.damping).max((row.impedance.stiffness * row.impedance.value).sqrt())
+        })
+        .fold(0.0, f64::max)
 }
 
 /// The greater of two numbers; one that is not a number if there is one.
