@@ -27,7 +27,7 @@ use crate::dynamics::backward::Observer;
 use crate::integrate::add_scaled;
 use crate::stages::constraint::{Block, Row};
 
-/// Frequency of a held contact (rad/s).
+/// Frequency of a held contact (rad/s), the highest one of implicit steps.
 const FREQUENCY: f64 = 5000.0;
 
 /// Longest step with held contacts, in units of 1/ω: stable for all methods while S grows threefold.
@@ -288,14 +288,21 @@ impl Run<'_> {
         // It flew under −θ₀·S.
         let fall = 2.0 * rate.abs() / flight;
         let is_implicit = self.stepper.tableau.is_extrapolated();
+        let frequency = if is_implicit {
+            // The layer is what implicit steps follow explicitly: as thick as positions may err to both sides.
+            let allowed = 2.0 * self.settings.tolerances.position.absolute;
+            (swing / allowed).sqrt().min(FREQUENCY)
+        } else {
+            FREQUENCY
+        };
         let group = self.mode.groups();
         for (index, onset) in held.enumerate() {
             self.mode.hold(Hold {
                 switch: onset.switch,
                 group: group + if is_implicit { index } else { 0 },
                 share: (fall / swing).min(1.0),
-                width: swing / (FREQUENCY * FREQUENCY),
-                time: 2.0 / FREQUENCY,
+                width: swing / (frequency * frequency),
+                time: 2.0 / frequency,
             });
         }
         let is_finite = self.begin();
