@@ -38,6 +38,13 @@ pub(super) struct Kink {
     bend: Bend,
 }
 
+impl Kink {
+    /// Whether forces go on smoothly beyond it for a step that keeps to its pieces.
+    pub(super) fn is_smooth_beyond(&self) -> bool {
+        self.bend != Bend::Actuator
+    }
+}
+
 /// Of which curve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Bend {
@@ -121,11 +128,6 @@ impl Stepper {
             block,
             bend: Bend::Actuator,
         }))
-    }
-
-    /// Whether forces go on smoothly beyond a kink for a step that keeps to its pieces.
-    pub(super) fn is_smooth_beyond(&self, kink: Kink) -> bool {
-        kink.bend != Bend::Actuator
     }
 
     /// Whether the curve of an impedance has a pole of its derivatives at a kink. They cannot be followed up to there in one step.

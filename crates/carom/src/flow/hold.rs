@@ -37,6 +37,9 @@ const STABLE: f64 = 0.5;
 /// them is then as small as errors are at the end of a motion.
 const SLOW: f64 = 3e3;
 
+/// And never when they are faster than this (m/s): they last, and what they do to the motion adds up.
+const SLOWEST: f64 = 1e-4;
+
 /// As many onsets of a contact show that it bounces.
 const MANY: usize = 12;
 
@@ -252,7 +255,7 @@ impl Run<'_> {
         let allowed = &self.settings.tolerances;
         let is_low = height < self.settings.bounce()
             || height < allowed.position.absolute
-                && onset.rate.abs() < SLOW * allowed.velocity.absolute;
+                && onset.rate.abs() < (SLOW * allowed.velocity.absolute).min(SLOWEST);
         let is_implicit = self.stepper.tableau.is_extrapolated();
         let is_free = is_implicit || self.mode.groups() < MOST;
         (is_low && is_free && same.count() + 1 >= MANY).then_some(flight)

@@ -164,7 +164,7 @@ impl Run<'_> {
     fn is_smooth_beyond(&self, event: Event) -> bool {
         let goes_on = match event {
             Event::Switch(switch) => !self.mode.contains(switch) || self.stepper.is_idle(switch),
-            Event::Kink(kink) => self.stepper.is_smooth_beyond(kink),
+            Event::Kink(kink) => kink.is_smooth_beyond(),
         };
         goes_on && self.stepper.dense.is_exact() && !self.has_limited_activations
     }
