@@ -2,7 +2,7 @@
 
 mod from_distance;
 
-use super::{BlockKind, Constraint, Reference, edge_rows, forward, impedance_curve};
+use super::{BlockKind, Constraint, Piece, Reference, edge_rows, forward, impedance_curve};
 use crate::data::Data;
 use crate::dual::{Dual, LANES};
 use crate::dynamics;
@@ -136,6 +136,63 @@ fn impedance_rises_smoothly_between_its_ends() {
     let solimp = [0.2, 0.9, 0.01, 0.3, 3.0];
     let (value, _) = impedance_curve(&solimp, 0.003);
     assert_close("midpoint", &[value], &[0.2 + 0.7 * 0.3], 1e-12);
+}
+
+/// On its piece an impedance is that of the distance; beyond the ends its value follows its slope, without a kink.
+#[test]
+fn pieces_of_impedances_go_on_beyond_their_ends() {
+    for power in [1.0, 1.5, 2.0, 3.0, 4.0] {
+        let width = 0.01;
+        let reference = Reference::unlimited([0.02, 1.0], [0.3, 0.6, width, 0.4, power]);
+        for step in 1..200 {
+            let distance = -width * f64::from(step) / 120.0;
+            let found = reference.at(distance);
+            assert_eq!(found, reference.on(found.piece, distance), "power {power}");
+        }
+        let mut pieces = vec![(Piece::Start, [-0.1, 0.6]), (Piece::End, [0.7, 2.0])];
+        if power != 1.0 {
+            pieces.push((Piece::Middle, [0.3, 1.2]));
+        }
+        for (piece, [low, high]) in pieces {
+            for step in 0..100 {
+                let x = low + (high - low) * (f64::from(step) + 0.5) / 100.0;
+                let (h, at) = (1e-7, |x: f64| reference.on(piece, -width * x));
+                let difference = (at(x - h).value - at(x + h).value) / (2.0 * h * width);
+                let what = format!("power {power}, {piece:?} at {x}");
+                assert_close(&what, &[at(x).slope], &[difference], 1e-4);
+                let turn = at(x + 1e-4).slope - at(x - 1e-4).slope;
+                assert!(turn.abs() < 0.03 * 0.3 / width * 10.0, "{what}: {turn}");
+            }
+        }
+    }
+}
+
+/// Rows that are put on another piece and back are those that were.
+#[test]
+fn rows_are_put_on_pieces_and_back() {
+    let mut count = 0;
+    for seed in 0..40 {
+        let scene = random_constrained(seed, 9, Cone::Pyramidal);
+        let data = scene.solve();
+        let mut rows = data.constraint.clone();
+        for block in &data.constraint.blocks {
+            let before = data.constraint.rows[block.row];
+            let contacts = &data.collision.contacts;
+            for piece in [Piece::Start, Piece::End, before.impedance.piece] {
+                rows.put_on(block, piece, &scene.model, contacts);
+            }
+            for (found, expected) in rows.rows[block.rows()]
+                .iter()
+                .zip(data.constraint.block_rows(block))
+            {
+                let numbers =
+                    |row: &super::Row| [row.weight, row.regularization, row.reference_acceleration];
+                assert_close("row", &numbers(found), &numbers(expected), 1e-9);
+            }
+            count += 1;
+        }
+    }
+    assert!(count > 100, "{count}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The solution against its optimality conditions, other solvers, and derivatives.
 
 use super::law::{Curvature, Law, MAX_ROWS, Phase};
-use super::{SolveStatus, factor_at_solution, tighten};
+use super::{SolveStatus, factor_at_solution, forward_on, tighten};
 use crate::cotangent::Cotangents;
 use crate::data::Data;
 use crate::dual::{Dual, LANES};
@@ -89,6 +89,52 @@ fn check_law(data: &Data, kind: BlockKind, rows: std::ops::Range<usize>) {
                 .map(|row| (force[row] / friction(row)).powi(2))
                 .sum();
             assert!(used.sqrt() <= force[0] * (1.0 + 1e-9));
+        }
+    }
+}
+
+/// On the pieces of the laws where the solution is, it is the solution; on others forces balance too, and follow those pieces.
+#[test]
+fn forces_balance_on_given_pieces() {
+    for cone in CONES {
+        for seed in 0..40 {
+            let scene = random_constrained(seed, 10, cone);
+            let mut data = scene.solve();
+            let found = data.solve.clone();
+            // As near as stages of a step are to each other.
+            let start: Vec<f64> = found.qacc.iter().map(|x| 1.01 * x + 0.01).collect();
+            let on = |phases: &[Phase], data: &mut Data| {
+                let Data {
+                    inertia,
+                    acceleration,
+                    constraint,
+                    solve,
+                    ..
+                } = data;
+                let smooth = (&*inertia, &*acceleration);
+                forward_on(&scene.model, smooth, constraint, (phases, &start), solve)
+            };
+            assert!(on(&found.phase, &mut data), "{cone:?}, seed {seed}");
+            assert_close("qacc", &data.solve.qacc, &found.qacc, 1e-8);
+            // All that may push pushes, as if it could pull.
+            let mut phases = found.phase.clone();
+            for (phase, block) in phases.iter_mut().zip(&data.constraint.blocks) {
+                match block.kind {
+                    BlockKind::JointLimit
+                    | BlockKind::TendonLimit
+                    | BlockKind::FrictionlessContact => {
+                        *phase = Phase::QUADRATIC;
+                    }
+                    BlockKind::PyramidalContact => {
+                        *phase = Phase((1 << (2 * (block.row_count - 1))) - 1)
+                    }
+                    _ => {}
+                }
+            }
+            assert!(on(&phases, &mut data), "{cone:?}, seed {seed}");
+            assert_eq!(data.solve.phase, phases);
+            let error = optimality(&scene, &data);
+            assert!(error < 1e-11, "{cone:?}, seed {seed}: {error:e}");
         }
     }
 }
