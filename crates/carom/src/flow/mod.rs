@@ -35,6 +35,7 @@ mod motion;
 mod onset;
 mod pieces;
 mod replay;
+mod sample;
 mod stepper;
 mod tableau;
 #[cfg(test)]

@@ -207,6 +207,42 @@ fn chattering_contacts_are_held() {
     );
 }
 
+/// Between its steps a motion is where it is when steps end there.
+#[test]
+fn states_between_steps_are_on_the_motion() {
+    let [hard, ..] = CONTACTS;
+    let model = tossed(hard, r#"type="box" size="0.05 0.05 0.05" euler="60 10 0""#);
+    for (method, allowed) in [(Method::Tsit5, 1e-7), (Method::Bosh3, 1e-6)] {
+        let flow = Flow::new(
+            &model,
+            FlowSettings {
+                method,
+                ..settings(1e-8)
+            },
+        )
+        .unwrap();
+        let mut start = State::reference(&model);
+        (start.qpos[2], start.qvel[1], start.qvel[2]) = (0.2, -0.1, -2.0);
+        let motion = flow.run(&start, &Controls::Zero, 0.3, 1);
+        let stops = flow.run(&start, &Controls::Zero, 0.01, 30);
+        assert!(motion.steps() < stops.steps());
+        for expected in stops.states() {
+            let found = motion
+                .state_at(&flow, expected.time.min(motion.end().time))
+                .unwrap();
+            for (found, expected) in found.qpos.iter().zip(&expected.qpos) {
+                assert!(
+                    (found - expected).abs() < allowed,
+                    "{found} instead of {expected}"
+                );
+            }
+        }
+        for time in [-0.01, 0.31, f64::NAN] {
+            assert_eq!(motion.state_at(&flow, time), None);
+        }
+    }
+}
+
 /// Steps end at onsets and kinks, so that a per cent is had for little.
 #[test]
 fn loose_tolerances_give_a_per_cent() {

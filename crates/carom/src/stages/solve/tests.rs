@@ -126,7 +126,7 @@ fn forces_balance_on_given_pieces() {
                         *phase = Phase::QUADRATIC;
                     }
                     BlockKind::PyramidalContact => {
-                        *phase = Phase((1 << (2 * (block.row_count - 1))) - 1)
+                        *phase = Phase((1 << (2 * (block.row_count - 1))) - 1);
                     }
                     _ => {}
                 }
