@@ -35,6 +35,15 @@ class Model:
     def from_string(
         text: str, directory: str, assets: Mapping[str, bytes], allow_codes: list[str]
     ) -> Model: ...
+    @staticmethod
+    def adopt(
+        text: str,
+        meshes: list[
+            tuple[list[int], list[list[int]], list[list[int]], list[list[int]], list[list[int]]]
+        ],
+        numbers: list[tuple[str, str, _Array]],
+        names: dict[str, list[str]],
+    ) -> Model: ...
     def with_options(self, options: dict[str, Any]) -> Model: ...
     def to_mjcf(self) -> str | None: ...
     @property

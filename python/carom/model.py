@@ -232,6 +232,17 @@ class Model:
         return cls._read(core, options)
 
     @classmethod
+    def from_mujoco(cls, model: Any) -> Model:
+        """Takes over a compiled model of the ``mujoco`` package, a ``mujoco.MjModel``, with all its numbers as they are.
+
+        So any model that MuJoCo compiles can be used, also one that was made or changed in Python. What carom does not simulate
+        is refused by name. MuJoCo has forgotten what masses came from: sizes of geoms, as parameters, do not change them.
+        """
+        from ._mujoco import adopt
+
+        return cls._read(adopt(model), None)
+
+    @classmethod
     def _read(cls, core: _core.Model, options: Options | None) -> Model:
         model = cls(core)
         if model.diagnostics:

@@ -9,14 +9,15 @@ use carom::rollout::StateRow;
 use carom::{Data, State};
 use carom_spec::diagnostic::{render_all, to_json};
 use carom_spec::mjcf::{Allow, ReadSettings};
+use carom_spec::model_spec::ProcessedMesh;
 use carom_spec::source::{DiskSource, Overlay};
 use carom_spec::{MemorySource, ModelSpec};
-use numpy::PyArrayDyn;
+use numpy::{PyArrayDyn, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::arrays::{Numbers, give};
+use crate::arrays::{Numbers, give, slice};
 use crate::{errors, options, tables};
 
 /// Work areas that are kept at most.
@@ -33,6 +34,15 @@ pub(crate) struct Model {
     /// Work areas that are not in use.
     areas: Arc<Mutex<Vec<Data>>>,
 }
+
+/// The hull of a mesh: vertices, neighbours, triangles, polygons, and polygons around vertices.
+type Hull = (
+    Vec<u32>,
+    Vec<Vec<u32>>,
+    Vec<[u32; 3]>,
+    Vec<Vec<u32>>,
+    Vec<Vec<u32>>,
+);
 
 /// Numbers per mocap body: position and orientation.
 const MOCAP: usize = 7;
@@ -161,6 +171,50 @@ impl Model {
             Self::loaded(load::compiled(carom_spec::read::read(
                 &path, &source, &settings,
             )))
+        })
+    }
+
+    /// Takes over a model that MuJoCo has compiled: its description without what is processed already, the hulls of its
+    /// meshes, its numbers by the engine's names, and its names.
+    #[staticmethod]
+    fn adopt(
+        py: Python<'_>,
+        text: String,
+        meshes: Vec<Hull>,
+        numbers: Vec<(String, String, Numbers<'_>)>,
+        names: BTreeMap<String, Vec<String>>,
+    ) -> PyResult<Self> {
+        let path = PathBuf::from("<MjModel>");
+        let source = MemorySource::new().with(&path, text);
+        let mut read = carom_spec::read::read(&path, &source, &ReadSettings::default());
+        for (mesh, hull) in read.spec.meshes.iter_mut().zip(meshes) {
+            let (vertices, neighbors, faces, polygons, polygons_around) = hull;
+            mesh.processed = Some(ProcessedMesh {
+                vertices,
+                neighbors,
+                faces,
+                polygons,
+                polygons_around,
+            });
+        }
+        let loaded = py.detach(|| load::compiled(read));
+        let loaded = loaded.map_err(|error| errors::model(&error.diagnostics, &error.sources))?;
+        let mut by_name = carom::mujoco::Numbers::new();
+        for (family, field, array) in &numbers {
+            let count = array.len();
+            by_name.insert((family, field), slice(array, field, &[count])?);
+        }
+        let names = tables::renamed(&loaded.model, &names);
+        let model = loaded
+            .model
+            .adopt(&by_name, names)
+            .map_err(errors::refused)?;
+        Ok(Self {
+            warnings: (
+                render_all(&loaded.diagnostics, &loaded.sources),
+                to_json(&loaded.diagnostics, &loaded.sources),
+            ),
+            ..Self::new(model, None)
         })
     }
 

@@ -1,7 +1,10 @@
 //! Sizes, names and configurations.
 
+use std::collections::BTreeMap;
+
 use carom::Model;
 use carom::integrate::{difference as tangent_between, integrate_positions};
+use carom::model::Names;
 use numpy::{PyArrayDyn, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 
@@ -53,6 +56,48 @@ pub(crate) fn names<'a>(model: &'a Model, family: &str) -> Option<&'a [String]> 
         "key" => &names.keyframes,
         _ => return None,
     })
+}
+
+/// The names of a model with those of some families replaced, where there are as many.
+pub(crate) fn renamed(model: &Model, names: &BTreeMap<String, Vec<String>>) -> Names {
+    let mut renamed = model.structure.names.clone();
+    let Names {
+        bodies,
+        joints,
+        geoms,
+        sites,
+        cameras,
+        meshes,
+        height_fields,
+        pairs,
+        equalities,
+        tendons,
+        actuators,
+        sensors,
+        keyframes,
+        ..
+    } = &mut renamed;
+    let families = [
+        ("body", bodies),
+        ("joint", joints),
+        ("geom", geoms),
+        ("site", sites),
+        ("camera", cameras),
+        ("mesh", meshes),
+        ("hfield", height_fields),
+        ("pair", pairs),
+        ("equality", equalities),
+        ("tendon", tendons),
+        ("actuator", actuators),
+        ("sensor", sensors),
+        ("key", keyframes),
+    ];
+    for (family, list) in families {
+        if let Some(given) = names.get(family).filter(|given| given.len() == list.len()) {
+            list.clone_from(given);
+        }
+    }
+    renamed
 }
 
 /// qpos ⊕ tangent for each row.

@@ -6,6 +6,10 @@
 //! assert_eq!((mass.get)(&model), model.bodies.mass);
 //! ```
 
+mod adopt;
+
+pub use adopt::Numbers;
+
 use std::ops::Range;
 
 use crate::math::{Components, Mat3, Quat, Vec3};

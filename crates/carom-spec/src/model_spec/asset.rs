@@ -95,6 +95,40 @@ pub struct MeshSpec {
     pub max_hull_vertices: Option<u32>,
     /// Material for the viewer.
     pub material: Option<Reference>,
+    /// What the compile step would find out, where it is known: the vertices are then in the frame of the inertia already.
+    pub processed: Option<ProcessedMesh>,
+}
+
+/// The convex hull of a mesh that another program has processed; empty where nothing needs it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ProcessedMesh {
+    /// Vertices of the mesh that are on the hull, increasing.
+    pub vertices: Vec<u32>,
+    /// For each of these, which others of these share an edge with it.
+    pub neighbors: Vec<Vec<u32>>,
+    /// Triangles of the hull, by vertices of the mesh.
+    pub faces: Vec<[u32; 3]>,
+    /// Outlines of the polygons of coplanar triangles, by vertices of the hull.
+    pub polygons: Vec<Vec<u32>>,
+    /// For each vertex of the hull, the polygons around it.
+    pub polygons_around: Vec<Vec<u32>>,
+}
+
+impl ProcessedMesh {
+    /// Whether all indices fit a mesh with so many vertices.
+    pub fn fits(&self, vertices: usize) -> bool {
+        let count = self.vertices.len();
+        let within =
+            |list: &[u32], limit: usize| list.iter().all(|&index| (index as usize) < limit);
+        let lists = |lists: &[Vec<u32>], limit: usize| lists.iter().all(|list| within(list, limit));
+        within(&self.vertices, vertices)
+            && self.faces.iter().all(|face| within(face, vertices))
+            && self.neighbors.len() == count
+            && lists(&self.neighbors, count)
+            && lists(&self.polygons, count)
+            && self.polygons_around.len() == count
+            && lists(&self.polygons_around, self.polygons.len())
+    }
 }
 
 impl Default for MeshSpec {
@@ -117,6 +151,7 @@ impl Default for MeshSpec {
             smooth_normal: false,
             max_hull_vertices: None,
             material: None,
+            processed: None,
         }
     }
 }

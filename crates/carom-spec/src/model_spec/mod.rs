@@ -33,7 +33,7 @@ pub use actuator::{
 };
 pub use asset::{
     HeightFieldSpec, MaterialSpec, MeshBuiltin, MeshBuiltinKind, MeshInertia, MeshSpec,
-    TextureKind, TextureSpec,
+    ProcessedMesh, TextureKind, TextureSpec,
 };
 pub use body::{BodySpec, InertiaSpec, InertialSpec, SleepPolicy, with_parents};
 pub use contact::{ExcludeSpec, PairSpec};

@@ -3,7 +3,7 @@
 //! The inertia is that of the body inside of a closed surface (`exact`), of the hull (`convex`), of pyramids with unsigned
 //! volume over all faces (`legacy`, which forgives flipped triangles), or of the surface alone (`shell`).
 
-use carom_spec::model_spec::{MeshInertia, MeshSpec};
+use carom_spec::model_spec::{MeshInertia, MeshSpec, ProcessedMesh};
 
 use super::checks::finite;
 use super::hull::{FlatPoints, convex_hull};
@@ -55,6 +55,15 @@ impl CompiledMesh {
         if !transformation_is_finite(mesh, &name, report) {
             return None;
         }
+        if let Some(processed) = &mesh.processed {
+            if processed.fits(raw.len()) {
+                return Some(taken_over(mesh, raw, processed));
+            }
+            let message = format!("the hull of {name} refers to vertices that do not exist");
+            let help = "leave it to the compiler";
+            report.error_help(code::MESH, mesh.span, message, help);
+            return None;
+        }
         match process(mesh, raw, needs_hull, &name) {
             Ok(compiled) => Some(compiled),
             Err((message, help)) => {
@@ -90,6 +99,39 @@ impl CompiledMesh {
             f64::midpoint(self.low[axis], self.high[axis])
         }))
     }
+}
+
+/// A mesh that is in the frame of its inertia. Whoever has processed it has the masses of bodies too, so it has none.
+fn taken_over(mesh: &MeshSpec, vertices: Vec<Vec3>, hull: &ProcessedMesh) -> CompiledMesh {
+    let (low, high) = corners(&vertices);
+    CompiledMesh {
+        faces: mesh.faces.clone(),
+        hull: hull.faces.clone(),
+        topology: HullTopology {
+            vertices: hull.vertices.clone(),
+            neighbors: hull.neighbors.iter().cloned().collect(),
+            polygons: hull.polygons.iter().cloned().collect(),
+            polygons_around: hull.polygons_around.iter().cloned().collect(),
+        },
+        pose: Pose::new(Vec3::ZERO, Quat::identity()),
+        volume: 0.0,
+        inertia_box: [0.0; 3],
+        low,
+        high,
+        vertices,
+    }
+}
+
+/// Lowest and highest coordinates.
+fn corners(points: &[Vec3]) -> ([f64; 3], [f64; 3]) {
+    let extreme = |pick: fn(f64, f64) -> f64, start: f64| {
+        let fold = |axis: usize| points.iter().map(|point| point[axis]).fold(start, pick);
+        [fold(0), fold(1), fold(2)]
+    };
+    (
+        extreme(f64::min, f64::INFINITY),
+        extreme(f64::max, f64::NEG_INFINITY),
+    )
 }
 
 /// A message and advice.
@@ -223,12 +265,7 @@ fn process(
         .iter()
         .map(|&vertex| rotation.mul_vec(vertex - center))
         .collect();
-    let extreme = |pick: fn(f64, f64) -> f64, start: f64| {
-        let fold = |axis: usize| turned.iter().map(|vertex| vertex[axis]).fold(start, pick);
-        [fold(0), fold(1), fold(2)]
-    };
-    let low = extreme(f64::min, f64::INFINITY);
-    let high = extreme(f64::max, f64::NEG_INFINITY);
+    let (low, high) = corners(&turned);
     let vertices = turned
         .iter()
         .map(|vertex| vertex.map(single_precision))

@@ -1,0 +1,133 @@
+"""Models that MuJoCo has compiled."""
+
+from __future__ import annotations
+
+import json
+import os
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from conftest import ROOT
+
+import carom
+
+mujoco = pytest.importorskip("mujoco", reason="MuJoCo is not installed")
+
+
+def files() -> list[Path]:
+    """Shipped models, and shared ones where they are present."""
+    found = [*sorted((ROOT / "models").glob("*.xml")), *sorted((ROOT / "models/features").glob("*.xml"))]
+    shared = Path(os.environ.get("CAROM_SHARED", ROOT.parent / "shared")) / "models"
+    manifest = shared / "manifest.json"
+    if manifest.exists():
+        found += [shared / one["name"] / one["file"] for one in json.loads(manifest.read_text())]
+    return found
+
+
+def name_of(file: Path) -> str:
+    return f"{file.parent.name}/{file.name}"
+
+
+def aliases(model: Any) -> list[str]:
+    names = [name for name in dir(carom.Model) if not name.startswith("_") and hasattr(model, name)]
+    return [name for name in names if name != "names" and not callable(getattr(model, name))]
+
+
+@pytest.mark.parametrize("file", files(), ids=name_of)
+def test_models_are_taken_over_as_they_are(file: Path) -> None:
+    theirs = mujoco.MjModel.from_xml_path(str(file))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", carom.ModelWarning)
+        loaded, ours = carom.Model.load(file), carom.Model.from_mujoco(theirs)
+    for name in aliases(theirs):
+        np.testing.assert_allclose(getattr(ours, name), getattr(theirs, name), rtol=1e-12, atol=1e-12, err_msg=name)
+    for family in ("body", "joint", "geom", "site", "actuator", "sensor", "tendon", "key"):
+        assert ours.names(family) == loaded.names(family)
+    runs = [model.rollout(steps=20) for model in (loaded, ours)]
+    for name in ("qpos", "qvel", "act", "sensordata"):
+        one, other = (getattr(run, name) for run in runs)
+        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9, err_msg=name)
+
+
+def test_changes_in_python_are_kept() -> None:
+    theirs = mujoco.MjModel.from_xml_path(str(ROOT / "models/humanoid.xml"))
+    theirs.body_mass[3] *= 2
+    theirs.dof_damping[7] = 3.0
+    theirs.dof_armature[:6] = 0.25
+    theirs.geom_friction[:, 0] = 0.3
+    theirs.opt.timestep = 0.001
+    theirs.opt.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
+    theirs.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_WARMSTART
+    ours = carom.Model.from_mujoco(theirs)
+    for name in aliases(theirs):
+        np.testing.assert_allclose(getattr(ours, name), getattr(theirs, name), rtol=1e-12, atol=1e-12, err_msg=name)
+    assert (ours.timestep, ours.integrator) == (0.001, "implicitfast")
+    data = mujoco.MjData(theirs)
+    state = ours.state()
+    for _ in range(50):
+        mujoco.mj_step(theirs, data)
+        state = ours.step(state)
+    np.testing.assert_allclose(state.qpos, data.qpos, rtol=1e-9, atol=1e-9)
+    with pytest.raises(carom.ParameterError, match="was changed after"):
+        ours.parameters("joint.right_knee.damping[0]")
+    mujoco.mj_setConst(theirs, data)
+    damping = carom.Model.from_mujoco(theirs).parameters("joint.right_knee.damping[0]", "body.*.mass")
+    assert damping.values()[3] == theirs.body_mass[3]
+
+
+def test_dofs_of_one_joint_may_differ() -> None:
+    theirs = mujoco.MjModel.from_xml_path(str(ROOT / "models/cube.xml"))
+    theirs.dof_armature[:] = np.arange(6) * 0.1
+    theirs.dof_damping[:] = np.arange(6) * 0.2
+    ours = carom.Model.from_mujoco(theirs)
+    np.testing.assert_allclose(ours.dof_armature, theirs.dof_armature, rtol=1e-14)
+    np.testing.assert_allclose(ours.dof_damping, theirs.dof_damping, rtol=1e-14)
+
+
+def test_gradients_are_those_of_the_loaded_model() -> None:
+    file = ROOT / "models/humanoid.xml"
+    models = [carom.Model.load(file), carom.Model.from_mujoco(mujoco.MjModel.from_xml_path(str(file)))]
+    start = models[0].state()
+    start.qpos[2] += 0.1
+    start.qvel[:] = np.random.default_rng(0).normal(size=models[0].nv)
+    runs = [model.rollout(start, steps=20) for model in models]
+    found = [run.backward(qpos=run.qpos).qvel for run in runs]
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-9, atol=1e-9)
+
+
+def test_actuators_that_add_damping_add_it_once() -> None:
+    text = """<mujoco><worldbody><body><joint name="a" damping="0.1" armature="0.2"/><geom size="0.1"/></body></worldbody>
+      <actuator><motor joint="a" gear="2" damping="0.5" armature="0.3"/></actuator></mujoco>"""
+    theirs, loaded = mujoco.MjModel.from_xml_string(text), carom.Model.from_string(text)
+    start = loaded.state()
+    start.qvel[0] = 1.0
+    for damping in (0.1, 0.7):
+        theirs.dof_damping[0] = damping
+        ours = carom.Model.from_mujoco(theirs)
+        data = mujoco.MjData(theirs)
+        data.qvel[0] = 1.0
+        mujoco.mj_step(theirs, data)
+        assert ours.step(start).qvel[0] == pytest.approx(data.qvel[0], rel=1e-12)
+
+
+def test_what_is_not_simulated_is_refused_by_name() -> None:
+    text = """<mujoco><worldbody><body><joint name="a"/><geom size="0.1"/></body></worldbody>
+      <actuator><dcmotor name="wheel" joint="a" motorconst="0.1" resistance="1"/></actuator></mujoco>"""
+    with pytest.raises(carom.ModelError, match="actuator 'wheel'"):
+        carom.Model.from_mujoco(mujoco.MjModel.from_xml_string(text))
+    sleep = mujoco.MjModel.from_xml_string("<mujoco><option><flag sleep='enable'/></option></mujoco>")
+    with pytest.raises(carom.ModelError, match="'sleep'"):
+        carom.Model.from_mujoco(sleep)
+
+
+def test_models_made_in_python_can_be_used() -> None:
+    spec = mujoco.MjSpec()
+    body = spec.worldbody.add_body(pos=[0, 0, 1])
+    body.add_freejoint()
+    body.add_geom(type=mujoco.mjtGeom.mjGEOM_BOX, size=[0.1, 0.2, 0.3])
+    ours = carom.Model.from_mujoco(spec.compile())
+    assert ours.rollout(steps=10).qpos[-1, 2] < 1.0
+    assert ours.body_mass[1] == pytest.approx(48.0)
