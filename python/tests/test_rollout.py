@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import textwrap
@@ -246,7 +245,6 @@ SCRIPT = """
 """
 
 
-@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 @pytest.mark.parametrize(("kind", "threads"), [("batch", 2), ("batch", 1), ("single", 1), ("backward", 1)])
 def test_ctrl_c_stops(kind: str, threads: int) -> None:
     arguments = [sys.executable, "-c", textwrap.dedent(SCRIPT), kind, str(threads)]
@@ -269,6 +267,5 @@ FORK = """
 """
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_forked_processes_have_threads_of_their_own() -> None:
     subprocess.run([sys.executable, "-c", textwrap.dedent(FORK)], timeout=60, check=True)

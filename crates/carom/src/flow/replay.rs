@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use super::Flow;
 use super::backward::Reading;
-use super::motion::Step;
+use super::motion::{Regime, Step};
 use super::stepper::Stepper;
 use crate::model::Model;
 use crate::rollout::schedule::{self, Reversible};
@@ -87,14 +87,14 @@ impl Replay<'_, '_> {
             ..
         } = self;
         let step = reading.motion.steps[index];
-        let mode = &reading.motion.regimes[step.regime].mode;
+        let Regime { mode, pieces } = &reading.motion.regimes[step.regime];
         reading.controls.write(step.interval, &mut input.ctrl);
         state.time = step.time;
         // What was finite is so again.
         if step.is_fresh {
             stepper.begin(model, state, input, mode);
         }
-        (stepper.pieces).clone_from(&reading.motion.regimes[step.regime].pieces);
+        stepper.pieces.clone_from(pieces);
         stepper.step(model, state, input, step.h, mode);
     }
 }
