@@ -4,17 +4,9 @@ use std::path::Path;
 
 use carom::Model;
 use carom_spec::{Diagnostic, SourceMap};
+use serde_json::Value;
 
-/// Why there is no model.
-#[derive(Debug)]
-pub(crate) struct Problem {
-    /// All diagnostics as text with source lines.
-    pub rendered: String,
-    /// The same as JSON.
-    pub json: String,
-    /// Whether the file could not be read at all (as opposed to being invalid).
-    pub unreadable: bool,
-}
+use crate::failure::{self, Failure};
 
 /// A model together with what the reader and compiler had to say.
 pub(crate) struct Loaded {
@@ -28,12 +20,24 @@ pub(crate) struct Loaded {
     pub sources: SourceMap,
 }
 
-/// Reads and compiles a model file (MJCF or URDF).
-pub(crate) fn load(path: &Path, allow: &[String]) -> Result<Loaded, Problem> {
-    let loaded = carom::load::file(path, allow).map_err(|error| Problem {
-        rendered: carom_spec::diagnostic::render_all(&error.diagnostics, &error.sources),
-        json: carom_spec::diagnostic::to_json(&error.diagnostics, &error.sources),
-        unreadable: !path.is_file(),
+impl Loaded {
+    /// The warnings as a JSON list.
+    pub(crate) fn listed(&self) -> Value {
+        failure::listed(&self.diagnostics, &self.sources)
+    }
+}
+
+/// Reads and compiles a model file (MJCF or URDF). A file that cannot be read is a question that cannot be asked; one with
+/// mistakes is the answer no.
+pub(crate) fn load(path: &Path, allow: &[String]) -> Result<Loaded, Failure> {
+    let loaded = carom::load::file(path, allow).map_err(|error| {
+        let was_read = !error.sources.files().is_empty();
+        let failure = Failure::unasked(error.diagnostics, error.sources);
+        if was_read {
+            failure.answered()
+        } else {
+            failure
+        }
     })?;
     Ok(Loaded {
         warnings: carom_spec::diagnostic::render_all(&loaded.diagnostics, &loaded.sources),
@@ -44,6 +48,6 @@ pub(crate) fn load(path: &Path, allow: &[String]) -> Result<Loaded, Problem> {
 }
 
 /// As [`load`], without the warnings.
-pub(crate) fn model(path: &Path, allow: &[String]) -> Result<Model, Problem> {
+pub(crate) fn model(path: &Path, allow: &[String]) -> Result<Model, Failure> {
     load(path, allow).map(|loaded| loaded.model)
 }

@@ -4,9 +4,18 @@ use carom::Model;
 use carom::gradient_check::{self, DIFFERENCE_BAR, DUAL_BAR, Report, Row, Settings};
 use serde_json::json;
 
+use crate::progress;
+
 /// Runs the check; the error is a sentence.
-pub(super) fn check(model: &Model) -> Result<Report, String> {
-    gradient_check::check(model, Settings::default()).map_err(|error| error.to_string())
+pub(super) fn check(model: &Model, seed: u64) -> Result<Report, String> {
+    let spinner = progress::spinner("comparing gradients");
+    let settings = Settings {
+        seed,
+        ..Settings::default()
+    };
+    let report = gradient_check::check(model, settings).map_err(|error| error.to_string());
+    spinner.finish_and_clear();
+    report
 }
 
 /// Whether every gradient agrees.
