@@ -69,6 +69,14 @@ impl CommandLine {
         self.words.push(Word { raw, range });
     }
 
+    /// The subcommand, if it is one.
+    pub(crate) fn command(&self) -> Option<&str> {
+        use clap::CommandFactory;
+        let word = self.words.first()?.raw.as_str();
+        let known = crate::Cli::command().find_subcommand(word).is_some();
+        known.then_some(word)
+    }
+
     /// Where the value of a flag is; an empty flag means an argument without one.
     pub(crate) fn find(&self, flag: &str, value: &str) -> Option<Range<usize>> {
         let mut previous = "";
@@ -84,6 +92,24 @@ impl CommandLine {
             previous = &word.raw;
         }
         None
+    }
+
+    /// Where the last value of a flag is, whatever it is.
+    fn find_value(&self, flag: &str) -> Option<Range<usize>> {
+        let mut found = None;
+        let mut previous = "";
+        for Word { raw, range } in &self.words {
+            let joined = raw
+                .strip_prefix(flag)
+                .and_then(|rest| rest.strip_prefix('='));
+            if previous == flag {
+                found = Some(range.clone());
+            } else if let Some(value) = joined {
+                found = Some(range.end - value.len()..range.end);
+            }
+            previous = raw;
+        }
+        found
     }
 
     /// Where a word is, or one that begins with it and `=`.
@@ -222,6 +248,17 @@ impl<'a> Argument<'a> {
     }
 }
 
+/// The number that a flag was given does not fit; the label stands beside the caret.
+pub(crate) fn unfit(flag: &str, message: &str, label: impl Into<String>) -> Failure {
+    let line = CommandLine::of_process();
+    let diagnostic = Diagnostic::error(VALUE, format!("{flag}: {message}"));
+    match line.find_value(flag) {
+        Some(place) => line.refuse(place, diagnostic.label(label)),
+        // A default, or not from the command line.
+        None => Failure::unasked(vec![diagnostic.help(label)], carom_spec::SourceMap::new()),
+    }
+}
+
 /// Names that are listed at most.
 const MOST_LISTED: usize = 24;
 
@@ -282,6 +319,8 @@ mod tests {
             assert_eq!(&line.text[line.find(flag, value).unwrap()], value);
         }
         assert_eq!(line.find("--loss", "qpos[2]=1"), None);
+        assert_eq!(&line.text[line.find_value("--set").unwrap()], "a'b");
+        assert_eq!(&line.text[line.find_value("--cfd").unwrap()], "w_c=1");
         assert_eq!(&line.text[line.find_word("--cfd").unwrap()], "--cfd");
         assert_eq!(&line.text[line.find_within("[2]").unwrap()], "[2]");
     }
@@ -299,7 +338,7 @@ mod tests {
   --> command line:1:12
     1 | --wrt geom.a.size, geom.b.friction bounds(0,1),é
       |            ^
-   help: there are: floor, b
+   help: did you mean 'b'? There are: floor, b
 ";
         assert_eq!(failure.rendered(), expected);
     }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use carom::Model;
+use carom_spec::source::{DEFAULT_SIZE_LIMIT, open_regular};
 use carom_spec::{Diagnostic, SourceMap};
 use serde_json::Value;
 
@@ -31,7 +32,7 @@ impl Loaded {
 /// mistakes is the answer no.
 pub(crate) fn load(path: &Path, allow: &[String]) -> Result<Loaded, Failure> {
     let loaded = carom::load::file(path, allow).map_err(|error| {
-        let was_read = !error.sources.files().is_empty();
+        let was_read = open_regular(path, DEFAULT_SIZE_LIMIT).is_ok();
         let failure = Failure::unasked(error.diagnostics, error.sources);
         if was_read {
             failure.answered()

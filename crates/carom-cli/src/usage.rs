@@ -49,6 +49,12 @@ fn failure(error: &clap::Error, line: &CommandLine) -> Failure {
             diagnostic = diagnostic.help(tip);
         } else if let Some(usage) = paragraph.strip_prefix("Usage: ") {
             diagnostic = diagnostic.note(format!("usage: {usage}"));
+        } else if paragraph.starts_with("For more information") {
+            let command = line
+                .command()
+                .map_or(String::new(), |word| format!(" {word}"));
+            diagnostic =
+                diagnostic.note(format!("`carom{command} --help` has more, with examples"));
         } else if !paragraph.is_empty() {
             diagnostic = diagnostic.note(paragraph);
         }
@@ -120,7 +126,7 @@ mod tests {
             ),
             (
                 &["bench", "m", "--threads", "0"],
-                "                          ^",
+                "                        ^",
                 "at least 1",
             ),
         ] {

@@ -14,7 +14,7 @@ use carom::{Data, Input, Model, State};
 use clap::ValueEnum;
 use serde_json::{Value, json};
 
-use crate::command_line::Argument;
+use crate::command_line::unfit;
 use crate::failure::{COMPUTATION, CONTENT, Failure, READ, finish};
 use crate::{interrupt, load, progress, stdio, values};
 use motion::Motion;
@@ -264,8 +264,8 @@ impl Case {
         let mut model = load::model(path, &[])?;
         if steps.saturating_mul(model.counts().nu.max(1)) > MOST_STEPS {
             let most = MOST_STEPS / model.counts().nu.max(1);
-            let text = steps.to_string();
-            return Err(Argument::new("--steps", &text).unfit(
+            return Err(unfit(
+                "--steps",
                 "a batch of so many steps is not measured",
                 format!("at most {most} for this model"),
             ));

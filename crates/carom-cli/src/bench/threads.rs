@@ -12,7 +12,7 @@ use indicatif::ProgressBar;
 use serde_json::json;
 
 use super::{Args, Case, least_and_median};
-use crate::command_line::Argument;
+use crate::command_line::unfit;
 use crate::failure::{COMPUTATION, Failure};
 use crate::interrupt;
 
@@ -42,15 +42,13 @@ pub(super) fn measure(
     let n = case.model.counts();
     let numbers = (n.nq + 2 * n.nv + n.na + n.nu + 1) * TRAJECTORIES_PER_THREAD * most;
     if args.steps.saturating_mul(numbers) > MOST_NUMBERS {
-        let text = args.steps.to_string();
-        let fewer = format!(
-            "at most {} for this model and {most} threads",
-            MOST_NUMBERS / numbers
-        );
-        let failure = Argument::new("--steps", &text);
-        return Err(failure.unfit(
+        return Err(unfit(
+            "--steps",
             "the states of all trajectories of a batch do not fit in memory",
-            fewer,
+            format!(
+                "at most {} for this model and {most} threads",
+                MOST_NUMBERS / numbers
+            ),
         ));
     }
     let mut measurements = Vec::new();

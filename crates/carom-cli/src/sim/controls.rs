@@ -166,18 +166,10 @@ impl Table<'_> {
             let line = self.text.trim_start().lines().next().unwrap_or_default();
             let start = self.text.len() - self.text.trim_start().len();
             let message = format!("{count} columns, expected {width}, one a control");
-            let names = choice(
-                "",
-                model.structure.names.actuators.iter().map(String::as_str),
-            );
+            let names = model.structure.names.actuators.join(", ");
             let diagnostic = Diagnostic::error(CONTENT, message);
-            Err(self.refuse(
-                start..start + line.len(),
-                match names {
-                    Some(names) => diagnostic.help(format!("of the controls {names}")),
-                    None => diagnostic,
-                },
-            ))
+            let diagnostic = diagnostic.help(format!("the controls are: {names}"));
+            Err(self.refuse(start..start + line.len(), diagnostic))
         };
         let Some(names) = names else {
             return in_order();

@@ -11,7 +11,7 @@ use carom::{Data, Input, Model, State};
 use carom_spec::Diagnostic;
 use serde_json::{Value, json};
 
-use crate::command_line::{Argument, choice};
+use crate::command_line::{Argument, choice, unfit};
 use crate::failure::{COMPUTATION, Failure, NAME, finish};
 use crate::load::{self, Loaded};
 use crate::{interrupt, progress, stdio, values};
@@ -269,8 +269,8 @@ pub(crate) fn step_count(seconds: f64, model: &Model, most: f64) -> Result<usize
     let timestep = model.option.timestep[0];
     let steps = (seconds / timestep).round();
     if steps > most {
-        let text = seconds.to_string();
-        return Err(Argument::new("--seconds", &text).unfit(
+        return Err(unfit(
+            "--seconds",
             &format!("{seconds:e} s in steps of {timestep} s are {steps:.1e} steps"),
             format!("at most {most:.0e} steps in one run"),
         ));

@@ -340,6 +340,6 @@ fn tables_with_wrong_columns_are_refused_where_they_are() {
         outcome.fails(2, &words);
     }
     let path = folder.with("good.csv", "1\n");
-    let outcome = run_with("sim models/pendulum.xml --controls FILE", "FILE", &path);
+    let outcome = run_with("sim models/cube.xml --controls FILE", "FILE", &path);
     outcome.fails(2, &["has no controls"]);
 }
