@@ -11,14 +11,3 @@ pub(crate) fn bar(count: usize, unit: &str) -> ProgressBar {
     }
     bar
 }
-
-/// For work of unknown length: what it is and how long it has taken.
-pub(crate) fn spinner(what: &str) -> ProgressBar {
-    let spinner = ProgressBar::new_spinner();
-    if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}, {elapsed}") {
-        spinner.set_style(style);
-    }
-    spinner.set_message(what.to_owned());
-    spinner.enable_steady_tick(std::time::Duration::from_millis(200));
-    spinner
-}

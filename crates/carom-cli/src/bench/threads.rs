@@ -122,9 +122,12 @@ fn print(measurements: &[Measurement], path: &Path) {
         let (least, median) = least_and_median(measurement.wall.clone());
         let (speedup, cost) = compared(&measurements[0], measurement);
         crate::print(&format!(
-            "{}: {} threads, {least:.3} µs/step at best, {median:.3} µs median of {} batches; {speedup:.2}× the first, {cost:.2}× its CPU time",
+            "{}: {}, {least:.3} µs/step at best, {median:.3} µs median of {} batches; {speedup:.2}× the first, {cost:.2}× its CPU time",
             path.display(),
-            measurement.threads,
+            match measurement.threads {
+                1 => "1 thread".to_owned(),
+                threads => format!("{threads} threads"),
+            },
             measurement.wall.len()
         ));
     }

@@ -15,14 +15,15 @@ use serde_json::json;
 
 use crate::failure::{self, COMPUTATION, Failure};
 use crate::load::{self, Loaded};
-use crate::stdio;
+use crate::{interrupt, stdio};
 
 /// Code of warnings about contacts that the time step or their stiffness spoils.
 const CONTACTS: &str = "E102";
 
 /// Prints what a model holds, what its contacts mean, how long the stages of a step take, and every problem.
 ///
-/// The exit code is 1 if the model has errors, or if --gradients finds a gradient that is wrong.
+/// The exit code is 1 if the model has errors, or if --gradients finds a gradient that is wrong. Ctrl-C ends --gradients after the state
+/// that is being looked at; what was compared is reported.
 #[derive(clap::Args, Debug)]
 #[command(
     after_help = "Examples:\n  carom check arm.xml\n  carom check robot.urdf --json\n  carom check arm.xml --gradients\n  carom check arm.xml --gradients --seed 7 --no-timing"
@@ -120,6 +121,7 @@ fn report(args: &Args, loaded: Loaded) -> ExitCode {
             "gradients": gradients,
             "diagnostics": failure::listed(&diagnostics, &sources),
         });
+        document["interrupted"] = json!(interrupt::asked());
         if let Some(problem) = problem {
             document["error"] = json!(problem);
         }
@@ -133,14 +135,15 @@ fn report(args: &Args, loaded: Loaded) -> ExitCode {
         };
         crate::print(&format!("{}: valid, {warnings}", args.model.display()));
     }
-    match problem {
-        Some(problem) => {
-            let message = format!("'{}': {problem}", args.model.display());
-            stdio::warn(&Failure::sentence(COMPUTATION, message).rendered());
-            ExitCode::from(1)
-        }
-        None => ExitCode::SUCCESS,
+    if let Some(problem) = problem {
+        let message = format!("'{}': {problem}", args.model.display());
+        stdio::warn(&Failure::sentence(COMPUTATION, message).rendered());
+        return ExitCode::from(1);
     }
+    if interrupt::asked() {
+        return interrupt::exit_code();
+    }
+    ExitCode::SUCCESS
 }
 
 fn stem(path: &Path) -> String {
@@ -164,6 +167,14 @@ fn readable(value: &serde_json::Value) -> String {
             let words: Vec<_> = list.iter().map(readable).collect();
             words.join(", ")
         }
+        // Sums have an error in the last digit, which says nothing.
+        serde_json::Value::Number(number) => match number.as_f64() {
+            Some(value) if !number.is_u64() => {
+                let rounded = format!("{value:.12e}").parse().unwrap_or(value);
+                rounded.to_string()
+            }
+            _ => number.to_string(),
+        },
         other => other.to_string(),
     }
 }

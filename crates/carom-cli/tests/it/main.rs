@@ -9,10 +9,12 @@
 )]
 
 mod commands;
+mod documents;
 mod files;
 #[cfg(unix)]
 mod interrupts;
 mod mistakes;
 mod outputs;
 mod random;
+mod references;
 mod support;

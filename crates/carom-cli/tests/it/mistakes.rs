@@ -197,6 +197,16 @@ fn words_that_are_not_known() {
         "--threads",
         &["unexpected"],
     );
+    check(
+        "sim models/cubee.xml",
+        "models/cubee.xml",
+        &["did you mean 'models/cube.xml'?"],
+    );
+    check(
+        "check nothing_like_it.mjcf",
+        "nothing_like_it.mjcf",
+        &["cannot find file"],
+    );
     run(&words("gradient models/cube.xml")).fails(2, &["--loss", "--wrt", "usage: carom gradient"]);
     run(&words("sim")).fails(2, &["<MODEL>"]);
     run(&words(
