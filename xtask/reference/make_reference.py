@@ -4,6 +4,9 @@
     make_reference.py DIR [NAME ...]            record the models listed in DIR/manifest.json, or only those named
     make_reference.py DIR [NAME ...] --check    compute again and compare with the stored files
 
+Without a manifest, every .xml and .urdf file in DIR that MuJoCo can compile is recorded, into DIR/NAME/ref.npz; the others
+(parts that models include) are named and left out.
+
 The manifest is a list of objects. Only ``name`` (the folder) and ``file`` (relative to that folder) are required:
 
     seed      of everything random; default: CRC-32 of the name
@@ -21,6 +24,7 @@ Snapshots (``s0``, ``s1``, ...) of the tight one hold every stage's result. See 
 
 import argparse
 import json
+import os
 import pathlib
 import sys
 import zlib
@@ -322,7 +326,13 @@ def save(path, arrays):
         return array.astype(np.int32) if integer else array
 
     path.parent.mkdir(parents=True, exist_ok=True)
-    np.savez_compressed(path, **{name: compact(array) for name, array in arrays.items()})
+    # Complete under its name, or not there at all.
+    partial = path.with_name(f".{os.getpid()}.partial.npz")
+    try:
+        np.savez_compressed(partial, **{name: compact(array) for name, array in arrays.items()})
+        os.replace(partial, path)
+    finally:
+        partial.unlink(missing_ok=True)
 
 
 # Iteration counts depend on the last bit of every number before them.
@@ -364,6 +374,28 @@ def summary(recorder):
     )
 
 
+def read_manifest(directory):
+    """The manifest, or one made of the models in the folder."""
+    if not directory.is_dir():
+        sys.exit(f"there is no folder '{directory}'")
+    path = directory / "manifest.json"
+    if path.is_file():
+        return json.loads(path.read_text())
+    entries = []
+    for model in sorted([*directory.glob("*.xml"), *directory.glob("*.urdf")]):
+        try:
+            mujoco.MjModel.from_xml_path(str(model))
+        except ValueError as error:
+            print(f"{model.name:28s} left out: {str(error).splitlines()[0]}")
+            continue
+        taken = any(entry["name"] == model.stem for entry in entries)
+        name = f"{model.stem}_{model.suffix[1:]}" if taken else model.stem
+        entries.append({"name": name, "file": f"../{model.name}"})
+    if not entries:
+        sys.exit(f"'{directory}' has neither manifest.json nor a model (.xml, .urdf) that MuJoCo can compile")
+    return entries
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("directory", type=pathlib.Path)
@@ -371,10 +403,11 @@ def main():
     parser.add_argument("--check", action="store_true", help="compare with the stored files, write nothing")
     arguments = parser.parse_args()
 
-    manifest = json.loads((arguments.directory / "manifest.json").read_text())
+    manifest = read_manifest(arguments.directory)
     unknown = set(arguments.names) - {entry["name"] for entry in manifest}
     if unknown:
-        sys.exit(f"not in the manifest: {', '.join(sorted(unknown))}")
+        known = ", ".join(entry["name"] for entry in manifest)
+        sys.exit(f"no such model: {', '.join(sorted(unknown))}; there are {known}")
 
     stale = 0
     for entry in manifest:

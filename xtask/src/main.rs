@@ -38,10 +38,10 @@ enum Command {
     Tidy,
     /// Record reference files with MuJoCo, or compare the stored ones with it
     Reference {
-        /// Folder that holds manifest.json
+        /// Folder that holds manifest.json, or models (.xml, .urdf) that are all recorded
         #[arg(default_value = "tests/reference")]
         directory: PathBuf,
-        /// Only these models of the manifest
+        /// Only these models
         names: Vec<String>,
         /// Compute again and compare, write nothing
         #[arg(long)]

@@ -1,20 +1,15 @@
 //! From a path to a compiled model, with problems rendered for people.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use carom::Model;
+use carom_spec::diagnostic::nearest_name;
+use carom_spec::source::{DEFAULT_SIZE_LIMIT, ReadError, ReadErrorKind, open_regular};
 use carom_spec::{Diagnostic, SourceMap};
+use serde_json::Value;
 
-/// Why there is no model.
-#[derive(Debug)]
-pub(crate) struct Problem {
-    /// All diagnostics as text with source lines.
-    pub rendered: String,
-    /// The same as JSON.
-    pub json: String,
-    /// Whether the file could not be read at all (as opposed to being invalid).
-    pub unreadable: bool,
-}
+use crate::command_line::CommandLine;
+use crate::failure::{self, Failure, READ};
 
 /// A model together with what the reader and compiler had to say.
 pub(crate) struct Loaded {
@@ -28,12 +23,21 @@ pub(crate) struct Loaded {
     pub sources: SourceMap,
 }
 
-/// Reads and compiles a model file (MJCF or URDF).
-pub(crate) fn load(path: &Path, allow: &[String]) -> Result<Loaded, Problem> {
-    let loaded = carom::load::file(path, allow).map_err(|error| Problem {
-        rendered: carom_spec::diagnostic::render_all(&error.diagnostics, &error.sources),
-        json: carom_spec::diagnostic::to_json(&error.diagnostics, &error.sources),
-        unreadable: !path.is_file(),
+impl Loaded {
+    /// The warnings as a JSON list.
+    pub(crate) fn listed(&self) -> Value {
+        failure::listed(&self.diagnostics, &self.sources)
+    }
+}
+
+/// Reads and compiles a model file (MJCF or URDF). A file that cannot be read is a question that cannot be asked; one with
+/// mistakes is the answer no.
+pub(crate) fn load(path: &Path, allow: &[String]) -> Result<Loaded, Failure> {
+    let loaded = carom::load::file(path, allow).map_err(|error| {
+        match open_regular(path, DEFAULT_SIZE_LIMIT) {
+            Ok(_) => Failure::unasked(error.diagnostics, error.sources).answered(),
+            Err(cause) => unreadable(&cause),
+        }
     })?;
     Ok(Loaded {
         warnings: carom_spec::diagnostic::render_all(&loaded.diagnostics, &loaded.sources),
@@ -43,7 +47,41 @@ pub(crate) fn load(path: &Path, allow: &[String]) -> Result<Loaded, Problem> {
     })
 }
 
+/// The file cannot be read: where it was asked for, and which one may have been meant.
+fn unreadable(cause: &ReadError) -> Failure {
+    let mut diagnostic = Diagnostic::error(READ, cause.to_string());
+    if let (ReadErrorKind::NotFound, Some(near)) = (&cause.kind, nearest_file(&cause.path)) {
+        diagnostic = diagnostic.help(format!("did you mean '{}'?", near.display()));
+    }
+    let line = CommandLine::of_process();
+    match line.find("", &cause.path.to_string_lossy()) {
+        Some(place) => line.refuse(place, diagnostic),
+        None => Failure::unasked(vec![diagnostic], SourceMap::new()),
+    }
+}
+
+/// Files of a folder that are looked at.
+const MOST_FILES: usize = 10_000;
+
+/// The file in the same folder whose name is most alike.
+fn nearest_file(path: &Path) -> Option<PathBuf> {
+    let folder = path.parent()?;
+    let listed = if folder.as_os_str().is_empty() {
+        Path::new(".")
+    } else {
+        folder
+    };
+    let entries = std::fs::read_dir(listed).ok()?.take(MOST_FILES);
+    let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let names: Vec<String> = names.collect();
+    let near = nearest_name(
+        path.file_name()?.to_str()?,
+        names.iter().map(String::as_str),
+    )?;
+    Some(folder.join(near))
+}
+
 /// As [`load`], without the warnings.
-pub(crate) fn model(path: &Path, allow: &[String]) -> Result<Model, Problem> {
+pub(crate) fn model(path: &Path, allow: &[String]) -> Result<Model, Failure> {
     load(path, allow).map(|loaded| loaded.model)
 }

@@ -1,26 +1,40 @@
 //! The `carom` command.
 //!
 //! Exit codes: 0 success, 1 the answer is no (a model is invalid, parity fails), 2 the question could not be asked
-//! (bad flags, missing files).
+//! (bad flags, missing files), 130 interrupted by Ctrl-C (what was done is kept).
 
 mod bench;
 mod check;
+mod command_line;
+mod completions;
+mod failure;
 mod gradient;
+mod interrupt;
 mod load;
 mod naming;
 mod npz;
 mod output;
 mod parity;
+mod progress;
 mod sim;
+mod stdio;
+mod usage;
+mod values;
 
-use std::io::Write;
 use std::process::ExitCode;
 
 use clap::Parser;
+use stdio::print;
 
 /// Differentiable rigid-body simulation: load, check and simulate MJCF and URDF models.
 #[derive(Parser, Debug)]
-#[command(name = "carom", version, about, long_about = None)]
+#[command(
+    name = "carom",
+    version,
+    about,
+    long_about = None,
+    after_help = "Exit codes: 0 success, 1 the answer is no, 2 the question could not be asked, 130 interrupted.\nEvery command has --help with examples, and --json for programs."
+)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -33,20 +47,21 @@ enum Command {
     Gradient(gradient::Args),
     Parity(parity::Args),
     Bench(bench::Args),
+    Completions(completions::Args),
 }
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
-    match cli.command {
-        Command::Sim(args) => sim::run(&args),
-        Command::Check(args) => check::run(&args),
-        Command::Gradient(args) => gradient::run(&args),
-        Command::Parity(args) => parity::run(&args),
-        Command::Bench(args) => bench::run(&args),
+    let code = match Cli::try_parse().map(|cli| cli.command) {
+        Ok(Command::Sim(args)) => sim::run(&args),
+        Ok(Command::Check(args)) => check::run(&args),
+        Ok(Command::Gradient(args)) => gradient::run(&args),
+        Ok(Command::Parity(args)) => parity::run(&args),
+        Ok(Command::Bench(args)) => bench::run(&args),
+        Ok(Command::Completions(args)) => completions::run(&args),
+        Err(error) => usage::answer(&error),
+    };
+    if stdio::is_lost() {
+        return ExitCode::from(2);
     }
-}
-
-/// Prints a line; a closed pipe (`carom … | head`) ends the output, not the program with a panic.
-fn print(line: &str) {
-    let _ = writeln!(std::io::stdout().lock(), "{line}");
+    code
 }

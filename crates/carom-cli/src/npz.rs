@@ -9,6 +9,8 @@ use std::fmt;
 use std::io::{Read, Seek, Write};
 use std::path::Path;
 
+use carom_spec::source::open_regular;
+
 /// An array with its shape, row-major.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Array {
@@ -74,19 +76,19 @@ pub(crate) type Npz = BTreeMap<String, Array>;
 
 /// Reads a `.npz` file.
 pub(crate) fn read(path: &Path) -> Result<Npz, NpzError> {
-    let file = std::fs::File::open(path)
-        .map_err(|cause| error(format!("cannot open '{}': {cause}", path.display())))?;
+    let file = open_regular(path, LARGEST).map_err(|cause| error(cause.to_string()))?;
     read_from(std::io::BufReader::new(file))
         .map_err(|cause| error(format!("'{}': {cause}", path.display())))
 }
 
-/// Largest array that is read (bytes, uncompressed); a guard against archives that expand without end.
-const LARGEST_ENTRY: u64 = 4 << 30;
+/// Largest file and most memory for the arrays of a file (bytes); a guard against archives that expand without end.
+pub(crate) const LARGEST: u64 = 2 << 30;
 
 fn read_from(reader: impl Read + Seek) -> Result<Npz, NpzError> {
     let mut archive = zip::ZipArchive::new(reader)
         .map_err(|cause| error(format!("not an .npz archive ({cause})")))?;
     let mut arrays = Npz::new();
+    let mut budget = LARGEST;
     for index in 0..archive.len() {
         let mut entry = archive
             .by_index(index)
@@ -95,49 +97,166 @@ fn read_from(reader: impl Read + Seek) -> Result<Npz, NpzError> {
             .name()
             .map_err(|cause| error(format!("damaged entry {index} ({cause})")))?;
         let name = name.trim_end_matches(".npy").to_owned();
-        let mut bytes = Vec::new();
-        entry
-            .by_ref()
-            .take(LARGEST_ENTRY)
-            .read_to_end(&mut bytes)
-            .map_err(|cause| error(format!("array '{name}' is damaged ({cause})")))?;
-        let array = parse_npy(&bytes).map_err(|cause| error(format!("array '{name}': {cause}")))?;
+        let size = entry.size();
+        let array = read_npy(&mut entry, size, &mut budget)
+            .map_err(|cause| error(format!("array '{name}': {cause}")))?;
         arrays.insert(name, array);
     }
     Ok(arrays)
 }
 
-/// Parses one `.npy` array.
-fn parse_npy(bytes: &[u8]) -> Result<Array, NpzError> {
-    if bytes.len() < 10 || &bytes[..6] != b"\x93NUMPY" {
+/// Reads one `.npy` array of `size` bytes; what it takes in memory is taken from the budget before it is.
+fn read_npy(reader: &mut impl Read, size: u64, budget: &mut u64) -> Result<Array, NpzError> {
+    let mut start = [0; 10];
+    let mut fill = |bytes: &mut [u8]| {
+        let outcome = reader.read_exact(bytes);
+        outcome.map_err(|cause| error(format!("the file is cut off or damaged ({cause})")))
+    };
+    fill(&mut start)?;
+    if &start[..6] != b"\x93NUMPY" {
         return Err(error("not a numpy array"));
     }
-    let (length, start) = if bytes[6] == 1 {
-        (usize::from(u16::from_le_bytes([bytes[8], bytes[9]])), 10)
-    } else {
-        let field = bytes
-            .get(8..12)
-            .and_then(|field| field.try_into().ok())
-            .ok_or_else(|| error("truncated header"))?;
-        (u32::from_le_bytes(field) as usize, 12)
-    };
-    let header = bytes
-        .get(start..start + length)
-        .and_then(|header| std::str::from_utf8(header).ok())
-        .ok_or_else(|| error("truncated header"))?;
-    let descriptor = quoted_after(header, "'descr'").ok_or_else(|| error("no 'descr'"))?;
-    if header.contains("'fortran_order': True") {
-        return Err(error(
-            "column-major order; save with numpy.ascontiguousarray",
-        ));
+    let mut length = usize::from(u16::from_le_bytes([start[8], start[9]]));
+    let mut consumed = start.len();
+    if start[6] != 1 {
+        let mut rest = [0; 2];
+        fill(&mut rest)?;
+        let field = [start[8], start[9], rest[0], rest[1]];
+        length = u32::from_le_bytes(field) as usize;
+        consumed += rest.len();
     }
-    let shape = parse_shape(header).ok_or_else(|| error("no 'shape'"))?;
-    let count = shape
-        .iter()
-        .try_fold(1usize, |product, length| product.checked_mul(*length))
-        .ok_or_else(|| error("shape overflows"))?;
-    let values = parse_values(descriptor, count, &bytes[start + length..])?;
-    Ok(Array { shape, values })
+    if length > LONGEST_HEADER {
+        return Err(error("its header is too long"));
+    }
+    let mut header = vec![0; length];
+    fill(&mut header)?;
+    let header = Header::parse(&header)?;
+    let kind = header.kind()?;
+    let bytes = kind
+        .bytes(header.count)
+        .filter(|&bytes| bytes <= size - (size.min((consumed + length) as u64)));
+    let (Some(_), Some(memory)) = (bytes, kind.memory(header.count)) else {
+        return Err(error(format!(
+            "the file is cut off: it has fewer values than its shape {:?} says",
+            header.shape
+        )));
+    };
+    *budget = budget.checked_sub(memory).ok_or_else(|| {
+        error(format!(
+            "the arrays would take more than {} GB of memory",
+            LARGEST >> 30
+        ))
+    })?;
+    let values = match kind {
+        Kind::Strings(width) => Values::Strings(read_strings(&mut fill, width, header.count)?),
+        Kind::Numbers(width, decode) => {
+            Values::Numbers(read_numbers(&mut fill, width, decode, header.count)?)
+        }
+    };
+    Ok(Array {
+        shape: header.shape,
+        values,
+    })
+}
+
+/// Longest description of an array (bytes); those of arrays that we read have some hundred.
+const LONGEST_HEADER: usize = 1 << 20;
+/// Values that are read at a time.
+const CHUNK: usize = 4096;
+
+/// What a `.npy` array says about itself.
+struct Header {
+    descriptor: String,
+    shape: Vec<usize>,
+    count: usize,
+}
+
+impl Header {
+    fn parse(bytes: &[u8]) -> Result<Self, NpzError> {
+        let header = std::str::from_utf8(bytes).map_err(|_| error("its header is not text"))?;
+        let descriptor = quoted_after(header, "'descr'").ok_or_else(|| error("no 'descr'"))?;
+        let order = header.find("'fortran_order'").map(|at| &header[at + 15..]);
+        let order = order.map(|rest| rest.trim_start_matches([':', ' ']));
+        let shape = parse_shape(header).ok_or_else(|| error("no 'shape'"))?;
+        if shape.len() > 1 && !order.is_some_and(|order| order.starts_with("False")) {
+            return Err(error(
+                "column-major order; save with numpy.ascontiguousarray",
+            ));
+        }
+        let count = shape
+            .iter()
+            .try_fold(1usize, |product, length| product.checked_mul(*length))
+            .ok_or_else(|| error(format!("its shape {shape:?} overflows")))?;
+        let descriptor = descriptor.to_owned();
+        Ok(Self {
+            descriptor,
+            shape,
+            count,
+        })
+    }
+
+    fn kind(&self) -> Result<Kind, NpzError> {
+        macro_rules! numbers {
+            ($type:ty) => {
+                Kind::Numbers(size_of::<$type>(), |bytes| {
+                    let mut value = [0; size_of::<$type>()];
+                    value.copy_from_slice(bytes);
+                    <$type>::from_le_bytes(value) as f64
+                })
+            };
+        }
+        let descriptor = self.descriptor.as_str();
+        #[allow(clippy::cast_lossless, reason = "one macro for all number types")]
+        Ok(match descriptor {
+            "<f8" => numbers!(f64),
+            "<f4" => numbers!(f32),
+            "<i8" => numbers!(i64),
+            "<i4" => numbers!(i32),
+            "<i2" => numbers!(i16),
+            "|i1" => numbers!(i8),
+            "<u8" => numbers!(u64),
+            "<u4" => numbers!(u32),
+            "<u2" => numbers!(u16),
+            "|u1" | "|b1" => numbers!(u8),
+            _ => {
+                let Some(Ok(width)) = descriptor.strip_prefix("<U").map(str::parse) else {
+                    return Err(error(format!(
+                        "numpy type '{descriptor}' is not supported; save numbers as float64 or integers, texts as str"
+                    )));
+                };
+                Kind::Strings(width)
+            }
+        })
+    }
+}
+
+/// What the values are.
+#[derive(Clone, Copy)]
+enum Kind {
+    /// So many bytes each, and what they mean.
+    Numbers(usize, fn(&[u8]) -> f64),
+    /// So many characters each.
+    Strings(usize),
+}
+
+impl Kind {
+    /// Bytes of so many values in the file.
+    fn bytes(self, count: usize) -> Option<u64> {
+        let width = match self {
+            Self::Numbers(width, _) => width,
+            Self::Strings(width) => width.checked_mul(4)?,
+        };
+        u64::try_from(width.checked_mul(count)?).ok()
+    }
+
+    /// Bytes of so many values in memory.
+    fn memory(self, count: usize) -> Option<u64> {
+        let width = match self {
+            Self::Numbers(..) => size_of::<f64>(),
+            Self::Strings(width) => width.checked_mul(4)?.checked_add(size_of::<String>())?,
+        };
+        u64::try_from(width.checked_mul(count)?).ok()
+    }
 }
 
 fn quoted_after<'a>(header: &'a str, key: &str) -> Option<&'a str> {
@@ -148,7 +267,8 @@ fn quoted_after<'a>(header: &'a str, key: &str) -> Option<&'a str> {
 
 fn parse_shape(header: &str) -> Option<Vec<usize>> {
     let rest = &header[header.find("'shape'")?..];
-    let inner = &rest[rest.find('(')? + 1..rest.find(')')?];
+    let inner = &rest[rest.find('(')? + 1..];
+    let inner = &inner[..inner.find(')')?];
     inner
         .split(',')
         .map(str::trim)
@@ -157,76 +277,39 @@ fn parse_shape(header: &str) -> Option<Vec<usize>> {
         .collect()
 }
 
-fn parse_values(descriptor: &str, count: usize, bytes: &[u8]) -> Result<Values, NpzError> {
-    macro_rules! numbers {
-        ($type:ty) => {
-            decode(bytes, count, |chunk: [u8; size_of::<$type>()]| {
-                <$type>::from_le_bytes(chunk) as f64
-            })
-        };
-    }
-    #[allow(clippy::cast_lossless, reason = "one macro for all number types")]
-    let numbers = match descriptor {
-        "<f8" => numbers!(f64),
-        "<f4" => numbers!(f32),
-        "<i8" => numbers!(i64),
-        "<i4" => numbers!(i32),
-        "<i2" => numbers!(i16),
-        "|i1" => numbers!(i8),
-        "<u8" => numbers!(u64),
-        "<u4" => numbers!(u32),
-        "<u2" => numbers!(u16),
-        "|u1" | "|b1" => numbers!(u8),
-        _ => {
-            let Some(Ok(width)) = descriptor.strip_prefix("<U").map(str::parse::<usize>) else {
-                return Err(error(format!("unsupported type '{descriptor}'")));
-            };
-            return parse_strings(width, count, bytes).map(Values::Strings);
-        }
-    };
-    numbers
-        .map(Values::Numbers)
-        .ok_or_else(|| error("fewer values than its shape says"))
-}
-
-fn decode<const N: usize>(
-    bytes: &[u8],
+fn read_numbers(
+    fill: &mut impl FnMut(&mut [u8]) -> Result<(), NpzError>,
+    width: usize,
+    decode: fn(&[u8]) -> f64,
     count: usize,
-    convert: impl Fn([u8; N]) -> f64,
-) -> Option<Vec<f64>> {
-    let (chunks, _) = bytes.as_chunks::<N>();
-    Some(
-        chunks
-            .get(..count)?
-            .iter()
-            .map(|chunk| convert(*chunk))
-            .collect(),
-    )
+) -> Result<Vec<f64>, NpzError> {
+    let mut values = Vec::new();
+    let mut buffer = vec![0; width * CHUNK.min(count)];
+    while values.len() < count {
+        let bytes = &mut buffer[..width * CHUNK.min(count - values.len())];
+        fill(bytes)?;
+        values.extend(bytes.chunks_exact(width).map(decode));
+    }
+    Ok(values)
 }
 
-fn parse_strings(width: usize, count: usize, bytes: &[u8]) -> Result<Vec<String>, NpzError> {
-    if width == 0 {
-        return Ok(vec![String::new(); count.min(bytes.len() + 1)]);
-    }
-    let needed = width
-        .checked_mul(4)
-        .and_then(|size| size.checked_mul(count));
-    if needed.is_none_or(|needed| bytes.len() < needed) {
-        return Err(error("fewer characters than its shape says"));
-    }
-    let characters = |chunk: &[u8]| {
-        let (codes, _) = chunk.as_chunks::<4>();
-        codes
+fn read_strings(
+    fill: &mut impl FnMut(&mut [u8]) -> Result<(), NpzError>,
+    width: usize,
+    count: usize,
+) -> Result<Vec<String>, NpzError> {
+    let mut strings = Vec::new();
+    let mut buffer = vec![0; if count > 0 { width * 4 } else { 0 }];
+    while strings.len() < count {
+        fill(&mut buffer)?;
+        let (codes, _) = buffer.as_chunks::<4>();
+        let letters = codes
             .iter()
             .map(|code| char::from_u32(u32::from_le_bytes(*code)).unwrap_or('\u{fffd}'))
-            .take_while(|character| *character != '\0')
-            .collect()
-    };
-    Ok(bytes
-        .chunks_exact(width * 4)
-        .take(count)
-        .map(characters)
-        .collect())
+            .take_while(|character| *character != '\0');
+        strings.push(letters.collect());
+    }
+    Ok(strings)
 }
 
 /// Writes arrays as a compressed `.npz`.
@@ -240,49 +323,45 @@ pub(crate) fn write(out: impl Write + Seek, arrays: &[(&str, &Array)]) -> Result
         archive
             .start_file(format!("{name}.npy"), options)
             .map_err(|cause| wrap(&cause))?;
-        archive
-            .write_all(&npy_bytes(array))
-            .map_err(|cause| wrap(&cause))?;
+        write_npy(&mut archive, array).map_err(|cause| wrap(&cause))?;
     }
     let mut out = archive.finish().map_err(|cause| wrap(&cause))?;
     out.flush().map_err(|cause| wrap(&cause))
 }
 
-fn npy_bytes(array: &Array) -> Vec<u8> {
-    let (descriptor, body) = match &array.values {
-        Values::Numbers(numbers) => (
-            "<f8".to_owned(),
-            numbers
-                .iter()
-                .flat_map(|number| number.to_le_bytes())
-                .collect::<Vec<u8>>(),
-        ),
-        Values::Strings(strings) => {
-            let width = strings
-                .iter()
-                .map(|text| text.chars().count())
-                .max()
-                .unwrap_or(0)
-                .max(1);
-            let codes = strings.iter().flat_map(|text| {
-                text.chars()
-                    .map(u32::from)
-                    .chain(std::iter::repeat(0))
-                    .take(width)
-            });
-            (
-                format!("<U{width}"),
-                codes.flat_map(u32::to_le_bytes).collect(),
-            )
+fn write_npy(out: &mut impl Write, array: &Array) -> std::io::Result<()> {
+    match &array.values {
+        Values::Numbers(numbers) => {
+            out.write_all(&npy_start("<f8", &array.shape))?;
+            let mut bytes = Vec::with_capacity(8 * CHUNK);
+            for chunk in numbers.chunks(CHUNK) {
+                bytes.clear();
+                bytes.extend(chunk.iter().flat_map(|number| number.to_le_bytes()));
+                out.write_all(&bytes)?;
+            }
+            Ok(())
         }
-    };
-    let mut shape = String::new();
-    for length in &array.shape {
-        shape += &length.to_string();
-        shape += ", ";
+        Values::Strings(strings) => {
+            let lengths = strings.iter().map(|text| text.chars().count());
+            let width = lengths.max().unwrap_or(0).max(1);
+            out.write_all(&npy_start(&format!("<U{width}"), &array.shape))?;
+            for text in strings {
+                let codes = text.chars().map(u32::from);
+                let codes = codes.chain(std::iter::repeat(0)).take(width);
+                let bytes: Vec<u8> = codes.flat_map(u32::to_le_bytes).collect();
+                out.write_all(&bytes)?;
+            }
+            Ok(())
+        }
     }
+}
+
+/// All of an array but its values.
+fn npy_start(descriptor: &str, shape: &[usize]) -> Vec<u8> {
+    let lengths: Vec<String> = shape.iter().map(usize::to_string).collect();
+    let lengths = lengths.join(", ") + if lengths.len() == 1 { "," } else { "" };
     let mut header =
-        format!("{{'descr': '{descriptor}', 'fortran_order': False, 'shape': ({shape}), }}");
+        format!("{{'descr': '{descriptor}', 'fortran_order': False, 'shape': ({lengths}), }}");
     // The data starts at a multiple of 64 bytes; a newline ends the header.
     let padding = 63 - (10 + header.len()) % 64;
     header.extend(std::iter::repeat_n(' ', padding));
@@ -291,7 +370,6 @@ fn npy_bytes(array: &Array) -> Vec<u8> {
     let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
     bytes.extend(length.to_le_bytes());
     bytes.extend(header.as_bytes());
-    bytes.extend(body);
     bytes
 }
 
@@ -319,14 +397,65 @@ mod tests {
         assert_eq!(read["s"], scalar);
     }
 
+    /// One array in a file, its bytes as they are.
+    fn archive(npy: &[u8]) -> std::io::Cursor<Vec<u8>> {
+        let mut archive = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+        let options = zip::write::SimpleFileOptions::default();
+        archive.start_file("a.npy", options).unwrap();
+        archive.write_all(npy).unwrap();
+        archive.finish().unwrap()
+    }
+
+    fn npy(descriptor: &str, shape: &str, body: &[u8]) -> Vec<u8> {
+        let header =
+            format!("{{'descr': '{descriptor}', 'fortran_order': False, 'shape': {shape}, }}\n");
+        let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+        bytes.extend(u16::try_from(header.len()).unwrap().to_le_bytes());
+        bytes.extend(header.as_bytes());
+        bytes.extend(body);
+        bytes
+    }
+
     #[test]
-    fn damaged_headers_are_errors() {
-        for bytes in [
-            &b""[..],
-            b"\x93NUMPY\x01\x00\xff\xff{}",
-            b"\x93NUMPY\x01\x00\x40\x00{'descr': '<f8', 'fortran_order': False, 'shape': (9999999999,)}",
-        ] {
-            assert!(parse_npy(bytes).is_err());
+    fn damaged_files_are_errors() {
+        let cases: [(Vec<u8>, &str); 12] = [
+            (Vec::new(), "cut off"),
+            (b"\x93NUMPY\x01\x00\xff\xff{}".to_vec(), "cut off"),
+            (b"\x93NUMPY\x02\x00\xff\xff\xff\xff{}".to_vec(), "too long"),
+            (b"GIF89a0000000000".to_vec(), "not a numpy array"),
+            (npy("<f8", "(9999999999,)", &[0; 8]), "fewer values"),
+            (
+                npy("<f8", "(99999999999999, 99999999999999)", &[]),
+                "overflows",
+            ),
+            (npy("<f8", "(3,)", &[0; 16]), "fewer values"),
+            (npy("<f8", ")(", &[0; 16]), "no 'shape'"),
+            (npy("|O", "(1,)", &[0; 8]), "'|O' is not supported"),
+            (npy(">f8", "(1,)", &[0; 8]), "'>f8' is not supported"),
+            (npy("<U0", "(4294967295,)", &[0; 8]), "GB of memory"),
+            (npy("<U99999999999", "(1,)", &[0; 8]), "fewer values"),
+        ];
+        for (bytes, word) in cases {
+            let message = read_from(archive(&bytes)).unwrap_err().to_string();
+            assert!(message.contains(word), "{word}: {message}");
         }
+        let whole = archive(&npy("<f8", "(2,)", &[0; 16])).into_inner();
+        assert!(read_from(std::io::Cursor::new(&whole)).is_ok());
+        for length in 0..whole.len() {
+            let cut = std::io::Cursor::new(&whole[..length]);
+            assert!(read_from(cut).is_err());
+        }
+    }
+
+    #[test]
+    fn archives_that_expand_without_end_are_refused_unread() {
+        let mut bytes = Vec::new();
+        // One byte each in the file, eight in memory.
+        let size = LARGEST / 8 + 1;
+        bytes.extend(npy("|i1", &format!("({size},)"), &[]));
+        let length = bytes.len() as u64 + size;
+        let mut budget = LARGEST;
+        let outcome = read_npy(&mut bytes.as_slice(), length, &mut budget);
+        assert!(outcome.unwrap_err().to_string().contains("GB of memory"));
     }
 }

@@ -5,6 +5,7 @@ pub mod diagnostic;
 pub mod mesh;
 pub mod mjcf;
 pub mod model_spec;
+pub mod output;
 pub mod read;
 pub mod source;
 pub mod span;

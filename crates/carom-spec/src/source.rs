@@ -88,36 +88,52 @@ impl DiskSource {
 
 impl FileSource for DiskSource {
     fn read(&self, path: &Path) -> Result<Vec<u8>, ReadError> {
-        let error = |kind| ReadError {
+        let too_large = || ReadError {
             path: path.to_path_buf(),
-            kind,
-        };
-        let io = |cause: std::io::Error| match cause.kind() {
-            std::io::ErrorKind::NotFound => error(ReadErrorKind::NotFound),
-            _ => error(ReadErrorKind::Io(cause.to_string())),
-        };
-        // The kind is asked for before opening: opening a pipe would wait for a writer.
-        let metadata = std::fs::metadata(path).map_err(io)?;
-        if !metadata.is_file() {
-            return Err(error(ReadErrorKind::NotAFile));
-        }
-        if metadata.len() > self.size_limit {
-            return Err(error(ReadErrorKind::TooLarge {
+            kind: ReadErrorKind::TooLarge {
                 limit: self.size_limit,
-            }));
-        }
+            },
+        };
+        let file = open_regular(path, self.size_limit)?;
         // A file may grow while it is read, and files of /proc claim to be empty.
-        let file = std::fs::File::open(path).map_err(io)?;
         let mut bytes = Vec::new();
         file.take(self.size_limit.saturating_add(1))
             .read_to_end(&mut bytes)
-            .map_err(io)?;
+            .map_err(|cause| refused(path, &cause))?;
         if bytes.len() as u64 > self.size_limit {
-            return Err(error(ReadErrorKind::TooLarge {
-                limit: self.size_limit,
-            }));
+            return Err(too_large());
         }
         Ok(bytes)
+    }
+}
+
+/// Opens a file of at most `size_limit` bytes. Folders, devices and pipes are refused before they are opened: opening a pipe
+/// would wait for a writer.
+///
+/// # Errors
+/// With the path and the reason.
+pub fn open_regular(path: &Path, size_limit: u64) -> Result<std::fs::File, ReadError> {
+    let error = |kind| ReadError {
+        path: path.to_path_buf(),
+        kind,
+    };
+    let metadata = std::fs::metadata(path).map_err(|cause| refused(path, &cause))?;
+    if !metadata.is_file() {
+        return Err(error(ReadErrorKind::NotAFile));
+    }
+    if metadata.len() > size_limit {
+        return Err(error(ReadErrorKind::TooLarge { limit: size_limit }));
+    }
+    std::fs::File::open(path).map_err(|cause| refused(path, &cause))
+}
+
+fn refused(path: &Path, cause: &std::io::Error) -> ReadError {
+    ReadError {
+        path: path.to_path_buf(),
+        kind: match cause.kind() {
+            std::io::ErrorKind::NotFound => ReadErrorKind::NotFound,
+            _ => ReadErrorKind::Io(cause.to_string()),
+        },
     }
 }
 

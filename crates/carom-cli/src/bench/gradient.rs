@@ -34,7 +34,7 @@ pub(super) fn backward(case: &mut Case) -> Result<f64, String> {
     );
     let begin = ThreadTime::now();
     run.backward(&case.model, &controls, &mut LastPosition(case.steps))
-        .map_err(|error| format!("error: {error}"))?;
+        .map_err(|error| error.to_string())?;
     Ok(per_step(begin, case.steps))
 }
 
@@ -56,7 +56,7 @@ pub(super) fn whole(case: &mut Case, adjoint: Adjoint) -> Result<f64, String> {
             adjoint,
             &mut loss,
         )
-        .map_err(|error| format!("error: {error}"))?;
+        .map_err(|error| error.to_string())?;
         steps += case.steps;
     }
     Ok(per_step(begin, steps))
@@ -65,11 +65,11 @@ pub(super) fn whole(case: &mut Case, adjoint: Adjoint) -> Result<f64, String> {
 /// Microseconds from the model file to the gradient of one step.
 pub(super) fn first(path: &Path) -> Result<f64, String> {
     let begin = ThreadTime::now();
-    let model = load::model(path, &[]).map_err(|problem| problem.rendered)?;
+    let model = load::model(path, &[]).map_err(|failure| failure.rendered())?;
     let start = State::reference(&model);
     let run = rollout(&model, &start, &Controls::Zero, 1, &mut Data::new(&model));
     run.backward(&model, &Controls::Zero, &mut LastPosition(1))
-        .map_err(|error| format!("error: {error}"))?;
+        .map_err(|error| error.to_string())?;
     Ok(per_step(begin, 1))
 }
 

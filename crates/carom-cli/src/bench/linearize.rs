@@ -52,7 +52,7 @@ pub(super) fn accelerations(case: &mut Case) -> Result<f64, String> {
         Ok(time)
     } else {
         Err(
-            "error: the model has something that the derivatives of the acceleration do not cover"
+            "the model has something that the derivatives of the acceleration do not cover"
                 .to_owned(),
         )
     }

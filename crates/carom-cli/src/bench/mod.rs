@@ -5,79 +5,113 @@ mod linearize;
 mod motion;
 mod threads;
 
-use std::io::BufRead;
+use std::io::{BufRead, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use carom::rollout::Adjoint;
 use carom::{Data, Input, Model, State};
+use clap::ValueEnum;
 use serde_json::{Value, json};
 
-use crate::load;
+use crate::command_line::unfit;
+use crate::failure::{COMPUTATION, CONTENT, Failure, READ, finish};
+use crate::{interrupt, load, progress, stdio, values};
 use motion::Motion;
 
-/// Measures steps per second of a model on one core.
+/// Measures steps per second of a model on one core, or with --threads of batches on several.
+///
+/// Without a model, requests are read from standard input, one JSON object a line, and answered likewise; `cargo xtask bench` asks so.
+/// Ctrl-C ends the measurement and reports the batches that were done.
 #[derive(clap::Args, Debug)]
 #[command(
-    after_help = "Examples:\n  carom bench models/humanoid.xml\n  carom bench models/humanoid.xml --disable contact --json\n  carom bench models/humanoid.xml --threads 1,2"
+    after_help = "Examples:\n  carom bench models/humanoid.xml\n  carom bench models/humanoid.xml --disable contact --json\n  carom bench models/humanoid.xml --threads 1,2\n  echo '{\"model\": \"models/cube.xml\", \"steps\": 1000}' | carom bench"
 )]
 pub(crate) struct Args {
     /// Model file; without it, requests are read from standard input as JSON lines.
     model: Option<PathBuf>,
     /// Steps of one batch.
-    #[arg(long, default_value_t = 2000)]
+    #[arg(long, value_name = "N", default_value_t = 2000, value_parser = values::count, allow_negative_numbers = true, requires = "model")]
     steps: usize,
     /// Number of batches.
-    #[arg(long, default_value_t = 15)]
+    #[arg(long, value_name = "N", default_value_t = 15, value_parser = values::count, allow_negative_numbers = true, requires = "model")]
     batches: usize,
     /// Switch off features: contact, constraint, sensor.
-    #[arg(long, value_delimiter = ',')]
-    disable: Vec<String>,
+    #[arg(long, value_enum, value_delimiter = ',', requires = "model")]
+    disable: Vec<Feature>,
     /// Measure batches of trajectories spread over this many threads, in wall time, instead of single steps. Several
     /// numbers are measured in turns and compared: `--threads 1,2`.
-    #[arg(long, value_delimiter = ',')]
+    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = values::threads, allow_negative_numbers = true, requires = "model")]
     threads: Vec<usize>,
     /// Print JSON.
     #[arg(long)]
     json: bool,
 }
 
-/// Runs the command.
-pub(crate) fn run(args: &Args) -> ExitCode {
-    let outcome = match &args.model {
-        Some(model) => measure(args, model),
-        None => serve(),
-    };
-    match outcome {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(message) => {
-            eprintln!("{message}");
-            ExitCode::from(2)
-        }
-    }
+/// What can be switched off.
+#[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+enum Feature {
+    /// Contacts.
+    Contact,
+    /// All constraints.
+    Constraint,
+    /// Sensors.
+    Sensor,
 }
 
-fn measure(args: &Args, path: &Path) -> Result<(), String> {
-    if args.steps == 0 || args.batches == 0 {
-        return Err("error: --steps and --batches must be at least 1".to_owned());
-    }
+/// Runs the command.
+pub(crate) fn run(args: &Args) -> ExitCode {
+    finish(
+        args.json,
+        match &args.model {
+            Some(model) => measure(args, model),
+            None => serve().map(|()| ExitCode::SUCCESS),
+        },
+    )
+}
+
+/// Most steps of a batch, and of all: controls are made beforehand.
+const MOST_STEPS: usize = 10_000_000;
+
+fn measure(args: &Args, path: &Path) -> Result<ExitCode, Failure> {
     let mut case = Case::new(path, args.steps, &args.disable)?;
+    interrupt::watch();
+    let progress = progress::bar(args.batches, "batches");
     if !args.threads.is_empty() {
-        return threads::measure(args, &case, path);
+        return threads::measure(args, &case, path, &progress);
     }
-    let times = (0..args.batches).map(|_| case.cpu_microseconds_per_step());
-    let (least, median) = least_and_median(times.collect());
+    let mut times = Vec::new();
+    for _ in 0..args.batches {
+        times.push(case.cpu_microseconds_per_step());
+        progress.inc(1);
+        if interrupt::asked() {
+            break;
+        }
+    }
+    progress.finish_and_clear();
+    let batches = times.len();
+    let (least, median) = least_and_median(times);
     if args.json {
-        crate::print(&json!({ "minimum_us": least, "median_us": median }).to_string());
+        let document = json!({
+            "minimum_us": least, "median_us": median, "batches": batches, "interrupted": interrupt::asked(),
+        });
+        crate::print(&document.to_string());
     } else {
         crate::print(&format!(
-            "{}: {least:.3} µs/step at best, {median:.3} µs median of {} batches ({:.0} steps/s)",
+            "{}: {least:.3} µs/step at best, {median:.3} µs median of {batches} batches ({:.0} steps/s)",
             path.display(),
-            args.batches,
             1e6 / median
         ));
     }
-    Ok(())
+    Ok(ended())
+}
+
+/// The exit code at the end of a measurement.
+fn ended() -> ExitCode {
+    if interrupt::asked() {
+        return interrupt::exit_code();
+    }
+    ExitCode::SUCCESS
 }
 
 /// Least and median of a non-empty list.
@@ -87,43 +121,68 @@ fn least_and_median(mut times: Vec<f64>) -> (f64, f64) {
 }
 
 /// Answers requests until standard input ends: JSON lines as [`Case::from_request`] reads them.
-fn serve() -> Result<(), String> {
-    let mut cases: Vec<(String, (Measure, Case))> = Vec::new();
-    for line in std::io::stdin().lock().lines() {
-        let line = line.map_err(|cause| format!("error: cannot read requests: {cause}"))?;
-        let known = cases.iter().position(|(request, _)| *request == line);
-        let index = known.unwrap_or(cases.len());
-        if known.is_none() {
-            let request: Value = serde_json::from_str(&line)
-                .map_err(|cause| format!("error: bad request: {cause}"))?;
-            let case = Case::from_request(&request)?;
-            let measure = Measure::from_request(&request, &case.model)?;
-            cases.push((line, (measure, case)));
-        }
-        let (measure, case) = &mut cases[index].1;
-        let mut found = None;
-        let microseconds = match measure {
-            Measure::Step => case.cpu_microseconds_per_step(),
-            Measure::Backward => gradient::backward(case)?,
-            Measure::Gradient(adjoint) => gradient::whole(case, *adjoint)?,
-            Measure::FirstGradient => gradient::first(&case.path)?,
-            Measure::Linearize => linearize::steps(case),
-            Measure::LinearizeAfterStep => linearize::after_steps(case),
-            Measure::Acceleration => linearize::accelerations(case)?,
-            Measure::MotionGradient(motion) => {
-                let measured = motion.measure(case)?;
-                found = Some((measured.derivative, motion.parameters()));
-                measured.microseconds
-            }
-        };
-        let contacts = case.data.collision.contacts.len();
-        let mut answer = json!({ "microseconds": microseconds, "contacts": contacts });
-        if let Some((derivative, parameters)) = found {
-            answer["derivative"] = json!(derivative);
-            answer["parameters"] = json!(parameters);
-        }
-        crate::print(&answer.to_string());
+fn serve() -> Result<(), Failure> {
+    if std::io::stdin().is_terminal() {
+        stdio::warn(
+            "reading requests, one JSON object a line (see carom bench --help); to measure a model: carom bench MODEL\n",
+        );
     }
+    let mut cases: Vec<(String, (Measure, Case))> = Vec::new();
+    for (number, line) in std::io::stdin().lock().lines().enumerate() {
+        let line = line.map_err(|cause| {
+            Failure::sentence(
+                READ,
+                format!("cannot read requests from standard input: {cause}"),
+            )
+        })?;
+        reply(&line, &mut cases).map_err(|mut failure| {
+            if let Some(last) = failure.diagnostics.pop() {
+                let number = number + 1;
+                (failure.diagnostics)
+                    .push(last.note(format!("request on line {number} of standard input")));
+            }
+            failure
+        })?;
+    }
+    Ok(())
+}
+
+/// Answers a request.
+fn reply(line: &str, cases: &mut Vec<(String, (Measure, Case))>) -> Result<(), Failure> {
+    let bad = |message: String| Failure::sentence(CONTENT, message);
+    let known = cases.iter().position(|(request, _)| *request == line);
+    let index = known.unwrap_or(cases.len());
+    if known.is_none() {
+        let request: Value = serde_json::from_str(line)
+            .map_err(|cause| bad(format!("the request is not JSON: {cause}")))?;
+        let case = Case::from_request(&request)?;
+        let measure = Measure::from_request(&request, &case.model).map_err(bad)?;
+        cases.push((line.to_owned(), (measure, case)));
+    }
+    let (measure, case) = &mut cases[index].1;
+    let no = |message: String| Failure::sentence(COMPUTATION, message).answered();
+    let mut found = None;
+    let microseconds = match measure {
+        Measure::Step => case.cpu_microseconds_per_step(),
+        Measure::Backward => gradient::backward(case).map_err(no)?,
+        Measure::Gradient(adjoint) => gradient::whole(case, *adjoint).map_err(no)?,
+        Measure::FirstGradient => gradient::first(&case.path).map_err(no)?,
+        Measure::Linearize => linearize::steps(case),
+        Measure::LinearizeAfterStep => linearize::after_steps(case),
+        Measure::Acceleration => linearize::accelerations(case).map_err(no)?,
+        Measure::MotionGradient(motion) => {
+            let measured = motion.measure(case).map_err(no)?;
+            found = Some((measured.derivative, motion.parameters()));
+            measured.microseconds
+        }
+    };
+    let contacts = case.data.collision.contacts.len();
+    let mut answer = json!({ "microseconds": microseconds, "contacts": contacts });
+    if let Some((derivative, parameters)) = found {
+        answer["derivative"] = json!(derivative);
+        answer["parameters"] = json!(parameters);
+    }
+    crate::print(&answer.to_string());
     Ok(())
 }
 
@@ -168,7 +227,7 @@ impl Measure {
             Some("motion gradient") => Ok(Self::MotionGradient(Box::new(Motion::from_request(
                 request, model,
             )?))),
-            Some(other) => Err(format!("error: cannot measure '{other}'")),
+            Some(other) => Err(format!("cannot measure '{other}'")),
         }
     }
 }
@@ -182,7 +241,7 @@ fn overwrite(numbers: &mut [f64], named: &Value) -> Result<(), String> {
             .and_then(|index| numbers.get_mut(index));
         match (place, number.as_f64()) {
             (Some(place), Some(number)) => *place = number,
-            _ => return Err(format!("error: cannot set number {index} to {number}")),
+            _ => return Err(format!("cannot set number {index} to {number}")),
         }
     }
     Ok(())
@@ -201,18 +260,21 @@ struct Case {
 }
 
 impl Case {
-    fn new(path: &Path, steps: usize, disable: &[String]) -> Result<Self, String> {
-        let mut model = load::model(path, &[]).map_err(|problem| problem.rendered)?;
-        for name in disable {
-            match name.as_str() {
-                "contact" => model.settings.disable.contact = true,
-                "constraint" => model.settings.disable.constraint = true,
-                "sensor" => model.settings.disable.sensor = true,
-                other => {
-                    return Err(format!(
-                        "error: --disable {other}: expected contact, constraint or sensor"
-                    ));
-                }
+    fn new(path: &Path, steps: usize, disable: &[Feature]) -> Result<Self, Failure> {
+        let mut model = load::model(path, &[])?;
+        if steps.saturating_mul(model.counts().nu.max(1)) > MOST_STEPS {
+            let most = MOST_STEPS / model.counts().nu.max(1);
+            return Err(unfit(
+                "--steps",
+                "a batch of so many steps is not measured",
+                format!("at most {most} for this model"),
+            ));
+        }
+        for feature in disable {
+            match feature {
+                Feature::Contact => model.settings.disable.contact = true,
+                Feature::Constraint => model.settings.disable.constraint = true,
+                Feature::Sensor => model.settings.disable.sensor = true,
             }
         }
         let start = State::keyframe(&model, 0).unwrap_or_else(|| State::reference(&model));
@@ -230,29 +292,37 @@ impl Case {
 
     /// A request `{"model": path, "steps": n}`, optionally with `"disable": [...]`, `"timestep": seconds`, `"qpos"` and
     /// `"qvel": {index: number}` of the start, and `"settle": steps` before it.
-    fn from_request(request: &Value) -> Result<Self, String> {
+    fn from_request(request: &Value) -> Result<Self, Failure> {
+        let bad = |message: &str| Failure::sentence(CONTENT, message);
         let count = |name: &str| {
             let number = request[name].as_u64()?;
             usize::try_from(number).ok()
         };
         let path = request["model"]
             .as_str()
-            .ok_or("error: the request names no model")?;
+            .ok_or_else(|| bad("the request names no model"))?;
         let steps = count("steps")
             .filter(|&steps| steps > 0)
-            .ok_or("error: the request has no steps")?;
-        let disable: Vec<String> = request["disable"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .filter_map(|name| name.as_str().map(str::to_owned))
+            .ok_or_else(|| bad("the request has no steps, a whole number from 1 on"))?;
+        let names = request["disable"].as_array().into_iter().flatten();
+        let disable: Result<Vec<Feature>, Failure> = names
+            .map(|name| {
+                let feature = name
+                    .as_str()
+                    .and_then(|name| Feature::from_str(name, false).ok());
+                feature.ok_or_else(|| {
+                    bad(&format!(
+                        "cannot disable {name}, only contact, constraint and sensor"
+                    ))
+                })
+            })
             .collect();
-        let mut case = Self::new(Path::new(path), steps, &disable)?;
+        let mut case = Self::new(Path::new(path), steps, &disable?)?;
         if let Some(timestep) = request["timestep"].as_f64() {
             case.model.option.timestep[0] = timestep;
         }
-        overwrite(&mut case.start.qpos, &request["qpos"])?;
-        overwrite(&mut case.start.qvel, &request["qvel"])?;
+        overwrite(&mut case.start.qpos, &request["qpos"]).map_err(|message| bad(&message))?;
+        overwrite(&mut case.start.qvel, &request["qvel"]).map_err(|message| bad(&message))?;
         case.settle(count("settle").unwrap_or(0));
         Ok(case)
     }

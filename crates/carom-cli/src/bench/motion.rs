@@ -44,17 +44,17 @@ impl Motion {
         let number = |name: &str| {
             request[name]
                 .as_f64()
-                .ok_or_else(|| format!("error: the request has no {name}"))
+                .ok_or_else(|| format!("the request has no {name}"))
         };
         let place = |name: &str, count: usize| {
             let place = request[name].as_u64().and_then(|n| usize::try_from(n).ok());
             place
                 .filter(|&place| place < count)
-                .ok_or_else(|| format!("error: {name} is not the number of a coordinate"))
+                .ok_or_else(|| format!("{name} is not the number of a coordinate"))
         };
         let method = (Method::ALL.iter())
             .find(|(name, _)| Some(*name) == request["method"].as_str())
-            .ok_or("error: the request names no method")?;
+            .ok_or("the request names no method")?;
         let selectors: Vec<&str> = (request["parameters"].as_array().into_iter().flatten())
             .filter_map(Value::as_str)
             .collect();
@@ -62,7 +62,7 @@ impl Motion {
             None
         } else {
             let chosen = Parameters::select(model, &selectors);
-            Some(chosen.map_err(|error| format!("error: {error}"))?)
+            Some(chosen.map_err(|error| error.to_string())?)
         };
         Ok(Self {
             settings: FlowSettings {
@@ -89,10 +89,10 @@ impl Motion {
         let motion = flow.run(&case.start, &Controls::Zero, self.seconds, 1);
         let gradient = motion
             .backward(&flow, &Controls::Zero, &mut Position(self.loss))
-            .map_err(|error| format!("error: {error}"))?;
+            .map_err(|error| error.to_string())?;
         if let Some(parameters) = &self.parameters {
             let by_parameters = parameters.pull_back(parameters.theta0(), &gradient);
-            std::hint::black_box(by_parameters.map_err(|error| format!("error: {error}"))?);
+            std::hint::black_box(by_parameters.map_err(|error| error.to_string())?);
         }
         Ok(Measured {
             microseconds: begin.elapsed().as_secs_f64() * 1e6,

@@ -4,15 +4,23 @@
 //! needs as many free cores as threads; the CPU time per step tells, even on a busy machine, what threads cost each other.
 
 use std::path::Path;
+use std::process::ExitCode;
 use std::time::Instant;
 
 use carom::rollout::{Controls, rollout_batch};
+use indicatif::ProgressBar;
 use serde_json::json;
 
 use super::{Args, Case, least_and_median};
+use crate::command_line::unfit;
+use crate::failure::{COMPUTATION, Failure};
+use crate::interrupt;
 
 /// Trajectories per thread of a batch: enough for their ends to coincide.
 const TRAJECTORIES_PER_THREAD: usize = 8;
+
+/// Most numbers of the states of a batch (2 GB).
+const MOST_NUMBERS: usize = 1 << 28;
 
 /// What a number of threads took.
 struct Measurement {
@@ -24,14 +32,34 @@ struct Measurement {
 }
 
 /// Measures and prints.
-pub(super) fn measure(args: &Args, case: &Case, path: &Path) -> Result<(), String> {
+pub(super) fn measure(
+    args: &Args,
+    case: &Case,
+    path: &Path,
+    progress: &ProgressBar,
+) -> Result<ExitCode, Failure> {
     let most = args.threads.iter().copied().max().unwrap_or(1);
+    let n = case.model.counts();
+    let numbers = (n.nq + 2 * n.nv + n.na + n.nu + 1) * TRAJECTORIES_PER_THREAD * most;
+    if args.steps.saturating_mul(numbers) > MOST_NUMBERS {
+        return Err(unfit(
+            "--steps",
+            "the states of all trajectories of a batch do not fit in memory",
+            format!(
+                "at most {} for this model and {most} threads",
+                MOST_NUMBERS / numbers
+            ),
+        ));
+    }
     let mut measurements = Vec::new();
     for &threads in &args.threads {
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(threads)
             .build()
-            .map_err(|cause| format!("error: cannot start {threads} threads: {cause}"))?;
+            .map_err(|cause| {
+                let message = format!("cannot start {threads} threads: {cause}");
+                Failure::sentence(COMPUTATION, message)
+            })?;
         measurements.push(Measurement {
             threads,
             pool,
@@ -51,13 +79,20 @@ pub(super) fn measure(args: &Args, case: &Case, path: &Path) -> Result<(), Strin
                 measurement.cpu.push(cpu);
             }
         }
+        progress.set_position(round as u64);
+        if round > 0 && interrupt::asked() {
+            break;
+        }
     }
+    progress.finish_and_clear();
     if args.json {
-        crate::print(&to_json(&measurements).to_string());
+        let document =
+            json!({ "threads": to_json(&measurements), "interrupted": interrupt::asked() });
+        crate::print(&document.to_string());
     } else {
-        print(&measurements, path, args);
+        print(&measurements, path);
     }
-    Ok(())
+    Ok(super::ended())
 }
 
 impl Case {
@@ -82,15 +117,18 @@ fn compared(first: &Measurement, other: &Measurement) -> (f64, f64) {
     (wall(first) / wall(other), cpu(other) / cpu(first))
 }
 
-fn print(measurements: &[Measurement], path: &Path, args: &Args) {
+fn print(measurements: &[Measurement], path: &Path) {
     for measurement in measurements {
         let (least, median) = least_and_median(measurement.wall.clone());
         let (speedup, cost) = compared(&measurements[0], measurement);
         crate::print(&format!(
-            "{}: {} threads, {least:.3} µs/step at best, {median:.3} µs median of {} batches; {speedup:.2}× the first, {cost:.2}× its CPU time",
+            "{}: {}, {least:.3} µs/step at best, {median:.3} µs median of {} batches; {speedup:.2}× the first, {cost:.2}× its CPU time",
             path.display(),
-            measurement.threads,
-            args.batches
+            match measurement.threads {
+                1 => "1 thread".to_owned(),
+                threads => format!("{threads} threads"),
+            },
+            measurement.wall.len()
         ));
     }
 }

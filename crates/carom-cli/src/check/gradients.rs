@@ -4,9 +4,24 @@ use carom::Model;
 use carom::gradient_check::{self, DIFFERENCE_BAR, DUAL_BAR, Report, Row, Settings};
 use serde_json::json;
 
-/// Runs the check; the error is a sentence.
-pub(super) fn check(model: &Model) -> Result<Report, String> {
-    gradient_check::check(model, Settings::default()).map_err(|error| error.to_string())
+use crate::{interrupt, progress};
+
+/// Runs the check; the error is a sentence. Ctrl-C leaves out the states that were not visited yet.
+pub(super) fn check(model: &Model, seed: u64) -> Result<Report, String> {
+    interrupt::watch();
+    let settings = Settings {
+        seed,
+        ..Settings::default()
+    };
+    let progress = progress::bar(0, "comparisons");
+    let mut watch = |done: usize, all: usize| {
+        progress.set_length(all as u64);
+        progress.set_position(done as u64);
+        !interrupt::asked()
+    };
+    let report = gradient_check::check_watched(model, settings, &mut watch);
+    progress.finish_and_clear();
+    report.map_err(|error| error.to_string())
 }
 
 /// Whether every gradient agrees.

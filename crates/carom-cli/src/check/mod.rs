@@ -13,15 +13,20 @@ use carom::model::{Integrator, JointKind};
 use carom_spec::Diagnostic;
 use serde_json::json;
 
+use crate::failure::{self, COMPUTATION, Failure};
 use crate::load::{self, Loaded};
+use crate::{interrupt, stdio};
 
 /// Code of warnings about contacts that the time step or their stiffness spoils.
 const CONTACTS: &str = "E102";
 
 /// Prints what a model holds, what its contacts mean, how long the stages of a step take, and every problem.
+///
+/// The exit code is 1 if the model has errors, or if --gradients finds a gradient that is wrong. Ctrl-C ends --gradients after the state
+/// that is being looked at; what was compared is reported.
 #[derive(clap::Args, Debug)]
 #[command(
-    after_help = "Examples:\n  carom check arm.xml\n  carom check robot.urdf --json\n  carom check arm.xml --gradients"
+    after_help = "Examples:\n  carom check arm.xml\n  carom check robot.urdf --json\n  carom check arm.xml --gradients\n  carom check arm.xml --gradients --seed 7 --no-timing"
 )]
 pub(crate) struct Args {
     /// Model file (MJCF or URDF).
@@ -35,6 +40,9 @@ pub(crate) struct Args {
     /// Compare gradients by every quantity with dual numbers and central differences; fails where they disagree.
     #[arg(long)]
     gradients: bool,
+    /// Start of the random numbers that choose states and directions for --gradients.
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "gradients")]
+    seed: u64,
     /// Print JSON instead of a table.
     #[arg(long)]
     json: bool,
@@ -44,17 +52,14 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> ExitCode {
     match load::load(&args.model, &args.allow) {
         Ok(loaded) => report(args, loaded),
-        Err(problem) => {
-            if args.json {
-                crate::print(&format!(
-                    "{{\"valid\":false,\"diagnostics\":{}}}",
-                    problem.json
-                ));
-            } else {
-                eprint!("{}", problem.rendered);
-            }
-            ExitCode::from(if problem.unreadable { 2 } else { 1 })
+        Err(failure) if args.json => {
+            let code = failure.report(false);
+            let mut document = failure.to_json();
+            document["valid"] = json!(false);
+            crate::print(&document.to_string());
+            code
         }
+        Err(failure) => failure.report(false),
     }
 }
 
@@ -69,65 +74,76 @@ fn report(args: &Args, loaded: Loaded) -> ExitCode {
     let kinds = survey(&model);
     let concerns = contacts::warnings(&model, &kinds).into_iter();
     diagnostics.extend(concerns.map(|sentence| Diagnostic::warning(CONTACTS, sentence)));
+    // What is known is printed at once: the rest can take a while.
+    let say = |lines: &[String]| {
+        if !args.json {
+            for line in lines {
+                crate::print(line);
+            }
+        }
+    };
+    let table = facts
+        .iter()
+        .map(|fact| format!("{:<24} {}", fact.label, fact.text));
+    say(&table.collect::<Vec<_>>());
+    say(&contacts::lines(&model, &kinds));
     let profile = (!args.no_timing).then(|| stages::profile(&model));
-    let gradients = args.gradients.then(|| gradients::check(&model));
-    let answer = match &gradients {
-        Some(Ok(report)) if gradients::agrees(report) => ExitCode::SUCCESS,
-        Some(_) => ExitCode::from(1),
-        None => ExitCode::SUCCESS,
+    if let Some(profile) = &profile {
+        say(&[String::new()]);
+        say(&stages::lines(&stem(&args.model), profile));
+    }
+    let gradients = args.gradients.then(|| gradients::check(&model, args.seed));
+    if let Some(checked) = &gradients {
+        say(&[String::new()]);
+        match checked {
+            Ok(report) => say(&gradients::lines(report)),
+            Err(why) => say(&[format!("no gradients: {why}")]),
+        }
+    }
+    let problem = match &gradients {
+        Some(Ok(report)) if !gradients::agrees(report) => Some("gradients are wrong"),
+        Some(Err(_)) => Some("there are no gradients"),
+        _ => None,
     };
     if args.json {
-        let facts: serde_json::Map<_, _> = facts
+        let facts = facts
             .into_iter()
-            .map(|fact| (fact.key.to_owned(), fact.value))
-            .collect();
-        let list = carom_spec::diagnostic::to_json(&diagnostics, &sources);
-        let list: serde_json::Value = serde_json::from_str(&list).unwrap_or_default();
-        let gradients = gradients.map(|checked| match checked {
-            Ok(report) => gradients::to_json(&report),
+            .map(|fact| (fact.key.to_owned(), fact.value));
+        let gradients = gradients.as_ref().map(|checked| match checked {
+            Ok(report) => gradients::to_json(report),
             Err(why) => json!({ "agrees": false, "refused": why }),
         });
-        let document = json!({
+        let mut document = json!({
             "valid": true,
-            "model": facts,
+            "model": facts.collect::<serde_json::Map<_, _>>(),
             "contacts": contacts::to_json(&model, &kinds),
             "timing": profile.as_ref().map(stages::to_json),
             "gradients": gradients,
-            "diagnostics": list,
+            "diagnostics": failure::listed(&diagnostics, &sources),
         });
+        document["interrupted"] = json!(interrupt::asked());
+        if let Some(problem) = problem {
+            document["error"] = json!(problem);
+        }
         crate::print(&document.to_string());
-        return answer;
-    }
-    for fact in &facts {
-        crate::print(&format!("{:<24} {}", fact.label, fact.text));
-    }
-    for line in contacts::lines(&model, &kinds) {
-        crate::print(&line);
-    }
-    if let Some(profile) = &profile {
+    } else {
         crate::print("");
-        for line in stages::lines(&stem(&args.model), profile) {
-            crate::print(&line);
-        }
+        stdio::warn(&carom_spec::diagnostic::render_all(&diagnostics, &sources));
+        let warnings = match diagnostics.len() {
+            1 => "1 warning".to_owned(),
+            count => format!("{count} warnings"),
+        };
+        crate::print(&format!("{}: valid, {warnings}", args.model.display()));
     }
-    if let Some(checked) = &gradients {
-        crate::print("");
-        match checked {
-            Ok(report) => gradients::lines(report)
-                .iter()
-                .for_each(|line| crate::print(line)),
-            Err(why) => crate::print(&format!("no gradients: {why}")),
-        }
+    if let Some(problem) = problem {
+        let message = format!("'{}': {problem}", args.model.display());
+        stdio::warn(&Failure::sentence(COMPUTATION, message).rendered());
+        return ExitCode::from(1);
     }
-    crate::print("");
-    let rendered = carom_spec::diagnostic::render_all(&diagnostics, &sources);
-    eprint!("{rendered}");
-    let warnings = match diagnostics.len() {
-        1 => "1 warning".to_owned(),
-        count => format!("{count} warnings"),
-    };
-    crate::print(&format!("{}: valid, {warnings}", args.model.display()));
-    answer
+    if interrupt::asked() {
+        return interrupt::exit_code();
+    }
+    ExitCode::SUCCESS
 }
 
 fn stem(path: &Path) -> String {
@@ -151,6 +167,14 @@ fn readable(value: &serde_json::Value) -> String {
             let words: Vec<_> = list.iter().map(readable).collect();
             words.join(", ")
         }
+        // Sums have an error in the last digit, which says nothing.
+        serde_json::Value::Number(number) => match number.as_f64() {
+            Some(value) if !number.is_u64() => {
+                let rounded = format!("{value:.12e}").parse().unwrap_or(value);
+                rounded.to_string()
+            }
+            _ => number.to_string(),
+        },
         other => other.to_string(),
     }
 }

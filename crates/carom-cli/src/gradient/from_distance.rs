@@ -1,80 +1,119 @@
 //! `--cfd`: contacts from distance, from a list of keys and values.
 
 use carom::Model;
-use carom::model::{ActsIn, ContactsFromDistance};
+use carom::model::{ActsIn, ContactsFromDistance, FromDistanceError};
+use carom_spec::Diagnostic;
+
+use crate::command_line::Argument;
+use crate::failure::{Failure, VALUE};
+
+/// The keys of the list.
+const KEYS: [&str; 9] = [
+    "d_c",
+    "d_0",
+    "w_c",
+    "m_c",
+    "p_c",
+    "sharpness",
+    "geoms",
+    "pairs",
+    "in",
+];
 
 /// The model with contacts from distance as a list says: `w_c=0.2,d_0=0.1,pairs=white:black`.
-pub(super) fn apply(model: Model, list: &str) -> Result<Model, String> {
-    let distant = parse(&model, list).map_err(|problem| format!("--cfd: {problem}"))?;
+pub(super) fn apply(model: Model, list: &str) -> Result<Model, Failure> {
+    let list = Argument::new("--cfd", list);
+    let distant = parse(&model, list)?;
     model
         .with_contacts_from_distance(distant)
-        .map_err(|error| format!("--cfd: {error}"))
+        .map_err(|error| refused(list, &error))
 }
 
-fn parse(model: &Model, list: &str) -> Result<ContactsFromDistance, String> {
+fn parse(model: &Model, list: Argument<'_>) -> Result<ContactsFromDistance, Failure> {
     let mut distant = ContactsFromDistance::default();
-    for item in list.split(',').filter(|item| !item.is_empty()) {
+    for item in list
+        .split(',')
+        .into_iter()
+        .filter(|item| !item.text().is_empty())
+    {
         let (key, value) = item
             .split_once('=')
-            .ok_or_else(|| format!("'{item}': write KEY=VALUE, as in w_c=0.1"))?;
-        match key {
+            .ok_or_else(|| item.unfit("a key without a value", "write KEY=VALUE, as in w_c=0.1"))?;
+        match key.text() {
             "geoms" => {
-                let names: Vec<&str> = value.split('+').collect();
+                let geoms = value.split('+');
+                check_geoms(model, &geoms)?;
+                let names: Vec<&str> = geoms.iter().map(|geom| geom.text()).collect();
                 let chosen = distant.of_geoms(model, &names);
-                distant = chosen.map_err(|error| error.to_string())?;
+                distant = chosen.map_err(|error| refused(value, &error))?;
             }
             "pairs" => {
-                let pairs: Result<Vec<[&str; 2]>, String> = value.split('+').map(pair).collect();
-                let chosen = distant.of_pairs(model, &pairs?);
-                distant = chosen.map_err(|error| error.to_string())?;
+                let mut pairs = Vec::new();
+                for both in value.split('+') {
+                    let (first, second) = both.split_once(':').ok_or_else(|| {
+                        both.unfit("a pair is two geoms", "write them as in white:black")
+                    })?;
+                    check_geoms(model, &[first, second])?;
+                    pairs.push([first.text(), second.text()]);
+                }
+                let chosen = distant.of_pairs(model, &pairs);
+                distant = chosen.map_err(|error| refused(value, &error))?;
             }
             "in" => {
-                distant.acts_in = match value {
+                distant.acts_in = match value.text() {
                     "gradients" => ActsIn::Gradients,
                     "motions" => ActsIn::Motions,
-                    _ => return Err(format!("in={value}: choose gradients or motions")),
+                    _ => return Err(value.unknown("choice", ["gradients", "motions"])),
                 }
             }
-            _ => *number(&mut distant, key)? = parse_number(item, value)?,
+            _ => {
+                let number = number(&mut distant, key.text());
+                *number.ok_or_else(|| key.unknown("key", KEYS))? = value.number()?;
+                distant.check().map_err(|error| refused(value, &error))?;
+            }
         }
     }
     Ok(distant)
 }
 
-fn pair(text: &str) -> Result<[&str; 2], String> {
-    let (first, second) = text
-        .split_once(':')
-        .ok_or_else(|| format!("'{text}': write two geoms, as in white:black"))?;
-    Ok([first, second])
+/// Refuses names that no geom has.
+fn check_geoms(model: &Model, geoms: &[Argument<'_>]) -> Result<(), Failure> {
+    let names = &model.structure.names.geoms;
+    let unknown = |geom: &&Argument<'_>| {
+        let text = geom.text();
+        text.is_empty() || !names.iter().any(|name| name == text)
+    };
+    match geoms.iter().find(unknown) {
+        Some(geom) => Err(geom.unknown("geom", names.iter().map(String::as_str))),
+        None => Ok(()),
+    }
 }
 
-fn number<'a>(distant: &'a mut ContactsFromDistance, key: &str) -> Result<&'a mut f64, String> {
-    Ok(match key {
+fn refused(argument: Argument<'_>, error: &FromDistanceError) -> Failure {
+    argument.refuse(Diagnostic::error(VALUE, format!("--cfd: {error}")))
+}
+
+fn number<'a>(distant: &'a mut ContactsFromDistance, key: &str) -> Option<&'a mut f64> {
+    Some(match key {
         "d_c" => &mut distant.far_impedance,
         "d_0" => &mut distant.near_impedance,
         "w_c" => &mut distant.width,
         "m_c" => &mut distant.midpoint,
         "p_c" => &mut distant.power,
         "sharpness" => &mut distant.sharpness,
-        _ => {
-            return Err(format!(
-                "there is no '{key}'; choose from d_c, d_0, w_c, m_c, p_c, sharpness, geoms, pairs, in"
-            ));
-        }
+        _ => return None,
     })
-}
-
-fn parse_number(item: &str, value: &str) -> Result<f64, String> {
-    value
-        .parse()
-        .map_err(|_| format!("'{item}': '{value}' is not a number"))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::parse;
-    use carom::Model;
-    use carom::model::{ActsIn, Attracting, ContactsFromDistance};
+    use super::*;
+    use crate::command_line::marked;
+    use carom::model::Attracting;
+
+    fn read(model: &Model, list: &str) -> Result<ContactsFromDistance, Failure> {
+        parse(model, Argument::new("--cfd", list))
+    }
 
     fn model() -> Model {
         let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -85,8 +124,8 @@ mod tests {
     #[test]
     fn lists_of_keys_are_read() {
         let model = model();
-        assert_eq!(parse(&model, "").unwrap(), ContactsFromDistance::default());
-        let found = parse(&model, "w_c=0.2,d_0=0.1,p_c=4,sharpness=50,in=motions").unwrap();
+        assert_eq!(read(&model, "").unwrap(), ContactsFromDistance::default());
+        let found = read(&model, "w_c=0.2,d_0=0.1,p_c=4,sharpness=50,in=motions").unwrap();
         let numbers = [
             found.width,
             found.near_impedance,
@@ -95,25 +134,34 @@ mod tests {
         ];
         assert_eq!(numbers, [0.2, 0.1, 4.0, 50.0]);
         assert_eq!(found.acts_in, ActsIn::Motions);
-        let found = parse(&model, "pairs=cue_ball:red_ball+yellow_ball:cue_ball").unwrap();
+        let found = read(&model, "pairs=cue_ball:red_ball+yellow_ball:cue_ball").unwrap();
         assert!(matches!(found.attracting, Attracting::Pairs(pairs) if pairs.len() == 2));
-        let found = parse(&model, "geoms=cue_ball").unwrap();
+        let found = read(&model, "geoms=cue_ball").unwrap();
         assert!(matches!(found.attracting, Attracting::Geoms(geoms) if geoms.len() == 1));
     }
 
     #[test]
     fn mistakes_are_answered_with_what_would_be_right() {
         let model = model();
-        for (list, word) in [
-            ("w_c", "KEY=VALUE"),
-            ("width=1", "w_c"),
-            ("w_c=wide", "not a number"),
-            ("pairs=cue_ball", "two geoms"),
-            ("geoms=cue", "cue_ball"),
-            ("in=both", "motions"),
+        for (list, part, word) in [
+            ("w_c", "w_c", "KEY=VALUE"),
+            ("d_0=0.1,w_x=1", "w_x", "did you mean 'w_c'"),
+            ("w_c=wide", "wide", "not a number"),
+            ("w_c=1e999", "1e999", "too large"),
+            ("w_c=-1", "-1", "must be positive"),
+            ("pairs=cue_ball", "cue_ball", "a pair is two geoms"),
+            (
+                "pairs=cue_ball:red_bal",
+                "red_bal",
+                "did you mean 'red_ball'",
+            ),
+            ("geoms=cue", "cue", "cue_ball"),
+            ("in=both", "both", "motions"),
         ] {
-            let problem = parse(&model, list).unwrap_err();
-            assert!(problem.contains(word), "{list}: {problem}");
+            let failure = read(&model, list).unwrap_err();
+            assert_eq!(marked(&failure), part);
+            let shown = failure.rendered();
+            assert!(shown.contains(word), "{list}: {shown}");
         }
     }
 }

@@ -11,40 +11,45 @@ use std::time::Instant;
 
 use carom::Model;
 use carom::flow::Method;
+use rayon::prelude::*;
 use serde_json::{Value, json};
 
-use crate::load;
+use crate::command_line::Argument;
+use crate::failure::{COMPUTATION, Failure, finish};
+use crate::{interrupt, load, progress, stdio, values};
 use problem::{Answer, Problem, Variable};
 
 /// Follows a motion and prints the derivative of a number at its end.
 ///
 /// The motion is that of continuous time, to a tolerance: steps end where contacts begin or end, and derivatives know that
 /// these times move. With `--integrator fixed` it is that of the model's own time steps, and the derivative that of the steps.
+///
+/// Every derivative is compared with a difference of motions; Ctrl-C leaves out the differences that are still to come.
 #[derive(clap::Args, Debug)]
 #[command(
-    after_help = "Examples:\n  carom gradient cube.xml --set qpos[2]=0.2 --set qvel[2]=-2 --loss qpos[1] --wrt qvel[2]\n  carom gradient cube.xml --set qvel[2]=-2 --loss qpos[1] --wrt qvel[2],geom.cube.size,geom.cube.solref --tolerance 1e-9\n  carom gradient cube.xml --set qvel[2]=-2 --loss qpos[1] --wrt qvel[2] --integrator fixed"
+    after_help = "Examples:\n  carom gradient cube.xml --set qpos[2]=0.2 --set qvel[2]=-2 --loss qpos[1] --wrt qvel[2]\n  carom gradient cube.xml --set qvel[2]=-2 --loss qpos[1] --wrt qvel[2],geom.cube.size,geom.cube.solref --tolerance 1e-9\n  carom gradient cube.xml --set qvel[2]=-2 --loss qpos[1] --wrt qvel[2] --integrator fixed\n  carom gradient billiard.xml --loss qpos[7] --wrt qvel[0] --cfd=w_c=0.2,pairs=cue_ball:red_ball"
 )]
 pub(crate) struct Args {
     /// Model file (MJCF or URDF).
     model: PathBuf,
     /// Length of the motion (s).
-    #[arg(long, default_value_t = 1.0)]
+    #[arg(long, default_value_t = 1.0, value_parser = values::positive_seconds, allow_negative_numbers = true)]
     seconds: f64,
     /// Set a number of the start state, or a constant control: `qpos[2]=0.2`. Can be given many times.
     #[arg(long = "set", value_name = "NAME=VALUE")]
     settings: Vec<String>,
     /// What to differentiate: a number of the last state, `qpos[1]`.
-    #[arg(long)]
+    #[arg(long, value_name = "NAME")]
     loss: String,
     /// By what: numbers of the start state (`qvel[2]`), constant controls (`ctrl[0]`), parameters of the model
     /// (`geom.cube.size`), separated by commas.
-    #[arg(long, value_delimiter = ',', required = true)]
+    #[arg(long, value_name = "NAME,…", required = true)]
     wrt: Vec<String>,
     /// How to follow the motion: tsit5, dopri5, dopri8, bosh3, heun, midpoint, ralston, implicit (for very stiff contacts), or `fixed` for the model's own steps.
     #[arg(long, default_value = "tsit5")]
     integrator: String,
     /// Allowed error of a step, absolute and relative.
-    #[arg(long, default_value_t = 1e-7)]
+    #[arg(long, default_value_t = 1e-7, value_parser = values::tolerance, allow_negative_numbers = true)]
     tolerance: f64,
     /// Way to the derivatives: `stored` and `checkpointed=BYTES` read the steps of the motion backwards, `continuous[=TOLERANCE]`
     /// and `backsolve[=TOLERANCE]` follow the cotangents with steps of their own, the latter, fragile, without storing anything;
@@ -62,6 +67,9 @@ pub(crate) struct Args {
     /// Do not compare with differences.
     #[arg(long)]
     no_check: bool,
+    /// Threads that follow the motions of the differences; all cores if not given. The numbers do not depend on it.
+    #[arg(long, value_name = "N", value_parser = values::threads, allow_negative_numbers = true, conflicts_with = "no_check")]
+    threads: Option<usize>,
     /// Go on although these unsupported features are in the file (diagnostic codes, or `all`).
     #[arg(long, value_delimiter = ',')]
     allow: Vec<String>,
@@ -72,69 +80,100 @@ pub(crate) struct Args {
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> ExitCode {
-    let loaded = match load::load(&args.model, &args.allow) {
-        Ok(loaded) => loaded,
-        Err(problem) => {
-            eprint!("{}", problem.rendered);
-            return ExitCode::from(if problem.unreadable { 2 } else { 1 });
-        }
-    };
-    eprint!("{}", loaded.warnings);
-    let model = match &args.cfd {
-        Some(list) => from_distance::apply(loaded.model, list),
-        None => Ok(loaded.model),
-    };
-    let refuse = |message: String| {
-        eprintln!("error: {message}");
-        ExitCode::from(2)
-    };
-    let model = match model {
-        Ok(model) => model,
-        Err(message) => return refuse(message),
-    };
-    let problem = match Problem::new(args, &model) {
-        Ok(problem) => problem,
-        Err(message) => return refuse(message),
-    };
-    let begin = Instant::now();
-    match problem.solve() {
-        Ok(answer) => {
-            let seconds = begin.elapsed().as_secs_f64();
-            let checks: Vec<_> = (problem.variables.iter())
-                .map(|variable| (!args.no_check).then(|| problem.difference(variable)))
-                .collect();
-            let report = Report {
-                problem: &problem,
-                answer: &answer,
-                seconds,
-                checks: &checks,
-                from_distance: (args.cfd.as_ref()).is_some_and(|list| !list.contains("in=motions")),
-            };
-            if args.json {
-                crate::print(&report.as_json(&model).to_string());
-            } else {
-                crate::print(&report.as_text(&model));
-            }
-            ExitCode::SUCCESS
-        }
-        Err(message) => {
-            eprintln!("error: {message}");
-            ExitCode::from(1)
-        }
+    finish(args.json, answer(args))
+}
+
+fn answer(args: &Args) -> Result<ExitCode, Failure> {
+    let mut loaded = load::load(&args.model, &args.allow)?;
+    stdio::warn(&loaded.warnings);
+    if let Some(list) = &args.cfd {
+        loaded.model = from_distance::apply(loaded.model, list)?;
     }
+    let problem = Problem::new(args, &loaded.model)?;
+    let begin = Instant::now();
+    let no = |message: String| Failure::sentence(COMPUTATION, message).answered();
+    let answer = problem.solve().map_err(no)?;
+    let seconds = begin.elapsed().as_secs_f64();
+    if let Some(what) = first_not_finite(&problem, &answer) {
+        let status = answer.motion.status();
+        return Err(no(format!(
+            "{what} is not a finite number at the end ({status})"
+        )));
+    }
+    interrupt::watch();
+    let checks = differences(args, &problem)?;
+    let report = Report {
+        problem: &problem,
+        answer: &answer,
+        seconds,
+        checks: &checks,
+        from_distance: (args.cfd.as_ref()).is_some_and(|list| !list.contains("in=motions")),
+    };
+    if args.json {
+        let mut document = report.as_json(&loaded.model);
+        document["interrupted"] = json!(interrupt::asked());
+        document["diagnostics"] = loaded.listed();
+        crate::print(&document.to_string());
+    } else {
+        crate::print(&report.as_text(&loaded.model));
+    }
+    if interrupt::asked() {
+        return Ok(interrupt::exit_code());
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Difference quotients by all variables; those that an interrupt has left out say so.
+fn differences(args: &Args, problem: &Problem<'_>) -> Result<Vec<Option<Check>>, Failure> {
+    let variables = &problem.variables;
+    if args.no_check {
+        return Ok(variables.iter().map(|_| None).collect());
+    }
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(args.threads.unwrap_or(0));
+    let pool = (pool.build()).map_err(|cause| {
+        Failure::sentence(COMPUTATION, format!("cannot start threads: {cause}"))
+    })?;
+    let progress = progress::bar(variables.len(), "differences");
+    let checks = pool.install(|| {
+        let check = |variable: &Variable| {
+            let check = if interrupt::asked() {
+                Err("not compared: interrupted".to_owned())
+            } else {
+                problem.difference(variable)
+            };
+            progress.inc(1);
+            Some(check)
+        };
+        variables.par_iter().map(check).collect()
+    });
+    progress.finish_and_clear();
+    Ok(checks)
+}
+
+/// What is not a number, if anything.
+fn first_not_finite(problem: &Problem<'_>, answer: &Answer) -> Option<String> {
+    if !answer.value.is_finite() {
+        return Some(problem.loss_name.clone());
+    }
+    let mut named = problem.variables.iter().zip(&answer.derivatives);
+    let (variable, _) = named.find(|(_, derivative)| !derivative.is_finite())?;
+    Some(format!("the derivative by {}", variable.name))
 }
 
 /// The method of a name; none for the model's own steps.
-fn method(name: &str) -> Result<Option<Method>, String> {
+fn method(name: &str) -> Result<Option<Method>, Failure> {
     if name == "fixed" {
         return Ok(None);
     }
     let known = Method::ALL.iter().find(|(known, _)| *known == name);
     known.map(|&(_, method)| Some(method)).ok_or_else(|| {
-        let names = Method::ALL.map(|(name, _)| name).join(", ");
-        format!("there is no integrator '{name}'; choose one of {names}, fixed")
+        let names = Method::ALL.iter().map(|&(name, _)| name);
+        Argument::new("--integrator", name).unknown("integrator", names.chain(["fixed"]))
     })
 }
+
+/// A difference quotient and its error, or why there is none.
+type Check = Result<(f64, f64), String>;
 
 /// What to say at the end.
 struct Report<'a> {
@@ -142,7 +181,7 @@ struct Report<'a> {
     answer: &'a Answer,
     seconds: f64,
     /// Difference quotients and their errors.
-    checks: &'a [Option<Result<(f64, f64), String>>],
+    checks: &'a [Option<Check>],
     /// Whether contacts act from a distance in derivatives alone.
     from_distance: bool,
 }

@@ -4,13 +4,16 @@ use carom::cotangent::StateBar;
 use carom::dual::{Dual, LANES};
 use carom::flow::{Adjoint, Flow, FlowSettings, Motion, Onset, Status, Tolerances, Variation};
 use carom::linearize::Tangent;
-use carom::parameters::Parameters;
+use carom::parameters::{ParameterError, Parameters};
 use carom::rollout::{self, Controls, Gradient, Loss};
 use carom::{Data, Model, State};
+use carom_spec::Diagnostic;
 
 use super::adjoint::{self, Way};
 use super::quantity::Quantity;
 use super::{Args, method};
+use crate::command_line::Argument;
+use crate::failure::{Failure, NAME};
 use crate::sim;
 
 /// Something to differentiate by.
@@ -35,6 +38,8 @@ pub(super) struct Problem<'a> {
     start: State,
     controls: Vec<f64>,
     seconds: f64,
+    /// Number of the model's own steps, if these are taken.
+    steps: usize,
     loss: Quantity,
     pub(super) loss_name: String,
     /// None for the model's own steps.
@@ -109,20 +114,9 @@ impl Loss for Last<'_> {
 }
 
 impl<'a> Problem<'a> {
-    pub(super) fn new(args: &Args, model: &'a Model) -> Result<Self, String> {
-        if !(args.seconds > 0.0 && args.seconds.is_finite()) {
-            return Err(format!(
-                "--seconds {} is not a length of time",
-                args.seconds
-            ));
-        }
-        if !(args.tolerance > 0.0 && args.tolerance < 1.0) {
-            return Err(format!(
-                "--tolerance {} is not between 0 and 1",
-                args.tolerance
-            ));
-        }
-        let way = adjoint::parse(&args.adjoint)?;
+    pub(super) fn new(args: &Args, model: &'a Model) -> Result<Self, Failure> {
+        let adjoint_argument = Argument::new("--adjoint", &args.adjoint);
+        let way = adjoint::parse(adjoint_argument)?;
         let adjoint = match way {
             Way::Backward(adjoint) => adjoint,
             Way::Forward => Adjoint::Stored,
@@ -133,26 +127,22 @@ impl<'a> Problem<'a> {
             adjoint,
             ..FlowSettings::default()
         });
-        let steps_adjoint = match flow {
-            Some(_) => rollout::Adjoint::Stored,
-            None => adjoint::of_steps(way)?,
-        };
+        let (mut steps_adjoint, mut steps) = (rollout::Adjoint::Stored, 0);
+        if flow.is_none() {
+            steps_adjoint = adjoint::of_steps(way, adjoint_argument)?;
+            steps = sim::step_count(args.seconds, model, MOST_STEPS)?;
+        }
         let mut start = sim::start_state(model, args.keyframe.as_deref())?;
         let mut controls = vec![0.0; model.counts().nu];
         for setting in &args.settings {
             set(setting, model, &mut start, &mut controls)?;
         }
-        let loss = Quantity::parse(&args.loss, model).ok_or_else(|| {
-            format!(
-                "--loss '{}' is not one of qpos[i], qvel[i], act[i]",
-                args.loss
-            )
-        })??;
-        if matches!(loss, Quantity::Control(_)) {
-            return Err(
-                "--loss: a control is given, not a result; choose qpos[i], qvel[i] or act[i]"
-                    .to_owned(),
-            );
+        let loss = Argument::new("--loss", &args.loss);
+        if args.loss.trim().starts_with("ctrl") {
+            return Err(loss.unfit(
+                "a control is given, not a result",
+                "choose qpos[i], qvel[i] or act[i]",
+            ));
         }
         let mut problem = Self {
             model,
@@ -161,7 +151,8 @@ impl<'a> Problem<'a> {
             start,
             controls,
             seconds: args.seconds,
-            loss,
+            steps,
+            loss: Quantity::parse(loss, &["qpos", "qvel", "act"], model)?,
             loss_name: args.loss.clone(),
             flow,
             steps_adjoint,
@@ -171,26 +162,34 @@ impl<'a> Problem<'a> {
         Ok(problem)
     }
 
-    fn choose(&mut self, names: &[String]) -> Result<(), String> {
+    fn choose(&mut self, lists: &[String]) -> Result<(), Failure> {
         let mut selectors = Vec::new();
-        for name in names {
-            match Quantity::parse(name, self.model) {
-                Some(quantity) => {
-                    let quantity = quantity?;
-                    self.variables.push(Variable {
-                        name: name.clone(),
-                        value: *quantity.of(&mut self.start.clone(), &mut self.controls.clone()),
-                        kind: Kind::OfState(quantity),
-                    });
-                }
-                None => selectors.push(name.as_str()),
+        let lists = lists.iter().map(|list| Argument::new("--wrt", list));
+        for name in lists.flat_map(|list| list.split(',')) {
+            // Parameters of a model are `family.name.attribute`.
+            if name.text().contains('.') {
+                Parameters::select(self.model, &[name.text()])
+                    .map_err(|error| unselected(name, &error))?;
+                selectors.push(name);
+                continue;
             }
+            if name.text().is_empty() {
+                return Err(name.unfit("an empty name", "write qvel[0] or geom.cube.size"));
+            }
+            let quantity = Quantity::parse(name, &FAMILIES, self.model)?;
+            self.variables.push(Variable {
+                name: name.text().to_owned(),
+                value: *quantity.of(&mut self.start.clone(), &mut self.controls.clone()),
+                kind: Kind::OfState(quantity),
+            });
         }
-        if selectors.is_empty() {
+        let Some(&last) = selectors.last() else {
             return Ok(());
-        }
-        let parameters = Parameters::select(self.model, &selectors)
-            .map_err(|error| format!("--wrt: {error}"))?;
+        };
+        let names: Vec<&str> = selectors.iter().map(|name| name.text()).collect();
+        // One by one they are right; together they may contradict each other.
+        let parameters =
+            Parameters::select(self.model, &names).map_err(|error| unselected(last, &error))?;
         let theta = parameters.theta0();
         for (index, name) in parameters.names().enumerate() {
             self.variables.push(Variable {
@@ -203,17 +202,6 @@ impl<'a> Problem<'a> {
         Ok(())
     }
 
-    /// Number of the model's own steps.
-    fn steps(&self) -> usize {
-        #[allow(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "a positive number of steps"
-        )]
-        let steps = (self.seconds / self.model.option.timestep[0]).round() as usize;
-        steps
-    }
-
     fn gradient(&self, model: &Model) -> Result<(State, Gradient, Followed), String> {
         let controls = Controls::Constant(self.controls.clone());
         let loss = |step: usize| Last {
@@ -223,7 +211,7 @@ impl<'a> Problem<'a> {
         };
         match self.flow {
             None => {
-                let steps = self.steps();
+                let steps = self.steps;
                 let mut loss = loss(steps);
                 let (end, gradient) = rollout::gradient(
                     model,
@@ -360,7 +348,7 @@ impl<'a> Problem<'a> {
         let mut end = match self.flow {
             None => {
                 let mut data = Data::new(model);
-                rollout::rollout(model, &start, &controls, self.steps(), &mut data).end
+                rollout::rollout(model, &start, &controls, self.steps, &mut data).end
             }
             Some(settings) => {
                 let flow = Flow::new(model, settings).map_err(|error| error.to_string())?;
@@ -387,22 +375,36 @@ impl<'a> Problem<'a> {
     }
 }
 
+/// Numbers that can be set and differentiated by.
+const FAMILIES: [&str; 4] = ["qpos", "qvel", "act", "ctrl"];
+/// Most of the model's own steps: their states are stored.
+const MOST_STEPS: f64 = 1e7;
+
 /// Carries out `NAME=VALUE`.
 fn set(
     setting: &str,
     model: &Model,
     start: &mut State,
     controls: &mut [f64],
-) -> Result<(), String> {
+) -> Result<(), Failure> {
+    let setting = Argument::new("--set", setting);
     let (name, value) = setting
         .split_once('=')
-        .ok_or_else(|| format!("--set '{setting}': write NAME=VALUE, as in qpos[2]=0.2"))?;
-    let quantity = Quantity::parse(name, model).ok_or_else(|| {
-        format!("--set '{name}' is not one of qpos[i], qvel[i], act[i], ctrl[i]")
-    })??;
-    let value: f64 = (value.trim().parse().ok())
-        .filter(|value: &f64| value.is_finite())
-        .ok_or_else(|| format!("--set '{setting}': '{value}' is not a number"))?;
-    *quantity.of(start, controls) = value;
+        .ok_or_else(|| setting.unfit("there is no value", "write NAME=VALUE, as in qpos[2]=0.2"))?;
+    let quantity = Quantity::parse(name, &FAMILIES, model)?;
+    *quantity.of(start, controls) = value.trim().number()?;
     Ok(())
+}
+
+/// What a selector does not select, with the part in question marked: the engine's sentence quotes it.
+fn unselected(selector: Argument<'_>, error: &ParameterError) -> Failure {
+    let message = error.message();
+    let quoted = message.split('\'').skip(1).step_by(2);
+    let places = quoted.filter_map(|quoted| {
+        let at = selector.text().find(quoted)?;
+        (!quoted.is_empty()).then(|| selector.part(at..at + quoted.len()))
+    });
+    let part = places.min_by_key(|part| part.text().len());
+    part.unwrap_or(selector)
+        .refuse(Diagnostic::error(NAME, format!("--wrt: {message}")))
 }

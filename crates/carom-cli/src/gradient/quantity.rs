@@ -5,6 +5,10 @@ use carom::linearize::Tangent;
 use carom::math::{Quat, Vec3};
 use carom::model::JointKind;
 use carom::{Model, State};
+use carom_spec::Diagnostic;
+
+use crate::command_line::Argument;
+use crate::failure::{Failure, NAME};
 
 /// A number of a state or of the controls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,26 +20,47 @@ pub(super) enum Quantity {
 }
 
 impl Quantity {
-    /// Reads a name; none if it does not look like one, an error if there is no such number.
-    pub(super) fn parse(text: &str, model: &Model) -> Option<Result<Self, String>> {
-        let (family, rest) = text.trim().split_once('[')?;
+    /// Reads a name such as `qpos[2]`, of one of the families.
+    pub(super) fn parse(
+        argument: Argument<'_>,
+        families: &[&str],
+        model: &Model,
+    ) -> Result<Self, Failure> {
+        let argument = argument.trim();
+        let example = format!("write one of {}", families.join("[i], ") + "[i]");
+        let Some((family, rest)) = argument.split_once('[') else {
+            if families.contains(&argument.text()) {
+                return Err(argument.unfit("which one?", format!("write {}[0]", argument.text())));
+            }
+            let names = families.iter().copied();
+            return Err(argument.unknown("quantity", names).help(example));
+        };
+        if !families.contains(&family.text()) {
+            return Err(family.unknown("quantity", families.iter().copied()));
+        }
         let n = model.counts();
-        let (make, count): (fn(usize) -> Self, usize) = match family {
+        let (make, count): (fn(usize) -> Self, usize) = match family.text() {
             "qpos" => (Self::Position, n.nq),
             "qvel" => (Self::Velocity, n.nv),
             "act" => (Self::Activation, n.na),
-            "ctrl" => (Self::Control, n.nu),
-            _ => return None,
+            _ => (Self::Control, n.nu),
         };
-        let index = rest.strip_suffix(']').and_then(|index| index.parse().ok());
-        Some(match index {
+        let name = family.text();
+        let index = rest.text().strip_suffix(']');
+        match index.and_then(|index| index.trim().parse().ok()) {
             Some(index) if index < count => Ok(make(index)),
-            _ if count == 0 => Err(format!("'{text}': the model has no {family}")),
-            _ => Err(format!(
-                "'{text}' does not exist: write {family}[0] … {family}[{}]",
-                count - 1
+            _ if count == 0 => {
+                Err(argument.refuse(Diagnostic::error(NAME, format!("the model has no {name}"))))
+            }
+            Some(_) => Err(argument.refuse(
+                Diagnostic::error(NAME, format!("there is no '{}'", argument.text()))
+                    .label(format!("the model has {name}[0] to {name}[{}]", count - 1)),
             )),
-        })
+            None => Err(argument.unfit(
+                "the index is not a number in brackets",
+                format!("write {name}[0] to {name}[{}]", count - 1),
+            )),
+        }
     }
 
     /// The number, to read or change.

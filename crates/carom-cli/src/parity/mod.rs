@@ -14,23 +14,32 @@ mod sensors;
 mod snapshots;
 mod trajectory;
 
-use std::path::PathBuf;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
 
 use carom::Model;
 use carom::mujoco;
 use carom::stages::solve;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::load;
+use crate::command_line::Argument;
+use crate::failure::{COMPUTATION, Failure, NAME, finish};
+use crate::{interrupt, load, progress, stdio, values};
 use compare::{Comparison, Family, Quantity, RowNames, compare};
-use reference::{Class, Reference};
+use reference::{Class, Entry, Reference};
 use trajectory::Steps;
 
-/// Compares carom with MuJoCo reference files.
+/// Compares carom with MuJoCo, stage by stage, by reference files that MuJoCo has computed.
+///
+/// One line a model says whether all quantities agree within their tolerances; those that do not are listed below it, in the order
+/// of computation, so that the first one is the cause. docs/parity.md says how to make references of your own models with your own
+/// MuJoCo, and how to read the table. Ctrl-C ends after the models that are being compared and sums up what was.
 #[derive(clap::Args, Debug)]
 #[command(
-    after_help = "Examples:\n  carom parity tests/reference\n  carom parity refs --until smooth --model panda --json"
+    after_help = "Examples:\n  carom parity tests/reference\n  carom parity refs --until smooth --model panda --json\n  carom parity refs --class exact --threads 1 --verbose"
 )]
 pub(crate) struct Args {
     /// Folder with manifest.json, or with a folder per model that holds a ref.npz.
@@ -47,6 +56,9 @@ pub(crate) struct Args {
     /// Print every quantity, not only the worst per stage.
     #[arg(long)]
     verbose: bool,
+    /// Models that are compared at the same time; as many as there are cores if not given. The numbers do not depend on it.
+    #[arg(long, value_name = "N", value_parser = values::threads, allow_negative_numbers = true)]
+    threads: Option<usize>,
     /// Print JSON instead of a table.
     #[arg(long)]
     json: bool,
@@ -88,73 +100,151 @@ impl Report {
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> ExitCode {
-    let entries = match reference::discover(&args.directory) {
-        Ok(entries) => entries,
-        Err(message) => {
-            eprintln!("error: {message}");
-            return ExitCode::from(2);
-        }
-    };
+    finish(args.json, answer(args))
+}
+
+fn answer(args: &Args) -> Result<ExitCode, Failure> {
+    let entries = reference::discover(&args.directory)?;
     let wanted = |name: &str| {
         args.model
             .as_ref()
             .is_none_or(|part| name.contains(part.as_str()))
     };
-    let mut reports = Vec::new();
-    for (folder, entry) in entries.iter().filter(|(_, entry)| wanted(&entry.name)) {
-        let mut report = Report {
-            name: entry.name.clone(),
-            class: None,
-            comparisons: Vec::new(),
-            steps: (0, 0),
-            failure: None,
-        };
-        let reference = Reference::read(folder, entry);
-        let class = reference.as_ref().ok().map(|reference| reference.class);
-        if class.is_some_and(|class| !args.class.is_empty() && !args.class.contains(&class)) {
-            continue;
-        }
-        let outcome = reference.and_then(|reference| examine(&reference, args.until, &mut report));
-        report.failure = outcome.err();
-        if !args.json {
-            print_report(&report, args.verbose);
-        }
-        reports.push(report);
+    let chosen: Vec<_> = (entries.iter())
+        .filter(|(_, entry)| wanted(&entry.name))
+        .collect();
+    if let (Some(part), true) = (&args.model, chosen.is_empty()) {
+        let names = entries.iter().map(|(_, entry)| entry.name.as_str());
+        return Err(Argument::new("--model", part).unknown("model", names));
     }
-    if reports.is_empty() {
-        eprintln!("error: no model in '{}' matches", args.directory.display());
-        return ExitCode::from(2);
+    interrupt::watch();
+    let reports = compare_all(args, &chosen);
+    if reports.is_empty() && !interrupt::asked() {
+        let folder = args.directory.display();
+        let names: Vec<_> = args.class.iter().map(|class| class.name()).collect();
+        let message = format!("no model in '{folder}' is of class {}", names.join(" or "));
+        return Err(Failure::sentence(NAME, message));
     }
-    let passed = reports.iter().filter(|report| report.passed()).count();
+    let (passed, count) = (
+        reports.iter().filter(|report| report.passed()).count(),
+        reports.len(),
+    );
+    let left_out = interrupt::asked().then(|| chosen.len().saturating_sub(count));
     if args.json {
-        crate::print(&to_json(&reports));
+        let mut document = to_json(&reports);
+        document["interrupted"] = json!(left_out.is_some());
+        if passed < count {
+            document["error"] = json!(format!("{} of {count} models disagree", count - passed));
+        }
+        crate::print(&document.to_string());
     } else {
-        let of_class = |class: Class| {
-            let of_class = |report: &&Report| report.class == Some(class);
-            let all = reports.iter().filter(of_class);
-            let (passed, count) = all.fold((0, 0), |(passed, count), report| {
-                (passed + usize::from(report.passed()), count + 1)
-            });
-            (count > 0).then(|| format!("{} {passed} of {count}", class.name()))
-        };
-        let classes = [Class::Exact, Class::Ccd, Class::Loose].map(of_class);
-        let classes: Vec<_> = classes.into_iter().flatten().collect();
-        let count = reports.len();
-        crate::print(&format!(
-            "{passed} of {count} models agree ({})",
-            classes.join(", ")
+        let classes = sums(&reports);
+        crate::print(&format!("{passed} of {count} models agree ({classes})"));
+    }
+    if let Some(left_out) = left_out {
+        stdio::warn(&format!(
+            "interrupted: {left_out} models were not compared\n"
         ));
+        return Ok(interrupt::exit_code());
     }
-    if passed == reports.len() {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::from(1)
+    if passed == count {
+        return Ok(ExitCode::SUCCESS);
     }
+    let message = format!("{} of {count} models disagree with MuJoCo", count - passed);
+    stdio::warn(&Failure::sentence(COMPUTATION, message).rendered());
+    Ok(ExitCode::from(1))
+}
+
+/// How many agree, by class.
+fn sums(reports: &[Report]) -> String {
+    let of_class = |class: Class| {
+        let of_class = |report: &&Report| report.class == Some(class);
+        let all = reports.iter().filter(of_class);
+        let (passed, count) = all.fold((0, 0), |(passed, count), report| {
+            (passed + usize::from(report.passed()), count + 1)
+        });
+        (count > 0).then(|| format!("{} {passed} of {count}", class.name()))
+    };
+    let classes = [Class::Exact, Class::Ccd, Class::Loose].map(of_class);
+    let classes: Vec<_> = classes.into_iter().flatten().collect();
+    classes.join(", ")
+}
+
+/// Compares the models over threads and prints each report as soon as all before it are done.
+fn compare_all(args: &Args, chosen: &[&(PathBuf, Entry)]) -> Vec<Report> {
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let threads = args.threads.unwrap_or(cores).min(chosen.len());
+    let progress = progress::bar(chosen.len(), "models");
+    let next = AtomicUsize::new(0);
+    let (sender, receiver) = mpsc::channel();
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            let (sender, next) = (sender.clone(), &next);
+            scope.spawn(move || {
+                loop {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    if index >= chosen.len() || interrupt::asked() {
+                        break;
+                    }
+                    let (folder, entry) = chosen[index];
+                    // The receiver lives as long as the threads.
+                    let _ = sender.send((index, report(args, folder, entry)));
+                }
+            });
+        }
+        drop(sender);
+        let (mut waiting, mut printed) = (BTreeMap::new(), 0);
+        let mut reports = Vec::new();
+        for (index, report) in receiver {
+            progress.inc(1);
+            waiting.insert(index, report);
+            // What comes first is printed first.
+            while let Some(report) = waiting.remove(&printed) {
+                printed += 1;
+                if let Some(report) = report {
+                    progress.suspend(|| show(args, &report));
+                    reports.push(report);
+                }
+            }
+        }
+        progress.finish_and_clear();
+        // An interrupt leaves gaps.
+        for report in waiting.into_values().flatten() {
+            show(args, &report);
+            reports.push(report);
+        }
+        reports
+    })
+}
+
+fn show(args: &Args, report: &Report) {
+    if !args.json {
+        print_report(report, args.verbose);
+    }
+}
+
+/// What was found for a model; none if it is not of the classes that were asked for.
+fn report(args: &Args, folder: &Path, entry: &Entry) -> Option<Report> {
+    let mut report = Report {
+        name: entry.name.clone(),
+        class: None,
+        comparisons: Vec::new(),
+        steps: (0, 0),
+        failure: None,
+    };
+    let reference = Reference::read(folder, entry);
+    let class = reference.as_ref().ok().map(|reference| reference.class);
+    if class.is_some_and(|class| !args.class.is_empty() && !args.class.contains(&class)) {
+        return None;
+    }
+    let outcome = reference.and_then(|reference| examine(&reference, args.until, &mut report));
+    report.failure = outcome.err();
+    Some(report)
 }
 
 /// Compares one model as far as asked.
 fn examine(reference: &Reference, until: Until, report: &mut Report) -> Result<(), String> {
-    let model = load::model(&reference.model_path, &[]).map_err(|problem| problem.rendered)?;
+    let model = load::model(&reference.model_path, &[]).map_err(|failure| failure.rendered())?;
     report.class = Some(reference.class);
     let rows = RowNames::new(&model);
     let mut tight = model.clone();
@@ -324,7 +414,7 @@ fn describe(comparison: &Comparison) -> String {
     )
 }
 
-fn to_json(reports: &[Report]) -> String {
+fn to_json(reports: &[Report]) -> Value {
     let models: Vec<_> = reports
         .iter()
         .map(|report| {
@@ -359,5 +449,5 @@ fn to_json(reports: &[Report]) -> String {
         })
         .collect();
     let passed = reports.iter().filter(|report| report.passed()).count();
-    json!({ "passed": passed, "models": models }).to_string()
+    json!({ "passed": passed, "models": models })
 }

@@ -5,9 +5,11 @@ use std::path::{Path, PathBuf};
 use carom::Model;
 use carom::math::{Quat, Vec3};
 use carom::{Input, State};
+use carom_spec::{Diagnostic, DiskSource, FileSource};
 
 use super::contacts::to_index;
 use super::trajectory;
+use crate::failure::{CONTENT, Failure, READ};
 use crate::npz::{self, Array, Npz};
 
 /// How closely contacts of a model can be expected to agree.
@@ -170,7 +172,7 @@ pub(crate) struct Entry {
 
 /// The models of a folder: those of `manifest.json` if there is one, otherwise every subfolder with a `ref.npz`, or
 /// the folder itself.
-pub(crate) fn discover(folder: &Path) -> Result<Vec<(PathBuf, Entry)>, String> {
+pub(crate) fn discover(folder: &Path) -> Result<Vec<(PathBuf, Entry)>, Failure> {
     let manifest = folder.join("manifest.json");
     if manifest.is_file() {
         return read_manifest(folder, &manifest);
@@ -188,17 +190,22 @@ pub(crate) fn discover(folder: &Path) -> Result<Vec<(PathBuf, Entry)>, String> {
         };
         return Ok(vec![(folder.to_owned(), entry)]);
     }
-    let listing = std::fs::read_dir(folder)
-        .map_err(|cause| format!("cannot list '{}': {cause}", folder.display()))?;
+    let listing = std::fs::read_dir(folder).map_err(|cause| {
+        let message = format!("cannot list the folder '{}': {cause}", folder.display());
+        Failure::sentence(READ, message)
+    })?;
     let mut found: Vec<PathBuf> = listing
         .filter_map(|entry| entry.ok().map(|entry| entry.path()))
         .filter(|path| path.join("ref.npz").is_file())
         .collect();
     found.sort();
     if found.is_empty() {
-        return Err(format!(
-            "'{}' holds no reference files: expected manifest.json, ref.npz or folders with a ref.npz; make them with `cargo xtask reference`",
+        let message = format!(
+            "'{}' holds no reference files: expected manifest.json, ref.npz or folders with a ref.npz",
             folder.display()
+        );
+        return Err(Failure::sentence(CONTENT, message).help(
+            "make them from your models with `cargo xtask reference`, as docs/parity.md says",
         ));
     }
     Ok(found
@@ -214,34 +221,53 @@ pub(crate) fn discover(folder: &Path) -> Result<Vec<(PathBuf, Entry)>, String> {
         .collect())
 }
 
-fn read_manifest(folder: &Path, manifest: &Path) -> Result<Vec<(PathBuf, Entry)>, String> {
+/// Largest manifest (bytes).
+const LARGEST_MANIFEST: u64 = 16 << 20;
+
+fn read_manifest(folder: &Path, manifest: &Path) -> Result<Vec<(PathBuf, Entry)>, Failure> {
     let place = manifest.display();
-    let text = std::fs::read_to_string(manifest)
-        .map_err(|cause| format!("cannot read '{place}': {cause}"))?;
-    let json: serde_json::Value =
-        serde_json::from_str(&text).map_err(|cause| format!("'{place}' is not JSON: {cause}"))?;
+    let bytes = DiskSource::with_size_limit(LARGEST_MANIFEST).read(manifest)?;
+    let text = String::from_utf8_lossy(&bytes);
+    let refuse = |message: String| Failure::sentence(CONTENT, format!("'{place}': {message}"));
+    let json: serde_json::Value = serde_json::from_str(&text).map_err(|cause| {
+        let lines = text
+            .split_inclusive('\n')
+            .take(cause.line().saturating_sub(1));
+        let start: usize = lines.map(str::len).sum();
+        let at = start + cause.column().saturating_sub(1);
+        let message = format!("the manifest is not JSON: {cause}");
+        Failure::in_text(
+            manifest,
+            &text,
+            at..at + 1,
+            Diagnostic::error(CONTENT, message),
+        )
+    })?;
     let list = json
         .as_array()
-        .ok_or_else(|| format!("'{place}' is not a list of models"))?;
+        .ok_or_else(|| refuse("not a list of models".to_owned()))?;
     let text_of = |entry: &serde_json::Value, key: &str| {
         entry
             .get(key)
             .and_then(|value| value.as_str())
             .map(str::to_owned)
     };
+    if list.is_empty() {
+        return Err(refuse("the manifest lists no models".to_owned()));
+    }
     list.iter()
-        .map(|entry| {
-            let name =
-                text_of(entry, "name").ok_or_else(|| format!("'{place}': an entry has no name"))?;
+        .enumerate()
+        .map(|(index, entry)| {
+            let name = text_of(entry, "name")
+                .ok_or_else(|| refuse(format!("entry {index} has no name")))?;
             let class = match text_of(entry, "class").as_deref() {
                 None => None,
                 Some("exact") => Some(Class::Exact),
                 Some("ccd") => Some(Class::Ccd),
                 Some("loose") => Some(Class::Loose),
                 Some(other) => {
-                    return Err(format!(
-                        "'{place}': model '{name}' has unknown class '{other}'"
-                    ));
+                    let message = format!("model '{name}' has the unknown class '{other}'; there are exact, ccd and loose");
+                    return Err(refuse(message));
                 }
             };
             let file = text_of(entry, "file");

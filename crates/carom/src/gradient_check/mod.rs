@@ -153,6 +153,20 @@ impl Kinks {
 // Inline, so that whoever calls it compiles the step over dual numbers, and not everybody who builds this crate.
 #[inline]
 pub fn check(model: &Model, settings: Settings) -> Result<Report, GradientError> {
+    check_watched(model, settings, &mut |_, _| true)
+}
+
+/// As [`check`], for a caller who watches: `watch` is told how many of how many comparisons are done, and says whether to go
+/// on. A check that is ended has the states that it has visited.
+///
+/// # Errors
+/// As those of [`check`].
+#[inline]
+pub fn check_watched(
+    model: &Model,
+    settings: Settings,
+    watch: &mut dyn FnMut(usize, usize) -> bool,
+) -> Result<Report, GradientError> {
     let model = &comparable(model);
     let mut noise = Noise(settings.seed);
     let (mut state, mut input) = (State::reference(model), Input::zeros(model));
@@ -163,7 +177,12 @@ pub fn check(model: &Model, settings: Settings) -> Result<Report, GradientError>
     let mut kinks = Kinks::default();
     let mut probe = Probe::new(model);
     let (mut forward, mut backward) = (Duration::ZERO, Duration::ZERO);
+    let all = settings.states * quantities.len();
+    let (mut visited, mut goes_on) = (0, true);
     for visit in 0..settings.states {
+        if !goes_on {
+            break;
+        }
         for step in 0..settings.steps_between {
             if !state.history.is_empty() {
                 // A delay of controls that never change does nothing.
@@ -187,18 +206,20 @@ pub fn check(model: &Model, settings: Settings) -> Result<Report, GradientError>
         let effective = point.effective(&quantities, &mut probe, &mut noise);
         let effective = (quantities.iter().zip(&mut sums).zip(effective))
             .filter_map(|(pair, effective)| effective.then_some(pair));
-        for (quantity, sums) in effective {
+        for (index, (quantity, sums)) in effective.enumerate() {
+            goes_on &= watch(visit * quantities.len() + index, all);
             if let Some(kink) = point.compare(quantity, &mut probe, &mut noise, sums) {
                 kinks.add(format!("at {:.3} s: {kink}", state.time), quantity.name());
             }
         }
+        visited += 1;
     }
     Ok(report(
         model,
         &quantities,
         &sums,
         &kinks,
-        settings.states,
+        visited,
         backward.as_secs_f64() / forward.as_secs_f64(),
     ))
 }

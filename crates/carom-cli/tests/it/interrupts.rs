@@ -1,0 +1,107 @@
+//! Ctrl-C keeps what was done; a second one ends at once.
+
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use crate::support::{Folder, Outcome, carom, run, wait, words};
+
+/// Sends what Ctrl-C sends.
+fn interrupt(child: &Child) {
+    let status = Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status();
+    assert!(status.is_ok_and(|status| status.success()));
+}
+
+/// Starts a line and interrupts it after a while.
+fn interrupted(line: &[&str], after: Duration) -> Outcome {
+    let mut command = carom();
+    command
+        .args(line)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let child = command.spawn().unwrap();
+    std::thread::sleep(after);
+    interrupt(&child);
+    wait(child, line.join(" "))
+}
+
+#[test]
+fn simulations_keep_what_was_recorded() {
+    let folder = Folder::new("interrupt");
+    for name in ["run.npz", "run.csv"] {
+        let out = folder.path(name);
+        let mut line = words("sim models/humanoid.xml --seconds 100000 --every 50 --json --out");
+        line.push(out.to_str().unwrap());
+        let outcome = interrupted(&line, Duration::from_secs(2));
+        assert_eq!(outcome.code, Some(130), "{outcome:#?}");
+        let document = outcome.json();
+        assert_eq!(document["interrupted"], true);
+        let steps = document["steps"].as_u64().unwrap();
+        assert!(steps > 0, "{document}");
+        assert_eq!(document["recorded"], steps.div_ceil(50) + 1, "{document}");
+        // What was recorded can be used.
+        let mut line = words("sim models/humanoid.xml --seconds 0.01 --controls");
+        line.push(out.to_str().unwrap());
+        run(&line).succeeds();
+    }
+    assert_eq!(folder.names(), ["run.csv", "run.npz"]);
+}
+
+#[test]
+fn people_are_told() {
+    let folder = Folder::new("told");
+    let out = folder.path("run.npz");
+    let mut line = words("sim models/cartpole.xml --seconds 100000 --every 1000 --out");
+    line.push(out.to_str().unwrap());
+    let outcome = interrupted(&line, Duration::from_secs(1));
+    assert_eq!(outcome.code, Some(130), "{outcome:#?}");
+    assert!(outcome.stderr.contains("Ctrl-C again"), "{outcome:#?}");
+    assert!(outcome.stdout.contains("interrupted after"), "{outcome:#?}");
+    assert!(outcome.stdout.contains("recorded"), "{outcome:#?}");
+}
+
+#[test]
+fn measurements_report_the_batches_that_were_done() {
+    let line = words("bench models/humanoid.xml --steps 1000 --batches 100000 --json");
+    let outcome = interrupted(&line, Duration::from_secs(2));
+    assert_eq!(outcome.code, Some(130), "{outcome:#?}");
+    let document = outcome.json();
+    assert_eq!(document["interrupted"], true);
+    assert!(document["batches"].as_u64().unwrap() > 0);
+}
+
+#[test]
+fn comparisons_sum_up_what_was_compared() {
+    let line = words("parity tests/reference --threads 1 --json");
+    let outcome = interrupted(&line, Duration::from_millis(400));
+    // On a fast machine all may be done by then.
+    if outcome.code != Some(0) {
+        assert_eq!(outcome.code, Some(130), "{outcome:#?}");
+        let document = outcome.json();
+        assert_eq!(document["interrupted"], true);
+    }
+}
+
+#[test]
+fn a_second_interrupt_ends_at_once() {
+    // One batch takes far longer than the test.
+    let mut command = carom();
+    command.args(words(
+        "bench models/humanoid.xml --steps 400000 --batches 2",
+    ));
+    let child = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(Duration::from_secs(2));
+    interrupt(&child);
+    std::thread::sleep(Duration::from_millis(500));
+    let begin = std::time::Instant::now();
+    interrupt(&child);
+    let outcome = wait(child, "bench".to_owned());
+    assert_eq!(outcome.code, Some(130), "{outcome:#?}");
+    assert!(begin.elapsed() < Duration::from_secs(10));
+    assert_eq!(outcome.stdout, "");
+}

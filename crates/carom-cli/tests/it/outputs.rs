@@ -1,0 +1,231 @@
+//! Files are complete under their name, or not there at all; what cannot be written is refused before the work.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+#[cfg(unix)]
+use std::time::Duration;
+
+use crate::support::{Folder, Outcome, carom, finish, run, words};
+#[cfg(unix)]
+use crate::support::{tool, wait};
+
+/// Simulates for a second of the model and records that.
+fn record(out: &Path) -> Outcome {
+    let mut arguments = words("sim models/cartpole.xml --seconds 1 --out");
+    arguments.push(out.to_str().unwrap());
+    run(&arguments)
+}
+
+#[test]
+fn targets_that_cannot_be_written_are_refused_before_the_work() {
+    let folder = Folder::new("targets");
+    folder.with("file", "");
+    fs::create_dir(folder.path("folder.npz")).unwrap();
+    for (name, word) in [
+        ("nowhere/run.npz", "there is no folder"),
+        ("folder.npz", "it is a folder"),
+        ("file/run.csv", "ot a "),
+    ] {
+        // An hour of simulation would exceed the time limit of the test.
+        let mut arguments = words("sim models/humanoid.xml --seconds 100000 --every 100000 --out");
+        let out = folder.path(name);
+        arguments.push(out.to_str().unwrap());
+        run(&arguments).fails(2, &["cannot write", word, name]);
+    }
+    let protected = folder.with("protected.npz", "mine");
+    let mut permissions = fs::metadata(&protected).unwrap().permissions();
+    permissions.set_readonly(true);
+    fs::set_permissions(&protected, permissions).unwrap();
+    record(&protected).fails(2, &["write-protected"]);
+    assert_eq!(fs::read(&protected).unwrap(), b"mine");
+    assert_eq!(folder.names(), ["file", "folder.npz", "protected.npz"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn devices_pipes_and_folders_without_permission_are_refused() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let folder = Folder::new("devices");
+    symlink("/dev/null", folder.path("null.npz")).unwrap();
+    record(&folder.path("null.npz")).fails(2, &["device or a pipe"]);
+    symlink("loop.npz", folder.path("loop.npz")).unwrap();
+    record(&folder.path("loop.npz")).fails(2, &["loop.npz"]);
+    if tool(Command::new("mkfifo").arg(folder.path("pipe.npz"))) {
+        record(&folder.path("pipe.npz")).fails(2, &["device or a pipe"]);
+    }
+    let closed = folder.path("closed");
+    fs::create_dir(&closed).unwrap();
+    fs::set_permissions(&closed, fs::Permissions::from_mode(0o555)).unwrap();
+    if fs::write(closed.join("probe"), "").is_ok() {
+        eprintln!("skipped: folders without permission, this user writes to them all the same");
+    } else {
+        record(&closed.join("run.npz")).fails(2, &["takes no new file"]);
+    }
+}
+
+#[test]
+fn results_replace_what_was_there() {
+    let folder = Folder::new("replace");
+    for name in ["run.npz", "run.csv"] {
+        let path = folder.with(name, "old");
+        record(&path).succeeds();
+        assert!(fs::metadata(&path).unwrap().len() > 1000);
+    }
+    assert_eq!(folder.names(), ["run.csv", "run.npz"]);
+}
+
+/// A limit on the size of files stands for a full disk: the last bytes cannot be written.
+#[cfg(unix)]
+#[test]
+fn files_that_do_not_fit_leave_nothing() {
+    let folder = Folder::new("limit");
+    for name in ["run.npz", "run.csv"] {
+        let old = folder.with(name, "old");
+        let script = "trap '' XFSZ; ulimit -f 8; exec \"$0\" \"$@\"";
+        let mut limited = Command::new("sh");
+        let line = words("sim models/humanoid.xml --seconds 1 --out");
+        limited
+            .args(["-c", script, env!("CARGO_BIN_EXE_carom")])
+            .args(line)
+            .arg(&old);
+        let outcome = finish(limited.current_dir(crate::support::root()));
+        outcome.fails(2, &["cannot write", name, "too large"]);
+        assert_eq!(fs::read(&old).unwrap(), b"old");
+    }
+    assert_eq!(folder.names(), ["run.csv", "run.npz"]);
+}
+
+/// A file system of its own that is removed at the end.
+#[cfg(target_os = "linux")]
+struct Mount(Folder);
+
+#[cfg(target_os = "linux")]
+impl Mount {
+    fn new() -> Option<Self> {
+        let folder = Folder::new("tmpfs");
+        let mut mount = Command::new("mount");
+        mount
+            .args(["-t", "tmpfs", "-o", "size=64k", "none"])
+            .arg(&folder.0);
+        tool(&mut mount).then_some(Self(folder))
+    }
+}
+
+#[cfg(target_os = "linux")]
+impl Drop for Mount {
+    fn drop(&mut self) {
+        tool(Command::new("umount").arg(&self.0.0));
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_leaves_nothing() {
+    let Some(Mount(folder)) = &Mount::new() else {
+        eprintln!("skipped: a full disk, this user may not mount a file system");
+        return;
+    };
+    for name in ["run.npz", "run.csv"] {
+        let path = folder.path(name);
+        let mut arguments = words("sim models/humanoid.xml --seconds 1 --json --out");
+        arguments.push(path.to_str().unwrap());
+        let outcome = run(&arguments);
+        outcome.fails(2, &["cannot write", name, "No space left"]);
+        assert!(outcome.json()["error"].as_str().unwrap().contains(name));
+        assert_eq!(folder.names(), [] as [&str; 0]);
+    }
+    // What fits is written.
+    let small = folder.path("small.npz");
+    let mut arguments = words("sim models/pendulum.xml --seconds 0.01 --out");
+    arguments.push(small.to_str().unwrap());
+    run(&arguments).succeeds();
+    assert_eq!(folder.names(), ["small.npz"]);
+}
+
+/// Killed at any time, the final name is absent or complete.
+#[cfg(unix)]
+#[test]
+fn killed_runs_leave_no_half_file() {
+    let folder = Folder::new("killed");
+    let out = folder.path("run.npz");
+    let line = words("sim models/cartpole.xml --seconds 20 --out");
+    let start = || {
+        let mut command = carom();
+        command
+            .args(&line)
+            .arg(&out)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command.spawn().unwrap()
+    };
+    let begin = std::time::Instant::now();
+    wait(start(), "the whole run".to_owned()).succeeds();
+    let duration = begin.elapsed();
+    let whole = fs::read(&out).unwrap();
+    let (mut absent, mut complete) = (0, 0);
+    let runs = 60;
+    for run in 0..runs {
+        fs::remove_file(&out).ok();
+        let mut child = start();
+        // Most of them while the file is written, which is at the end.
+        let share = f64::from(run) / f64::from(runs);
+        std::thread::sleep(duration.mul_f64(0.2 + 1.0 * share) + Duration::from_micros(137));
+        // It may have ended by itself.
+        let _ = child.kill();
+        wait(child, "killed".to_owned());
+        match fs::read(&out) {
+            Err(_) => absent += 1,
+            Ok(bytes) => {
+                assert!(bytes == whole, "half a file after {share}");
+                complete += 1;
+            }
+        }
+    }
+    eprintln!("{runs} runs killed: {absent} without, {complete} with a complete file");
+    assert!(absent > 0, "none was killed before the end");
+    let others = folder.names();
+    assert!(
+        others
+            .iter()
+            .all(|name| name == "run.npz" || name.ends_with(".partial")),
+        "{others:?}"
+    );
+}
+
+/// Output that nobody reads, or that has nowhere to go.
+#[cfg(unix)]
+#[test]
+fn closed_and_full_streams_do_not_panic() {
+    let shell = |script: &str| {
+        let mut command = Command::new("sh");
+        let script = format!("carom=\"$0\"; {script}");
+        command.args(["-c", &script, env!("CARGO_BIN_EXE_carom")]);
+        finish(command.current_dir(crate::support::root()))
+    };
+    for command in [
+        "check models/humanoid.xml --no-timing",
+        "--help",
+        "completions bash",
+        "sim models/pendulum.xml --seconds 0.1",
+        "parity tests/reference --model pendulum --until smooth --verbose",
+    ] {
+        // The reader goes away at once.
+        let script = format!("{{ \"$carom\" {command}; echo $? >&2; }} | true");
+        let outcome = shell(&script);
+        assert_eq!(outcome.stderr.lines().last(), Some("0"), "{outcome:#?}");
+        assert!(!outcome.stderr.contains("panicked"), "{outcome:#?}");
+        for closed in [">&-", "2>&-", ">&- 2>&- <&-"] {
+            shell(&format!("\"$carom\" {command} {closed}")).succeeds();
+        }
+        if Path::new("/dev/full").exists() {
+            let outcome = shell(&format!("\"$carom\" {command} > /dev/full"));
+            outcome.fails(2, &["cannot write to standard output"]);
+            shell(&format!("\"$carom\" {command} 2> /dev/full")).succeeds();
+            let outcome = shell(&format!("\"$carom\" {command} > /dev/full 2> /dev/full"));
+            assert_eq!(outcome.code, Some(2));
+        }
+    }
+    let outcome = shell("\"$carom\" sim nowhere.xml 2>&-");
+    assert_eq!(outcome.code, Some(2), "{outcome:?}");
+}

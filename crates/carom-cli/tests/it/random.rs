@@ -1,0 +1,302 @@
+//! Command lines made at random from a grammar: half of them almost right, all of them answered in order.
+
+use std::fs;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::support::{Folder, carom, finish};
+
+/// Command lines of a test run; more with `CAROM_FUZZ_RUNS`.
+const RUNS: usize = 10_000;
+/// Processes at the same time.
+const WORKERS: usize = 4;
+
+/// Numbers without a pattern, the same in every run.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    fn below(&mut self, count: usize) -> usize {
+        usize::try_from(self.next() >> 11).unwrap() % count
+    }
+
+    fn choice<'a>(&mut self, words: &[&'a str]) -> &'a str {
+        words[self.below(words.len())]
+    }
+
+    /// True once in so many times.
+    fn once_in(&mut self, count: usize) -> bool {
+        self.below(count) == 0
+    }
+}
+
+const COMMANDS: [&str; 10] = [
+    "sim",
+    "sim",
+    "check",
+    "gradient",
+    "gradient",
+    "gradient",
+    "parity",
+    "bench",
+    "completions",
+    "frob",
+];
+
+const FLAGS: [&str; 28] = [
+    "--json",
+    "--json",
+    "--seconds",
+    "--set",
+    "--loss",
+    "--wrt",
+    "--integrator",
+    "--adjoint",
+    "--cfd",
+    "--cfd=",
+    "--keyframe",
+    "--no-check",
+    "--no-timing",
+    "--allow",
+    "--every",
+    "--out",
+    "--controls",
+    "--tolerance",
+    "--threads",
+    "--seed",
+    "--steps",
+    "--batches",
+    "--disable",
+    "--until",
+    "--class",
+    "--model",
+    "--verbose",
+    "--",
+];
+
+/// Values that take no time; none of them asks for a long simulation.
+const VALUES: [&str; 60] = [
+    "0",
+    "1",
+    "2",
+    "0.01",
+    "0.02",
+    "-1",
+    "nan",
+    "inf",
+    "-inf",
+    "1e999",
+    "1e300",
+    "-0",
+    "1e-300",
+    "0.5",
+    "1e-3",
+    "18446744073709551615",
+    "18446744073709551616",
+    "qpos[0]",
+    "qvel[0]",
+    "qpos[99]",
+    "qpos[-1]",
+    "qpos[",
+    "qpos]",
+    "qpos",
+    "ctrl[0]",
+    "ctrl[0]=1",
+    "qpos[0]=0.1",
+    "qpos[0]=nan",
+    "qpos[0]=",
+    "=",
+    "[",
+    "qvel[0],qpos[0]",
+    ",",
+    ",,",
+    "geom.*.size",
+    "geom.cub.size",
+    "body.*.mass log",
+    "body..mass",
+    "joint.",
+    ".",
+    "*.*.*",
+    "state.qpos",
+    "tsit5",
+    "bosh3",
+    "fixed",
+    "tsit6",
+    "stored",
+    "forward",
+    "checkpointed=100",
+    "checkpointed=-1",
+    "continuous=1e-3",
+    "backsolve",
+    "w_c=0.1",
+    "w_c=0.1,d_0=2",
+    "pairs=a:b",
+    "geoms=",
+    "smooth",
+    "exact",
+    "contact",
+    "ü☃\u{301}",
+];
+
+const MODELS: [&str; 6] = [
+    "models/pendulum.xml",
+    "models/cartpole.urdf",
+    "models/cube.xml",
+    "tests/reference",
+    "README.md",
+    "",
+];
+
+/// A command line.
+fn arguments(random: &mut Random, folder: &Folder) -> Vec<String> {
+    let mut list = Vec::new();
+    let command = random.choice(&COMMANDS);
+    if !random.once_in(30) {
+        list.push(command.to_owned());
+    }
+    let file = |random: &mut Random| {
+        let names = [
+            "run.npz",
+            "run.csv",
+            "new.npz",
+            "missing/run.npz",
+            "garbage.npz",
+            "broken.xml",
+            ".",
+            "run.txt",
+        ];
+        folder
+            .path(random.choice(&names))
+            .to_string_lossy()
+            .into_owned()
+    };
+    match command {
+        "parity" if !random.once_in(4) => list.push("tests/reference".to_owned()),
+        "completions" => list.push(random.choice(&["bash", "zsh", "fish", "tcsh"]).to_owned()),
+        _ if !random.once_in(8) => list.push(random.choice(&MODELS[..3]).to_owned()),
+        _ => list.push(random.choice(&MODELS).to_owned()),
+    }
+    // Almost right: what is required is there, and nothing takes long.
+    let fixed = match command {
+        "sim" => "--seconds 0.02",
+        "check" => "--no-timing",
+        "gradient" => "--seconds 0.02 --loss qpos[0] --wrt qvel[0]",
+        "parity" => "--until smooth --model slider_crank",
+        "bench" => "--steps 2 --batches 1",
+        _ => "",
+    };
+    if !random.once_in(5) || command == "parity" {
+        list.extend(fixed.split_whitespace().map(str::to_owned));
+    }
+    for _ in 0..random.below(4) {
+        let flag = random.choice(&FLAGS);
+        let value = match flag {
+            "--out" | "--controls" => file(random),
+            _ if random.once_in(10) => file(random),
+            _ => random.choice(&VALUES).to_owned(),
+        };
+        match random.below(4) {
+            0 => list.push(flag.to_owned()),
+            1 => list.push(format!("{flag}={value}")),
+            _ => list.extend([flag.to_owned(), value]),
+        }
+    }
+    if random.once_in(20) {
+        let index = random.below(list.len());
+        list.remove(index);
+    }
+    list
+}
+
+/// Whether a line asks for something that takes long on purpose: all references, or stages timed for half a second.
+fn is_long(list: &[String]) -> bool {
+    let has = |word: &str| list.iter().any(|other| other == word);
+    let is = |word: &str| list.first().is_some_and(|first| first == word);
+    (is("parity") && !(has("slider_crank") && has("smooth")))
+        || (is("check") && !has("--no-timing"))
+        || (is("bench") && !has("2"))
+        || (has("sim") && !has("0.02"))
+        || (has("gradient") && !has("0.02"))
+}
+
+#[test]
+fn random_command_lines_are_answered_in_order() {
+    let folder = Folder::new("random");
+    folder.with("garbage.npz", [7; 300]);
+    folder.with(
+        "broken.xml",
+        "<mujoco><worldbody><body><geom/></body></worldbody>",
+    );
+    let runs = std::env::var("CAROM_FUZZ_RUNS")
+        .ok()
+        .and_then(|runs| runs.parse().ok());
+    let runs = runs.unwrap_or(RUNS);
+    let mut random = Random(0x2545_f491_4f6c_dd1d);
+    let mut lines = Vec::new();
+    while lines.len() < runs {
+        let line = arguments(&mut random, &folder);
+        if !is_long(&line) {
+            lines.push(line);
+        }
+    }
+    let (next, counts) = (AtomicUsize::new(0), Mutex::new([0usize; 3]));
+    let begin = std::time::Instant::now();
+    std::thread::scope(|scope| {
+        for _ in 0..WORKERS {
+            scope.spawn(|| {
+                while let Some(line) = lines.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let code = check(line);
+                    counts.lock().unwrap()[code] += 1;
+                }
+            });
+        }
+    });
+    let counts = counts.into_inner().unwrap();
+    eprintln!(
+        "{runs} command lines in {:.1} s: exit codes {counts:?}",
+        begin.elapsed().as_secs_f64()
+    );
+    // The grammar reaches both sides.
+    assert!(counts[0] > runs / 20 && counts[2] > runs / 20, "{counts:?}");
+    let left: Vec<String> = folder.names();
+    assert!(
+        left.iter().all(|name| !name.ends_with(".partial")),
+        "{left:?}"
+    );
+    assert!(fs::read(folder.path("garbage.npz")).is_ok());
+}
+
+/// Runs a line; its exit code.
+fn check(line: &[String]) -> usize {
+    let outcome = finish(carom().args(line));
+    outcome.is_in_order();
+    let code = usize::try_from(outcome.code.unwrap()).unwrap();
+    let is_flag = |word: &&String| *word != "--";
+    let wants_json = line.iter().take_while(is_flag).any(|word| word == "--json");
+    if code == 0 {
+        return code;
+    }
+    // Every message says what is wrong, with a code, or is the help.
+    let is_help = outcome.stderr.contains("Usage: carom");
+    assert!(
+        is_help || outcome.stderr.contains("error["),
+        "{}: {outcome:#?}",
+        outcome.what()
+    );
+    let serves = line.first().is_some_and(|first| first == "bench");
+    if wants_json && !is_help && !serves {
+        let document = outcome.json();
+        assert!(document["error"].is_string(), "{document}");
+        assert!(
+            document["diagnostics"].is_array() || document["models"].is_array(),
+            "{document}"
+        );
+    }
+    code
+}
