@@ -2,13 +2,14 @@
 
 use std::fs;
 use std::path::Path;
+#[cfg(unix)]
 use std::process::{Command, Stdio};
 #[cfg(unix)]
 use std::time::Duration;
 
-use crate::support::{Folder, Outcome, carom, finish, run, words};
+use crate::support::{Folder, Outcome, run, words};
 #[cfg(unix)]
-use crate::support::{tool, wait};
+use crate::support::{carom, finish, tool, wait};
 
 /// Simulates for a second of the model and records that.
 fn record(out: &Path) -> Outcome {
