@@ -47,6 +47,21 @@ pub(crate) fn threads(text: &str) -> Result<usize, String> {
     Ok(threads)
 }
 
+/// The code of a feature that can be left out, or `all`.
+pub(crate) fn feature(text: &str) -> Result<String, String> {
+    let codes = carom_spec::mjcf::codes::ALL.iter().map(|(code, _)| *code);
+    // Unsupported features are numbered from 200 on.
+    let mut known: Vec<&str> = codes.filter(|code| code[1..] >= *"200").collect();
+    known.push("all");
+    if known.contains(&text) {
+        return Ok(text.to_owned());
+    }
+    Err(format!(
+        "no feature has this code; there are {}",
+        known.join(", ")
+    ))
+}
+
 fn finite(text: &str) -> Result<f64, String> {
     match text.trim().parse::<f64>() {
         Ok(number) if number.is_finite() => Ok(number),
@@ -66,6 +81,8 @@ mod tests {
         assert_eq!(positive_seconds(" 2.5"), Ok(2.5));
         assert_eq!((count("3"), threads("2")), (Ok(3), Ok(2)));
         assert_eq!(tolerance("1e-9"), Ok(1e-9));
+        assert_eq!(feature("M205").as_deref(), Ok("M205"));
+        assert_eq!(feature("all").as_deref(), Ok("all"));
         for (refused, word) in [
             (seconds("-1").map(drop), "negative"),
             (seconds("1e999").map(drop), "too large"),
@@ -79,6 +96,8 @@ mod tests {
             (count("-3").map(drop), "whole number"),
             (count("99999999999999999999999").map(drop), "whole number"),
             (threads("100000").map(drop), "at most"),
+            (feature("M001").map(drop), "M201, M202"),
+            (feature("").map(drop), "all"),
         ] {
             let reason = refused.unwrap_err();
             assert!(reason.contains(word), "{reason}");

@@ -15,7 +15,7 @@ use serde_json::json;
 
 use crate::failure::{self, COMPUTATION, Failure};
 use crate::load::{self, Loaded};
-use crate::{interrupt, stdio};
+use crate::{interrupt, stdio, values};
 
 /// Code of warnings about contacts that the time step or their stiffness spoils.
 const CONTACTS: &str = "E102";
@@ -32,7 +32,7 @@ pub(crate) struct Args {
     /// Model file (MJCF or URDF).
     model: PathBuf,
     /// Go on although these unsupported features are in the file (diagnostic codes, or `all`).
-    #[arg(long, value_delimiter = ',')]
+    #[arg(long, value_name = "CODE,…", value_delimiter = ',', value_parser = values::feature)]
     allow: Vec<String>,
     /// Leave out the times of the stages.
     #[arg(long)]

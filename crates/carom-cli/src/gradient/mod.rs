@@ -71,7 +71,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", value_parser = values::threads, allow_negative_numbers = true, conflicts_with = "no_check")]
     threads: Option<usize>,
     /// Go on although these unsupported features are in the file (diagnostic codes, or `all`).
-    #[arg(long, value_delimiter = ',')]
+    #[arg(long, value_name = "CODE,…", value_delimiter = ',', value_parser = values::feature)]
     allow: Vec<String>,
     /// Print the answer as JSON.
     #[arg(long)]

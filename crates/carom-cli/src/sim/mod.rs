@@ -46,7 +46,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = values::count, allow_negative_numbers = true)]
     every: usize,
     /// Go on although these unsupported features are in the file (diagnostic codes, or `all`).
-    #[arg(long, value_delimiter = ',')]
+    #[arg(long, value_name = "CODE,…", value_delimiter = ',', value_parser = values::feature)]
     allow: Vec<String>,
     /// Print the summary as JSON.
     #[arg(long)]

@@ -200,3 +200,28 @@ fn requests_are_answered_line_by_line() {
         answer(&format!("{request}{text}\n")).fails(2, &words);
     }
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn progress_is_for_terminals() {
+    let line = "sim models/humanoid.xml --seconds 10";
+    assert_eq!(run(&words(line)).succeeds().stderr, "");
+    // A terminal of its own.
+    let command = format!("'{}' {line}", env!("CARGO_BIN_EXE_carom"));
+    let mut script = std::process::Command::new("script");
+    script
+        .args(["-qec", &command, "/dev/null"])
+        .env("TERM", "xterm");
+    script
+        .stdin(std::process::Stdio::null())
+        .current_dir(crate::support::root());
+    if !crate::support::tool(std::process::Command::new("script").arg("--version")) {
+        eprintln!("skipped: progress on a terminal, there is no script");
+        return;
+    }
+    let outcome = finish(&mut script);
+    let shown = &outcome.succeeds().stdout;
+    for word in ["/2000 steps", "/s, ", " left"] {
+        assert!(shown.contains(word), "{outcome:#?}");
+    }
+}

@@ -9,7 +9,7 @@ use std::process::Command;
 
 #[cfg(unix)]
 use crate::support::tool;
-use crate::support::{Folder, Outcome, run, words};
+use crate::support::{Folder, Outcome, Random, npy, run, words};
 
 /// Every way a file gets into the program, with the file's place marked.
 const WAYS: [&str; 6] = [
@@ -83,14 +83,9 @@ fn special_files(folder: &Folder) -> Vec<(PathBuf, &'static str)> {
 
 /// Bytes without a pattern.
 fn noise(count: usize) -> Vec<u8> {
-    let mut state = 88_172_645_463_325_252_u64;
-    let next = |_| {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        state.to_le_bytes()[0]
-    };
-    (0..count).map(next).collect()
+    let mut random = Random::new();
+    let byte = |_| u8::try_from(random.below(256)).unwrap();
+    (0..count).map(byte).collect()
 }
 
 fn run_with(line: &str, mark: &str, path: &Path) -> Outcome {
@@ -221,15 +216,6 @@ fn archive(name: &str, npy: &[u8]) -> Vec<u8> {
     archive.start_file(format!("{name}.npy"), options).unwrap();
     archive.write_all(npy).unwrap();
     archive.finish().unwrap().into_inner()
-}
-
-fn npy(descriptor: &str, shape: &str, body: &[u8]) -> Vec<u8> {
-    let header = format!("{{'descr': {descriptor}, 'fortran_order': False, 'shape': {shape}, }}\n");
-    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
-    bytes.extend(u16::try_from(header.len()).unwrap().to_le_bytes());
-    bytes.extend(header.as_bytes());
-    bytes.extend(body);
-    bytes
 }
 
 #[test]

@@ -13,7 +13,25 @@ fn interrupt(child: &Child) {
     assert!(status.is_ok_and(|status| status.success()));
 }
 
-/// Starts a line and interrupts it after a while.
+/// Waits until the work has begun: from then on, interrupts are noted. The system tells which signals a process handles.
+fn wait_for_work(child: &Child) {
+    let status = format!("/proc/{}/status", child.id());
+    for _ in 0..600 {
+        let Ok(text) = std::fs::read_to_string(&status) else {
+            // Another system, or it has ended.
+            std::thread::sleep(Duration::from_secs(3));
+            return;
+        };
+        let caught = text.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+        let caught = u64::from_str_radix(caught.unwrap_or("0").trim(), 16).unwrap();
+        if caught & 0b10 != 0 {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
+/// Starts a line and interrupts it after a while of work.
 fn interrupted(line: &[&str], after: Duration) -> Outcome {
     let mut command = carom();
     command
@@ -21,6 +39,7 @@ fn interrupted(line: &[&str], after: Duration) -> Outcome {
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
     let child = command.spawn().unwrap();
+    wait_for_work(&child);
     std::thread::sleep(after);
     interrupt(&child);
     wait(child, line.join(" "))
@@ -74,7 +93,7 @@ fn measurements_report_the_batches_that_were_done() {
 #[test]
 fn comparisons_sum_up_what_was_compared() {
     let line = words("parity tests/reference --threads 1 --json");
-    let outcome = interrupted(&line, Duration::from_millis(400));
+    let outcome = interrupted(&line, Duration::from_millis(100));
     // On a fast machine all may be done by then.
     if outcome.code != Some(0) {
         assert_eq!(outcome.code, Some(130), "{outcome:#?}");
@@ -95,7 +114,7 @@ fn a_second_interrupt_ends_at_once() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    std::thread::sleep(Duration::from_secs(2));
+    wait_for_work(&child);
     interrupt(&child);
     std::thread::sleep(Duration::from_millis(500));
     let begin = std::time::Instant::now();

@@ -207,6 +207,7 @@ fn words_that_are_not_known() {
         "nothing_like_it.mjcf",
         &["cannot find file"],
     );
+    check("sim models/cube.xml --allow M205,M999", "M999", &["M201"]);
     run(&words("gradient models/cube.xml")).fails(2, &["--loss", "--wrt", "usage: carom gradient"]);
     run(&words("sim")).fails(2, &["<MODEL>"]);
     run(&words(
@@ -238,4 +239,33 @@ fn long_lines_and_strange_words_are_shown_in_part() {
     ]);
     outcome.fails(2, &[]);
     assert!(!outcome.stderr.contains(['\u{7}', '\u{1b}']), "{outcome:?}");
+}
+
+#[cfg(unix)]
+#[test]
+fn words_that_are_not_text_are_refused() {
+    use std::ffi::OsString;
+    use std::os::unix::ffi::OsStringExt;
+    for line in [
+        "sim models/pendulum.xml --seconds WORD",
+        "sim models/pendulum.xml --keyframe WORD",
+        "gradient models/pendulum.xml --loss WORD --wrt qvel[0]",
+        "gradient models/pendulum.xml --loss qpos[0] --wrt WORD",
+        "parity tests/reference --until WORD",
+        "completions WORD",
+        "WORD",
+        "sim WORD",
+        "sim models/pendulum.xml --out WORD",
+    ] {
+        let word = OsString::from_vec(vec![b'a', 0xff, 0xfe, b'z']);
+        let arguments = words(line).into_iter();
+        let arguments = arguments.map(|text| {
+            if text == "WORD" {
+                word.clone()
+            } else {
+                text.into()
+            }
+        });
+        run(&arguments.collect::<Vec<OsString>>()).fails(2, &[]);
+    }
 }

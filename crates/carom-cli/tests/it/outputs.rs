@@ -2,13 +2,14 @@
 
 use std::fs;
 use std::path::Path;
+#[cfg(unix)]
 use std::process::{Command, Stdio};
 #[cfg(unix)]
 use std::time::Duration;
 
-use crate::support::{Folder, Outcome, carom, finish, run, words};
+use crate::support::{Folder, Outcome, run, words};
 #[cfg(unix)]
-use crate::support::{tool, wait};
+use crate::support::{Random, carom, finish, tool, wait};
 
 /// Simulates for a second of the model and records that.
 fn record(out: &Path) -> Outcome {
@@ -143,54 +144,61 @@ fn a_full_disk_leaves_nothing() {
     assert_eq!(folder.names(), ["small.npz"]);
 }
 
+/// Bytes of a temporary file that is being written.
+#[cfg(unix)]
+fn half_written(folder: &Folder) -> u64 {
+    let names = folder.names().into_iter();
+    let partial = names.filter(|name| name.ends_with(".partial"));
+    let sizes = partial.map(|name| fs::metadata(folder.path(&name)).map_or(0, |found| found.len()));
+    sizes.sum()
+}
+
 /// Killed at any time, the final name is absent or complete.
 #[cfg(unix)]
 #[test]
 fn killed_runs_leave_no_half_file() {
     let folder = Folder::new("killed");
     let out = folder.path("run.npz");
-    let line = words("sim models/cartpole.xml --seconds 20 --out");
+    let line = words("sim models/cartpole.xml --seconds 200 --out");
     let start = || {
         let mut command = carom();
-        command
-            .args(&line)
-            .arg(&out)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
+        command.args(&line).arg(&out);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
         command.spawn().unwrap()
     };
-    let begin = std::time::Instant::now();
     wait(start(), "the whole run".to_owned()).succeeds();
-    let duration = begin.elapsed();
     let whole = fs::read(&out).unwrap();
-    let (mut absent, mut complete) = (0, 0);
-    let runs = 60;
-    for run in 0..runs {
-        fs::remove_file(&out).ok();
+    let mut random = Random::new();
+    let (mut during, mut absent, mut complete) = (0, 0, 0);
+    for run in 0..60 {
+        for name in folder.names() {
+            fs::remove_file(folder.path(&name)).unwrap();
+        }
         let mut child = start();
-        // Most of them while the file is written, which is at the end.
-        let share = f64::from(run) / f64::from(runs);
-        std::thread::sleep(duration.mul_f64(0.2 + 1.0 * share) + Duration::from_micros(137));
+        // Every third at any time, the others once the file is begun, which is at the end.
+        while run % 3 > 0 && half_written(&folder) == 0 && child.try_wait().unwrap().is_none() {
+            std::thread::sleep(Duration::from_micros(50));
+        }
+        std::thread::sleep(Duration::from_micros(random.below(100_000) as u64));
         // It may have ended by itself.
         let _ = child.kill();
         wait(child, "killed".to_owned());
+        during += usize::from(half_written(&folder) > 0);
         match fs::read(&out) {
             Err(_) => absent += 1,
             Ok(bytes) => {
-                assert!(bytes == whole, "half a file after {share}");
+                assert!(bytes == whole, "half a file in run {run}");
                 complete += 1;
             }
         }
     }
-    eprintln!("{runs} runs killed: {absent} without, {complete} with a complete file");
-    assert!(absent > 0, "none was killed before the end");
-    let others = folder.names();
-    assert!(
-        others
-            .iter()
-            .all(|name| name == "run.npz" || name.ends_with(".partial")),
-        "{others:?}"
+    eprintln!(
+        "60 runs killed: {during} while writing, {absent} without, {complete} with a complete file"
     );
+    assert!(during > 0, "none was killed while the file was written");
+    let others = folder.names();
+    let is_ours = |name: &String| name == "run.npz" || name.ends_with(".partial");
+    assert!(others.iter().all(is_ours), "{others:?}");
 }
 
 /// Output that nobody reads, or that has nowhere to go.

@@ -4,37 +4,12 @@ use std::fs;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::support::{Folder, carom, finish};
+use crate::support::{Folder, Random, carom, finish};
 
 /// Command lines of a test run; more with `CAROM_FUZZ_RUNS`.
 const RUNS: usize = 10_000;
 /// Processes at the same time.
 const WORKERS: usize = 4;
-
-/// Numbers without a pattern, the same in every run.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-
-    fn below(&mut self, count: usize) -> usize {
-        usize::try_from(self.next() >> 11).unwrap() % count
-    }
-
-    fn choice<'a>(&mut self, words: &[&'a str]) -> &'a str {
-        words[self.below(words.len())]
-    }
-
-    /// True once in so many times.
-    fn once_in(&mut self, count: usize) -> bool {
-        self.below(count) == 0
-    }
-}
 
 const COMMANDS: [&str; 10] = [
     "sim",
@@ -237,7 +212,7 @@ fn random_command_lines_are_answered_in_order() {
         .ok()
         .and_then(|runs| runs.parse().ok());
     let runs = runs.unwrap_or(RUNS);
-    let mut random = Random(0x2545_f491_4f6c_dd1d);
+    let mut random = Random::new();
     let mut lines = Vec::new();
     while lines.len() < runs {
         let line = arguments(&mut random, &folder);
