@@ -46,7 +46,7 @@ pub fn export_html(model: &Model, recordings: &[Recording]) -> String {
 /// A recording of one frame.
 fn at_start(model: &Model) -> Vec<Recording> {
     let start = crate::Start::reference(model);
-    let film = Recording::simulate("start", model, &start, 0.0);
+    let film = Recording::simulate("start", model, &start, 0.0, |_| true);
     film.map(|(recording, _)| vec![recording])
         .unwrap_or_default()
 }

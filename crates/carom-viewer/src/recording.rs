@@ -87,8 +87,8 @@ impl Recording {
         Ok(film.develop())
     }
 
-    /// Simulates from a start, keeping at most [`FRAME_RATE`] frames a second. A motion whose numbers do not stay finite
-    /// ends before that, and the second result says so.
+    /// Simulates from a start, keeping at most [`FRAME_RATE`] frames a second. `go_on` is asked at every frame, with its
+    /// time (s). A motion whose numbers do not stay finite ends before that, and the second result says so.
     ///
     /// # Errors
     /// When there are more frames than a page can hold.
@@ -97,6 +97,7 @@ impl Recording {
         model: &Model,
         start: &crate::Start,
         seconds: f64,
+        mut go_on: impl FnMut(f64) -> bool,
     ) -> Result<(Self, Option<String>), RecordingError> {
         let mut film = Film::new(name, model);
         film.state.clone_from(&start.state);
@@ -107,9 +108,10 @@ impl Recording {
         let mut failure = None;
         loop {
             let time = film.state.time;
-            let is_last = time + half >= begin + seconds;
+            let mut is_last = time + half >= begin + seconds;
             if time + half >= next || is_last {
                 film.push(None)?;
+                is_last |= !go_on(time - begin);
                 next += 1.0 / FRAME_RATE;
             }
             if is_last {

@@ -7,7 +7,9 @@ use crate::support::{Folder, carom, finish, root, words};
 /// Commands of the page, with their exit codes.
 fn examples() -> Vec<(String, i32)> {
     let page = fs::read_to_string(root().join("docs/command_line.md")).unwrap();
-    let lines = page.lines().filter_map(|line| line.strip_prefix("$ carom "));
+    let lines = page
+        .lines()
+        .filter_map(|line| line.strip_prefix("$ carom "));
     lines
         .map(|line| match line.split_once("# exit code ") {
             Some((line, code)) => (line.to_owned(), code.trim().parse().unwrap()),
@@ -39,7 +41,11 @@ fn texts_of_failures_are_as_the_page_shows_them() {
     for (line, code) in examples().iter().filter(|(_, code)| *code != 0) {
         let outcome = crate::support::run(&words(line));
         outcome.fails(*code, &[]);
-        let shown = if outcome.stdout.is_empty() { &outcome.stderr } else { &outcome.stdout };
+        let shown = if outcome.stdout.is_empty() {
+            &outcome.stderr
+        } else {
+            &outcome.stdout
+        };
         // The page breaks long lines.
         let plain = |text: &str| text.replace('\n', "");
         assert!(plain(&page).contains(&plain(shown)), "{outcome:#?}");

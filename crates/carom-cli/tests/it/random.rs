@@ -36,7 +36,8 @@ impl Random {
     }
 }
 
-const COMMANDS: [&str; 10] = [
+const COMMANDS: [&str; 11] = [
+    "view",
     "sim",
     "sim",
     "check",
@@ -194,6 +195,10 @@ fn arguments(random: &mut Random, folder: &Folder) -> Vec<String> {
     if !random.once_in(5) || command == "parity" {
         list.extend(fixed.split_whitespace().map(str::to_owned));
     }
+    if command == "view" {
+        let page = folder.path("page.html").to_string_lossy().into_owned();
+        list.extend(["--seconds", "0.02", "--export", &page].map(str::to_owned));
+    }
     for _ in 0..random.below(4) {
         let flag = random.choice(&FLAGS);
         let value = match flag {
@@ -222,6 +227,7 @@ fn is_long(list: &[String]) -> bool {
         || (is("check") && !has("--no-timing"))
         || (is("bench") && !has("2"))
         || (has("sim") && !has("0.02"))
+        || (has("view") && !(has("0.02") && has("--export")))
         || (has("gradient") && !has("0.02"))
 }
 

@@ -16,22 +16,34 @@ fn python() -> Option<PathBuf> {
 #[test]
 fn a_folder_of_models_becomes_references() {
     let Some(python) = python() else {
-        eprintln!("skipped: references of a user's folder, there is no Python with MuJoCo (set CAROM_PYTHON)");
+        eprintln!(
+            "skipped: references of a user's folder, there is no Python with MuJoCo (set CAROM_PYTHON)"
+        );
         return;
     };
     let folder = Folder::new("own");
     for name in ["cartpole.xml", "cartpole.urdf"] {
         fs::copy(root().join("models").join(name), folder.path(name)).unwrap();
     }
-    folder.with("part.xml", "<mujocoinclude><geom size='1'/></mujocoinclude>");
+    folder.with(
+        "part.xml",
+        "<mujocoinclude><geom size='1'/></mujocoinclude>",
+    );
     let mut make = Command::new(python);
-    make.args(["-B", "xtask/reference/make_reference.py"]).arg(&folder.0);
+    make.args(["-B", "xtask/reference/make_reference.py"])
+        .arg(&folder.0);
     let made = finish(make.current_dir(root()));
     made.succeeds();
-    assert!(made.stdout.contains("part.xml") && made.stdout.contains("left out"), "{made:#?}");
+    assert!(
+        made.stdout.contains("part.xml") && made.stdout.contains("left out"),
+        "{made:#?}"
+    );
     let arguments = ["parity", folder.0.to_str().unwrap()];
     let table = run(&arguments);
-    assert!(table.succeeds().stdout.contains("2 of 2 models agree"), "{table:#?}");
+    assert!(
+        table.succeeds().stdout.contains("2 of 2 models agree"),
+        "{table:#?}"
+    );
     // A model that was changed since is found out, by the constant that is different.
     let model = folder.path("cartpole.xml");
     let text = fs::read_to_string(&model).unwrap();

@@ -10,8 +10,8 @@ fn between<'a>(text: &'a str, from: &str, to: &str) -> &'a str {
 fn the_page_holds_scene_and_recordings() {
     let model = ball_and_pendulum();
     let start = crate::Start::reference(&model);
-    let (first, _) = Recording::simulate("a \"run\" <b>", &model, &start, 0.1).unwrap();
-    let (second, _) = Recording::simulate("ghost", &model, &start, 0.2).unwrap();
+    let (first, _) = Recording::simulate("a \"run\" <b>", &model, &start, 0.1, |_| true).unwrap();
+    let (second, _) = Recording::simulate("ghost", &model, &start, 0.2, |_| true).unwrap();
     let films = [first.clone(), second.clone(), second];
     let page = export_html(&model, &films);
     assert!(!page.contains(MARKER));

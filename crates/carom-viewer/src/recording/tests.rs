@@ -146,7 +146,7 @@ fn gradients_become_arrows() {
 fn a_simulation_is_recorded_at_the_rate_of_the_page() {
     let model = ball_and_pendulum();
     let start = crate::Start::reference(&model);
-    let (recording, failure) = Recording::simulate("sim", &model, &start, 1.0).unwrap();
+    let (recording, failure) = Recording::simulate("sim", &model, &start, 1.0, |_| true).unwrap();
     assert_eq!(failure, None);
     assert!(
         (60..=62).contains(&recording.frames()),
@@ -154,8 +154,10 @@ fn a_simulation_is_recorded_at_the_rate_of_the_page() {
         recording.frames()
     );
     assert!((recording.duration() - 1.0).abs() < 1e-9);
-    let (still, _) = Recording::simulate("still", &model, &start, 0.0).unwrap();
+    let (still, _) = Recording::simulate("still", &model, &start, 0.0, |_| true).unwrap();
     assert_eq!((still.frames(), still.duration()), (1, 0.0));
+    let (cut, _) = Recording::simulate("cut", &model, &start, 1.0, |time| time < 0.5).unwrap();
+    assert!((0.5..0.52).contains(&cut.duration()), "{}", cut.duration());
 }
 
 #[test]
@@ -164,7 +166,7 @@ fn a_simulation_that_fails_is_kept_up_to_there() {
     let mut start = crate::Start::reference(&model);
     // The square of this is not finite.
     start.state.qvel[6] = 1e200;
-    let (recording, failure) = Recording::simulate("sim", &model, &start, 1.0).unwrap();
+    let (recording, failure) = Recording::simulate("sim", &model, &start, 1.0, |_| true).unwrap();
     assert!(failure.unwrap().contains("smaller time step"));
     assert!(recording.frames() >= 1);
     assert!(recording.duration() < 1.0);

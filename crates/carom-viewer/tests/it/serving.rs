@@ -79,8 +79,8 @@ fn dragging_moves_a_body_and_ends_with_its_page() {
 fn recordings_come_whole() {
     let model = load("pendulum.xml");
     let start = Start::reference(&model);
-    let (run, _) = Recording::simulate("run", &model, &start, 0.5).unwrap();
-    let (ghost, _) = Recording::simulate("ghost", &model, &start, 1.0).unwrap();
+    let (run, _) = Recording::simulate("run", &model, &start, 0.5, |_| true).unwrap();
+    let (ghost, _) = Recording::simulate("ghost", &model, &start, 1.0, |_| true).unwrap();
     let expected = [run.to_bytes(), ghost.to_bytes()];
     let frames = run.frames();
     let source = Source::Recordings {
