@@ -10,6 +10,10 @@ use crate::{PAGE, scene};
 /// Where data goes in the page.
 const MARKER: &str = "<!--carom-data-->";
 
+/// What such a page may do: run what is in it. No name or number of a model can make it reach for a network.
+const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
+    img-src data: blob:; font-src data:; worker-src blob:; base-uri 'none'; form-action 'none'";
+
 /// Recordings that a page shows at most: a motion, and a second one as its ghost.
 pub const MOST_RECORDINGS: usize = 2;
 
@@ -27,7 +31,8 @@ pub fn export_html(model: &Model, recordings: &[Recording]) -> String {
     let has_gradients = recordings.iter().any(Recording::has_gradients);
     let scene = scene::scene(model, has_gradients);
     let mut data = format!(
-        "<script type=\"application/json\" id=\"carom-scene\">{}</script>",
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
+         <script type=\"application/json\" id=\"carom-scene\">{}</script>",
         escape_json(&scene.to_string())
     );
     for recording in recordings {

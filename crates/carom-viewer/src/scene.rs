@@ -167,7 +167,8 @@ fn control_unit(model: &Model, actuator: usize) -> &'static str {
             JointKind::Slide => false,
             JointKind::Ball | JointKind::Free => return "",
         },
-        Transmission::Tendon(_) => false,
+        // Lengths of others are mixtures of what their joints have.
+        Transmission::Tendon(tendon) if model.structure.tendons.spatial[tendon] => false,
         _ => return "",
     };
     let (gain, bias) = (

@@ -15,6 +15,8 @@ fn the_page_holds_scene_and_recordings() {
     let films = [first.clone(), second.clone(), second];
     let page = export_html(&model, &films);
     assert!(!page.contains(MARKER));
+    let policy = "http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; ";
+    assert!(page.contains(policy));
     let scene = between(&page, "id=\"carom-scene\">", "</script>");
     let scene: serde_json::Value = serde_json::from_str(scene).unwrap();
     // The name would end the script if it were not escaped.
