@@ -31,6 +31,7 @@ from .parameters import Parameters
 from .results import Contacts, Results
 from .rollout import Change, Cotangents, Gradient, NotFinite, Rollout, Trajectories
 from .state import State
+from .view import LiveView, Page
 
 __all__ = [
     "Actuator",
@@ -50,12 +51,14 @@ __all__ = [
     "Impulse",
     "Joint",
     "Linearization",
+    "LiveView",
     "Model",
     "ModelError",
     "ModelWarning",
     "NotFinite",
     "NotFiniteError",
     "Options",
+    "Page",
     "PairLaw",
     "ParameterError",
     "Parameters",

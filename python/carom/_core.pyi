@@ -15,9 +15,11 @@ __all__ = [
     "Motions",
     "Parameters",
     "Results",
+    "Viewer",
     "__version__",
     "backward",
     "backward_of_motions",
+    "export_html",
     "follow",
     "jvp",
     "linearize",
@@ -110,6 +112,27 @@ class Results:
     def array(self, stage: str, field: str) -> _Array: ...
     def contacts(self) -> dict[str, Any]: ...
 
+@final
+class Viewer:
+    def __new__(
+        cls,
+        model: Model,
+        state: _Array,
+        mocap: _Array,
+        controls: _Array,
+        port: int,
+        paused: bool,
+    ) -> Viewer: ...
+    @property
+    def url(self) -> str: ...
+    @property
+    def is_running(self) -> bool: ...
+    def stop(self) -> None: ...
+
+def export_html(
+    model: Model,
+    motions: list[tuple[str, Model, _Array, _Array, _Array, _Array | None]],
+) -> str: ...
 def rollout(
     models: list[Model],
     states: _Array,

@@ -337,7 +337,8 @@ class _Writer:
         model = self.model
         self.lines.append("<asset>")
         for index in range(model.nmat):
-            self.tag("material", {"name": f"material {index}", "rgba": model.mat_rgba[index]})
+            shine = {name: getattr(model, f"mat_{name}")[index] for name in ("emission", "specular", "shininess", "reflectance")}
+            self.tag("material", {"name": f"material {index}", "rgba": model.mat_rgba[index], **shine})
         for index, name in enumerate(self.names["mesh"]):
             first, count = int(model.mesh_vertadr[index]), int(model.mesh_vertnum[index])
             first_face, faces = int(model.mesh_faceadr[index]), int(model.mesh_facenum[index])
@@ -449,6 +450,8 @@ class _Writer:
         model = self.model
         attributes = {"name": self.names["site"][site], "type": _GEOMS[model.site_type[site]], "size": model.site_size[site]}
         attributes.update(pos=model.site_pos[site], quat=model.site_quat[site], group=int(model.site_group[site]))
+        material = int(model.site_matid[site])
+        attributes.update(rgba=model.site_rgba[site].astype(np.float64), material=f"material {material}" if material >= 0 else None)
         self.tag("site", attributes)
 
     def camera(self, camera: int) -> None:
@@ -517,6 +520,8 @@ class _Writer:
                 "fixed" if is_fixed else "spatial",
                 {
                     "name": self.names["tendon"][index],
+                    "rgba": None if is_fixed else model.tendon_rgba[index].astype(np.float64),
+                    "width": None if is_fixed else model.tendon_width[index],
                     "limited": limited,
                     "range": model.tendon_range[index] if limited else None,
                     "actuatorfrclimited": force_limited,

@@ -17,6 +17,7 @@ from .parameters import Parameters
 from .results import Results
 from .rollout import NotFinite, Rollout
 from .state import Array, Layout, State
+from .view import LiveView, _opens
 
 if TYPE_CHECKING:
     from typing_extensions import Never, Self
@@ -395,6 +396,38 @@ class Model:
         row, mocap = self._rows_of(state)
         a, b = _core.linearize(self._native, row, mocap, controls, threads)
         return Linearization(a[0], b[0]) if state.batch is None else Linearization(a, b)
+
+    def view(
+        self,
+        state: State | None = None,
+        ctrl: npt.ArrayLike | None = None,
+        *,
+        paused: bool = False,
+        port: int = 0,
+        browser: bool | None = None,
+    ) -> LiveView:
+        """Simulates the model from a state and shows it: a notebook in the cell, a program in the browser.
+
+        ``browser`` decides otherwise, ``port`` 0 takes a free one. The page can pause, step, reset, drag bodies and set controls; it is
+        served on this machine alone, until :meth:`LiveView.stop` or the end of the program.
+
+        >>> import carom
+        >>> model = carom.Model.load("models/humanoid.xml")
+        >>> view = model.view(browser=False)
+        >>> view.stop()
+        """
+        start = self.state() if state is None else state
+        if start.batch is not None:
+            raise ValueError("a batch of states cannot be shown; choose one of them")
+        row, mocap = self._rows_of(start)
+        controls = self._one_control(ctrl, 1)
+        core = _core.Viewer(
+            self._native, row.reshape(-1), mocap.reshape(-1), controls.reshape(-1), port, paused
+        )
+        view = LiveView(core)
+        if _opens(browser):
+            view.open()
+        return view
 
     def parameters(self, *selectors: str) -> Parameters:
         """Numbers of the model, chosen by name, as a vector θ with a gradient; see :class:`carom.Parameters`."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -11,6 +13,7 @@ import numpy.typing as npt
 from . import _core
 from .errors import GradientError
 from .state import Array, State
+from .view import Page, _opens
 
 if TYPE_CHECKING:
     from .model import Linearization, Model
@@ -151,6 +154,91 @@ class Trajectories:
     def end(self) -> State:
         """The last state, from which it can go on."""
         return self.state(-1)
+
+    def view(
+        self,
+        *,
+        trajectory: int = 0,
+        overlay: Trajectories | None = None,
+        gradient: Gradient | npt.ArrayLike | None = None,
+        browser: bool | None = None,
+    ) -> Page:
+        """Shows a trajectory: a notebook in the cell, a program in the browser; ``browser`` decides otherwise.
+
+        ``overlay`` is shown as its ghost: the same trajectory of other ones, say those of a fitted model. A ``gradient`` of a loss is
+        shown as arrows on the bodies, ∂loss/∂velocity: at the start, or for an array of (states, nv) at each state that it has a
+        row for.
+
+        >>> import carom
+        >>> model = carom.Model.load("models/cube.xml")
+        >>> rollout = model.rollout(steps=150)
+        >>> gradient = rollout.backward(qpos=rollout.qpos)
+        >>> page = rollout.view(gradient=gradient, browser=False)
+        """
+        page = self._page(trajectory, overlay, gradient)
+        if _opens(browser):
+            page.open()
+        return page
+
+    def save_html(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        trajectory: int = 0,
+        overlay: Trajectories | None = None,
+        gradient: Gradient | npt.ArrayLike | None = None,
+    ) -> Path:
+        """Writes a page that shows a trajectory and needs no network; see :meth:`view`.
+
+        >>> import carom, tempfile, os
+        >>> model = carom.Model.load("models/cube.xml")
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = model.rollout(steps=150).save_html(os.path.join(folder, "cube.html"))
+        ...     path.read_text(encoding="utf-8").count('id="carom-recording"')
+        1
+        """
+        return self._page(trajectory, overlay, gradient).save(path)
+
+    def _page(
+        self,
+        trajectory: int,
+        overlay: Trajectories | None,
+        gradient: Gradient | npt.ArrayLike | None,
+    ) -> Page:
+        motions = [self._motion("run", trajectory, gradient)]
+        if overlay is not None:
+            motions.append(overlay._motion("overlay", trajectory, None))
+        return Page(_core.export_html(self.model._native, motions))
+
+    def _motion(
+        self, name: str, trajectory: int, gradient: Gradient | npt.ArrayLike | None
+    ) -> tuple[str, _core.Model, Array, Array, Array, Array | None]:
+        """A trajectory as the page takes it."""
+        count = len(self._rows)
+        if not -count <= trajectory < count:
+            raise IndexError(f"there is no trajectory {trajectory}; there are {count}")
+        index = trajectory % count
+        arrows = None
+        if isinstance(gradient, Gradient):
+            arrows = gradient.qvel.reshape(count, -1)[index : index + 1]
+        elif gradient is not None:
+            given = np.asarray(gradient, dtype=np.float64)
+            nv = self.model.nv
+            if given.ndim not in (1, 2) or given.shape[-1] != nv:
+                raise ValueError(f"gradient has the shape {given.shape}, expected (states, {nv})")
+            arrows = given.reshape(-1, nv)
+        if arrows is not None:
+            arrows = np.ascontiguousarray(arrows)
+        mocap = self.start._rows()[1]
+        controls = self._controls[min(index, len(self._controls) - 1)]
+        return (
+            name,
+            self.model._native,
+            np.ascontiguousarray(self._rows[index]),
+            np.ascontiguousarray(mocap[min(index, len(mocap) - 1)]),
+            np.ascontiguousarray(controls),
+            arrows,
+        )
 
     def _bar(
         self, numbers: npt.ArrayLike | None, name: str, like: Array, tangent: int | None = None

@@ -5,17 +5,23 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from pathlib import Path
 
+import pytest
 from conftest import ROOT
 
 import carom
 
 
-def test_the_script_of_the_readme_runs() -> None:
+def test_the_script_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # It writes a page where it runs.
+    (tmp_path / "models").symlink_to(ROOT / "models")
+    monkeypatch.chdir(tmp_path)
     found = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
     assert found is not None
     exec(compile(found[1], "README.md", "exec"), {})
     assert len(found[1].strip().splitlines()) <= 12
+    assert "carom-scene" in (tmp_path / "humanoid.html").read_text(encoding="utf-8")
 
 
 def test_imports_are_quick() -> None:

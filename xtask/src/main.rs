@@ -47,6 +47,12 @@ enum Command {
         #[arg(long)]
         check: bool,
     },
+    /// Watch the viewer's memory while five pages are connected, one of which hardly reads
+    SoakViewer {
+        /// How long
+        #[arg(long, default_value_t = 10.0)]
+        minutes: f64,
+    },
     /// Measure carom beside a peer, both asked in turns
     Bench {
         /// The engine to compare with
@@ -78,6 +84,7 @@ fn main() -> ExitCode {
             names,
             check,
         } => reference::run(&directory, &names, check),
+        Command::SoakViewer { minutes } => soak_viewer(minutes),
         Command::Bench {
             peer,
             set,
@@ -99,4 +106,20 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// The viewer's soak test for longer than the test command has patience.
+fn soak_viewer(minutes: f64) -> Outcome {
+    let arguments = [
+        "test",
+        "-p",
+        "carom-viewer",
+        "--test",
+        "soak",
+        "--",
+        "--nocapture",
+    ];
+    let mut test = command::cargo(&arguments);
+    test.env("CAROM_SOAK_SECONDS", (60.0 * minutes).to_string());
+    command::run(&mut test)
 }

@@ -20,6 +20,7 @@ mod sim;
 mod stdio;
 mod usage;
 mod values;
+mod view;
 
 use std::process::ExitCode;
 
@@ -47,6 +48,7 @@ enum Command {
     Gradient(gradient::Args),
     Parity(parity::Args),
     Bench(bench::Args),
+    View(view::Args),
     Completions(completions::Args),
 }
 
@@ -57,6 +59,7 @@ fn main() -> ExitCode {
         Ok(Command::Gradient(args)) => gradient::run(&args),
         Ok(Command::Parity(args)) => parity::run(&args),
         Ok(Command::Bench(args)) => bench::run(&args),
+        Ok(Command::View(args)) => view::run(&args),
         Ok(Command::Completions(args)) => completions::run(&args),
         Err(error) => usage::answer(&error),
     };

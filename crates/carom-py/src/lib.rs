@@ -20,6 +20,7 @@ mod sensitivity;
 mod tables;
 mod tangent;
 mod threads;
+mod viewer;
 
 use pyo3::prelude::*;
 
@@ -42,6 +43,8 @@ mod _core {
     use crate::results::Results;
     #[pymodule_export]
     use crate::sensitivity::{jvp, linearize_steps};
+    #[pymodule_export]
+    use crate::viewer::{Viewer, export_html};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -45,7 +45,7 @@ type Hull = (
 );
 
 /// Numbers per mocap body: position and orientation.
-const MOCAP: usize = 7;
+pub(crate) const MOCAP: usize = 7;
 
 /// A work area that goes back to its model.
 pub(crate) struct Area {

@@ -17,6 +17,7 @@ use crate::load::{self, Loaded};
 use crate::{interrupt, progress, stdio, values};
 use controls::Controls;
 use recording::Recording;
+pub(crate) use recording::extension;
 
 /// Simulates a model and prints how fast that was and how energy drifted.
 ///
@@ -153,7 +154,7 @@ impl Summary {
 }
 
 /// Most steps of one run.
-const MOST_STEPS: f64 = 1e9;
+pub(crate) const MOST_STEPS: f64 = 1e9;
 
 /// What is to be simulated.
 struct Plan<'a> {
@@ -284,7 +285,8 @@ pub(crate) fn step_count(seconds: f64, model: &Model, most: f64) -> Result<usize
     Ok(steps)
 }
 
-fn find_keyframe(model: &Model, wanted: &str) -> Result<usize, Failure> {
+/// The number of a keyframe, by name or number.
+pub(crate) fn find_keyframe(model: &Model, wanted: &str) -> Result<usize, Failure> {
     let names = &model.structure.names.keyframes;
     if let Some(index) = names.iter().position(|name| name == wanted) {
         return Ok(index);

@@ -11,7 +11,7 @@ use crate::npz::{self, Array, Values};
 use crate::output;
 
 /// The extension of a path in small letters.
-pub(super) fn extension(path: &Path) -> Option<String> {
+pub(crate) fn extension(path: &Path) -> Option<String> {
     Some(path.extension()?.to_str()?.to_ascii_lowercase())
 }
 

@@ -2,7 +2,15 @@
 
 use crate::support::{Folder, carom, finish, run, words};
 
-const COMMANDS: [&str; 6] = ["sim", "check", "gradient", "parity", "bench", "completions"];
+const COMMANDS: [&str; 7] = [
+    "sim",
+    "check",
+    "gradient",
+    "parity",
+    "bench",
+    "view",
+    "completions",
+];
 
 /// Short runs that succeed.
 const RUNS: [&str; 7] = [
@@ -75,6 +83,8 @@ fn failures_are_json_as_well() {
         ),
         ("parity no_such_folder --json", 2),
         ("bench no_such_file.xml --json", 2),
+        ("view no_such_file.xml --json", 2),
+        ("view no_such_file.npz --json", 2),
         ("completions tcsh --json", 2),
         ("simm --json", 2),
         ("sim models/pendulum.xml --seconds nan --json", 2),
@@ -94,7 +104,7 @@ fn failures_are_json_as_well() {
     }
     let folder = Folder::new("json");
     let broken = folder.with("broken.xml", "<mujoco><worldbody><bdy/></worldbody>");
-    for command in ["sim", "check", "bench"] {
+    for command in ["sim", "check", "bench", "view"] {
         let arguments = [command, broken.to_str().unwrap(), "--json"];
         let document = run(&arguments).fails(1, &["broken.xml:1:"]).json();
         assert_eq!(document["diagnostics"][0]["line"], 1, "{document}");

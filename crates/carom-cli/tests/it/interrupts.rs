@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::support::{Folder, Outcome, carom, run, wait, words};
 
 /// Sends what Ctrl-C sends.
-fn interrupt(child: &Child) {
+pub(crate) fn interrupt(child: &Child) {
     let status = Command::new("kill")
         .args(["-INT", &child.id().to_string()])
         .status();
@@ -32,7 +32,7 @@ fn wait_for_work(child: &Child) {
 }
 
 /// Starts a line and interrupts it after a while of work.
-fn interrupted(line: &[&str], after: Duration) -> Outcome {
+pub(crate) fn interrupted(line: &[&str], after: Duration) -> Outcome {
     let mut command = carom();
     command
         .args(line)

@@ -18,3 +18,4 @@ mod outputs;
 mod random;
 mod references;
 mod support;
+mod view;

@@ -11,7 +11,8 @@ const RUNS: usize = 10_000;
 /// Processes at the same time.
 const WORKERS: usize = 4;
 
-const COMMANDS: [&str; 10] = [
+const COMMANDS: [&str; 11] = [
+    "view",
     "sim",
     "sim",
     "check",
@@ -169,6 +170,10 @@ fn arguments(random: &mut Random, folder: &Folder) -> Vec<String> {
     if !random.once_in(5) || command == "parity" {
         list.extend(fixed.split_whitespace().map(str::to_owned));
     }
+    if command == "view" {
+        let page = folder.path("page.html").to_string_lossy().into_owned();
+        list.extend(["--seconds", "0.02", "--export", &page].map(str::to_owned));
+    }
     for _ in 0..random.below(4) {
         let flag = random.choice(&FLAGS);
         let value = match flag {
@@ -197,6 +202,7 @@ fn is_long(list: &[String]) -> bool {
         || (is("check") && !has("--no-timing"))
         || (is("bench") && !has("2"))
         || (has("sim") && !has("0.02"))
+        || (has("view") && !(has("0.02") && has("--export")))
         || (has("gradient") && !has("0.02"))
 }
 

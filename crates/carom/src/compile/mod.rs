@@ -14,6 +14,7 @@
 
 mod actuators;
 mod added_mass;
+mod appearance;
 mod assets;
 mod cameras;
 mod checks;
@@ -147,6 +148,7 @@ fn build_structure(source: Source<'_>, report: &mut Report) -> Structure {
     assets::structure(source, &mut structure);
     geoms::structure(source, &mut structure, report);
     sites::structure(source, &mut structure, report);
+    appearance::structure(source, &mut structure);
     cameras::structure(source, &mut structure, report);
     tendons::structure(source, &mut structure, report);
     contact_filter::structure(source, &mut structure, report);

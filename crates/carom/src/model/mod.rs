@@ -10,6 +10,7 @@
 //!
 //! Ids are plain indices in MuJoCo's order (depth-first order of the file), so arrays compare one to one.
 
+mod appearance;
 mod coincidence;
 mod contact_sensor;
 mod from_distance;
@@ -24,6 +25,7 @@ mod tables;
 use std::ops::Range;
 use std::sync::Arc;
 
+pub use appearance::{Appearance, Look, Shine};
 pub use coincidence::{Coincidence, Coincidences};
 pub use contact_sensor::ContactSensor;
 pub use from_distance::{ActsIn, Attracting, ContactsFromDistance, FromDistanceError};

@@ -747,6 +747,8 @@ pub struct Structure {
     pub sensors: SensorStructure,
     /// Histories: those of actuators, then those of sensors.
     pub histories: Vec<HistoryShape>,
+    /// Colours and materials.
+    pub appearance: super::Appearance,
     /// Lower triangle of the joint-space inertia: row `i` holds the ancestors of dof `i`, root first, then `i`.
     pub inertia: TreeSparsity,
     /// Symmetric dof–dof pattern (ancestors, self, descendants) of the implicit integrators.
