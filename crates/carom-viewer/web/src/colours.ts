@@ -26,7 +26,7 @@ const shared = {
   ghost: new Color("#4d8dff"),
   contact: new Color("#ffb02e"),
   force: new Color("#ff7a1a"),
-  gradient: new Color("#d13fd6"),
+  gradient: new Color("#a845e8"),
   jointAxis: new Color("#3f7cff"),
 };
 
@@ -39,9 +39,9 @@ export const LIGHT: Palette = {
   groundB: new Color("#e1e6ea"),
   groundLine: new Color("#c9d1d8"),
   neutral: new Color("#b9c0c8"),
-  keyLight: 2.3,
-  fillLight: 0.5,
-  environment: 0.62,
+  keyLight: 2.15,
+  fillLight: 0.3,
+  environment: 0.38,
 };
 
 export const DARK: Palette = {
@@ -51,11 +51,11 @@ export const DARK: Palette = {
   skyHorizon: new Color("#1c2129"),
   groundA: new Color("#252b34"),
   groundB: new Color("#1f252d"),
-  groundLine: new Color("#3a434f"),
+  groundLine: new Color("#323a45"),
   neutral: new Color("#8b95a1"),
-  keyLight: 2.2,
-  fillLight: 0.4,
-  environment: 0.5,
+  keyLight: 2.1,
+  fillLight: 0.3,
+  environment: 0.4,
 };
 
 /** For geoms that the model gives no colour, one per body in turn. */

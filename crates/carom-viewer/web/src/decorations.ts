@@ -197,8 +197,8 @@ export class Decorations {
         if (!(size > 0) || !Number.isFinite(size)) continue;
         this.largestGradient = Math.max(this.largestGradient, size);
         a.fromArray(this.scene.bodies[i].inertial_pos).applyMatrix4(view.bodies[i].matrixWorld);
-        const length = Math.min(2 * this.scene.extent, (5 * unit * options.arrowScale * size) / this.largestGradient);
-        gradients.arrow(a, b.divideScalar(size), length, Math.min(0.06 * unit, 0.15 * length), palette.gradient);
+        const length = Math.min(2 * this.scene.extent, (3.5 * unit * options.arrowScale * size) / this.largestGradient);
+        gradients.arrow(a, b.divideScalar(size), length, Math.min(0.05 * unit, 0.12 * length), palette.gradient);
       }
     }
     gradients.end();

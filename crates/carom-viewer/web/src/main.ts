@@ -248,7 +248,7 @@ class App {
     document.documentElement.classList.toggle("panel-open", open);
     this.tabs.element.hidden = !open;
     const covered = open && !this.small ? this.tabs.element.offsetWidth + 12 : 0;
-    this.viewer.resize(width, height, covered);
+    this.viewer.resize(width, height, covered, this.transport.element.offsetHeight);
     this.refreshTools();
     this.stale = true;
     this.wake();
@@ -288,6 +288,10 @@ class App {
     this.hasShown = true;
     this.blank.refresh();
     this.layout();
+    const { recording, ghostRecording, run, ghost } = this.session;
+    if (!recording) return;
+    this.viewer.fitOver(ghostRecording ? [recording, ghostRecording] : [recording]);
+    this.viewer.show(run, ghost);
   }
 
   private shown(): void {

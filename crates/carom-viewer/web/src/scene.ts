@@ -39,7 +39,8 @@ export interface ViewOptions {
 }
 
 const TRANSPARENT_OPACITY = 0.32;
-const GHOST_OPACITY = 0.38;
+/** Opacity of a ghost where it faces us and at its rim. */
+const GHOST_OPACITY = [0.26, 0.8];
 
 export class SceneView {
   readonly root = new Group();
@@ -151,10 +152,20 @@ export class SceneView {
       metalness: Math.min(0.6, 0.6 * finish.reflectance),
       side: FrontSide,
     });
-    material.userData.opacity = this.ghost ? GHOST_OPACITY : Math.min(1, Math.max(0, shape.rgba[3]));
+    material.userData.opacity = this.ghost ? 0.99 : Math.min(1, Math.max(0, shape.rgba[3]));
     if (finish.emission > 0) {
       fromRgba(shape.rgba, material.emissive);
       material.emissiveIntensity = finish.emission;
+    }
+    if (this.ghost) {
+      material.onBeforeCompile = (shader) => {
+        shader.fragmentShader = shader.fragmentShader.replace(
+          "#include <opaque_fragment>",
+          `float rim = 1.0 - abs(dot(normalize(normal), normalize(vViewPosition)));
+          diffuseColor.a *= mix(${GHOST_OPACITY[0]}, ${GHOST_OPACITY[1]}, rim * rim);
+          #include <opaque_fragment>`,
+        );
+      };
     }
     material.opacity = material.userData.opacity as number;
     material.transparent = material.opacity < 1;
@@ -259,22 +270,21 @@ export class SceneView {
     return out;
   }
 
-  /** The smallest ball we can cheaply say holds what is shown: what moves, or everything if nothing does. */
-  bounds(out: Sphere): Sphere {
-    out.makeEmpty();
+  /** Appends balls (x, y, z, radius) around what is shown: what moves, or everything if nothing does. */
+  collectBalls(out: number[]): void {
     for (const movingOnly of [true, false]) {
       for (const batch of this.batches) {
-        if (!batch.mesh.visible || batch.isSite || (movingOnly && batch.fixed)) continue;
         const ball = batch.mesh.geometry.boundingSphere;
-        if (!ball) continue;
+        if (!ball || !batch.mesh.visible || batch.isSite || (movingOnly && batch.fixed)) continue;
         for (let i = 0; i < batch.shapes.length; i++) {
           scratch.multiplyMatrices(this.bodies[batch.bodies[i]].matrixWorld, batch.locals[i]);
-          out.union(scratchSphere.copy(ball).applyMatrix4(scratch));
+          scratchSphere.copy(ball).applyMatrix4(scratch);
+          const { center, radius } = scratchSphere;
+          if (Number.isFinite(center.x + center.y + center.z + radius)) out.push(center.x, center.y, center.z, radius);
         }
       }
-      if (!out.isEmpty()) break;
+      if (out.length > 0) return;
     }
-    return out;
   }
 
   dispose(): void {
@@ -290,6 +300,24 @@ export class SceneView {
     this.geometries.dispose();
     this.root.removeFromParent();
   }
+}
+
+/** A ball around balls: the middle of their box, and as far as the farthest reaches. */
+export function ballAround(balls: number[], out: Sphere): Sphere {
+  const low = new Vector3(Infinity, Infinity, Infinity);
+  const high = new Vector3(-Infinity, -Infinity, -Infinity);
+  const centre = new Vector3();
+  for (let i = 0; i < balls.length; i += 4) {
+    centre.fromArray(balls, i);
+    low.min(centre.addScalar(-balls[i + 3]));
+    high.max(centre.addScalar(2 * balls[i + 3]));
+  }
+  out.center.addVectors(low, high).multiplyScalar(0.5);
+  out.radius = 0;
+  for (let i = 0; i < balls.length; i += 4) {
+    out.radius = Math.max(out.radius, centre.fromArray(balls, i).distanceTo(out.center) + balls[i + 3]);
+  }
+  return out;
 }
 
 const scratch = new Matrix4();

@@ -138,7 +138,7 @@ function skyMaterial(): ShaderMaterial {
       uniform vec3 uHorizon;
       void main() {
         float height = normalize(vDirection).z;
-        vec3 colour = mix(uHorizon, uTop, smoothstep(-0.02, 0.75, abs(height)));
+        vec3 colour = mix(uHorizon, uTop, smoothstep(0.0, 0.7, height));
         gl_FragColor = linearToOutputTexel(vec4(colour, 1.0));
         float noise = fract(sin(dot(gl_FragCoord.xy, vec2(12.9898, 78.233))) * 43758.5453);
         gl_FragColor.rgb += (noise - 0.5) / 255.0;

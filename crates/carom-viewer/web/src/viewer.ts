@@ -4,8 +4,9 @@ import { OrbitCamera } from "./camera";
 import { DARK, LIGHT, type Palette } from "./colours";
 import { Decorations, type Drag } from "./decorations";
 import { Highlight } from "./highlight";
-import type { Scene } from "./protocol";
-import { SceneView } from "./scene";
+import { Frame, type Scene } from "./protocol";
+import type { Recording } from "./recording";
+import { ballAround, SceneView } from "./scene";
 import type { Shown } from "./session";
 import type { Settings } from "./settings";
 import { Stage } from "./stage";
@@ -20,6 +21,7 @@ export interface ViewerEvents {
 
 const CLICK_PIXELS = 5;
 const CLICK_MILLISECONDS = 450;
+const FIT_SAMPLES = 12;
 
 export class Viewer {
   readonly stage: Stage;
@@ -143,19 +145,46 @@ export class Viewer {
   }
 
   fit(atOnce = false): void {
-    if (!this.model) return;
-    this.model.bounds(this.ball);
-    if (this.ball.isEmpty()) this.ball.set(new Vector3().fromArray(this.model.scene.center), 0.5 * this.model.scene.extent);
-    this.orbit.fit(this.ball, true, atOnce);
+    const balls: number[] = [];
+    this.model?.collectBalls(balls);
+    this.orbit.fit(this.ballOr(balls), true, atOnce);
   }
 
-  resize(width: number, height: number, coveredRight: number): void {
+  /** Fits what recordings show over all their time, unless they wander far from where they begin. */
+  fitOver(recordings: Recording[]): void {
+    const { model } = this;
+    if (!model) return;
+    const balls: number[] = [];
+    model.collectBalls(balls);
+    const start = this.ballOr(balls).clone();
+    const frame = new Frame();
+    for (const recording of recordings) {
+      for (let k = 1; k <= FIT_SAMPLES; k++) {
+        recording.read(Math.round(((recording.count - 1) * k) / FIT_SAMPLES), frame);
+        model.place(frame, null, 0);
+        const here: number[] = [];
+        model.collectBalls(here);
+        balls.push(...here);
+      }
+    }
+    const all = this.ballOr(balls);
+    this.orbit.fit(all.radius < 1.8 * start.radius ? all : start, true, true);
+  }
+
+  /** The ball around balls, or the one that the scene names when there are none. */
+  private ballOr(balls: number[]): Sphere {
+    if (balls.length > 0) return ballAround(balls, this.ball);
+    const scene = this.model?.scene;
+    return this.ball.set(new Vector3().fromArray(scene?.center ?? [0, 0, 0]), 0.5 * (scene?.extent ?? 1));
+  }
+
+  resize(width: number, height: number, coveredRight: number, coveredBottom: number): void {
     this.width = width;
     this.height = height;
     this.stage.resize(width, height);
     this.orbit.resize(width, height);
     // The model stands in the middle of what panels leave free.
-    this.orbit.camera.setViewOffset(width, height, coveredRight / 2, 0, width, height);
+    this.orbit.camera.setViewOffset(width, height, coveredRight / 2, coveredBottom / 2, width, height);
   }
 
   /** Draws; true while the camera is still moving. */

@@ -8,6 +8,12 @@ import type { Shown } from "../session";
 
 const JOINTS_SHOWN = 8;
 
+/** Components of one vector: what is nothing beside the others is zero. */
+function list(values: number[]): string {
+  const largest = Math.max(...values.map(Math.abs));
+  return values.map((value) => short(Math.abs(value) < 1e-4 * Math.max(largest, 1) ? 0 : value)).join("  ");
+}
+
 export class SelectionCard {
   readonly element = h("aside", { class: "glass selection", "aria-label": "Selected body", hidden: true });
   private readonly fields = new Map<string, HTMLElement>();
@@ -49,9 +55,9 @@ export class SelectionCard {
     this.fields.clear();
     this.list.replaceChildren();
     this.field("position", "Position", "m");
-    this.field("orientation", "Orientation", "w x y z");
+    this.field("orientation", "Quaternion", "w x y z");
     this.field("velocity", "Velocity", "m/s");
-    this.field("spin", "Angular velocity", "rad/s");
+    this.field("spin", "Spin", "rad/s");
     setText(this.field("mass", "Mass", "kg"), short(mass));
     this.jointsOf(scene, body).forEach(({ joint, index }) => {
       const unit = joint.kind === "hinge" ? "rad" : joint.kind === "slide" ? "m" : joint.kind;
@@ -62,13 +68,13 @@ export class SelectionCard {
   private jointsOf(scene: Scene, body: number) {
     return scene.joints
       .map((joint, index) => ({ joint, index }))
-      .filter(({ joint }) => joint.body === body)
+      .filter(({ joint }) => joint.body === body && joint.kind !== "free") // A free joint's value is the pose.
       .slice(0, JOINTS_SHOWN);
   }
 
   private field(key: string, text: string, unit: string): HTMLElement {
-    const value = h("span", {});
-    this.list.append(h("dt", { title: text }, text), h("dd", {}, value, h("span", { class: "unit" }, ` ${unit}`)));
+    const value = h("dd", {});
+    this.list.append(h("dt", { title: text }, text, h("span", { class: "unit" }, ` ${unit}`)), value);
     this.fields.set(key, value);
     return value;
   }
@@ -86,7 +92,6 @@ export class SelectionCard {
     const { scene, body } = this;
     if (!scene || body <= 0) return;
     const { position, quaternion } = view.bodies[body];
-    const list = (values: number[]) => values.map((value) => short(value)).join("  ");
     this.put("position", list([position.x, position.y, position.z]));
     this.put("orientation", list([quaternion.w, quaternion.x, quaternion.y, quaternion.z]));
     if (live) this.estimateLive(shown);
@@ -94,7 +99,7 @@ export class SelectionCard {
     this.put("velocity", list(this.velocity.toArray()));
     this.put("spin", list(this.spin.toArray()));
     for (const { joint, index } of this.jointsOf(scene, body)) {
-      const size = joint.kind === "free" ? 7 : joint.kind === "ball" ? 4 : 1;
+      const size = joint.kind === "ball" ? 4 : 1;
       const { frame } = shown;
       this.put(`joint ${index}`, list([...frame.floats.subarray(frame.qposAt + joint.qpos, frame.qposAt + joint.qpos + size)]));
     }

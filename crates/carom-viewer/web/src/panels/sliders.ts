@@ -129,10 +129,10 @@ export class JointsPanel extends SliderPanel {
       case "free":
         return [
           ...["x", "y", "z"].map((axis, k) => row(`${name} ${axis}`, joint.qpos + k, [-reach, reach], "m", false)),
-          ...["w", "x", "y", "z"].map((axis, k) => row(`${name} turn ${axis}`, joint.qpos + 3 + k, [-1, 1], "", false)),
+          ...["w", "x", "y", "z"].map((axis, k) => row(`${name} q${axis}`, joint.qpos + 3 + k, [-1, 1], "", false)),
         ];
       case "ball":
-        return ["w", "x", "y", "z"].map((axis, k) => row(`${name} turn ${axis}`, joint.qpos + k, [-1, 1], "", false));
+        return ["w", "x", "y", "z"].map((axis, k) => row(`${name} q${axis}`, joint.qpos + k, [-1, 1], "", false));
     }
   }
 

@@ -12,7 +12,9 @@ export class Transport {
   private readonly speed: HTMLSelectElement;
   private readonly keyframe: HTMLSelectElement;
   private readonly scrubber: HTMLInputElement;
-  private readonly time = h("output", { class: "time", "aria-label": "Time" });
+  private readonly now = h("span", {});
+  private readonly total = h("span", { class: "total" });
+  private readonly time = h("output", { class: "time", "aria-label": "Time" }, this.now, this.total);
   private readonly factor = h("span", { class: "chip", title: "Simulated seconds per second" });
   private readonly rate = h("span", { class: "chip", title: "Pictures per second" });
   private readonly contacts = h("span", { class: "chip" });
@@ -91,7 +93,8 @@ export class Transport {
     const { session } = this;
     const { playback } = session;
     const recorded = session.mode === "recording" && playback !== null;
-    setText(this.time, recorded ? `${session.time.toFixed(3)} / ${playback.end.toFixed(2)} s` : `${session.time.toFixed(3)} s`);
+    setText(this.now, session.time.toFixed(3));
+    setText(this.total, recorded ? ` / ${playback.end.toFixed(2)} s` : " s");
     if (recorded) {
       this.scrubber.value = String(playback.time);
       const share = playback.end > playback.start ? (playback.time - playback.start) / (playback.end - playback.start) : 0;
