@@ -41,11 +41,12 @@ export const LIGHT: Palette = {
   neutral: new Color("#b9c0c8"),
   keyLight: 2.15,
   fillLight: 0.3,
-  environment: 0.38,
+  environment: 0.32,
 };
 
 export const DARK: Palette = {
   ...shared,
+  ghost: new Color("#86aeff"),
   dark: true,
   skyTop: new Color("#0b0d11"),
   skyHorizon: new Color("#1c2129"),

@@ -72,7 +72,7 @@ export function setLabel(button: HTMLElement, text: string, key?: string): void 
 export function short(value: number, digits = 4): string {
   if (!Number.isFinite(value)) return Number.isNaN(value) ? "not a number" : value > 0 ? "∞" : "−∞";
   const size = Math.abs(value);
-  if (size !== 0 && (size >= 1e5 || size < 1e-4)) return value.toExponential(2).replace("-", "−").replace("e+", "e");
+  if (size !== 0 && (size >= 1e5 || size < 1e-3)) return value.toExponential(2).replaceAll("-", "−").replace("e+", "e");
   const places = size === 0 ? digits - 1 : Math.max(0, digits - 1 - Math.max(0, Math.floor(Math.log10(size))));
   const text = value.toFixed(Math.min(places, digits - 1));
   return (Number(text) === 0 ? text.replace("-", "") : text).replace("-", "−");

@@ -270,7 +270,7 @@ class App {
     const fresh = this.session.tick(elapsed);
     if (fresh || this.stale) {
       const first = !this.hasShown;
-      this.viewer.show(this.session.run, this.session.ghost);
+      this.reportLost(this.viewer.show(this.session.run, this.session.ghost));
       if (first && this.session.run.ready) this.firstFrame();
       if (fresh) this.shown();
     }
@@ -283,6 +283,14 @@ class App {
   }
 
   private hasShown = false;
+  private lostBodies = 0;
+
+  private reportLost(count: number): void {
+    if (count === this.lostBodies) return;
+    this.lostBodies = count;
+    if (count === 0) this.session.dismissError();
+    else this.session.fail(`${count === 1 ? "One body has" : `${count} bodies have`} no finite position: the simulation went wrong. They stay where they were.`);
+  }
 
   private firstFrame(): void {
     this.hasShown = true;
@@ -354,6 +362,8 @@ class App {
         error: { get: () => session.error ?? session.status?.error ?? (session.lost ? `connection lost: ${session.lost.reason}` : null) },
         fps: { get: () => this.fps },
         selected: { get: () => (viewer.selected > 0 ? viewer.selected : null) },
+        /** How often was drawn at all: stands still when nothing moves. */
+        pictures: { get: () => viewer.stage.renderer.info.render.frame },
         drawCalls: { get: () => viewer.stage.renderer.info.render.calls },
       },
     );

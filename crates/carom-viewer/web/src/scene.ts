@@ -217,16 +217,24 @@ export class SceneView {
     }
   }
 
-  /** Places all bodies as in `frame`, or `fraction` of the way to `next`. */
-  place(frame: Frame, next: Frame | null, fraction: number): void {
+  /**
+   * Places all bodies as in `frame`, or `fraction` of the way to `next`. Bodies whose pose is not finite stay where they are
+   * (drawing them can stall graphics drivers); their number is returned.
+   */
+  place(frame: Frame, next: Frame | null, fraction: number): number {
     const count = Math.min(this.bodies.length, frame.bodies);
+    let lost = 0;
     for (let i = 0; i < count; i++) {
       const body = this.bodies[i];
       const at = frame.poseAt + POSE * i;
       const a = frame.floats;
+      if (!isFinitePose(a, at)) {
+        lost++;
+        continue;
+      }
       body.position.set(a[at], a[at + 1], a[at + 2]);
       body.quaternion.set(a[at + 4], a[at + 5], a[at + 6], a[at + 3]);
-      if (next && fraction > 0) {
+      if (next && fraction > 0 && isFinitePose(next.floats, next.poseAt + POSE * i)) {
         const b = next.floats;
         const to = next.poseAt + POSE * i;
         body.position.set(
@@ -242,6 +250,7 @@ export class SceneView {
       body.matrixWorld.copy(body.matrix);
     }
     for (const batch of this.batches) this.placeBatch(batch);
+    return lost;
   }
 
   private placeBatch(batch: Batch): void {
@@ -318,6 +327,11 @@ export function ballAround(balls: number[], out: Sphere): Sphere {
     out.radius = Math.max(out.radius, centre.fromArray(balls, i).distanceTo(out.center) + balls[i + 3]);
   }
   return out;
+}
+
+function isFinitePose(floats: Float32Array, at: number): boolean {
+  for (let k = at; k < at + POSE; k++) if (!Number.isFinite(floats[k])) return false;
+  return true;
 }
 
 const scratch = new Matrix4();

@@ -23,6 +23,9 @@ import {
 import type { Palette } from "./colours";
 
 const SHADOW_PIXELS = 2048;
+const SHADOW_PIXELS_SIMPLE = 1024;
+/** What takes the place of reflections when there are none. */
+const FILL_SIMPLE = 1.25;
 const SLOW_FRAME = 0.034;
 
 export class Stage {
@@ -34,16 +37,23 @@ export class Stage {
   private readonly toLight = new Vector3(0.45, -0.55, 1.25).normalize();
   private pixelRatio = Math.min(window.devicePixelRatio, 2);
   private slowFrames = 0;
+  private readonly shadowPixels: number;
 
-  constructor(canvas: HTMLCanvasElement) {
-    this.renderer = new WebGLRenderer({ canvas, antialias: true, powerPreference: "high-performance" });
+  /** `simple` leaves out what processors without graphics cannot draw quickly. */
+  constructor(
+    canvas: HTMLCanvasElement,
+    private readonly simple: boolean,
+  ) {
+    this.renderer = new WebGLRenderer({ canvas, antialias: !simple, powerPreference: "high-performance" });
+    if (simple) this.pixelRatio = 0.75;
+    this.shadowPixels = simple ? SHADOW_PIXELS_SIMPLE : SHADOW_PIXELS;
     this.renderer.outputColorSpace = SRGBColorSpace;
     this.renderer.toneMapping = NeutralToneMapping;
     this.renderer.shadowMap.enabled = true;
     this.renderer.shadowMap.type = PCFShadowMap;
     this.renderer.setPixelRatio(this.pixelRatio);
     this.key.castShadow = true;
-    this.key.shadow.mapSize.set(SHADOW_PIXELS, SHADOW_PIXELS);
+    this.key.shadow.mapSize.set(this.shadowPixels, this.shadowPixels);
     this.key.shadow.radius = 3.2;
     this.fill.position.set(0, 0, 1);
     this.space.add(this.key, this.key.target, this.fill);
@@ -52,13 +62,13 @@ export class Stage {
     backdrop.frustumCulled = false;
     backdrop.renderOrder = -100;
     this.space.add(backdrop);
-    this.space.environment = this.environment();
+    if (!simple) this.space.environment = this.environment();
   }
 
   private environment() {
     const generator = new PMREMGenerator(this.renderer);
     const studio = studioSpace();
-    const { texture } = generator.fromScene(studio, 0.03, 0.1, 100);
+    const { texture } = generator.fromScene(studio, 0.04, 0.1, 100, { size: 64 });
     generator.dispose();
     return texture;
   }
@@ -67,7 +77,7 @@ export class Stage {
     (this.sky.uniforms.uTop.value as Color).copy(palette.skyTop);
     (this.sky.uniforms.uHorizon.value as Color).copy(palette.skyHorizon);
     this.key.intensity = palette.keyLight;
-    this.fill.intensity = palette.fillLight;
+    this.fill.intensity = palette.fillLight + (this.simple ? FILL_SIMPLE * palette.environment * Math.PI : 0);
     this.space.environmentIntensity = palette.environment;
   }
 
@@ -80,12 +90,12 @@ export class Stage {
       camera.near = 0.1 * radius;
       camera.far = 9 * radius;
       camera.updateProjectionMatrix();
-      const texel = (2 * radius) / SHADOW_PIXELS;
+      const texel = (2 * radius) / this.shadowPixels;
       this.key.shadow.normalBias = 1.6 * texel;
       this.key.shadow.bias = -0.0003;
     }
     // Whole texels only, or edges of shadows crawl while the camera moves.
-    const step = (2 * camera.right) / SHADOW_PIXELS;
+    const step = (2 * camera.right) / this.shadowPixels;
     const target = this.key.target.position;
     target.set(Math.round(focus.x / step) * step, Math.round(focus.y / step) * step, Math.round(focus.z / step) * step);
     this.key.position.copy(target).addScaledVector(this.toLight, 4.5 * camera.right);
@@ -110,6 +120,17 @@ export class Stage {
     this.renderer.setPixelRatio(this.pixelRatio);
     return true;
   }
+}
+
+/** Is WebGL drawn by the processor? `#quality=full` and `#quality=simple` decide otherwise. */
+export function drawsSlowly(hash: string): boolean {
+  const wish = /quality=(full|simple)/.exec(hash)?.[1];
+  if (wish) return wish === "simple";
+  const context = document.createElement("canvas").getContext("webgl2");
+  const info = context?.getExtension("WEBGL_debug_renderer_info");
+  const name = context && info ? String(context.getParameter(info.UNMASKED_RENDERER_WEBGL)) : "";
+  context?.getExtension("WEBGL_lose_context")?.loseContext();
+  return /swiftshader|llvmpipe|software|basic render/i.test(name);
 }
 
 function fullScreenTriangle(): BufferGeometry {

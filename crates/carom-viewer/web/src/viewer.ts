@@ -9,7 +9,7 @@ import type { Recording } from "./recording";
 import { ballAround, SceneView } from "./scene";
 import type { Shown } from "./session";
 import type { Settings } from "./settings";
-import { Stage } from "./stage";
+import { drawsSlowly, Stage } from "./stage";
 
 export interface ViewerEvents {
   wake(): void;
@@ -54,7 +54,7 @@ export class Viewer {
     private readonly events: ViewerEvents,
     reducedMotion: () => boolean,
   ) {
-    this.stage = new Stage(canvas);
+    this.stage = new Stage(canvas, drawsSlowly(window.location.hash));
     this.highlight = new Highlight(this.stage.space);
     this.orbit = new OrbitCamera(canvas, reducedMotion, () => events.wake(), (event) => this.claim(event));
     canvas.addEventListener("pointermove", (event) => this.dragMove(event));
@@ -65,6 +65,7 @@ export class Viewer {
   load(scene: Scene): void {
     this.unload();
     this.model = new SceneView(scene, this.palette, false);
+    this.model.root.visible = false; // Until a frame says where things are.
     this.stage.space.add(this.model.root);
     this.decorations = new Decorations(scene, this.model, this.model.root);
     this.orbit.setExtent(scene.extent);
@@ -117,11 +118,12 @@ export class Viewer {
     }
   }
 
-  /** Shows the moment that `run` (and `ghost`) stand at. */
-  show(run: Shown, ghost: Shown): void {
+  /** Shows the moment that `run` (and `ghost`) stand at; returns how many bodies have no finite pose then. */
+  show(run: Shown, ghost: Shown): number {
     const { model } = this;
-    if (!model || !run.ready) return;
-    model.place(run.frame, run.next, run.fraction);
+    if (!model || !run.ready) return 0;
+    model.root.visible = true;
+    const lost = model.place(run.frame, run.next, run.fraction);
     if (ghost.ready) {
       if (!this.ghost) {
         this.ghost = new SceneView(model.scene, this.palette, true);
@@ -142,6 +144,7 @@ export class Viewer {
       this.fitted = true;
       this.fit(true);
     }
+    return lost;
   }
 
   fit(atOnce = false): void {

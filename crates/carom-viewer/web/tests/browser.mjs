@@ -10,7 +10,7 @@ export function launch() {
 }
 
 /** A page in its own context; `problems` collects what the console complains about, `requests` all addresses asked for. */
-export async function openPage(browser, address, { width = 960, height = 640, dark = false, reducedMotion = false, touch = false } = {}) {
+export async function openPage(browser, address, { width = 800, height = 500, dark = false, reducedMotion = false, touch = false } = {}) {
   const context = await browser.newContext({
     viewport: { width, height },
     colorScheme: dark ? "dark" : "light",
@@ -37,6 +37,11 @@ export function ready(page) {
 
 export const hook = (page, field) => page.evaluate((name) => window.__carom[name], field);
 export const poses = (page) => page.evaluate(() => Array.from(window.__carom.poses()));
+
+/** Waits until what was changed is drawn. */
+export function drawn(page) {
+  return page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(resolve, 50)))));
+}
 
 /** Largest difference of two lists. */
 export function distance(a, b) {

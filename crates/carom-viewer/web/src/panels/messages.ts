@@ -47,11 +47,14 @@ export class EmptyState {
   refresh(): void {
     const { session } = this;
     this.element.hidden = session.run.ready;
-    if (session.mode === "empty") {
+    if (session.error) {
+      setText(this.title, "Nothing can be shown");
+      setText(this.text, "");
+    } else if (session.mode === "empty") {
       setText(this.title, "Nothing to show yet");
       setText(this.text, "Open a model with “carom view model.xml”, or drop a page exported by carom here.");
     } else if (!session.scene) {
-      setText(this.title, session.error ? "The model cannot be shown" : session.lost ? "No connection" : "Loading the model…");
+      setText(this.title, session.lost ? "No connection" : "Loading the model…");
       setText(this.text, session.lost ? "Is “carom view” still running? Its page must be opened with the address it prints." : "");
     } else {
       setText(this.title, session.mode === "recording" ? "No recording" : "Waiting for the first frame…");

@@ -55,7 +55,7 @@ export class SelectionCard {
     this.fields.clear();
     this.list.replaceChildren();
     this.field("position", "Position", "m");
-    this.field("orientation", "Quaternion", "w x y z");
+    this.field("orientation", "Quaternion", "");
     this.field("velocity", "Velocity", "m/s");
     this.field("spin", "Spin", "rad/s");
     setText(this.field("mass", "Mass", "kg"), short(mass));

@@ -67,11 +67,13 @@ export class Slider {
   private show(value: number): void {
     this.shown = value;
     this.range.value = String(value);
-    this.number.value = short(value);
     const [low, high] = this.options.range;
+    // What rounding leaves of zero is zero.
+    const rounded = Math.abs(value) < 1e-6 * (high - low) ? 0 : value;
+    this.number.value = short(rounded);
     const share = Math.min(1, Math.max(0, (value - low) / (high - low)));
     this.range.style.setProperty("--at", `${100 * share}%`);
-    this.range.setAttribute("aria-valuetext", `${short(value)} ${this.options.unit}`);
+    this.range.setAttribute("aria-valuetext", `${short(rounded)} ${this.options.unit}`);
     this.element.classList.toggle("beyond", value < low - 1e-6 || value > high + 1e-6);
   }
 
