@@ -150,7 +150,7 @@ def humanoid() -> Task:
 
     def terminated(step: Step) -> Bools:
         height = step["qpos[2]"]
-        found: Bools = (height < 1.0) | (height > 2.0)
+        found: Bools = (height < 0.8) | (height > 1.8)
         return found
 
     return Task(
