@@ -412,3 +412,55 @@ def test_gymnasium_is_optional() -> None:
     script = "import sys; sys.modules['gymnasium'] = None; import carom; import carom.gym"
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert "carom.gym needs Gymnasium 1.1 or later: pip install" in run.stderr.strip().splitlines()[-1]
+
+
+def test_stable_baselines_learns_to_balance() -> None:
+    pytest.importorskip("stable_baselines3", reason="Stable-Baselines3 is not installed")
+    import time
+
+    import torch
+    from stable_baselines3 import PPO
+    from stable_baselines3.common.env_checker import check_env
+    from stable_baselines3.common.evaluation import evaluate_policy
+
+    import carom.gym.sb3
+
+    torch.set_num_threads(1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check_env(carom.gym.make("cartpole"))
+    begin = time.process_time()
+    learner = PPO("MlpPolicy", carom.gym.sb3.VecEnv("cartpole", num_envs=8), n_steps=128, batch_size=256, seed=0, device="cpu")
+    judge = gymnasium.make("carom/Cartpole-v0")
+    judge.reset(seed=100)
+    before, _ = evaluate_policy(learner, judge, n_eval_episodes=10, warn=False)
+    learner.learn(30_000)
+    judge.reset(seed=100)
+    after, _ = evaluate_policy(learner, judge, n_eval_episodes=10, warn=False)
+    seconds = time.process_time() - begin
+    print(f"return {before:.0f} before, {after:.0f} after training of {seconds:.0f} s")
+    assert after > before + 100
+    assert seconds < 60
+
+
+def test_environments_of_stable_baselines_are_ours() -> None:
+    pytest.importorskip("stable_baselines3", reason="Stable-Baselines3 is not installed")
+    import carom.gym.sb3
+
+    many = carom.gym.sb3.VecEnv("reacher", num_envs=3, max_episode_steps=5)
+    many.seed(4)
+    envs = carom.gym.make("reacher", num_envs=3, max_episode_steps=5, autoreset_mode="SameStep")
+    np.testing.assert_array_equal(many.reset(), envs.reset(seed=4)[0])
+    random = np.random.default_rng(0)
+    for step in range(12):
+        actions = random.uniform(-1, 1, (3, 2))
+        observations, rewards, ended, infos = many.step(actions)
+        others = envs.step(actions)
+        np.testing.assert_array_equal(observations, others[0])
+        np.testing.assert_array_equal(rewards, others[1])
+        assert ended.all() == (step % 5 == 4)
+        if ended[0]:
+            assert infos[0]["TimeLimit.truncated"] and "reward_effort" in infos[0]
+            np.testing.assert_array_equal(infos[1]["terminal_observation"], others[4]["final_obs"][1])
+    with pytest.raises(AttributeError, match="simulated together"):
+        many.set_attr("task", None)

@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 
 use crate::load;
 use motion::Motion;
+use threads::Batch;
 
 /// Measures steps per second of a model on one core.
 #[derive(clap::Args, Debug)]
@@ -104,6 +105,7 @@ fn serve() -> Result<(), String> {
         let mut found = None;
         let microseconds = match measure {
             Measure::Step => case.cpu_microseconds_per_step(),
+            Measure::Batch(batch) => batch.cpu_microseconds_per_step(case),
             Measure::Backward => gradient::backward(case)?,
             Measure::Gradient(adjoint) => gradient::whole(case, *adjoint)?,
             Measure::FirstGradient => gradient::first(&case.path)?,
@@ -131,6 +133,8 @@ fn serve() -> Result<(), String> {
 enum Measure {
     /// A step.
     Step,
+    /// A step of a batch of trajectories over threads.
+    Batch(Batch),
     /// The backward pass over a recorded trajectory, per step.
     Backward,
     /// A trajectory and its gradient, per step.
@@ -148,11 +152,13 @@ enum Measure {
 }
 
 impl Measure {
-    /// `"measure": "backward" | "gradient" | "first gradient" | "linearize" | "linearize after step" | "acceleration" |
-    /// "motion gradient"`, the second with an optional `"bytes"` budget, the last as [`Motion::from_request`] reads it.
+    /// `"measure": "batch" | "backward" | "gradient" | "first gradient" | "linearize" | "linearize after step" | "acceleration" |
+    /// "motion gradient"`, the first as [`Batch::from_request`] reads it, the third with an optional `"bytes"` budget, the last
+    /// as [`Motion::from_request`] reads it.
     fn from_request(request: &Value, model: &Model) -> Result<Self, String> {
         match request["measure"].as_str() {
             None => Ok(Self::Step),
+            Some("batch") => Batch::from_request(request).map(Self::Batch),
             Some("backward") => Ok(Self::Backward),
             Some("gradient") => {
                 let bytes = request["bytes"].as_u64();
