@@ -684,7 +684,7 @@ class Model:
         if given.shape not in ((self.nu,), (count, self.nu)):
             expected = f"({self.nu},)" if count == 1 else f"({self.nu},) or ({count}, {self.nu})"
             raise ValueError(f"ctrl has the shape {given.shape}, expected {expected}")
-        return given.reshape(-1, 1, self.nu)
+        return given.reshape(1 if given.ndim == 1 else count, 1, self.nu)
 
     def _given(
         self, state: State | None, controls: npt.ArrayLike | None, steps: int | None
