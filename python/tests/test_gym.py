@@ -287,7 +287,7 @@ def test_wrong_actions_are_told() -> None:
         envs.step([0.1])
     with pytest.raises(carom.NotFiniteError, match="action 0 of environment 1 is nan; has the policy diverged"):
         envs.step([[0.1], [np.nan], [0.2]])
-    with pytest.raises(TypeError, match="actions are numbers"):
+    with pytest.raises(TypeError, match="actions must be real numbers"):
         env.step(["left"])
 
 

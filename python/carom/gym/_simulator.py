@@ -9,7 +9,7 @@ import gymnasium
 import numpy as np
 import numpy.typing as npt
 
-from .. import _core
+from .. import _core, _given
 from ..errors import NotFiniteError
 from ..state import Array, State
 from ._quantities import Quantities, Snapshot
@@ -66,10 +66,7 @@ class Simulator:
 
     def controls(self, actions: npt.ArrayLike, count: int) -> tuple[Array, Array]:
         """Actions as numbers, and the controls that they stand for."""
-        try:
-            given = np.asarray(actions, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise TypeError(f"actions are numbers of shape ({count}, {self.model.nu}), not {actions!r}") from None
+        given = _given.numbers(actions, "actions")
         if given.shape != (count, self.model.nu):
             raise ValueError(f"actions have the shape {given.shape}, expected ({count}, {self.model.nu})")
         if not np.isfinite(given).all():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,6 +11,7 @@ from typing import Any, Union
 import numpy as np
 import numpy.typing as npt
 
+from .. import _given
 from ..model import Model, Path
 from ..state import Array, State
 from ._quantities import Snapshot
@@ -115,9 +115,7 @@ class Task:
         known = [one.name for one in dataclasses.fields(self)]
         for name in settings:
             if name not in known:
-                near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
-                hint = f"did you mean '{near[0]}'?" if near else f"there are {', '.join(known)}"
-                raise TypeError(f"a task has no setting '{name}'; {hint}")
+                raise TypeError(f"a task has no setting '{name}'; {_given.nearest(name, known)}")
         return dataclasses.replace(self, **settings)
 
     def loaded(self) -> Model:
