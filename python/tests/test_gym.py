@@ -408,6 +408,14 @@ def test_models_of_ready_ones_are_those_of_mujoco() -> None:
         np.testing.assert_allclose(found.qpos, data.qpos, rtol=1e-8, atol=1e-8, err_msg=file.name)
 
 
+def test_everything_public_is_documented() -> None:
+    for name in carom.gym.__all__:
+        thing = getattr(carom.gym, name)
+        assert thing.__doc__, name
+        public = [value for key, value in vars(thing).items() if isinstance(thing, type) and not key.startswith("_")]
+        assert all(value.__doc__ for value in public if callable(value)), name
+
+
 def test_gymnasium_is_optional() -> None:
     script = "import sys; sys.modules['gymnasium'] = None; import carom; import carom.gym"
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Union
 
 import numpy as np
@@ -89,7 +89,7 @@ class Task:
     """After how many steps an episode is truncated."""
     normalize_actions: bool = True
     """Whether actions lie in [-1, 1] and stand for the range of each control; otherwise they are the controls."""
-    observation_limit: float = field(default=1000.0)
+    observation_limit: float = 1000.0
     """Observations are cut to this size."""
 
     def __post_init__(self) -> None:
