@@ -14,9 +14,11 @@ __all__ = [
     "ModelBar",
     "Motions",
     "Parameters",
+    "Readings",
     "Results",
     "Viewer",
     "__version__",
+    "advance",
     "backward",
     "backward_of_motions",
     "export_html",
@@ -99,6 +101,12 @@ class Parameters:
     def direction(self, theta: _Array, along: _Array) -> ModelBar: ...
 
 @final
+class Readings:
+    def __new__(cls, model: Model, names: list[tuple[str, int, int]]) -> Readings: ...
+    @property
+    def width(self) -> int: ...
+
+@final
 class Results:
     def __new__(
         cls,
@@ -149,6 +157,15 @@ def step(
     force: _Array | None,
     body_force: _Array | None,
     steps: int,
+    threads: int | None,
+) -> tuple[_Array, _Array, _Problems]: ...
+def advance(
+    model: Model,
+    states: _Array,
+    mocap: _Array,
+    controls: _Array,
+    steps: int,
+    readings: Readings,
     threads: int | None,
 ) -> tuple[_Array, _Array, _Problems]: ...
 def backward(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,8 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Union, overload
 import numpy as np
 import numpy.typing as npt
 
-from . import _core
-from .errors import Diagnostic, ModelWarning, NotFiniteError, UnknownNameError
+from . import _core, _given
+from .errors import Diagnostic, ModelError, ModelWarning, NotFiniteError, UnknownNameError
 from .options import Options
 from .parameters import Parameters
 from .results import Results
@@ -100,6 +101,7 @@ class Linearization(NamedTuple):
     B: Array
 
 
+_FAMILIES = ("body", "joint", "geom", "site", "camera", "mesh", "hfield", "pair", "equality", "tendon", "actuator", "sensor", "key")
 _JOINTS = ("free", "ball", "slide", "hinge")
 _JOINT_COORDINATES = (7, 4, 1, 1)
 _JOINT_DOFS = (6, 3, 1, 1)
@@ -209,7 +211,11 @@ class Model:
         ``allow`` lists codes of unsupported features to go on without, or ``"all"``. Raises :class:`carom.ModelError` with
         every problem of the file.
         """
-        return cls._read(_core.Model.load(os.fspath(path), list(allow)), options)
+        if not isinstance(path, (str, os.PathLike)):
+            raise TypeError(f"a model file is named by a path, not by {path!r}")
+        if isinstance(path, str) and path.lstrip().startswith("<"):
+            raise ValueError("this is the text of a model, not the path of a file: carom.Model.from_string(text) reads it")
+        return cls._read(_core.Model.load(os.fsdecode(path), _codes(allow)), options)
 
     @classmethod
     def from_string(
@@ -228,8 +234,12 @@ class Model:
         >>> carom.Model.from_string(text).joint("hinge").type
         'hinge'
         """
-        files = dict(assets or {})
-        core = _core.Model.from_string(text, os.fspath(directory), files, list(allow))
+        if not isinstance(text, str):
+            raise TypeError(f"the text of a model is a str, not {type(text).__name__}; .decode() makes one of bytes")
+        if "<" not in text:
+            raise ModelError(f"{text!r} is no text of a model; carom.Model.load(path) reads a file")
+        files = {name: bytes(content) for name, content in _contents(assets or {})}
+        core = _core.Model.from_string(text, os.fsdecode(directory), files, _codes(allow))
         return cls._read(core, options)
 
     @classmethod
@@ -241,6 +251,9 @@ class Model:
         """
         from ._mujoco import adopt
 
+        if not hasattr(model, "opt") or not hasattr(model, "body_parentid"):
+            advice = "mujoco.MjModel.from_xml_path(path) or MjSpec.compile() makes one; carom.Model.load(path) needs none"
+            raise TypeError(f"a mujoco.MjModel is needed, not {type(model).__name__}: {advice}")
         return cls._read(adopt(model), None)
 
     @classmethod
@@ -259,6 +272,10 @@ class Model:
         (0.001, 'RK4')
         """
         model = self if options is None else self._with(options)
+        known = [field.name for field in dataclasses.fields(Options)]
+        for name in changes:
+            if name not in known:
+                raise TypeError(f"there is no option '{name}'; {_given.nearest(name, known)}")
         return model._with(Options(**changes)) if changes else model
 
     def _with(self, options: Options) -> Model:
@@ -285,7 +302,7 @@ class Model:
         else:
             row, mocap = self._native.keyframe(self.key(key).id)
         state = State(self._layout, row, mocap)
-        return state if batch is None else state.repeat(batch)
+        return state if batch is None else state.repeat(_given.count(batch, "batch"))
 
     def step(
         self,
@@ -309,13 +326,14 @@ class Model:
         >>> model.step(state, steps=10).time.round(9)
         np.float64(0.02)
         """
-        count = 1 if state.batch is None else state.batch
+        own = self._own(state)
+        count = 1 if own.batch is None else own.batch
         force = _forces(qfrc_applied, "qfrc_applied", state, (self.nv,))
         wrench = _forces(xfrc_applied, "xfrc_applied", state, (self.nbody, 6))
         controls = self._one_control(ctrl, count)
         row, mocap = self._rows_of(state)
         rows, _, problems = _core.step(
-            self._native, row, mocap, controls, force, wrench, steps, threads
+            self._native, row, mocap, controls, force, wrench, _given.count(steps, "steps"), _given.threads(threads)
         )
         if problems:
             trajectory, _, sentence = problems[0]
@@ -343,8 +361,8 @@ class Model:
         >>> model.forward(model.state()).xpos.shape
         (2, 3)
         """
-        if state.batch is not None:
-            raise ValueError("results are those of a single state; take one of the batch")
+        if self._own(state).batch is not None:
+            raise ValueError("results are those of a single state; take one of the batch: states[0]")
         force = _forces(qfrc_applied, "qfrc_applied", state, (self.nv,))
         wrench = _forces(xfrc_applied, "xfrc_applied", state, (self.nbody, 6))
         row, mocap = self._rows_of(state)
@@ -373,7 +391,7 @@ class Model:
         start, given, steps = self._given(state, controls, steps)
         row, mocap = self._rows_of(start)
         rows, sensors, problems = _core.rollout(
-            [self._native], row, mocap, given, steps, threads
+            [self._native], row, mocap, given, steps, _given.threads(threads)
         )
         found = tuple(NotFinite(*problem) for problem in problems)
         return Rollout(self, start, given, rows, sensors, found, threads)
@@ -391,10 +409,11 @@ class Model:
         >>> A.shape, B.shape
         ((4, 4), (4, 1))
         """
-        count = 1 if state.batch is None else state.batch
+        own = self._own(state)
+        count = 1 if own.batch is None else own.batch
         controls = self._one_control(ctrl, count)
         row, mocap = self._rows_of(state)
-        a, b = _core.linearize(self._native, row, mocap, controls, threads)
+        a, b = _core.linearize(self._native, row, mocap, controls, _given.threads(threads))
         return Linearization(a[0], b[0]) if state.batch is None else Linearization(a, b)
 
     def view(
@@ -453,7 +472,11 @@ class Model:
 
     def names(self, family: str) -> list[str]:
         """Names of the elements of a family (``body``, ``joint``, ``geom``, …); empty for those without."""
-        return self._native.names(family)
+        try:
+            return self._native.names(family)
+        except KeyError:
+            hint = _given.nearest(str(family), _FAMILIES)
+            raise UnknownNameError(f"there is no family of elements '{family}'; {hint}") from None
 
     def _find(self, family: str, which: int | str) -> tuple[int, str]:
         names = self._native.names(family)
@@ -461,10 +484,12 @@ class Model:
             if which and which in names:
                 return names.index(which), which
             raise UnknownNameError(_no_such(family, which, names))
+        if not isinstance(which, (int, np.integer)):
+            raise TypeError(f"a {family} is chosen by its name or its number, not by {which!r}")
         if -len(names) <= which < len(names):
             index = range(len(names))[which]
             return index, names[index]
-        raise IndexError(f"there are {len(names)} elements of the family '{family}', not {which}")
+        raise IndexError(f"there are {len(names)} elements of the family '{family}', none at {which}")
 
     def joint(self, which: int | str) -> Joint:
         """A joint by name or index.
@@ -705,25 +730,32 @@ class Model:
     # Shapes.
 
     def _rows_of(self, state: State) -> tuple[Array, Array]:
+        return self._own(state)._rows()
+
+    def _own(self, state: State) -> State:
+        """The state, if it is one of this model."""
+        if not isinstance(state, State):
+            advice = "model.state() makes one, model.state(batch=8) a batch, carom.State.stack([...]) a batch of given ones"
+            raise TypeError(f"a carom.State is needed, not {type(state).__name__}: {advice}")
         if state._layout != self._layout:
-            raise ValueError("the state belongs to a model of another shape")
-        return state._rows()
+            raise ValueError("the state belongs to a model of another shape; model.state() makes one for this model")
+        return state
 
     def _one_control(self, ctrl: npt.ArrayLike | None, count: int) -> Array:
         """Controls of single steps, as (1 or count, 1, nu)."""
         if ctrl is None:
             return np.zeros((1, 1, self.nu))
-        given = _finite(ctrl, "ctrl")
+        given = _given.finite(ctrl, "ctrl")
         if given.shape not in ((self.nu,), (count, self.nu)):
             expected = f"({self.nu},)" if count == 1 else f"({self.nu},) or ({count}, {self.nu})"
             raise ValueError(f"ctrl has the shape {given.shape}, expected {expected}")
-        return given.reshape(-1, 1, self.nu)
+        return given.reshape(1 if given.ndim == 1 else count, 1, self.nu)
 
     def _given(
         self, state: State | None, controls: npt.ArrayLike | None, steps: int | None
     ) -> tuple[State, Array, int]:
         """Start states with memory of their own, controls as (1 or batch, 1 or steps, nu), and the number of steps."""
-        start = self.state() if state is None else state
+        start = self.state() if state is None else self._own(state)
         given, is_batch = self._controls(controls, steps)
         steps = self._steps(controls, given, steps)
         batch = given.shape[0]
@@ -737,7 +769,7 @@ class Model:
         """Controls as (1 or batch, 1 or steps, nu), and whether they are a batch."""
         if controls is None:
             return np.zeros((1, 1, self.nu)), False
-        given = _finite(controls, "controls")
+        given = _given.finite(controls, "controls")
         if given.ndim == 0 or given.ndim > 3 or given.shape[-1] != self.nu:
             shapes = f"({self.nu},), (steps, {self.nu}) or (batch, steps, {self.nu})"
             raise ValueError(f"controls have the shape {given.shape}, expected {shapes}")
@@ -750,25 +782,13 @@ class Model:
             if controls is None or np.ndim(controls) == 1:
                 raise ValueError("say how many steps: rollout(..., steps=100)")
             return int(given.shape[1])
-        if steps < 0:
-            raise ValueError(f"there cannot be {steps} steps")
-        return steps
-
-
-def _finite(numbers: npt.ArrayLike, name: str) -> Array:
-    """Numbers in C order, none of them infinite or not a number."""
-    given = np.ascontiguousarray(numbers, dtype=np.float64).reshape(np.shape(numbers))
-    if not np.isfinite(given).all():
-        place = tuple(int(index[0]) for index in np.nonzero(~np.isfinite(given)))
-        where = "".join(f"[{index}]" for index in place)
-        raise NotFiniteError(f"{name}{where} is {given[place]}")
-    return given
+        return _given.count(steps, "steps")
 
 
 def _rows(numbers: npt.ArrayLike, width: int, name: str) -> Array:
-    given = np.ascontiguousarray(numbers, dtype=np.float64)
+    given = _given.numbers(numbers, name)
     if given.ndim == 0 or given.shape[-1] != width:
-        raise ValueError(f"{name} has the shape {np.shape(numbers)}, expected (..., {width})")
+        raise ValueError(f"{name} has the shape {given.shape}, expected (..., {width})")
     return given
 
 
@@ -778,11 +798,23 @@ def _forces(
     """Forces as (batch, …)."""
     if forces is None:
         return None
-    given = _finite(forces, name)
+    given = _given.finite(forces, name)
     count = 1 if state.batch is None else state.batch
     if given.shape not in (shape, (count, *shape)):
         raise ValueError(f"{name} has the shape {given.shape}, expected {shape}")
     return np.ascontiguousarray(np.broadcast_to(given, (count, *shape)))
+
+
+def _codes(allow: Iterable[str]) -> list[str]:
+    """Codes of problems; a single one may stand alone."""
+    return [allow] if isinstance(allow, str) else list(allow)
+
+
+def _contents(assets: Mapping[str, bytes]) -> Iterable[tuple[str, bytes]]:
+    for name, content in assets.items():
+        if not isinstance(content, (bytes, bytearray, memoryview)):
+            raise TypeError(f"the content of the file '{name}' is bytes, not {type(content).__name__}; .encode() makes some of a text")
+        yield name, content
 
 
 def _range(first: np.int64, count: np.int64) -> slice:

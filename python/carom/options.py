@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Literal, Union
 
+from . import _given
+
 
 class _Law:
     """A contact law as the texts of model files write it."""
@@ -112,7 +114,11 @@ class PairLaw:
 
 def _laws(laws: ContactLaw | PairLaw | Sequence[ContactLaw | PairLaw]) -> list[tuple[str, str]]:
     """Laws by label."""
-    listed = [laws] if isinstance(laws, (_Law, PairLaw)) else list(laws)
+    listed = [laws] if isinstance(laws, (_Law, PairLaw)) or isinstance(laws, str) else list(laws)
+    for law in listed:
+        if not isinstance(law, (_Law, PairLaw)):
+            known = "carom.Soft(), carom.Complementarity(), carom.HuntCrossley(), carom.Impulse() or carom.PairLaw(...)"
+            raise TypeError(f"a contact law is {known}, not {law!r}")
     named = enumerate(listed)
     return [(f"law{i}" if isinstance(law, PairLaw) else "", law._text()) for i, law in named]
 
@@ -204,10 +210,34 @@ class Options:
     def _dict(self) -> dict[str, Any]:
         """What is given."""
         given = {field.name: getattr(self, field.name) for field in fields(self)}
-        given = {name: value for name, value in given.items() if value is not None}
+        given = {name: _option(name, value) for name, value in given.items() if value is not None}
         given.update(given.pop("flags"))
         if "contact_law" in given:
             given["contact_law"] = _laws(given["contact_law"])
         if "from_distance" in given:
             given["from_distance"] = given["from_distance"]._dict()
         return given
+
+
+_VECTORS = ("gravity", "wind", "magnetic")
+_COUNTS = ("iterations", "ls_iterations", "noslip_iterations", "ccd_iterations")
+_NUMBERS = ("timestep", "density", "viscosity", "impratio", "tolerance", "ls_tolerance", "noslip_tolerance", "ccd_tolerance")
+
+
+def _option(name: str, value: Any) -> Any:
+    """The value of an option, if it can be one."""
+    if name in _VECTORS:
+        vector = _given.finite(value, name)
+        if vector.shape != (3,):
+            raise ValueError(f"{name} has the shape {vector.shape}, expected 3 numbers: x, y, z")
+        return tuple(vector.tolist())
+    if name in _COUNTS:
+        return _given.count(value, name)
+    if name in _NUMBERS:
+        number = _given.finite(value, name)
+        if number.shape != ():
+            raise ValueError(f"{name} is a number, not {value!r}")
+        if number < 0 or (name == "timestep" and number == 0):
+            raise ValueError(f"{name} is positive, not {value!r}" if name == "timestep" else f"{name} is at least 0, not {value!r}")
+        return float(number)
+    return value

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
 import numpy.typing as npt
 
-from . import _core
+from . import _core, _given
 from .state import Array
 
 if TYPE_CHECKING:
@@ -58,9 +57,9 @@ class Parameters:
     def _theta(self, theta: npt.ArrayLike | None, name: str = "theta") -> Array:
         if theta is None:
             return self.theta
-        given = np.ascontiguousarray(theta, dtype=np.float64)
+        given = _given.finite(theta, name)
         if given.shape != (len(self),):
-            raise ValueError(f"{name} has the shape {np.shape(theta)}, expected ({len(self)},)")
+            raise ValueError(f"{name} has the shape {given.shape}, expected ({len(self)},)")
         return given
 
     @property

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from . import _core
+from . import _core, _given
 from .errors import GradientError
 from .state import Array, State
 from .view import Page, _opens
@@ -39,10 +39,24 @@ class Cotangents:
     space, nv, are taken too.
     """
 
-    qpos: Array | None = None
-    qvel: Array | None = None
-    act: Array | None = None
-    sensordata: Array | None = None
+    qpos: Array | None = field(default_factory=lambda: None)
+    qvel: Array | None = field(default_factory=lambda: None)
+    act: Array | None = field(default_factory=lambda: None)
+    sensordata: Array | None = field(default_factory=lambda: None)
+
+
+class MotionZeros(Cotangents):
+    """Cotangents that are there to be written into, except for those of sensors."""
+
+    qpos: Array
+    qvel: Array
+    act: Array
+
+
+class RolloutZeros(MotionZeros):
+    """Cotangents that are all there to be written into."""
+
+    sensordata: Array
 
 
 @dataclass(frozen=True)
@@ -69,6 +83,8 @@ class Gradient:
 
     def by(self, parameters: Parameters, theta: npt.ArrayLike | None = None) -> Array:
         """By parameters of the model, summed over the batch; ``theta`` is what the model was made with, if not as it was."""
+        if not hasattr(parameters, "gradient"):
+            raise TypeError(f"carom.Parameters are needed, not {parameters!r}: model.parameters('geom.*.size') chooses some")
         return parameters.gradient(self, theta)
 
 
@@ -246,7 +262,7 @@ class Trajectories:
         """Derivatives in C order, with a batch in front."""
         if numbers is None:
             return None
-        given = np.asarray(numbers, dtype=np.float64)
+        given = _given.finite(numbers, name)
         shapes = [like.shape] if tangent is None else [like.shape, (*like.shape[:-1], tangent)]
         if given.shape not in shapes:
             raise ValueError(f"{name} has the shape {given.shape}, expected {like.shape}")
@@ -318,9 +334,9 @@ class Rollout(Trajectories):
 
     # Derivatives.
 
-    def cotangents(self) -> Cotangents:
+    def cotangents(self) -> RolloutZeros:
         """Zeros in the shapes of the rollout's arrays, to be filled with the derivatives of a loss by them."""
-        return Cotangents(
+        return RolloutZeros(
             qpos=np.zeros(self.qpos.shape),
             qvel=np.zeros(self.qvel.shape),
             act=np.zeros(self.act.shape),
@@ -347,6 +363,9 @@ class Rollout(Trajectories):
         >>> gradient.controls.shape
         (4, 20, 1)
         """
+        if cotangents is not None and not isinstance(cotangents, Cotangents):
+            advice = "backward(qpos=...) takes derivatives by one array, rollout.cotangents() makes zeros to be filled"
+            raise TypeError(f"carom.Cotangents are needed, not {type(cotangents).__name__}: {advice}")
         bars = Cotangents() if cotangents is None else cotangents
         given = (qpos, qvel, act, sensordata)
         of_object = (bars.qpos, bars.qvel, bars.act, bars.sensordata)
@@ -393,6 +412,8 @@ class Rollout(Trajectories):
         self._check_finite()
         along = None
         if parameters is not None:
+            if not isinstance(parameters, tuple) or len(parameters) != 2:
+                raise TypeError("parameters is a pair: carom.Parameters, and the direction of their θ")
             chosen, direction = parameters
             along = chosen._direction(theta, direction)
         start = self.start

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from . import _given
+
 Array = npt.NDArray[np.float64]
 """Numbers, in float64."""
 
@@ -63,7 +65,7 @@ class State:
         return self._row.shape[0] if self._row.ndim == 2 else None
 
     def _set(self, view: Array, name: str, value: npt.ArrayLike) -> None:
-        given = np.asarray(value, dtype=np.float64)
+        given = _given.numbers(value, name)
         try:
             view[...] = given
         except ValueError:
@@ -158,6 +160,10 @@ class State:
         """A batch of single states."""
         if not states:
             raise ValueError("there is no state to stack")
+        if any(state.batch is not None for state in states):
+            raise ValueError("single states are stacked, not batches of them")
+        if any(state._layout != states[0]._layout for state in states):
+            raise ValueError("states of models of different shapes cannot be stacked")
         rows = np.stack([state._row for state in states])
         mocap = np.stack([state._mocap for state in states])
         return State(states[0]._layout, rows, mocap)

@@ -192,3 +192,42 @@ def _with_velocity(model: carom.Model, qvel: Array) -> carom.State:
     state = model.state()
     state.qvel = qvel
     return state
+
+
+def _at(model: carom.Model, qpos: Array) -> carom.State:
+    state = model.state()
+    state.qpos = qpos
+    return state
+
+
+class Core:
+    """The core itself, as the bridges are."""
+
+    def run(self, model: carom.Model, given: dict[str, Array], bars: list[Array], **options: Any) -> Any:
+        start: carom.State = options.pop("start")
+        states = start.repeat(len(given["qvel"]))
+        states.qvel = given["qvel"]
+        parameters = options.pop("parameters")
+        run = parameters.apply(given["theta"]).rollout(states, **options)
+        gradient = run.backward(qpos=bars[0])
+        return [run.qpos], {"qvel": gradient.qvel, "theta": gradient.by(parameters, given["theta"])}
+
+
+@pytest.mark.parametrize("kind", [Core, Torch, Jax], ids=["core", "torch", "jax"])
+def test_a_thousand_tosses_have_the_same_bits_for_any_threads(
+    load: Callable[[str], carom.Model], kind: Callable[[], Any]
+) -> None:
+    model = load("cube")
+    start = model.state("slide")
+    size = model.parameters("geom.cube.size log", "geom.*.friction[0]")
+    rng = np.random.default_rng(8)
+    given = {"qvel": start.qvel + rng.normal(size=(1000, 6)), "theta": size.theta}
+    bars = [rng.normal(size=(1000, 31, 7))]
+    found = [kind().run(model, given, bars, parameters=size, start=start, steps=30, threads=threads) for threads in (1, 2)]
+    (one_run, one), (other_run, other) = found
+    np.testing.assert_array_equal(one_run[0], other_run[0])
+    assert np.count_nonzero(one["qvel"]) == 6000
+    for name in ("qvel", "theta"):
+        np.testing.assert_array_equal(one[name], other[name], err_msg=name)
+    touching = [len(model.forward(_at(model, row)).contact) for row in one_run[0][:100, -1]]
+    assert np.mean([count > 0 for count in touching]) > 0.2

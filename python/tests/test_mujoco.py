@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from conftest import ROOT
+from unusual_models import UNUSUAL
 
 import carom
 
@@ -18,13 +19,18 @@ mujoco = pytest.importorskip("mujoco", reason="MuJoCo is not installed")
 
 
 def files() -> list[Path]:
-    """Shipped models, and shared ones where they are present."""
-    found = [*sorted((ROOT / "models").glob("*.xml")), *sorted((ROOT / "models/features").glob("*.xml"))]
-    shared = Path(os.environ.get("CAROM_SHARED", ROOT.parent / "shared")) / "models"
-    manifest = shared / "manifest.json"
-    if manifest.exists():
-        found += [shared / one["name"] / one["file"] for one in json.loads(manifest.read_text())]
-    return found
+    """Shipped models, those of environments, and shared ones where they are present."""
+    folders = ("models", "models/features", "python/carom/gym/models")
+    found = [file for folder in folders for file in sorted((ROOT / folder).glob("*.xml"))]
+    for folder in ("models", "models_tasks"):
+        shared = Path(os.environ.get("CAROM_SHARED", ROOT.parent / "shared")) / folder
+        manifest = shared / "manifest.json"
+        if manifest.exists():
+            # Some are listed several times, each with another start.
+            found += [(shared / one["name"] / one["file"]).resolve() for one in json.loads(manifest.read_text())]
+        else:
+            print(f"there are no shared {folder}; set CAROM_SHARED to a folder that has them")
+    return list(dict.fromkeys(found))
 
 
 def name_of(file: Path) -> str:
@@ -50,6 +56,35 @@ def test_models_are_taken_over_as_they_are(file: Path) -> None:
     for name in ("qpos", "qvel", "act", "sensordata"):
         one, other = (getattr(run, name) for run in runs)
         np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9, err_msg=name)
+
+
+@pytest.mark.parametrize("name", UNUSUAL)
+def test_unusual_models_move_as_in_mujoco(name: str) -> None:
+    theirs = mujoco.MjModel.from_xml_string(UNUSUAL[name])
+    # To convergence, which carom is judged by.
+    theirs.opt.tolerance, theirs.opt.iterations = 0, 300
+    if theirs.opt.noslip_iterations:
+        theirs.opt.noslip_tolerance, theirs.opt.noslip_iterations = 0, 200
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", carom.ModelWarning)
+        ours, loaded = carom.Model.from_mujoco(theirs), carom.Model.from_string(UNUSUAL[name])
+    for alias in aliases(theirs):
+        np.testing.assert_allclose(getattr(ours, alias), getattr(theirs, alias), rtol=1e-12, atol=1e-12, err_msg=alias)
+    for key in range(theirs.nkey):
+        one, other = loaded.state(key), ours.state(key)
+        for part in ("time", "qpos", "qvel", "act", "mocap_pos", "mocap_quat"):
+            np.testing.assert_allclose(getattr(one, part), getattr(other, part), rtol=1e-12, err_msg=part)
+    data, random = mujoco.MjData(theirs), np.random.default_rng(0)
+    data.qvel[:] = random.normal(size=theirs.nv) * 0.3
+    data.ctrl[:] = random.normal(size=theirs.nu) * 0.3
+    start = ours.state()
+    start.qvel = data.qvel
+    run = ours.rollout(start, data.ctrl, steps=20)
+    for step in range(20):
+        mujoco.mj_step(theirs, data)
+        np.testing.assert_allclose(run.sensordata[step], data.sensordata, rtol=1e-6, atol=1e-6)
+    for part in ("qpos", "qvel", "act"):
+        np.testing.assert_allclose(getattr(run, part)[-1], getattr(data, part), rtol=1e-8, atol=1e-8, err_msg=part)
 
 
 def test_changes_in_python_are_kept() -> None:

@@ -25,10 +25,10 @@ def test_the_script_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_imports_are_quick() -> None:
-    script = "import time; t = time.perf_counter(); import carom; print(time.perf_counter() - t)"
-    # The least of a few: other programs use the machine as well.
-    times = [float(subprocess.check_output([sys.executable, "-c", script])) for _ in range(6)]
-    assert min(times) < 0.3
+    script = "import time; t = time.process_time(); import carom; print(time.process_time() - t)"
+    # CPU time, since other programs use the machine as well, with numpy, which takes most of it.
+    times = sorted(float(subprocess.check_output([sys.executable, "-c", script])) for _ in range(7))
+    assert times[3] < 0.3, times
 
 
 def test_nothing_else_is_imported() -> None:

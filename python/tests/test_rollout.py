@@ -52,7 +52,7 @@ def test_wrong_shapes_are_told(toss: carom.Model, load: Load) -> None:
         toss.rollout(state, np.zeros((10, 2)), steps=20)
     with pytest.raises(ValueError, match="say how many steps"):
         toss.rollout(state)
-    with pytest.raises(ValueError, match="cannot be -1 steps"):
+    with pytest.raises(ValueError, match="steps is at least 0, not -1"):
         toss.rollout(state, steps=-1)
     with pytest.raises(ValueError, match="3 states and 4 sets of controls"):
         toss.rollout(thrown(toss, 3), np.zeros((4, 5, 2)))

@@ -8,6 +8,7 @@ mod contacts;
 mod figures;
 mod gradients;
 mod growth;
+mod python;
 mod time;
 
 use std::io::{BufRead, BufReader, Write};
@@ -19,7 +20,7 @@ use serde_json::{Value, json};
 
 use crate::Outcome;
 use crate::command::{cargo, command, output, root, run, target_folder};
-use crate::python;
+use crate::python::interpreter;
 
 /// The engine to compare with.
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -42,6 +43,8 @@ pub(crate) enum Set {
     Gradients,
     /// Gradients of motions in continuous time; beside differences in C, and MJX under diffrax.
     Time,
+    /// Batches of trajectories from Python beside the same from Rust.
+    Python,
     /// The first build of the core crates.
     Compile,
 }
@@ -89,9 +92,13 @@ pub(crate) fn bench(plan: &Plan) -> Outcome {
         "carom-cli",
     ]))?;
     let carom_program = target_folder().join("release").join("carom");
+    let carom = Server::start(command(&carom_program).arg("bench"))?;
+    if set == Set::Python {
+        return python::bench(carom, rounds);
+    }
     let mut engines = Engines {
-        carom: Server::start(command(&carom_program).arg("bench"))?,
-        peer: Server::start(command(python::interpreter()?).arg("xtask/bench/mujoco_peer.py"))?,
+        carom,
+        peer: Server::start(command(interpreter()?).arg("xtask/bench/mujoco_peer.py"))?,
     };
     match set {
         Set::Smooth => {
@@ -109,7 +116,7 @@ pub(crate) fn bench(plan: &Plan) -> Outcome {
         Set::Gradients => gradients::bench(&mut engines, rounds, plan.quick),
         Set::Time => time::bench(&mut engines, rounds, plan.quick),
         Set::Growth => growth::bench(&mut engines, rounds),
-        Set::Compile => Ok(()), // has returned above, without engines
+        Set::Python | Set::Compile => Ok(()), // have returned above, without these engines
     }
 }
 

@@ -12,6 +12,7 @@ mod python;
 mod reference;
 mod test;
 mod tidy;
+mod wheel;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -34,6 +35,8 @@ enum Command {
         #[arg(long, value_name = "STEP")]
         only: Vec<String>,
     },
+    /// Build the Python package as a wheel into target/wheels, and try it in a fresh environment
+    Wheel,
     /// Check what the compiler cannot: paths in documents, citations, glossary, stage folders
     Tidy,
     /// Record reference files with MuJoCo, or compare the stored ones with it
@@ -67,7 +70,7 @@ enum Command {
         /// Leave out what takes minutes: gradients beside MJX, which has to compile them
         #[arg(long)]
         quick: bool,
-        /// A set (smooth, contacts, growth, gradients, time, compile), then models instead of its own
+        /// A set (smooth, contacts, growth, gradients, time, python, compile), then models instead of its own
         names: Vec<PathBuf>,
     },
 }
@@ -78,6 +81,7 @@ type Outcome = Result<(), String>;
 fn main() -> ExitCode {
     let outcome = match Arguments::parse().command {
         Command::Test { only } => test::run(&only),
+        Command::Wheel => wheel::make(),
         Command::Tidy => tidy::run(),
         Command::Reference {
             directory,

@@ -110,11 +110,13 @@ impl Environment {
     }
 }
 
-fn system_python() -> &'static str {
+/// The Python of the system, to make environments with.
+pub(crate) fn system_python() -> &'static str {
     if cfg!(windows) { "python" } else { "python3" }
 }
 
-fn executable(environment: &Path) -> PathBuf {
+/// The interpreter of an environment.
+pub(crate) fn executable(environment: &Path) -> PathBuf {
     if cfg!(windows) {
         environment.join("Scripts").join("python.exe")
     } else {

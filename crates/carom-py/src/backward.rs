@@ -236,7 +236,7 @@ pub(crate) fn backward<'py>(
     let recorded = Recorded::new(models.first(), &states, (&starts.0, &starts.1), &controls)?;
     let arrays = [&qpos, &qvel, &act, &sensors].map(Option::as_ref);
     let bars = Bars::new(models.first(), &recorded, arrays)?;
-    let by = ByTheta::of(by.as_ref())?;
+    let by = ByTheta::of(by.as_ref(), models.first())?;
     let gradient = |index: usize, start: &State, loss: &mut Seeds<'_>, watch: &Watch| {
         backward_of_record(
             recorded.trajectory(index),
@@ -267,8 +267,12 @@ pub(crate) struct ByTheta<'a> {
 impl<'a> ByTheta<'a> {
     pub(crate) fn of(
         by: Option<&'a (Bound<'_, Parameters>, Numbers<'_>)>,
+        model: &Model,
     ) -> PyResult<Option<Self>> {
-        let by = by.map(|(parameters, thetas)| Self::new(parameters.get(), thetas));
+        let by = by.map(|(parameters, thetas)| {
+            parameters.get().check_model(&model.inner)?;
+            Self::new(parameters.get(), thetas)
+        });
         by.transpose()
     }
 

@@ -177,7 +177,7 @@ pub(crate) fn backward_of_motions<'py>(
     let recorded = Recorded::new(models.first(), &states, (&starts.0, &starts.1), &controls)?;
     let arrays = [qpos.as_ref(), qvel.as_ref(), act.as_ref(), None];
     let bars = Bars::new(models.first(), &recorded, arrays)?;
-    let by = ByTheta::of(by.as_ref())?;
+    let by = ByTheta::of(by.as_ref(), models.first())?;
     let Motions { flow, list } = motions.get();
     let gradient = |index: usize, _: &State, loss: &mut Seeds<'_>, watch: &Watch| {
         if !watch.goes_on() {

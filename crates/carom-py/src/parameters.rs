@@ -2,7 +2,9 @@
 
 use carom::cotangent::StateBar;
 use carom::dual::{Dual, LANES};
+use carom::model::Counts;
 use numpy::PyArrayDyn;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::arrays::{Numbers, give, slice};
@@ -14,12 +16,29 @@ use crate::model::Model;
 #[pyclass(frozen, module = "carom._core")]
 pub(crate) struct Parameters {
     pub(crate) inner: carom::parameters::Parameters,
+    /// Of the model whose numbers they are.
+    counts: Counts,
 }
 
 impl Parameters {
+    /// Refuses to work with a model that is not of the same shape.
+    pub(crate) fn check_model(&self, model: &carom::Model) -> PyResult<()> {
+        check_model(&self.counts, model.counts())
+    }
+
     fn check<'a>(&self, theta: &'a Numbers<'_>) -> PyResult<&'a [f64]> {
         slice(theta, "theta", &[self.inner.len()])
     }
+}
+
+/// Refuses parameters of another model than the simulated one, as far as their shapes tell.
+pub(crate) fn check_model(parameters: &Counts, simulated: &Counts) -> PyResult<()> {
+    if parameters == simulated {
+        return Ok(());
+    }
+    let message = "the parameters are those of another model; choose them from the one that was simulated: \
+                   rollout.model.parameters(...)";
+    Err(PyValueError::new_err(message))
 }
 
 #[pymethods]
@@ -29,7 +48,8 @@ impl Parameters {
         let selectors: Vec<_> = selectors.iter().map(String::as_str).collect();
         let inner = carom::parameters::Parameters::select(&model.get().inner, &selectors);
         let inner = inner.map_err(|error| errors::parameter(&error))?;
-        Ok(Self { inner })
+        let counts = model.get().inner.counts().clone();
+        Ok(Self { inner, counts })
     }
 
     #[getter]
@@ -103,6 +123,7 @@ impl Parameters {
         bar: &Bound<'py, ModelBar>,
     ) -> PyResult<Bound<'py, PyArrayDyn<f64>>> {
         let (theta, bar) = (self.check(&theta)?, bar.get());
+        self.check_model(&bar.model)?;
         let theta_bar = py.detach(|| self.inner.backward(theta, &bar.model, Some(&bar.start)));
         let theta_bar = theta_bar.map_err(|error| errors::parameter(&error))?;
         give(py, theta_bar, &[self.inner.len()])

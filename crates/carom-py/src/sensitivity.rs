@@ -11,6 +11,7 @@ use crate::arrays::{Numbers, give, optional, piece, pieces, zeros};
 use crate::backward::ModelBar;
 use crate::batch::{Recorded, Sets, Starts};
 use crate::model::{Area, Model};
+use crate::parameters::check_model;
 use crate::threads::{Watch, run};
 use crate::{errors, tangent};
 
@@ -49,6 +50,9 @@ pub(crate) fn jvp<'py>(
     let recorded = Recorded::new(model, &states, (&starts.0, &starts.1), &controls)?;
     let (batch, steps) = (recorded.batch, recorded.steps);
     let n = model.inner.counts();
+    if let Some(along) = along {
+        check_model(along.get().model.counts(), n)?;
+    }
     let is_tangent = (qpos.as_ref()).is_none_or(|qpos| qpos.shape().last() == Some(&n.nv));
     let qpos_width = if is_tangent { n.nv } else { n.nq };
     let direction = Direction {

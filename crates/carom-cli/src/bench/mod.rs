@@ -18,6 +18,7 @@ use crate::command_line::unfit;
 use crate::failure::{COMPUTATION, CONTENT, Failure, READ, finish};
 use crate::{interrupt, load, progress, stdio, values};
 use motion::Motion;
+use threads::Batch;
 
 /// Measures steps per second of a model on one core, or with --threads of batches on several.
 ///
@@ -164,6 +165,7 @@ fn reply(line: &str, cases: &mut Vec<(String, (Measure, Case))>) -> Result<(), F
     let mut found = None;
     let microseconds = match measure {
         Measure::Step => case.cpu_microseconds_per_step(),
+        Measure::Batch(batch) => batch.cpu_microseconds_per_step(case),
         Measure::Backward => gradient::backward(case).map_err(no)?,
         Measure::Gradient(adjoint) => gradient::whole(case, *adjoint).map_err(no)?,
         Measure::FirstGradient => gradient::first(&case.path).map_err(no)?,
@@ -190,6 +192,8 @@ fn reply(line: &str, cases: &mut Vec<(String, (Measure, Case))>) -> Result<(), F
 enum Measure {
     /// A step.
     Step,
+    /// A step of a batch of trajectories over threads.
+    Batch(Batch),
     /// The backward pass over a recorded trajectory, per step.
     Backward,
     /// A trajectory and its gradient, per step.
@@ -207,11 +211,13 @@ enum Measure {
 }
 
 impl Measure {
-    /// `"measure": "backward" | "gradient" | "first gradient" | "linearize" | "linearize after step" | "acceleration" |
-    /// "motion gradient"`, the second with an optional `"bytes"` budget, the last as [`Motion::from_request`] reads it.
+    /// `"measure": "batch" | "backward" | "gradient" | "first gradient" | "linearize" | "linearize after step" | "acceleration" |
+    /// "motion gradient"`, the first as [`Batch::from_request`] reads it, the third with an optional `"bytes"` budget, the last
+    /// as [`Motion::from_request`] reads it.
     fn from_request(request: &Value, model: &Model) -> Result<Self, String> {
         match request["measure"].as_str() {
             None => Ok(Self::Step),
+            Some("batch") => Batch::from_request(request).map(Self::Batch),
             Some("backward") => Ok(Self::Backward),
             Some("gradient") => {
                 let bytes = request["bytes"].as_u64();

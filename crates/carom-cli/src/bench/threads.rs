@@ -53,16 +53,9 @@ pub(super) fn measure(
     }
     let mut measurements = Vec::new();
     for &threads in &args.threads {
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(threads)
-            .build()
-            .map_err(|cause| {
-                let message = format!("cannot start {threads} threads: {cause}");
-                Failure::sentence(COMPUTATION, message)
-            })?;
         measurements.push(Measurement {
             threads,
-            pool,
+            pool: pool(threads).map_err(|message| Failure::sentence(COMPUTATION, message))?,
             wall: Vec::new(),
             cpu: Vec::new(),
         });
@@ -93,6 +86,39 @@ pub(super) fn measure(
         print(&measurements, path);
     }
     Ok(super::ended())
+}
+
+fn pool(threads: usize) -> Result<rayon::ThreadPool, String> {
+    let builder = rayon::ThreadPoolBuilder::new().num_threads(threads);
+    let pool = builder.build();
+    pool.map_err(|cause| format!("cannot start {threads} threads: {cause}"))
+}
+
+/// A batch that the benchmark harness asks for.
+pub(super) struct Batch {
+    pool: rayon::ThreadPool,
+    trajectories: usize,
+}
+
+impl Batch {
+    /// A request with `"trajectories"` and `"threads"`.
+    pub(super) fn from_request(request: &serde_json::Value) -> Result<Self, String> {
+        let count = |name: &str| {
+            let number = request[name].as_u64().filter(|&number| number > 0);
+            let number = number.and_then(|number| usize::try_from(number).ok());
+            number.ok_or_else(|| format!("the request has no {name}"))
+        };
+        Ok(Self {
+            pool: pool(count("threads")?)?,
+            trajectories: count("trajectories")?,
+        })
+    }
+
+    /// CPU time of all threads per step.
+    pub(super) fn cpu_microseconds_per_step(&self, case: &Case) -> f64 {
+        let batch = || case.batch_microseconds_per_step(self.trajectories);
+        self.pool.install(batch).1
+    }
 }
 
 impl Case {
