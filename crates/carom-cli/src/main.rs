@@ -8,7 +8,6 @@ mod check;
 mod gradient;
 mod load;
 mod naming;
-mod npz;
 mod output;
 mod parity;
 mod sim;
@@ -16,6 +15,7 @@ mod sim;
 use std::io::Write;
 use std::process::ExitCode;
 
+use carom_tasks::npz;
 use clap::Parser;
 
 /// Differentiable rigid-body simulation: load, check and simulate MJCF and URDF models.

@@ -11,7 +11,7 @@ use std::path::Path;
 
 /// An array with its shape, row-major.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Array {
+pub struct Array {
     /// Length of each dimension; empty for a scalar.
     pub shape: Vec<usize>,
     /// The values.
@@ -20,7 +20,7 @@ pub(crate) struct Array {
 
 /// Values of an array.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Values {
+pub enum Values {
     /// Numbers of any numpy type, as `f64`.
     Numbers(Vec<f64>),
     /// Unicode strings.
@@ -29,7 +29,7 @@ pub(crate) enum Values {
 
 /// What is wrong with a file.
 #[derive(Debug)]
-pub(crate) struct NpzError(String);
+pub struct NpzError(String);
 
 impl fmt::Display for NpzError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -45,7 +45,7 @@ fn error(message: impl Into<String>) -> NpzError {
 
 impl Array {
     /// An array of numbers.
-    pub(crate) fn numbers(shape: &[usize], values: Vec<f64>) -> Self {
+    pub fn numbers(shape: &[usize], values: Vec<f64>) -> Self {
         Self {
             shape: shape.to_vec(),
             values: Values::Numbers(values),
@@ -53,7 +53,7 @@ impl Array {
     }
 
     /// The numbers; empty for an array of strings.
-    pub(crate) fn as_numbers(&self) -> &[f64] {
+    pub fn as_numbers(&self) -> &[f64] {
         match &self.values {
             Values::Numbers(numbers) => numbers,
             Values::Strings(_) => &[],
@@ -61,7 +61,7 @@ impl Array {
     }
 
     /// The strings; empty for an array of numbers.
-    pub(crate) fn as_strings(&self) -> &[String] {
+    pub fn as_strings(&self) -> &[String] {
         match &self.values {
             Values::Numbers(_) => &[],
             Values::Strings(strings) => strings,
@@ -70,10 +70,10 @@ impl Array {
 }
 
 /// All arrays of a `.npz` file by name.
-pub(crate) type Npz = BTreeMap<String, Array>;
+pub type Npz = BTreeMap<String, Array>;
 
 /// Reads a `.npz` file.
-pub(crate) fn read(path: &Path) -> Result<Npz, NpzError> {
+pub fn read(path: &Path) -> Result<Npz, NpzError> {
     let file = std::fs::File::open(path)
         .map_err(|cause| error(format!("cannot open '{}': {cause}", path.display())))?;
     read_from(std::io::BufReader::new(file))
@@ -230,7 +230,7 @@ fn parse_strings(width: usize, count: usize, bytes: &[u8]) -> Result<Vec<String>
 }
 
 /// Writes arrays as a compressed `.npz`.
-pub(crate) fn write(out: impl Write + Seek, arrays: &[(&str, &Array)]) -> Result<(), NpzError> {
+pub fn write(out: impl Write + Seek, arrays: &[(&str, &Array)]) -> Result<(), NpzError> {
     let wrap = |cause: &dyn fmt::Display| error(format!("cannot write: {cause}"));
     let mut archive = zip::ZipWriter::new(out);
     let options = zip::write::SimpleFileOptions::default()
