@@ -5,6 +5,7 @@
 
 mod bench;
 mod check;
+mod evaluate;
 mod gradient;
 mod load;
 mod naming;
@@ -31,6 +32,7 @@ enum Command {
     Sim(sim::Args),
     Check(check::Args),
     Gradient(gradient::Args),
+    Evaluate(evaluate::Args),
     Parity(parity::Args),
     Bench(bench::Args),
 }
@@ -41,6 +43,7 @@ fn main() -> ExitCode {
         Command::Sim(args) => sim::run(&args),
         Command::Check(args) => check::run(&args),
         Command::Gradient(args) => gradient::run(&args),
+        Command::Evaluate(args) => evaluate::run(&args),
         Command::Parity(args) => parity::run(&args),
         Command::Bench(args) => bench::run(&args),
     }

@@ -28,8 +28,8 @@ mod check;
 mod csv;
 mod load;
 pub mod mapping;
-#[cfg(feature = "mcap")]
-mod mcap;
+
+
 mod pose;
 mod split;
 pub mod table;
