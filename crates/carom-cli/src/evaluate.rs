@@ -11,6 +11,9 @@ use serde_json::json;
 
 use crate::load;
 
+/// Most steps from a frame to the next in continuous time: contacts that need more would take minutes.
+const MOST_STEPS: usize = 2_000;
+
 /// Compares a model with recorded motions.
 ///
 /// The model is simulated from the recorded start of every trajectory and compared with it at every frame. A mapping file says what the
@@ -31,6 +34,9 @@ pub(crate) struct Args {
     /// Predict so many frames from each start, whatever the mapping says.
     #[arg(long)]
     window: Option<usize>,
+    /// Start every so many frames, whatever the mapping says; a large number leaves the first window alone.
+    #[arg(long)]
+    every: Option<usize>,
     /// Simulate in continuous time to this tolerance instead of by the model's time steps.
     #[arg(long)]
     tolerance: Option<f64>,
@@ -69,18 +75,23 @@ pub(crate) fn run(args: &Args) -> ExitCode {
 
 fn measure(args: &Args, model: &carom::Model) -> Result<(Report, Vec<String>), String> {
     let mapping = Mapping::read(&args.mapping).map_err(|error| error.to_string())?;
-    let mut recordings = recording::load(model, &mapping, &args.recordings)
-        .map_err(|error| error.to_string())?;
+    let mut recordings =
+        recording::load(model, &mapping, &args.recordings).map_err(|error| error.to_string())?;
     if let Some(window) = args.window {
         if window == 0 {
             return Err("--window 0 predicts nothing; use 1 or more".to_owned());
         }
         recordings.evaluate.window = Some(window);
     }
+    if args.every == Some(0) {
+        return Err("--every 0 never comes to another start; use 1 or more".to_owned());
+    }
+    recordings.evaluate.every = args.every.or(recordings.evaluate.every);
     let stepping = match args.tolerance {
         None => Stepping::Fixed,
         Some(tolerance) if tolerance > 0.0 && tolerance < 1.0 => Stepping::Flow(FlowSettings {
             tolerances: Tolerances::all(tolerance),
+            most_steps: MOST_STEPS,
             ..FlowSettings::default()
         }),
         Some(tolerance) => {
@@ -124,9 +135,17 @@ fn show(args: &Args, report: &Report, warnings: &[String]) {
     }
     crate::print(&title);
     for trajectory in report.trajectories.iter().filter(|_| !args.total) {
-        crate::print(&line(&trajectory.label, trajectory.frames, &trajectory.errors));
+        crate::print(&line(
+            &trajectory.label,
+            trajectory.frames,
+            &trajectory.errors,
+        ));
     }
-    let frames = report.trajectories.iter().map(|trajectory| trajectory.frames).sum();
+    let frames = report
+        .trajectories
+        .iter()
+        .map(|trajectory| trajectory.frames)
+        .sum();
     let finished = report.trajectories.len() - report.failures().count();
     crate::print(&line(&format!("mean of {finished}"), frames, &report.total));
     for trajectory in report.failures() {
@@ -136,7 +155,10 @@ fn show(args: &Args, report: &Report, warnings: &[String]) {
 }
 
 fn head(metric: &Metric) -> String {
-    let name = metric.name.trim_end_matches("_percent").trim_end_matches("_degrees");
+    let name = metric
+        .name
+        .trim_end_matches("_percent")
+        .trim_end_matches("_degrees");
     if metric.unit.is_empty() {
         return name.to_owned();
     }

@@ -120,7 +120,9 @@ impl<'a> Meter<'a> {
             bodies: whole_bodies(recordings),
         };
         let any = |is: &dyn Fn(&crate::recording::Channel) -> bool| {
-            channels.iter().any(|channel| channel.is_compared && is(channel))
+            channels
+                .iter()
+                .any(|channel| channel.is_compared && is(channel))
         };
         let is_position = |q: Quantity| matches!(q, Quantity::JointPosition { .. });
         let is_velocity = |q: Quantity| matches!(q, Quantity::JointVelocity { .. });
@@ -145,7 +147,10 @@ impl<'a> Meter<'a> {
         if any(&|c| is_position(c.quantity) && !c.is_angle) {
             meter.add("slide", "m", Kind::Slide);
         }
-        let (has_q, has_v) = (any(&|c| is_position(c.quantity)), any(&|c| is_velocity(c.quantity)));
+        let (has_q, has_v) = (
+            any(&|c| is_position(c.quantity)),
+            any(&|c| is_velocity(c.quantity)),
+        );
         if has_q {
             meter.add("mse q", "", Kind::MseQ);
         }
@@ -160,7 +165,8 @@ impl<'a> Meter<'a> {
         }
         if meter.metrics.is_empty() {
             return Err(ProblemError(
-                "nothing is compared: every channel of the mapping is left out by 'compare'".to_owned(),
+                "nothing is compared: every channel of the mapping is left out by 'compare'"
+                    .to_owned(),
             ));
         }
         Ok(meter)
@@ -193,9 +199,15 @@ impl<'a> Meter<'a> {
                     })
             };
             let positions = distance.positions.iter().map(|name| find(name, "position"));
-            let velocities = distance.velocities.iter().map(|name| find(name, "velocity"));
+            let velocities = distance
+                .velocities
+                .iter()
+                .map(|name| find(name, "velocity"));
             let channels: Vec<usize> = positions.chain(velocities).collect::<Result<_, _>>()?;
-            let factors = distance.factors.clone().unwrap_or_else(|| vec![1.0; channels.len()]);
+            let factors = distance
+                .factors
+                .clone()
+                .unwrap_or_else(|| vec![1.0; channels.len()]);
             if factors.len() != channels.len() || channels.is_empty() {
                 return Err(ProblemError(format!(
                     "[[evaluate.distance]] \"{}\": {} joints and {} factors; give one factor for each, or none at all",
@@ -233,7 +245,8 @@ impl<'a> Meter<'a> {
         let errors = |observer: &Observer<'_>| {
             let mut all: Vec<Option<Vec<f64>>> = vec![None; observer.channels.len()];
             for (index, recorded) in observer.compared(trajectory, *frame) {
-                let is_sensor = matches!(observer.channels[index].quantity, Quantity::Sensor { .. });
+                let is_sensor =
+                    matches!(observer.channels[index].quantity, Quantity::Sensor { .. });
                 if is_sensor && !has_sensors {
                     continue;
                 }
@@ -271,6 +284,9 @@ impl<'a> Meter<'a> {
             _ => false,
         };
         let absolute = |errors: Vec<&Vec<f64>>| mean(errors.into_iter().flatten().map(|e| e.abs()));
+        let turn = std::f64::consts::TAU;
+        let shortest = |error: &f64| (error - (error / turn).round() * turn).abs();
+        let wrapped = |errors: Vec<&Vec<f64>>| mean(errors.into_iter().flatten().map(shortest));
         let squared = |errors: Vec<&Vec<f64>>| mean(errors.into_iter().flatten().map(|e| e * e));
         let lengths = |errors: Vec<&Vec<f64>>| mean(errors.into_iter().map(|e| length(e)));
         let positions = |index: usize| matches!(channels[index].quantity, Quantity::Position(_));
@@ -279,17 +295,22 @@ impl<'a> Meter<'a> {
             Kind::Mae18 => self.absolute_of_bodies(&frame.matrix, &frame.vector),
             Kind::Mae13 => self.absolute_of_bodies(&frame.quaternion, &frame.vector),
             Kind::Position => lengths(of(&positions)),
-            Kind::PositionOf(size) => lengths(of(&positions)).map(|distance| 100.0 * distance / size),
-            Kind::Rotation => {
-                lengths(of(&|i| matches!(channels[i].quantity, Quantity::Rotation(_)))).map(f64::to_degrees)
+            Kind::PositionOf(size) => {
+                lengths(of(&positions)).map(|distance| 100.0 * distance / size)
             }
-            Kind::AngleRad => absolute(of(&|i| joint(i, false) && is_angle(i))),
-            Kind::AngleDeg => absolute(of(&|i| joint(i, false) && is_angle(i))).map(f64::to_degrees),
+            Kind::Rotation => lengths(of(&|i| {
+                matches!(channels[i].quantity, Quantity::Rotation(_))
+            }))
+            .map(f64::to_degrees),
+            Kind::AngleRad => wrapped(of(&|i| joint(i, false) && is_angle(i))),
+            Kind::AngleDeg => wrapped(of(&|i| joint(i, false) && is_angle(i))).map(f64::to_degrees),
             Kind::Slide => absolute(of(&|i| joint(i, false) && !is_angle(i))),
             Kind::MseQ => squared(of(&|i| joint(i, false))),
             Kind::MseV => squared(of(&|i| joint(i, true))),
             Kind::Mse => squared(of(&|i| joint(i, false) || joint(i, true))),
-            Kind::Sensor => absolute(of(&|i| matches!(channels[i].quantity, Quantity::Sensor { .. }))),
+            Kind::Sensor => absolute(of(&|i| {
+                matches!(channels[i].quantity, Quantity::Sensor { .. })
+            })),
             Kind::Distance(parts) => {
                 let square = |&(index, factor): &(usize, f64)| {
                     Some((frame.vector[index].as_ref()?[0] * factor).powi(2))

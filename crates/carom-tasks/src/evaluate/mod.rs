@@ -7,8 +7,8 @@
 //! - rotation (deg): angle between orientations
 //! - mae18: mean absolute error over the 18 numbers (position, rotation matrix, velocity, angular velocity) of a free body; mae13: the same
 //!   with quaternions, of equal sign, for matrices
-//! - angle (rad, deg), slide (m): absolute errors of hinges and slides
-//! - mse q, mse v, mse: mean squared errors of joint positions, velocities, and both
+//! - angle (rad, deg), slide (m): absolute errors of hinges, by less than half a turn, and of slides
+//! - mse q, mse v, mse: mean squared errors of joint positions, of velocities, and of both, whole turns included
 //! - distances that the mapping names
 //! - sensor: absolute errors of sensor values
 
@@ -92,7 +92,10 @@ pub fn evaluate(
         .map(|trajectory| evaluation.trajectory(trajectory))
         .collect();
     let mut total = Sums::default();
-    for (errors, sums) in trajectories.iter().filter(|(errors, _)| errors.failure.is_none()) {
+    for (errors, sums) in trajectories
+        .iter()
+        .filter(|(errors, _)| errors.failure.is_none())
+    {
         if recordings.evaluate.window.is_some() {
             total.add(sums);
         } else {
@@ -127,7 +130,8 @@ impl Evaluation<'_> {
                     windows += 1;
                     frames += predicted.len();
                     for known in &predicted {
-                        self.meter.measure(&model, motion, known, &mut data, &mut sums);
+                        self.meter
+                            .measure(&model, motion, known, &mut data, &mut sums);
                     }
                 }
                 Err(why) => {
@@ -185,7 +189,10 @@ impl Evaluation<'_> {
     ) -> Result<Vec<Predicted>, String> {
         let motion = &self.recordings.trajectories[run.trajectory];
         let steps = match self.flow {
-            None => (self.model.option.timestep[0], self.recordings.steps_per_frame),
+            None => (
+                self.model.option.timestep[0],
+                self.recordings.steps_per_frame,
+            ),
             Some(_) => (f64::NAN, Some(1)),
         };
         let stretches = schedule::stretches(motion, &run, steps, model.counts().nu);

@@ -17,8 +17,6 @@
 mod observe;
 mod penalty;
 
-
-
 pub(crate) use observe::Observed;
 pub use observe::Observer;
 pub use penalty::Penalty;

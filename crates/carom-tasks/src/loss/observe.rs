@@ -35,7 +35,10 @@ pub(crate) struct Observed<'a> {
 impl<'a> Observer<'a> {
     /// Compares channels as a loss says.
     pub fn new(loss: Loss, channels: &'a [Channel]) -> Self {
-        let weights: Vec<f64> = channels.iter().map(|channel| loss.weight(channel)).collect();
+        let weights: Vec<f64> = channels
+            .iter()
+            .map(|channel| loss.weight(channel))
+            .collect();
         let any = |is: fn(Quantity) -> bool| {
             let mut compared = channels.iter().zip(&weights);
             compared.any(|(channel, &weight)| weight != 0.0 && is(channel.quantity))
@@ -181,7 +184,11 @@ impl<'a> Observer<'a> {
                 errors.extend(matrix.iter().zip(known).map(|(&a, b)| a - b));
             }
             RotationError::Quaternion => {
-                let sign = if quat.dot(known).value() < 0.0 { -1.0 } else { 1.0 };
+                let sign = if quat.dot(known).value() < 0.0 {
+                    -1.0
+                } else {
+                    1.0
+                };
                 errors.extend(quat.0.iter().zip(known.0).map(|(&a, b)| a * sign - b));
             }
         }
@@ -211,8 +218,7 @@ impl<'a> Observer<'a> {
             }
             let frame_bar = self.errors_vjp(index, recorded, (state, data), &error_bars, bar);
             if let Some((frame, [force, torque])) = frame_bar {
-                let bars = kinematics_bar
-                    .get_or_insert_with(|| Kinematics::zeros(model.counts()));
+                let bars = kinematics_bar.get_or_insert_with(|| Kinematics::zeros(model.counts()));
                 pull(frame, &data.kinematics, force, torque, bars);
             }
         }

@@ -64,8 +64,9 @@ impl Linear {
                 let start = matrix.len();
                 matrix.resize(start + width, 0.0);
                 let line = &mut matrix[start..];
-                line[..self.parameters]
-                    .copy_from_slice(&block.by_parameters[row * self.parameters..][..self.parameters]);
+                line[..self.parameters].copy_from_slice(
+                    &block.by_parameters[row * self.parameters..][..self.parameters],
+                );
                 let own = self.parameters + run * self.start_width;
                 line[own..own + self.start_width]
                     .copy_from_slice(&block.by_start[row * self.start_width..][..self.start_width]);
@@ -118,7 +119,9 @@ impl Columns<'_> {
         let seed = |offset: usize, numbers: &[f64]| -> Vec<Number> {
             let lane = |k: usize| (offset + k).checked_sub(first).filter(|&lane| lane < LANES);
             (numbers.iter().enumerate())
-                .map(|(k, &x)| lane(k).map_or(Number::constant(x), |lane| Number::variable(x, lane)))
+                .map(|(k, &x)| {
+                    lane(k).map_or(Number::constant(x), |lane| Number::variable(x, lane))
+                })
                 .collect()
         };
         (seed(0, self.theta), seed(self.theta.len(), self.shift))
@@ -162,8 +165,11 @@ impl Problem<'_> {
                 (Way::Forward, Tape::Fixed(_)) => self.forward_fixed(&varied, job, &columns),
                 (Way::Forward, Tape::Flow(motions)) => {
                     // Motions that forward sensitivities do not know have backward passes.
-                    match self.forward_flow(&engine, &varied, job, (&predicted, motions), &columns) {
-                        Err(_) => self.backward(&engine, worker, job, (&predicted, &tape), &columns),
+                    match self.forward_flow(&engine, &varied, job, (&predicted, motions), &columns)
+                    {
+                        Err(_) => {
+                            self.backward(&engine, worker, job, (&predicted, &tape), &columns)
+                        }
                         known => known,
                     }
                 }
@@ -175,7 +181,10 @@ impl Problem<'_> {
             Ok(match lines {
                 Ok(lines) => self.block(job, residuals, &lines, &columns),
                 Err(why) => {
-                    let stop = Stop { frame: job.run.last, why };
+                    let stop = Stop {
+                        frame: job.run.last,
+                        why,
+                    };
                     self.failed(failure(index, job, stop), job, columns.shift)
                 }
             })
@@ -225,7 +234,13 @@ impl Problem<'_> {
         residuals.extend(self.prior_residuals(job, columns.shift));
         for k in 0..s {
             block.by_parameters.extend(vec![0.0; p]);
-            let line = (0..s).map(|other| if other == k { job.factor / self.prior[k] } else { 0.0 });
+            let line = (0..s).map(|other| {
+                if other == k {
+                    job.factor / self.prior[k]
+                } else {
+                    0.0
+                }
+            });
             block.by_start.extend(line);
         }
         (residuals, block, None)
@@ -278,8 +293,15 @@ impl Problem<'_> {
         if let (true, Some(model)) = (first < columns.theta.len(), varied.get(first / LANES)) {
             return Ok(model.clone());
         }
-        let theta: Vec<Number> = columns.theta.iter().copied().map(Number::constant).collect();
-        self.parameters.apply(&theta).map_err(|error| error.to_string())
+        let theta: Vec<Number> = columns
+            .theta
+            .iter()
+            .copied()
+            .map(Number::constant)
+            .collect();
+        self.parameters
+            .apply(&theta)
+            .map_err(|error| error.to_string())
     }
 
     /// Simulates a run over dual numbers.
@@ -305,14 +327,17 @@ impl Problem<'_> {
                 carom::integrate::step(model, &mut state, &input, &mut data);
                 if let Some(&(_, frame)) = marks.next_if(|(end, _)| *end == step + 1) {
                     let nu = controls.len();
-                    for (number, &control) in
-                        input.ctrl.iter_mut().zip(&trajectory.controls[frame * nu..])
+                    for (number, &control) in input
+                        .ctrl
+                        .iter_mut()
+                        .zip(&trajectory.controls[frame * nu..])
                     {
                         *number = Number::constant(control);
                     }
                     self.observer.prepare(model, &state, &input, &mut data);
                     let at = (trajectory, frame);
-                    self.observer.residuals(at, (&state, &data), job.factor, &mut residuals);
+                    self.observer
+                        .residuals(at, (&state, &data), job.factor, &mut residuals);
                 }
             }
         }
@@ -345,7 +370,8 @@ impl Problem<'_> {
             let along = (0..count)
                 .map(|lane| Variation {
                     start: tangent_of(&engine.model, &model, &start, lane),
-                    model: (first < columns.theta.len()).then(|| lane_of(&engine.model, &model, lane)),
+                    model: (first < columns.theta.len())
+                        .then(|| lane_of(&engine.model, &model, lane)),
                 })
                 .collect();
             let changes = super::flowing::forward(flow, job, motions, along)?;
@@ -356,7 +382,8 @@ impl Problem<'_> {
                 let input = Input::zeros(&model);
                 self.observer.prepare(&model, &state, &input, &mut data);
                 let at = (trajectory, known.frame);
-                self.observer.residuals(at, (&state, &data), job.factor, &mut residuals);
+                self.observer
+                    .residuals(at, (&state, &data), job.factor, &mut residuals);
             }
             write_columns(&residuals, first, columns.len(), &mut lines);
         }
@@ -414,7 +441,11 @@ fn lane_of(plain: &Model, model: &Model<Number>, lane: usize) -> Model {
 
 /// One direction of a state over dual numbers.
 fn tangent_of(plain: &Model, model: &Model<Number>, state: &State<Number>, lane: usize) -> Tangent {
-    let values: Vec<Number> = state.qpos.iter().map(|x| Number::constant(x.value)).collect();
+    let values: Vec<Number> = state
+        .qpos
+        .iter()
+        .map(|x| Number::constant(x.value))
+        .collect();
     let mut turns = vec![Number::constant(0.0); plain.counts().nv];
     carom::integrate::difference(model, &values, &state.qpos, &mut turns);
     let part = |numbers: &[Number]| numbers.iter().map(|number| number.tangent[lane]).collect();

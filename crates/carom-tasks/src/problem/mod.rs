@@ -18,10 +18,10 @@
 //! # std::fs::create_dir_all(&folder)?;
 //! # let path = folder.join("swing.csv");
 //! # std::fs::write(&path, "t,angle\n0.00,0.50\n0.01,0.49\n0.02,0.48\n0.03,0.44\n")?;
-//! # let mapping = Mapping::parse("time.column = 't'\n[[joint]]\nname = 'swing'\nposition = 'angle'\n", "swing.toml")?;
+//! # let mapping = Mapping::parse("time.column = 't'\n[[joint]]\nname = 'pivot'\nposition = 'angle'\n", "swing.toml")?;
 //!
 //! let recordings = recording::load(&model, &mapping, &[path])?;
-//! let parameters = Parameters::select(&model, &["joint.swing.damping"])?;
+//! let parameters = Parameters::select(&model, &["joint.pivot.damping"])?;
 //! let problem = Problem::new(&recordings, parameters, Settings::default())?;
 //! let x = problem.start();
 //! let gradient = problem.gradient(&x)?;
@@ -203,11 +203,19 @@ impl<'a> Problem<'a> {
         let of = |(trajectory, motion): (usize, &Trajectory)| -> Vec<Run> {
             let end = motion.frames() - 1;
             match self.settings.horizon {
-                Horizon::Whole => vec![Run { trajectory, first: start, last: end }],
+                Horizon::Whole => vec![Run {
+                    trajectory,
+                    first: start,
+                    last: end,
+                }],
                 Horizon::Segments { frames, every } => (start..)
                     .step_by(every)
                     .take_while(|first| first + frames - 1 <= end)
-                    .map(|first| Run { trajectory, first, last: first + frames - 1 })
+                    .map(|first| Run {
+                        trajectory,
+                        first,
+                        last: first + frames - 1,
+                    })
                     .collect(),
             }
         };
@@ -219,7 +227,9 @@ impl<'a> Problem<'a> {
     fn add(&mut self, model: &Model, run: Run) {
         let trajectory = &self.recordings.trajectories[run.trajectory];
         let frames = run.first + 1..=run.last;
-        let count = frames.map(|frame| self.observer.count(trajectory, frame)).sum();
+        let count = frames
+            .map(|frame| self.observer.count(trajectory, frame))
+            .sum();
         if count == 0 {
             self.skipped.push(format!(
                 "{}: nothing is compared between frames {} and {}",

@@ -96,7 +96,11 @@ mod tests {
     #[test]
     fn steps_end_at_frames_of_any_times() {
         let trajectory = recorded(&[0.0, 0.01, 0.0205, 0.0405]);
-        let run = Run { trajectory: 0, first: 0, last: 3 };
+        let run = Run {
+            trajectory: 0,
+            first: 0,
+            last: 3,
+        };
         let found = stretches(&trajectory, &run, (0.002, None), 1);
         let lengths: Vec<(f64, usize)> = found.iter().map(|s| (s.timestep, s.steps)).collect();
         assert_eq!(lengths[0], (0.002, 5));
@@ -112,9 +116,16 @@ mod tests {
     #[test]
     fn even_frames_are_one_stretch_with_the_models_own_step() {
         let times: Vec<f64> = (0..100).map(|k| f64::from(k) / 148.0).collect();
-        let run = Run { trajectory: 0, first: 2, last: 99 };
+        let run = Run {
+            trajectory: 0,
+            first: 2,
+            last: 99,
+        };
         let found = stretches(&recorded(&times), &run, (1.0 / 148.0, None), 0);
-        assert_eq!((found.len(), found[0].steps, found[0].timestep), (1, 97, 1.0 / 148.0));
+        assert_eq!(
+            (found.len(), found[0].steps, found[0].timestep),
+            (1, 97, 1.0 / 148.0)
+        );
         assert_eq!(found[0].controls, Controls::Zero);
         // A step that does not divide the frames is shortened or stretched, once for all.
         let found = stretches(&recorded(&times), &run, (0.002, None), 0);

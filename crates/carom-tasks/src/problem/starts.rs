@@ -42,7 +42,10 @@ impl Starts {
         let nv = model.counts().nv;
         let mut prior = vec![position; nv];
         prior.resize(2 * nv, velocity);
-        for Channel { quantity, noise, .. } in &recordings.channels {
+        for Channel {
+            quantity, noise, ..
+        } in &recordings.channels
+        {
             let (Some(noise), Some((dof, width))) = (noise, dofs(*quantity, nv)) else {
                 continue;
             };
@@ -114,7 +117,12 @@ pub(super) fn moved<T: Scalar>(model: &Model, state: &mut State<T>, shift: &[T])
 }
 
 /// The cotangent of a shift from those of the moved state's positions, in tangent space, and velocities.
-pub(super) fn moved_vjp(model: &Model, shift: &[f64], qpos_bar: &[f64], qvel_bar: &[f64]) -> Vec<f64> {
+pub(super) fn moved_vjp(
+    model: &Model,
+    shift: &[f64],
+    qpos_bar: &[f64],
+    qvel_bar: &[f64],
+) -> Vec<f64> {
     let mut bar = [qpos_bar, qvel_bar].concat();
     for_places(model, |_, dof, is_rotation| {
         if is_rotation {

@@ -81,9 +81,9 @@ impl Engine {
         let model = problem.model(theta)?;
         let flow = match problem.settings.stepping {
             Stepping::Fixed => None,
-            Stepping::Flow(settings) => Some(
-                Flow::new(&model, settings).map_err(|error| ProblemError(error.to_string()))?,
-            ),
+            Stepping::Flow(settings) => {
+                Some(Flow::new(&model, settings).map_err(|error| ProblemError(error.to_string()))?)
+            }
         };
         let mut numbers = 0;
         model.for_each(|_, _, _, _, _| numbers += 1);
@@ -165,7 +165,9 @@ impl Worker {
 
     fn look(&mut self, problem: &Problem<'_>, known: &Predicted) {
         let Predicted { state, sensors, .. } = known;
-        problem.observer.prepare_with(&self.model, state, sensors, &mut self.data);
+        problem
+            .observer
+            .prepare_with(&self.model, state, sensors, &mut self.data);
     }
 
     /// Cotangents of the frames from those of the residuals; what the model itself is due is added to `model_bar`.
@@ -221,7 +223,10 @@ impl Problem<'_> {
     /// # Errors
     /// When the unknowns give no model. Runs that fail are no error: they are named, and the value is infinite.
     pub fn value(&self, x: &[f64]) -> Result<Value, ProblemError> {
-        let Residuals { residuals, failures } = self.residuals(x)?;
+        let Residuals {
+            residuals,
+            failures,
+        } = self.residuals(x)?;
         let mut rest = residuals.as_slice();
         let by_run: Vec<f64> = (self.jobs.iter())
             .map(|job| {
@@ -284,7 +289,8 @@ impl Problem<'_> {
                     let index = chunk * size + offset;
                     let shift = self.shift(shifts, index);
                     let start = self.start_of(&engine, theta, job, shift)?;
-                    let part = self.part(&engine, &mut worker, (job, &start, shift), &mut model_bar);
+                    let part =
+                        self.part(&engine, &mut worker, (job, &start, shift), &mut model_bar);
                     parts.push(part.map_err(|stop| failure(index, job, stop)));
                 }
                 Ok((model_bar, parts))
@@ -319,8 +325,7 @@ impl Problem<'_> {
         }
         let mut shift_bar = Vec::new();
         if !shift.is_empty() {
-            shift_bar =
-                starts::moved_vjp(&engine.model, shift, &start_bar.qpos, &start_bar.qvel);
+            shift_bar = starts::moved_vjp(&engine.model, shift, &start_bar.qpos, &start_bar.qvel);
             for ((bar, residual), sigma) in shift_bar.iter_mut().zip(prior).zip(&self.prior) {
                 *bar += residual * job.factor / sigma;
             }
@@ -402,7 +407,9 @@ impl Problem<'_> {
     /// Residuals of the prior of a start.
     pub(super) fn prior_residuals(&self, job: &Job, shift: &[f64]) -> Vec<f64> {
         let terms = shift.iter().zip(&self.prior);
-        terms.map(|(shift, sigma)| job.factor * shift / sigma).collect()
+        terms
+            .map(|(shift, sigma)| job.factor * shift / sigma)
+            .collect()
     }
 
     /// Runs of a thread in a row. Sums within are in this order, so it may not depend on the number of threads.

@@ -133,7 +133,9 @@ fn states(
             | Quantity::AngularVelocity { dof } => (&mut qvel, dof, n.nv),
             _ => continue,
         };
-        let values = smoothed[index].as_ref().unwrap_or(&trajectory.values[index]);
+        let values = smoothed[index]
+            .as_ref()
+            .unwrap_or(&trajectory.values[index]);
         for frame in 0..frames {
             let place = &mut into[frame * total + first..][..channel.width];
             interpolate(&trajectory.times, values, channel, frame, place);

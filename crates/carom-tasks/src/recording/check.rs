@@ -39,7 +39,10 @@ pub(super) fn starts(binder: &Binder<'_>, plan: &Plan, recordings: &mut Recordin
             continue;
         }
         let name = match structure.names.joints[joint].as_str() {
-            "" => format!("joint {joint} (of body '{}')", structure.names.bodies[structure.joints.body[joint]]),
+            "" => format!(
+                "joint {joint} (of body '{}')",
+                structure.names.bodies[structure.joints.body[joint]]
+            ),
             name => format!("joint '{name}'"),
         };
         recordings.warnings.push(format!(
@@ -50,7 +53,11 @@ pub(super) fn starts(binder: &Binder<'_>, plan: &Plan, recordings: &mut Recordin
     for (actuator, name) in structure.names.actuators.iter().enumerate() {
         let mapped = &binder.mapping.actuators;
         if !mapped.iter().any(|mapped| mapped.name == *name) {
-            let name = if name.is_empty() { format!("{actuator}") } else { format!("'{name}'") };
+            let name = if name.is_empty() {
+                format!("{actuator}")
+            } else {
+                format!("'{name}'")
+            };
             recordings.warnings.push(format!(
                 "mapping '{}': actuator {name} is not mapped; its control is 0",
                 binder.mapping.file
@@ -63,7 +70,13 @@ pub(super) fn starts(binder: &Binder<'_>, plan: &Plan, recordings: &mut Recordin
 pub(super) fn motion(plan: &Plan, recordings: &mut Recordings) {
     let mut warnings = Vec::new();
     if let Some(trajectory) = recordings.trajectories.first() {
-        let gap = median(trajectory.times.windows(2).map(|pair| pair[1] - pair[0]).collect());
+        let gap = median(
+            trajectory
+                .times
+                .windows(2)
+                .map(|pair| pair[1] - pair[0])
+                .collect(),
+        );
         if gap > SLOW {
             warnings.push(format!(
                 "{}: frames are {gap:.3} s apart; if time stamps are not in seconds, give [time] factor (0.001 for milliseconds, 1e-9 for nanoseconds)",
@@ -73,7 +86,10 @@ pub(super) fn motion(plan: &Plan, recordings: &mut Recordings) {
     }
     let mut moves = false;
     for (index, channel) in plan.channels.iter().enumerate() {
-        let ranges = recordings.trajectories.iter().map(|t| range(t, index, channel.width));
+        let ranges = recordings
+            .trajectories
+            .iter()
+            .map(|t| range(t, index, channel.width));
         let widest = ranges.fold(0.0, f64::max);
         if channel.is_recorded {
             moves |= widest > 1e-9;
@@ -108,18 +124,26 @@ pub(super) fn motion(plan: &Plan, recordings: &mut Recordings) {
 fn velocity_units(plan: &Plan, index: usize, recordings: &Recordings, warnings: &mut Vec<String>) {
     let channel = &plan.channels[index];
     let is_partner = |other: Quantity| match (channel.quantity, other) {
-        (Quantity::LinearVelocity { dof }, Quantity::Position(super::Frame::State { dof: at, .. }))
+        (
+            Quantity::LinearVelocity { dof },
+            Quantity::Position(super::Frame::State { dof: at, .. }),
+        )
         | (Quantity::JointVelocity { dof }, Quantity::JointPosition { dof: at, .. }) => dof == at,
         _ => false,
     };
-    let partner = plan.channels.iter().position(|other| is_partner(other.quantity));
+    let partner = plan
+        .channels
+        .iter()
+        .position(|other| is_partner(other.quantity));
     let Some(partner) = partner.filter(|_| channel.is_recorded) else {
         return;
     };
     let (mut recorded, mut found) = (Vec::new(), Vec::new());
     for trajectory in &recordings.trajectories {
         for frame in 1..trajectory.frames() {
-            let at = |channel: usize, frame: usize| trajectory.value(channel, frame, plan.channels[channel].width);
+            let at = |channel: usize, frame: usize| {
+                trajectory.value(channel, frame, plan.channels[channel].width)
+            };
             let (Some(velocity), Some(now), Some(before)) =
                 (at(index, frame), at(partner, frame), at(partner, frame - 1))
             else {
@@ -152,10 +176,15 @@ fn range(trajectory: &Trajectory, channel: usize, width: usize) -> f64 {
     let values = &trajectory.values[channel];
     (0..width)
         .map(|column| {
-            let numbers = values.iter().skip(column).step_by(width).filter(|x| x.is_finite());
-            let (low, high) = numbers.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), &x| {
-                (low.min(x), high.max(x))
-            });
+            let numbers = values
+                .iter()
+                .skip(column)
+                .step_by(width)
+                .filter(|x| x.is_finite());
+            let (low, high) = numbers
+                .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), &x| {
+                    (low.min(x), high.max(x))
+                });
             (high - low).max(0.0)
         })
         .fold(0.0, f64::max)

@@ -110,12 +110,7 @@ fn plan(binder: &Binder<'_>) -> Result<Plan, RecordingError> {
     let mapping = binder.mapping;
     for body in &mapping.bodies {
         let (position, rotation, dof, radius) = binder.body(&body.name)?;
-        plan.pose(
-            binder,
-            ("body", body),
-            (position, rotation, dof),
-            radius,
-        )?;
+        plan.pose(binder, ("body", body), (position, rotation, dof), radius)?;
     }
     for site in &mapping.sites {
         let frame = Frame::Site(binder.site(&site.name)?);
@@ -141,7 +136,10 @@ fn plan(binder: &Binder<'_>) -> Result<Plan, RecordingError> {
     }
     for index in 1..plan.channels.len() {
         let name = &plan.channels[index].name;
-        if plan.channels[..index].iter().any(|other| other.name == *name) {
+        if plan.channels[..index]
+            .iter()
+            .any(|other| other.name == *name)
+        {
             return Err(binder.error(&format!("{name} is mapped twice")));
         }
     }
@@ -215,8 +213,20 @@ impl Plan {
         let ignore = binder.mapping.velocity.ignore_recorded;
         let first = dof.unwrap_or(0);
         let parts = [
-            ("position", &pose.position, Quantity::Position(position), 3, pose.noise.position),
-            ("rotation", &pose.rotation, Quantity::Rotation(rotation), 4, pose.noise.rotation),
+            (
+                "position",
+                &pose.position,
+                Quantity::Position(position),
+                3,
+                pose.noise.position,
+            ),
+            (
+                "rotation",
+                &pose.rotation,
+                Quantity::Rotation(rotation),
+                4,
+                pose.noise.rotation,
+            ),
             (
                 "linear_velocity",
                 &pose.linear_velocity,
@@ -274,11 +284,16 @@ impl Plan {
             position = Some(self.channels.len());
             self.push(channel, None, 0.0);
         }
-        let mut channel = channel("joint", &joint.name, "velocity", Quantity::JointVelocity { dof }, 1);
+        let mut channel = channel(
+            "joint",
+            &joint.name,
+            "velocity",
+            Quantity::JointVelocity { dof },
+            1,
+        );
         channel.noise = check_noise(binder, joint.velocity_noise)?;
         channel.is_angle = is_hinge;
-        channel.is_recorded =
-            joint.velocity.is_some() && !binder.mapping.velocity.ignore_recorded;
+        channel.is_recorded = joint.velocity.is_some() && !binder.mapping.velocity.ignore_recorded;
         channel.is_compared = channel.is_recorded && compared("velocity")?;
         if channel.is_recorded || position.is_some() {
             let from = position.filter(|_| !channel.is_recorded);
@@ -366,21 +381,32 @@ impl Reader<'_> {
             let unit = unit_factor(joint.unit.as_deref(), units)
                 .map_err(|cause| self.binder.error(&format!("{what}: {cause}")))?;
             let factor = unit * joint.factor.unwrap_or(1.0);
+            let other = joint.velocity_factor.map_or(factor, |other| unit * other);
             let parts = [
-                ("position", &joint.position, &joint.minus, joint.offset),
-                ("velocity", &joint.velocity, &joint.minus_velocity, 0.0),
+                (
+                    "position",
+                    &joint.position,
+                    &joint.minus,
+                    (factor, joint.offset),
+                ),
+                (
+                    "velocity",
+                    &joint.velocity,
+                    &joint.minus_velocity,
+                    (other, 0.0),
+                ),
             ];
-            for (part, source, minus, offset) in parts {
+            for (part, source, minus, scale) in parts {
                 let ignored = part == "velocity" && self.binder.mapping.velocity.ignore_recorded;
                 let Some(source) = source.as_ref().filter(|_| !ignored) else {
                     continue;
                 };
                 let what = format!("{what} {part}");
                 let shape = (1, joint.missing);
-                let mut series = self.numbers(source, shape, (factor, offset), &what)?;
+                let mut series = self.numbers(source, shape, scale, &what)?;
                 if let Some(minus) = minus {
                     let what = format!("{what} minus");
-                    let others = self.numbers(minus, shape, (factor, 0.0), &what)?;
+                    let others = self.numbers(minus, shape, (scale.0, 0.0), &what)?;
                     if others.values.len() != series.values.len() {
                         return Err(self.table.error(&format!(
                             "{what}: '{minus}' has {} rows, '{source}' has {}",

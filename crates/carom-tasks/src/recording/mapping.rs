@@ -14,6 +14,7 @@ use super::RecordingError;
 #[serde(deny_unknown_fields)]
 pub struct Mapping {
     /// When frames were recorded.
+    #[serde(default)]
     pub time: TimeMapping,
     /// How the rows of a file are split.
     #[serde(default)]
@@ -237,8 +238,10 @@ pub struct PoseMapping {
     /// How rotations are written.
     #[serde(default)]
     pub rotation_format: RotationFormat,
-    /// Three numbers, in the axes of the recording's world.
+    /// Three numbers.
     pub linear_velocity: Option<Source>,
+    /// Axes of the linear velocity; those of the recording's world if absent.
+    pub linear_velocity_axes: Option<Axes>,
     /// Three numbers.
     pub angular_velocity: Option<Source>,
     /// Axes of the angular velocity.
@@ -282,6 +285,8 @@ pub struct JointMapping {
     pub unit: Option<String>,
     /// Factor of positions and velocities, after the unit.
     pub factor: Option<f64>,
+    /// Factor of velocities, if it is another.
+    pub velocity_factor: Option<f64>,
     /// Added to positions, after unit and factor.
     #[serde(default)]
     pub offset: f64,

@@ -12,7 +12,7 @@
 //! let folder = std::env::temp_dir().join(format!("carom-doc-{}", std::process::id()));
 //! std::fs::create_dir_all(&folder)?;
 //! std::fs::write(folder.join("swing.csv"), "t,angle\n0.00,0.50\n0.01,0.49\n0.03,0.44\n")?;
-//! let mapping = Mapping::parse("time.column = 't'\n[[joint]]\nname = 'swing'\nposition = 'angle'\n", "swing.toml")?;
+//! let mapping = Mapping::parse("time.column = 't'\n[[joint]]\nname = 'pivot'\nposition = 'angle'\n", "swing.toml")?;
 //! let recordings = recording::load(&model, &mapping, &[folder.join("swing.csv")])?;
 //! assert_eq!(recordings.trajectories[0].times, [0.0, 0.01, 0.03]);
 //! let start = recordings.start(&model, 0, 1)?;
@@ -23,13 +23,12 @@
 
 mod assemble;
 mod bind;
-
+mod cdr;
 mod check;
 mod csv;
 mod load;
 pub mod mapping;
-
-
+mod mcap;
 mod pose;
 mod split;
 pub mod table;

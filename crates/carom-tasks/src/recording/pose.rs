@@ -208,12 +208,11 @@ fn place(
             "{what}: with a tracked frame beside the body's origin, positions need rotations, and velocities angular velocities"
         )));
     }
-    if pose.angular_velocity_axes == Axes::World
-        && series.angular_velocity.is_some()
-        && series.rotation.is_none()
-    {
+    let turns = pose.angular_velocity_axes == Axes::World && series.angular_velocity.is_some();
+    let in_body = pose.linear_velocity_axes == Some(Axes::Body);
+    if (turns || in_body && series.linear_velocity.is_some()) && series.rotation.is_none() {
         return Err(binder.error(&format!(
-            "{what}: an angular velocity in world axes needs the rotation"
+            "{what}: angular velocities in world axes, and linear ones in the body's, need the rotation"
         )));
     }
     for row in 0..series.rows {
@@ -241,7 +240,10 @@ fn place(
         let position = vector(&series.position)
             .map(|position| world.position + world.quat.rotate(position) - arm);
         let velocity = vector(&series.linear_velocity).map(|velocity| {
-            let velocity = world.quat.rotate(velocity);
+            let velocity = match quat.filter(|_| in_body) {
+                Some(quat) => world.quat.rotate(quat.rotate(velocity)),
+                None => world.quat.rotate(velocity),
+            };
             match (spin, body_quat) {
                 (Some(spin), Some(quat)) => velocity - quat.rotate(spin).cross(arm),
                 _ => velocity,

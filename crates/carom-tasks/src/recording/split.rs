@@ -48,7 +48,9 @@ pub(super) fn split(
     series: &[Series],
     controls: &[(usize, Series)],
 ) -> Result<Vec<Piece>, RecordingError> {
-    let all = series.iter().chain(controls.iter().map(|(_, series)| series));
+    let all = series
+        .iter()
+        .chain(controls.iter().map(|(_, series)| series));
     if let Some(empty) = all.clone().find(|series| series.values.is_empty()) {
         return Err(table.error(&format!("{} is empty: there are no frames", empty.what)));
     }
@@ -93,7 +95,15 @@ impl Splitter<'_> {
             let control_rows = self.control_rows(controls, first, rows, index, &range)?;
             for part in self.without_gaps(range.clone(), stamps.as_deref()) {
                 let times = self.times(&part, stamps.as_deref())?;
-                if times.len() < self.binder.mapping.trajectories.least_frames.unwrap_or(2).max(2) {
+                if times.len()
+                    < self
+                        .binder
+                        .mapping
+                        .trajectories
+                        .least_frames
+                        .unwrap_or(2)
+                        .max(2)
+                {
                     continue;
                 }
                 let shift = part.start - range.start;
@@ -118,7 +128,9 @@ impl Splitter<'_> {
     ) -> Result<Vec<Range<usize>>, RecordingError> {
         let how = &self.binder.mapping.trajectories;
         if let Some(count) = per_trajectory.filter(|&count| count > 0) {
-            return Ok((0..rows / count).map(|k| k * count..(k + 1) * count).collect());
+            return Ok((0..rows / count)
+                .map(|k| k * count..(k + 1) * count)
+                .collect());
         }
         let mut starts = vec![0];
         if let Some(name) = &how.offsets {
@@ -179,7 +191,9 @@ impl Splitter<'_> {
         let Some(name) = &self.binder.mapping.trajectories.keep else {
             return Ok(ranges.into_iter().enumerate().collect());
         };
-        let block = self.table.block(&[name.clone()], 1, "[trajectories] keep")?;
+        let block = self
+            .table
+            .block(&[name.clone()], 1, "[trajectories] keep")?;
         if block.values.len() != ranges.len() {
             return Err(self.table.error(&format!(
                 "[trajectories] keep: '{name}' has {} numbers, but there are {} trajectories",
@@ -188,13 +202,19 @@ impl Splitter<'_> {
             )));
         }
         let all = ranges.into_iter().enumerate();
-        Ok(all.filter(|(index, _)| block.values[*index] != 0.0).collect())
+        Ok(all
+            .filter(|(index, _)| block.values[*index] != 0.0)
+            .collect())
     }
 
     /// Time stamps (s) of all rows, if there are any.
     fn stamps(&self, rows: usize) -> Result<Option<Vec<f64>>, RecordingError> {
         let time = &self.binder.mapping.time;
-        let given = [time.dt.is_some(), time.rate.is_some(), time.column.is_some()];
+        let given = [
+            time.dt.is_some(),
+            time.rate.is_some(),
+            time.column.is_some(),
+        ];
         if given.iter().filter(|&&is_given| is_given).count() != 1 {
             return Err(self.binder.error(
                 "[time] needs exactly one of 'column' (time stamps), 'dt' (seconds between frames) and 'rate' (frames per second)",
@@ -203,7 +223,9 @@ impl Splitter<'_> {
         let Some(name) = &time.column else {
             return Ok(None);
         };
-        let block = self.table.block(&[name.clone()], self.frames, "[time] column")?;
+        let block = self
+            .table
+            .block(&[name.clone()], self.frames, "[time] column")?;
         if block.values.len() != rows {
             return Err(self.table.error(&format!(
                 "[time] column: '{name}' has {} rows, but there are {rows} frames",
@@ -212,7 +234,9 @@ impl Splitter<'_> {
         }
         super::pose::check_values(self.table, &block, false, "[time] column")?;
         let factor = time.factor.unwrap_or(1.0);
-        Ok(Some(block.values.iter().map(|stamp| stamp * factor).collect()))
+        Ok(Some(
+            block.values.iter().map(|stamp| stamp * factor).collect(),
+        ))
     }
 
     /// Cuts at long gaps.
@@ -222,13 +246,19 @@ impl Splitter<'_> {
             return vec![range];
         };
         let mut starts = vec![range.start];
-        starts.extend((range.start + 1..range.end).filter(|&row| stamps[row] - stamps[row - 1] > longest));
+        starts.extend(
+            (range.start + 1..range.end).filter(|&row| stamps[row] - stamps[row - 1] > longest),
+        );
         starts.push(range.end);
         starts.windows(2).map(|pair| pair[0]..pair[1]).collect()
     }
 
     /// Times of the frames of a trajectory.
-    fn times(&self, range: &Range<usize>, stamps: Option<&[f64]>) -> Result<Vec<f64>, RecordingError> {
+    fn times(
+        &self,
+        range: &Range<usize>,
+        stamps: Option<&[f64]>,
+    ) -> Result<Vec<f64>, RecordingError> {
         let time = &self.binder.mapping.time;
         let Some(stamps) = stamps else {
             let dt = self.time_between_frames()?;
@@ -239,7 +269,10 @@ impl Splitter<'_> {
         let rows: Vec<usize> = range.clone().collect();
         check_rising(self.table, name, &rows, stamps, factor)?;
         let start = stamps[range.start];
-        Ok(stamps[range.clone()].iter().map(|stamp| stamp - start).collect())
+        Ok(stamps[range.clone()]
+            .iter()
+            .map(|stamp| stamp - start)
+            .collect())
     }
 
     fn time_between_frames(&self) -> Result<f64, RecordingError> {
@@ -286,7 +319,9 @@ impl Splitter<'_> {
         let mut all = Vec::new();
         for (_, series) in controls {
             let (start, count) = match (series.rows_per_trajectory, first.rows_per_trajectory) {
-                (Some(own), Some(frames)) if own == frames || own + 1 == frames => (index * own, own),
+                (Some(own), Some(frames)) if own == frames || own + 1 == frames => {
+                    (index * own, own)
+                }
                 _ if series.rows() == rows => (range.start, range.len()),
                 _ if series.rows() + 1 == rows && range.len() == rows => (0, rows - 1),
                 _ => {
@@ -344,7 +379,10 @@ fn by_clocks(
     }
     let factor = binder.mapping.time.factor.unwrap_or(1.0);
     let stamps_of = |series: &Series| -> Result<Vec<f64>, RecordingError> {
-        let clock = series.clock.as_ref().or(binder.mapping.time.column.as_ref());
+        let clock = series
+            .clock
+            .as_ref()
+            .or(binder.mapping.time.column.as_ref());
         let Some(name) = clock else {
             return Err(binder.error(&format!(
                 "{} has no time stamps; give [time] column, or its own 'time'",
@@ -362,12 +400,18 @@ fn by_clocks(
             )));
         }
         let stamps: Vec<f64> = block.values.iter().map(|stamp| stamp * factor).collect();
-        check_rising(table, name, &(0..stamps.len()).collect::<Vec<_>>(), &stamps, factor)?;
+        check_rising(
+            table,
+            name,
+            &(0..stamps.len()).collect::<Vec<_>>(),
+            &stamps,
+            factor,
+        )?;
         Ok(stamps)
     };
     let stamps: Vec<Vec<f64>> = series.iter().map(stamps_of).collect::<Result<_, _>>()?;
-    let control_stamps = (controls.iter().map(|(_, series)| stamps_of(series)))
-        .collect::<Result<Vec<_>, _>>()?;
+    let control_stamps =
+        (controls.iter().map(|(_, series)| stamps_of(series))).collect::<Result<Vec<_>, _>>()?;
     let mut times: Vec<f64> = stamps.iter().flatten().copied().collect();
     times.sort_by(f64::total_cmp);
     times.dedup_by(|next, kept| *next - *kept < SAME_TIME);
@@ -386,7 +430,10 @@ fn by_clocks(
         };
         let held = |stamps: &Vec<f64>| -> Vec<usize> {
             let row = |&time: &f64| stamps.partition_point(|&stamp| stamp <= time + SAME_TIME);
-            times.iter().map(|time| row(time).saturating_sub(1)).collect()
+            times
+                .iter()
+                .map(|time| row(time).saturating_sub(1))
+                .collect()
         };
         pieces.push(Piece {
             file: table.file.clone(),

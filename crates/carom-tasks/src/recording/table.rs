@@ -64,13 +64,7 @@ impl Table {
         match extension.to_ascii_lowercase().as_str() {
             "npz" => Self::from_npz(path, has_axis),
             "csv" | "tsv" | "txt" => super::csv::read(path),
-            #[cfg(feature = "mcap")]
             "mcap" => super::mcap::read(path),
-            #[cfg(not(feature = "mcap"))]
-            "mcap" => Err(RecordingError(format!(
-                "'{}': this build reads no .mcap; build with --features mcap",
-                path.display()
-            ))),
             _ => Err(RecordingError(format!(
                 "'{}': recordings are .npz, .csv or .mcap files",
                 path.display()

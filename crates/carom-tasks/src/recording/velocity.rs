@@ -54,11 +54,7 @@ pub(super) fn of_vectors(
 }
 
 /// Angular velocities in the body's axes of quaternions.
-pub(super) fn of_quaternions(
-    times: &[f64],
-    quats: &[f64],
-    how: &VelocityMapping,
-) -> Reconstructed {
+pub(super) fn of_quaternions(times: &[f64], quats: &[f64], how: &VelocityMapping) -> Reconstructed {
     let quat = |frame: usize| Quat(std::array::from_fn(|k| quats[frame * 4 + k]));
     let is_here = |frame: usize| quat(frame).0.iter().all(|x| x.is_finite());
     let relative =
@@ -101,8 +97,8 @@ impl Frames<'_> {
                     .map(|rate| (vec![0.0; self.width], rate)),
                 VelocityMethod::Smooth => self.parabola(frame, how.frames.unwrap_or(FRAMES).max(1)),
             };
-            let (place, rate) = found
-                .unwrap_or_else(|| (vec![f64::NAN; self.width], vec![f64::NAN; self.width]));
+            let (place, rate) =
+                found.unwrap_or_else(|| (vec![f64::NAN; self.width], vec![f64::NAN; self.width]));
             position.extend(place);
             velocity.extend(rate);
         }
@@ -163,8 +159,9 @@ impl Frames<'_> {
 
 /// Solves Σⱼ m(i+j)·xⱼ = sᵢ for `size` unknowns by elimination; the matrix is positive.
 fn solve_moments(moments: &[f64; 5], side: &[f64; 3], size: usize) -> [f64; 3] {
-    let mut matrix: [[f64; 4]; 3] =
-        std::array::from_fn(|i| std::array::from_fn(|j| if j < 3 { moments[i + j] } else { side[i] }));
+    let mut matrix: [[f64; 4]; 3] = std::array::from_fn(|i| {
+        std::array::from_fn(|j| if j < 3 { moments[i + j] } else { side[i] })
+    });
     for pivot in 0..size {
         for row in pivot + 1..size {
             let factor = matrix[row][pivot] / matrix[pivot][pivot];
