@@ -59,6 +59,10 @@ pub(crate) fn stretches(
             }
         }
     }
+    // Sensors at the last frame are read under its own controls.
+    if let Some(Controls::PerStep(rows)) = stretches.last_mut().map(|last| &mut last.controls) {
+        rows.extend(&trajectory.controls[run.last * nu..][..nu]);
+    }
     if nu == 0 {
         for stretch in &mut stretches {
             stretch.controls = Controls::Zero;

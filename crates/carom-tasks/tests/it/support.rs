@@ -1,6 +1,7 @@
 //! What tests share: models, folders, and recordings made by simulation.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use carom::{Data, Input, Model, State};
 use carom_tasks::npz::{self, Array};
@@ -35,7 +36,9 @@ pub(crate) struct Folder(PathBuf);
 
 impl Folder {
     pub(crate) fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("carom-tasks-{name}-{}", std::process::id()));
+        static COUNT: AtomicUsize = AtomicUsize::new(0);
+        let (process, count) = (std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+        let path = std::env::temp_dir().join(format!("carom-tasks-{name}-{process}-{count}"));
         std::fs::create_dir_all(&path).expect("a temporary folder");
         Self(path)
     }
