@@ -7,12 +7,12 @@ mod bench;
 mod check;
 mod command_line;
 mod completions;
+mod evaluate;
 mod failure;
 mod gradient;
 mod interrupt;
 mod load;
 mod naming;
-mod npz;
 mod output;
 mod parity;
 mod progress;
@@ -24,6 +24,7 @@ mod view;
 
 use std::process::ExitCode;
 
+use carom_tasks::npz;
 use clap::Parser;
 use stdio::print;
 
@@ -46,6 +47,7 @@ enum Command {
     Sim(sim::Args),
     Check(check::Args),
     Gradient(gradient::Args),
+    Evaluate(evaluate::Args),
     Parity(parity::Args),
     Bench(bench::Args),
     View(view::Args),
@@ -57,6 +59,7 @@ fn main() -> ExitCode {
         Ok(Command::Sim(args)) => sim::run(&args),
         Ok(Command::Check(args)) => check::run(&args),
         Ok(Command::Gradient(args)) => gradient::run(&args),
+        Ok(Command::Evaluate(args)) => evaluate::run(&args),
         Ok(Command::Parity(args)) => parity::run(&args),
         Ok(Command::Bench(args)) => bench::run(&args),
         Ok(Command::View(args)) => view::run(&args),

@@ -13,7 +13,7 @@ use carom_spec::source::open_regular;
 
 /// An array with its shape, row-major.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Array {
+pub struct Array {
     /// Length of each dimension; empty for a scalar.
     pub shape: Vec<usize>,
     /// The values.
@@ -22,7 +22,7 @@ pub(crate) struct Array {
 
 /// Values of an array.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Values {
+pub enum Values {
     /// Numbers of any numpy type, as `f64`.
     Numbers(Vec<f64>),
     /// Unicode strings.
@@ -31,7 +31,7 @@ pub(crate) enum Values {
 
 /// What is wrong with a file.
 #[derive(Debug)]
-pub(crate) struct NpzError(String);
+pub struct NpzError(String);
 
 impl fmt::Display for NpzError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -47,7 +47,7 @@ fn error(message: impl Into<String>) -> NpzError {
 
 impl Array {
     /// An array of numbers.
-    pub(crate) fn numbers(shape: &[usize], values: Vec<f64>) -> Self {
+    pub fn numbers(shape: &[usize], values: Vec<f64>) -> Self {
         Self {
             shape: shape.to_vec(),
             values: Values::Numbers(values),
@@ -55,7 +55,7 @@ impl Array {
     }
 
     /// The numbers; empty for an array of strings.
-    pub(crate) fn as_numbers(&self) -> &[f64] {
+    pub fn as_numbers(&self) -> &[f64] {
         match &self.values {
             Values::Numbers(numbers) => numbers,
             Values::Strings(_) => &[],
@@ -63,7 +63,7 @@ impl Array {
     }
 
     /// The strings; empty for an array of numbers.
-    pub(crate) fn as_strings(&self) -> &[String] {
+    pub fn as_strings(&self) -> &[String] {
         match &self.values {
             Values::Numbers(_) => &[],
             Values::Strings(strings) => strings,
@@ -72,17 +72,17 @@ impl Array {
 }
 
 /// All arrays of a `.npz` file by name.
-pub(crate) type Npz = BTreeMap<String, Array>;
+pub type Npz = BTreeMap<String, Array>;
 
 /// Reads a `.npz` file.
-pub(crate) fn read(path: &Path) -> Result<Npz, NpzError> {
+pub fn read(path: &Path) -> Result<Npz, NpzError> {
     let file = open_regular(path, LARGEST).map_err(|cause| error(cause.to_string()))?;
     read_from(std::io::BufReader::new(file))
         .map_err(|cause| error(format!("'{}': {cause}", path.display())))
 }
 
 /// Largest file and most memory for the arrays of a file (bytes); a guard against archives that expand without end.
-pub(crate) const LARGEST: u64 = 2 << 30;
+pub const LARGEST: u64 = 2 << 30;
 
 fn read_from(reader: impl Read + Seek) -> Result<Npz, NpzError> {
     let mut archive = zip::ZipArchive::new(reader)
@@ -313,7 +313,7 @@ fn read_strings(
 }
 
 /// Writes arrays as a compressed `.npz`.
-pub(crate) fn write(out: impl Write + Seek, arrays: &[(&str, &Array)]) -> Result<(), NpzError> {
+pub fn write(out: impl Write + Seek, arrays: &[(&str, &Array)]) -> Result<(), NpzError> {
     let wrap = |cause: &dyn fmt::Display| error(format!("cannot write: {cause}"));
     let mut archive = zip::ZipWriter::new(out);
     let options = zip::write::SimpleFileOptions::default()

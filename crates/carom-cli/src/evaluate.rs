@@ -1,0 +1,190 @@
+//! `carom evaluate`: how far a model is from recordings.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use carom::flow::{FlowSettings, Tolerances};
+use carom_tasks::evaluate::{Metric, Report, evaluate};
+use carom_tasks::problem::Stepping;
+use carom_tasks::recording::{self, Mapping};
+use serde_json::json;
+
+use crate::failure::{CONTENT, Failure, finish};
+use crate::{load, stdio, values};
+
+/// Most steps from a frame to the next in continuous time: contacts that need more would take minutes.
+const MOST_STEPS: usize = 2_000;
+
+/// Compares a model with recorded motions.
+///
+/// The model is simulated from the recorded start of every trajectory and compared with it at every frame. A mapping file says what the
+/// arrays of a recording are; docs/recordings.md describes it.
+#[derive(clap::Args, Debug)]
+#[command(
+    after_help = "Examples:\n  carom evaluate cube.xml tosses.npz --mapping cube.toml\n  carom evaluate datasets/contactnets_cube.xml val.npz --mapping datasets/contactnets_cube.toml --total\n  carom evaluate arm.xml run1.csv run2.csv --mapping arm.toml --json\n  carom evaluate arm.xml bag.mcap --mapping arm.toml --tolerance 1e-6    # in continuous time"
+)]
+pub(crate) struct Args {
+    /// Model file (MJCF or URDF).
+    model: PathBuf,
+    /// Recordings: .npz, .csv or .mcap files.
+    #[arg(required = true)]
+    recordings: Vec<PathBuf>,
+    /// What the arrays of the recordings are (TOML).
+    #[arg(long)]
+    mapping: PathBuf,
+    /// Predict so many frames from each start, whatever the mapping says.
+    #[arg(long, value_name = "N", value_parser = values::count, allow_negative_numbers = true)]
+    window: Option<usize>,
+    /// Start every so many frames, whatever the mapping says; a large number leaves the first window alone.
+    #[arg(long, value_name = "N", value_parser = values::count, allow_negative_numbers = true)]
+    every: Option<usize>,
+    /// Simulate in continuous time to this tolerance instead of by the model's time steps.
+    #[arg(long, value_parser = values::tolerance, allow_negative_numbers = true)]
+    tolerance: Option<f64>,
+    /// Print only the means over all trajectories.
+    #[arg(long)]
+    total: bool,
+    /// Go on although these unsupported features are in the file (diagnostic codes, or `all`).
+    #[arg(long, value_delimiter = ',')]
+    allow: Vec<String>,
+    /// Print everything as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &Args) -> ExitCode {
+    finish(args.json, answer(args))
+}
+
+fn answer(args: &Args) -> Result<ExitCode, Failure> {
+    let loaded = load::load(&args.model, &args.allow)?;
+    stdio::warn(&loaded.warnings);
+    let (report, warnings) = measure(args, &loaded.model)?;
+    show(args, &report, &warnings);
+    Ok(ExitCode::from(u8::from(report.failures().next().is_some())))
+}
+
+fn measure(args: &Args, model: &carom::Model) -> Result<(Report, Vec<String>), Failure> {
+    let content = |error: &dyn std::fmt::Display| Failure::sentence(CONTENT, error.to_string());
+    let mapping = Mapping::read(&args.mapping).map_err(|error| content(&error))?;
+    let loaded = recording::load(model, &mapping, &args.recordings);
+    let mut recordings = loaded.map_err(|error| content(&error))?;
+    recordings.evaluate.window = args.window.or(recordings.evaluate.window);
+    recordings.evaluate.every = args.every.or(recordings.evaluate.every);
+    let stepping = args.tolerance.map_or(Stepping::Fixed, |tolerance| {
+        Stepping::Flow(FlowSettings {
+            tolerances: Tolerances::all(tolerance),
+            most_steps: MOST_STEPS,
+            ..FlowSettings::default()
+        })
+    });
+    let report = evaluate(model, &recordings, stepping).map_err(|error| content(&error))?;
+    Ok((report, recordings.warnings))
+}
+
+fn show(args: &Args, report: &Report, warnings: &[String]) {
+    if args.json {
+        crate::print(&as_json(report, warnings).to_string());
+        return;
+    }
+    for warning in warnings {
+        stdio::warn(&format!("warning: {warning}\n"));
+    }
+    let width = report
+        .trajectories
+        .iter()
+        .map(|trajectory| trajectory.label.chars().count())
+        .max()
+        .unwrap_or(0)
+        .max(12);
+    let heads: Vec<String> = report.metrics.iter().map(head).collect();
+    let line = |label: &str, frames: usize, numbers: &[f64]| {
+        let mut line = format!("{label:width$} {frames:>7}");
+        for (head, number) in heads.iter().zip(numbers) {
+            let size = head.chars().count().max(9);
+            line += &format!(" {:>size$}", figure(*number));
+        }
+        line
+    };
+    let mut title = format!("{:width$} {:>7}", "trajectory", "frames");
+    for head in &heads {
+        let size = head.chars().count().max(9);
+        title += &format!(" {head:>size$}");
+    }
+    crate::print(&title);
+    for trajectory in report.trajectories.iter().filter(|_| !args.total) {
+        crate::print(&line(
+            &trajectory.label,
+            trajectory.frames,
+            &trajectory.errors,
+        ));
+    }
+    let frames = report
+        .trajectories
+        .iter()
+        .map(|trajectory| trajectory.frames)
+        .sum();
+    let finished = report.trajectories.len() - report.failures().count();
+    crate::print(&line(&format!("mean of {finished}"), frames, &report.total));
+    for trajectory in report.failures() {
+        let why = trajectory.failure.as_deref().unwrap_or_default();
+        let label = &trajectory.label;
+        stdio::warn(&format!("error: {label} is not in the mean: {why}\n"));
+    }
+}
+
+fn head(metric: &Metric) -> String {
+    let name = metric
+        .name
+        .trim_end_matches("_percent")
+        .trim_end_matches("_degrees");
+    if metric.unit.is_empty() {
+        return name.to_owned();
+    }
+    format!("{name} [{}]", metric.unit)
+}
+
+/// A number with four digits that count.
+fn figure(number: f64) -> String {
+    if number.is_nan() {
+        return "–".to_owned();
+    }
+    let size = number.abs();
+    if size != 0.0 && !(1e-4..1e5).contains(&size) {
+        return format!("{number:.3e}");
+    }
+    let decimals = match size {
+        s if s >= 1000.0 => 0,
+        s if s >= 100.0 => 1,
+        s if s >= 10.0 => 2,
+        s if s >= 1.0 => 3,
+        s if s >= 0.1 => 4,
+        s if s >= 0.01 => 5,
+        _ => 6,
+    };
+    format!("{number:.decimals$}")
+}
+
+fn as_json(report: &Report, warnings: &[String]) -> serde_json::Value {
+    // JSON has no NaN: what was not compared is null.
+    let errors = |numbers: &[f64]| {
+        let pairs = report.metrics.iter().zip(numbers);
+        let pairs = pairs.map(|(metric, number)| (metric.name.clone(), json!(number)));
+        serde_json::Value::Object(pairs.collect())
+    };
+    let trajectories: Vec<_> = report
+        .trajectories
+        .iter()
+        .map(|trajectory| {
+            json!({
+                "label": trajectory.label, "frames": trajectory.frames, "windows": trajectory.windows,
+                "errors": errors(&trajectory.errors), "failure": trajectory.failure,
+            })
+        })
+        .collect();
+    json!({
+        "total": errors(&report.total), "trajectories": trajectories,
+        "failed": report.failures().count(), "warnings": warnings,
+    })
+}

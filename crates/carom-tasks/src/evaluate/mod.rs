@@ -1,0 +1,237 @@
+//! Errors of a model on recordings.
+//!
+//! The model is simulated from the recorded start of every trajectory, or of every window of one, without correction, and compared at
+//! every frame. Means are over the frames of a trajectory, then over trajectories; with windows of equal length, over all windows.
+//!
+//! - position (m): distance of positions, mean over bodies and sites; in per cent of a length where the mapping gives one
+//! - rotation (deg): angle between orientations
+//! - mae18: mean absolute error over the 18 numbers (position, rotation matrix, velocity, angular velocity) of a free body; mae13: the same
+//!   with quaternions, of equal sign, for matrices
+//! - angle (rad, deg), slide (m): absolute errors of hinges, by less than half a turn, and of slides
+//! - mse q, mse v, mse: mean squared errors of joint positions, of velocities, and of both, whole turns included
+//! - distances that the mapping names
+//! - sensor: absolute errors of sensor values
+
+mod metric;
+
+pub use metric::Metric;
+
+use carom::{Data, Model, State};
+use rayon::prelude::*;
+
+use crate::problem::fixed::{self, Predicted};
+use crate::problem::{Job, ProblemError, Run, Stepping, flowing, schedule, starts};
+use crate::recording::Recordings;
+use metric::{Meter, Sums};
+
+/// Errors of one trajectory.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TrajectoryErrors {
+    /// What it is called.
+    pub label: String,
+    /// Frames that were compared, over all windows.
+    pub frames: usize,
+    /// Simulations.
+    pub windows: usize,
+    /// Errors in the order of the report's metrics; NaN where nothing was compared.
+    pub errors: Vec<f64>,
+    /// Why it has no errors, if it has none: what happened, and where.
+    pub failure: Option<String>,
+}
+
+/// Errors of a model on recordings.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Report {
+    /// What was measured.
+    pub metrics: Vec<Metric>,
+    /// Errors of every trajectory.
+    pub trajectories: Vec<TrajectoryErrors>,
+    /// Means over all trajectories that did not fail.
+    pub total: Vec<f64>,
+}
+
+impl Report {
+    /// The total of a metric by name.
+    pub fn total_of(&self, name: &str) -> Option<f64> {
+        let index = self.metrics.iter().position(|metric| metric.name == name)?;
+        Some(self.total[index])
+    }
+
+    /// Trajectories that failed.
+    pub fn failures(&self) -> impl Iterator<Item = &TrajectoryErrors> {
+        let all = self.trajectories.iter();
+        all.filter(|trajectory| trajectory.failure.is_some())
+    }
+}
+
+/// Simulates a model against recordings and measures its errors.
+///
+/// # Errors
+/// When the model has no motion in continuous time and that is asked for, or the mapping's `[evaluate]` makes no sense.
+pub fn evaluate(
+    model: &Model,
+    recordings: &Recordings,
+    stepping: Stepping,
+) -> Result<Report, ProblemError> {
+    let flow = match stepping {
+        Stepping::Fixed => None,
+        Stepping::Flow(settings) => Some(
+            carom::flow::Flow::new(model, settings)
+                .map_err(|error| ProblemError(error.to_string()))?,
+        ),
+    };
+    let meter = Meter::new(recordings, flow.is_some())?;
+    let evaluation = Evaluation {
+        model,
+        recordings,
+        meter: &meter,
+        flow: flow.as_ref(),
+    };
+    let trajectories: Vec<(TrajectoryErrors, Sums)> = (0..recordings.trajectories.len())
+        .into_par_iter()
+        .map(|trajectory| evaluation.trajectory(trajectory))
+        .collect();
+    let mut total = Sums::default();
+    for (errors, sums) in trajectories
+        .iter()
+        .filter(|(errors, _)| errors.failure.is_none())
+    {
+        if recordings.evaluate.window.is_some() {
+            total.add(sums);
+        } else {
+            total.add_means(&errors.errors);
+        }
+    }
+    Ok(Report {
+        total: total.means(meter.metrics.len()),
+        metrics: meter.metrics.clone(),
+        trajectories: trajectories.into_iter().map(|(errors, _)| errors).collect(),
+    })
+}
+
+struct Evaluation<'a> {
+    model: &'a Model,
+    recordings: &'a Recordings,
+    meter: &'a Meter<'a>,
+    flow: Option<&'a carom::flow::Flow>,
+}
+
+impl Evaluation<'_> {
+    fn trajectory(&self, trajectory: usize) -> (TrajectoryErrors, Sums) {
+        let motion = &self.recordings.trajectories[trajectory];
+        let mut model = self.model.clone();
+        let mut data = Data::new(&model);
+        let mut sums = Sums::default();
+        let (mut windows, mut frames) = (0, 0);
+        let mut failure = None;
+        for run in self.windows(trajectory) {
+            match self.simulate(&mut model, &mut data, run) {
+                Ok(predicted) => {
+                    windows += 1;
+                    frames += predicted.len();
+                    for known in &predicted {
+                        self.meter
+                            .measure(&model, motion, known, &mut data, &mut sums);
+                    }
+                }
+                Err(why) => {
+                    failure = Some(why);
+                    break;
+                }
+            }
+        }
+        if windows == 0 && failure.is_none() {
+            failure = Some(format!(
+                "it has {} frames, fewer than a window needs",
+                motion.frames()
+            ));
+        }
+        let errors = TrajectoryErrors {
+            label: motion.label.clone(),
+            frames,
+            windows,
+            errors: match failure {
+                None => sums.means(self.meter.metrics.len()),
+                Some(_) => vec![f64::NAN; self.meter.metrics.len()],
+            },
+            failure,
+        };
+        (errors, sums)
+    }
+
+    /// The runs of a trajectory.
+    fn windows(&self, trajectory: usize) -> Vec<Run> {
+        let last = self.recordings.trajectories[trajectory].frames() - 1;
+        let (first, how) = (self.recordings.start, &self.recordings.evaluate);
+        let Some(window) = how.window else {
+            return vec![Run {
+                trajectory,
+                first,
+                last,
+            }];
+        };
+        let starts = (first..).step_by(how.every.unwrap_or(window).max(1));
+        let starts = starts.take_while(|start| start + window <= last);
+        let run = |first| Run {
+            trajectory,
+            first,
+            last: first + window,
+        };
+        starts.map(run).collect()
+    }
+
+    /// Predictions of a run, that of its start first.
+    fn simulate(
+        &self,
+        model: &mut Model,
+        data: &mut Data,
+        run: Run,
+    ) -> Result<Vec<Predicted>, String> {
+        let motion = &self.recordings.trajectories[run.trajectory];
+        let steps = match self.flow {
+            None => (
+                self.model.option.timestep[0],
+                self.recordings.steps_per_frame,
+            ),
+            Some(_) => (f64::NAN, Some(1)),
+        };
+        let stretches = schedule::stretches(motion, &run, steps, model.counts().nu);
+        let timestep = match self.flow {
+            None => stretches.first().map_or(0.0, |stretch| stretch.timestep),
+            Some(_) => 0.0,
+        };
+        let start: State = starts::state(self.recordings, self.model, &run, timestep)
+            .map_err(|error| error.to_string())?;
+        let job = Job {
+            run,
+            start,
+            stretches,
+            factor: 1.0,
+            count: 0,
+        };
+        let outcome = match self.flow {
+            None => {
+                let has_sensors = self.meter.needs_sensors();
+                fixed::simulate(model, data, &job, &job.start, has_sensors)
+                    .map(|(predicted, _)| predicted)
+            }
+            Some(flow) => flowing::simulate(flow, &job, &job.start).map(|(predicted, _)| predicted),
+        };
+        let predicted = outcome.map_err(|stop| {
+            format!(
+                "the simulation from frame {} did not reach frame {}: {}",
+                run.first, stop.frame, stop.why
+            )
+        })?;
+        let mut all = Vec::with_capacity(predicted.len() + 1);
+        if !self.recordings.evaluate.without_start {
+            all.push(Predicted {
+                frame: run.first,
+                state: job.start,
+                sensors: Vec::new(),
+            });
+        }
+        all.extend(predicted);
+        Ok(all)
+    }
+}

@@ -1,0 +1,497 @@
+//! Residuals with their Jacobian: by forward sensitivities over dual numbers, or by a backward pass for every residual, whichever
+//! is less work.
+
+use carom::dual::{Dual, LANES};
+use carom::flow::{Motion, Variation};
+use carom::linearize::Tangent;
+use carom::math::{Quat, Vec3};
+use carom::model::JointKind;
+use carom::{Data, Input, Model, State};
+
+use super::fixed::{Predicted, Stop};
+use super::sum::{Engine, Failure, Tape, Worker, failure};
+use super::{Job, Problem, ProblemError, starts};
+
+type Number = Dual<LANES>;
+
+/// A backward pass costs about so many forward passes of plain numbers; one over dual numbers about one a direction.
+const BACKWARD_COST: usize = 2;
+
+/// Jacobian of the residuals of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Block {
+    /// Number of residuals, those of the prior at the end.
+    pub rows: usize,
+    /// By the parameters, row by row.
+    pub by_parameters: Vec<f64>,
+    /// By the shift of the run's own start, row by row; empty unless starts are free.
+    pub by_start: Vec<f64>,
+}
+
+/// Residuals and their Jacobian, run by run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Linear {
+    /// All residuals; NaN where a run failed.
+    pub residuals: Vec<f64>,
+    /// The Jacobian of each run: residuals of a run depend on the parameters and on its own start.
+    pub blocks: Vec<Block>,
+    /// Number of parameters.
+    pub parameters: usize,
+    /// Unknowns of a start.
+    pub start_width: usize,
+    /// Runs that failed; their blocks are zero.
+    pub failures: Vec<Failure>,
+}
+
+impl Linear {
+    /// The loss; infinite where a run failed.
+    pub fn value(&self) -> f64 {
+        let half = 0.5 * self.residuals.iter().map(|r| r * r).sum::<f64>();
+        if half.is_nan() { f64::INFINITY } else { half }
+    }
+
+    /// Number of unknowns.
+    pub fn unknowns(&self) -> usize {
+        self.parameters + self.blocks.len() * self.start_width
+    }
+
+    /// The whole Jacobian, row by row.
+    pub fn dense(&self) -> Vec<f64> {
+        let width = self.unknowns();
+        let mut matrix = Vec::with_capacity(self.residuals.len() * width);
+        for (run, block) in self.blocks.iter().enumerate() {
+            for row in 0..block.rows {
+                let start = matrix.len();
+                matrix.resize(start + width, 0.0);
+                let line = &mut matrix[start..];
+                line[..self.parameters].copy_from_slice(
+                    &block.by_parameters[row * self.parameters..][..self.parameters],
+                );
+                let own = self.parameters + run * self.start_width;
+                line[own..own + self.start_width]
+                    .copy_from_slice(&block.by_start[row * self.start_width..][..self.start_width]);
+            }
+        }
+        matrix
+    }
+
+    /// The gradient of the loss: Jᵀ·r, over runs that did not fail.
+    pub fn gradient(&self) -> Vec<f64> {
+        let mut gradient = vec![0.0; self.unknowns()];
+        let mut rest = self.residuals.as_slice();
+        for (run, block) in self.blocks.iter().enumerate() {
+            let (own, others) = rest.split_at(block.rows);
+            rest = others;
+            for (row, &residual) in own.iter().enumerate().filter(|(_, r)| !r.is_nan()) {
+                let (p, s) = (self.parameters, self.start_width);
+                for k in 0..p {
+                    gradient[k] += residual * block.by_parameters[row * p + k];
+                }
+                for k in 0..s {
+                    gradient[p + run * s + k] += residual * block.by_start[row * s + k];
+                }
+            }
+        }
+        gradient
+    }
+}
+
+/// Which way Jacobians are computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    Forward,
+    Backward,
+}
+
+/// θ and the shift of a start as one row of columns.
+struct Columns<'x> {
+    theta: &'x [f64],
+    shift: &'x [f64],
+}
+
+impl Columns<'_> {
+    fn len(&self) -> usize {
+        self.theta.len() + self.shift.len()
+    }
+
+    /// Dual numbers of θ and shift, whose directions are some columns.
+    fn seeded(&self, first: usize) -> (Vec<Number>, Vec<Number>) {
+        let seed = |offset: usize, numbers: &[f64]| -> Vec<Number> {
+            let lane = |k: usize| (offset + k).checked_sub(first).filter(|&lane| lane < LANES);
+            (numbers.iter().enumerate())
+                .map(|(k, &x)| {
+                    lane(k).map_or(Number::constant(x), |lane| Number::variable(x, lane))
+                })
+                .collect()
+        };
+        (seed(0, self.theta), seed(self.theta.len(), self.shift))
+    }
+}
+
+impl Problem<'_> {
+    /// Residuals with their Jacobian.
+    ///
+    /// # Errors
+    /// When the unknowns give no model. Runs that fail are named, with residuals that are NaN.
+    pub fn linearise(&self, x: &[f64]) -> Result<Linear, ProblemError> {
+        self.linearise_by(x, None)
+    }
+
+    /// [`Self::linearise`] one way or the other; the cheaper one if none is given.
+    pub(super) fn linearise_by(&self, x: &[f64], way: Option<Way>) -> Result<Linear, ProblemError> {
+        let (theta, shifts) = self.unknowns(x)?;
+        let engine = Engine::new(self, theta)?;
+        // Models over dual numbers are the same for all runs, as far as their directions are parameters.
+        let varied: Vec<Model<Number>> = (0..theta.len().max(1))
+            .step_by(LANES)
+            .map(|first| {
+                let columns = Columns { theta, shift: &[] };
+                self.parameters.apply(&columns.seeded(first).0)
+            })
+            .collect::<Result<_, _>>()?;
+        let runs = self.in_chunks(&engine, |worker, index, job| {
+            let columns = Columns {
+                theta,
+                shift: self.shift(shifts, index),
+            };
+            let start = self.start_of(&engine, theta, job, columns.shift)?;
+            let outcome = worker.simulate(&engine, self, job, &start);
+            let (predicted, tape) = match outcome {
+                Ok(known) => known,
+                Err(stop) => return Ok(self.failed(failure(index, job, stop), job, columns.shift)),
+            };
+            let way = way.unwrap_or_else(|| self.cheaper_way(job.count, columns.len()));
+            let lines = match (way, &tape) {
+                (Way::Forward, Tape::Fixed(_)) => self.forward_fixed(&varied, job, &columns),
+                (Way::Forward, Tape::Flow(motions)) => {
+                    // Motions that forward sensitivities do not know have backward passes.
+                    match self.forward_flow(&engine, &varied, job, (&predicted, motions), &columns)
+                    {
+                        Err(_) => {
+                            self.backward(&engine, worker, job, (&predicted, &tape), &columns)
+                        }
+                        known => known,
+                    }
+                }
+                (Way::Backward, _) => {
+                    self.backward(&engine, worker, job, (&predicted, &tape), &columns)
+                }
+            };
+            let residuals = worker.residuals(self, job, &predicted);
+            Ok(match lines {
+                Ok(lines) => self.block(job, residuals, &lines, &columns),
+                Err(why) => {
+                    let stop = Stop {
+                        frame: job.run.last,
+                        why,
+                    };
+                    self.failed(failure(index, job, stop), job, columns.shift)
+                }
+            })
+        })?;
+        let mut linear = Linear {
+            residuals: Vec::new(),
+            blocks: Vec::new(),
+            parameters: theta.len(),
+            start_width: self.prior.len(),
+            failures: Vec::new(),
+        };
+        for (residuals, block, failure) in runs {
+            linear.residuals.extend(residuals);
+            linear.blocks.push(block);
+            linear.failures.extend(failure);
+        }
+        Ok(linear)
+    }
+
+    /// Forward passes over dual numbers, or backward passes, by their number.
+    pub(super) fn cheaper_way(&self, residuals: usize, columns: usize) -> Way {
+        let forward = columns.div_ceil(LANES) * LANES;
+        if self.settings.from_distance.is_some() || forward > residuals * BACKWARD_COST {
+            return Way::Backward;
+        }
+        Way::Forward
+    }
+
+    /// Residuals and Jacobian of a run from rows by all columns, with those of the prior.
+    fn block(
+        &self,
+        job: &Job,
+        mut residuals: Vec<f64>,
+        lines: &[f64],
+        columns: &Columns<'_>,
+    ) -> (Vec<f64>, Block, Option<Failure>) {
+        let (p, s) = (columns.theta.len(), columns.shift.len());
+        let mut block = Block {
+            rows: residuals.len() + s,
+            by_parameters: Vec::with_capacity((residuals.len() + s) * p),
+            by_start: Vec::with_capacity((residuals.len() + s) * s),
+        };
+        for line in lines.chunks_exact((p + s).max(1)) {
+            block.by_parameters.extend(&line[..p]);
+            block.by_start.extend(&line[p..]);
+        }
+        residuals.extend(self.prior_residuals(job, columns.shift));
+        for k in 0..s {
+            block.by_parameters.extend(vec![0.0; p]);
+            let line = (0..s).map(|other| {
+                if other == k {
+                    job.factor / self.prior[k]
+                } else {
+                    0.0
+                }
+            });
+            block.by_start.extend(line);
+        }
+        (residuals, block, None)
+    }
+
+    fn failed(
+        &self,
+        failure: Failure,
+        job: &Job,
+        shift: &[f64],
+    ) -> (Vec<f64>, Block, Option<Failure>) {
+        let rows = job.count + shift.len();
+        let block = Block {
+            rows,
+            by_parameters: vec![0.0; rows * self.parameters.len()],
+            by_start: vec![0.0; rows * shift.len()],
+        };
+        (vec![f64::NAN; rows], block, Some(failure))
+    }
+
+    /// Rows of the Jacobian by fixed steps over dual numbers.
+    fn forward_fixed(
+        &self,
+        varied: &[Model<Number>],
+        job: &Job,
+        columns: &Columns<'_>,
+    ) -> Result<Vec<f64>, String> {
+        let mut lines = vec![0.0; job.count * columns.len()];
+        for first in (0..columns.len()).step_by(LANES) {
+            let (theta, shift) = columns.seeded(first);
+            let mut model = self.varied_model(varied, first, columns)?;
+            let mut state: State<Number> = self
+                .parameters
+                .apply_state(&theta, &job.start)
+                .map_err(|error| error.to_string())?;
+            starts::moved(self.parameters.base(), &mut state, &shift);
+            let residuals = self.dual_residuals(&mut model, state, job);
+            write_columns(&residuals, first, columns.len(), &mut lines);
+        }
+        Ok(lines)
+    }
+
+    /// The model whose directions are some columns.
+    fn varied_model(
+        &self,
+        varied: &[Model<Number>],
+        first: usize,
+        columns: &Columns<'_>,
+    ) -> Result<Model<Number>, String> {
+        if let (true, Some(model)) = (first < columns.theta.len(), varied.get(first / LANES)) {
+            return Ok(model.clone());
+        }
+        let theta: Vec<Number> = columns
+            .theta
+            .iter()
+            .copied()
+            .map(Number::constant)
+            .collect();
+        self.parameters
+            .apply(&theta)
+            .map_err(|error| error.to_string())
+    }
+
+    /// Simulates a run over dual numbers.
+    fn dual_residuals(
+        &self,
+        model: &mut Model<Number>,
+        mut state: State<Number>,
+        job: &Job,
+    ) -> Vec<Number> {
+        let trajectory = &self.recordings.trajectories[job.run.trajectory];
+        let mut data = Data::new(model);
+        let mut input = Input::zeros(model);
+        let mut controls = vec![0.0; model.counts().nu];
+        let mut residuals = Vec::with_capacity(job.count);
+        for stretch in &job.stretches {
+            model.option.timestep[0] = Number::constant(stretch.timestep);
+            let mut marks = stretch.marks.iter().peekable();
+            for step in 0..stretch.steps {
+                stretch.controls.write(step, &mut controls);
+                for (number, &control) in input.ctrl.iter_mut().zip(&controls) {
+                    *number = Number::constant(control);
+                }
+                carom::integrate::step(model, &mut state, &input, &mut data);
+                if let Some(&(_, frame)) = marks.next_if(|(end, _)| *end == step + 1) {
+                    let nu = controls.len();
+                    for (number, &control) in input
+                        .ctrl
+                        .iter_mut()
+                        .zip(&trajectory.controls[frame * nu..])
+                    {
+                        *number = Number::constant(control);
+                    }
+                    self.observer.prepare(model, &state, &input, &mut data);
+                    let at = (trajectory, frame);
+                    self.observer
+                        .residuals(at, (&state, &data), job.factor, &mut residuals);
+                }
+            }
+        }
+        residuals
+    }
+
+    /// Rows of the Jacobian by forward sensitivities of a motion in continuous time.
+    fn forward_flow(
+        &self,
+        engine: &Engine,
+        varied: &[Model<Number>],
+        job: &Job,
+        (predicted, motions): (&[Predicted], &[Motion]),
+        columns: &Columns<'_>,
+    ) -> Result<Vec<f64>, String> {
+        let Some(flow) = &engine.flow else {
+            return Err("the motion has no flow".to_owned());
+        };
+        let trajectory = &self.recordings.trajectories[job.run.trajectory];
+        let mut lines = vec![0.0; job.count * columns.len()];
+        for first in (0..columns.len()).step_by(LANES) {
+            let (theta, shift) = columns.seeded(first);
+            let model = self.varied_model(varied, first, columns)?;
+            let mut start: State<Number> = self
+                .parameters
+                .apply_state(&theta, &job.start)
+                .map_err(|error| error.to_string())?;
+            starts::moved(&engine.model, &mut start, &shift);
+            let count = LANES.min(columns.len() - first);
+            let along = (0..count)
+                .map(|lane| Variation {
+                    start: tangent_of(&engine.model, &model, &start, lane),
+                    model: (first < columns.theta.len())
+                        .then(|| lane_of(&engine.model, &model, lane)),
+                })
+                .collect();
+            let changes = super::flowing::forward(flow, job, motions, along)?;
+            let mut data = Data::new(&model);
+            let mut residuals = Vec::with_capacity(job.count);
+            for (index, known) in predicted.iter().enumerate() {
+                let state = with_tangents(&engine.model, &known.state, &changes, index);
+                let input = Input::zeros(&model);
+                self.observer.prepare(&model, &state, &input, &mut data);
+                let at = (trajectory, known.frame);
+                self.observer
+                    .residuals(at, (&state, &data), job.factor, &mut residuals);
+            }
+            write_columns(&residuals, first, columns.len(), &mut lines);
+        }
+        Ok(lines)
+    }
+
+    /// Rows of the Jacobian by a backward pass each.
+    fn backward(
+        &self,
+        engine: &Engine,
+        worker: &mut Worker,
+        job: &Job,
+        (predicted, tape): (&[Predicted], &Tape),
+        columns: &Columns<'_>,
+    ) -> Result<Vec<f64>, String> {
+        let mut lines = Vec::with_capacity(job.count * columns.len());
+        let mut seeds = vec![0.0; job.count];
+        for row in 0..job.count {
+            seeds.fill(0.0);
+            seeds[row] = 1.0;
+            let mut model_bar = vec![0.0; engine.numbers];
+            let bars = worker.frame_bars(self, job, predicted, &seeds, &mut model_bar);
+            let start_bar = worker.backward(engine, job, tape, &bars, &mut model_bar)?;
+            let by_theta = self
+                .pull_back(engine, columns.theta, &model_bar, &start_bar)
+                .map_err(|error| error.to_string())?;
+            lines.extend(by_theta);
+            if !columns.shift.is_empty() {
+                let (qpos, qvel) = (&start_bar.qpos, &start_bar.qvel);
+                lines.extend(starts::moved_vjp(&engine.model, columns.shift, qpos, qvel));
+            }
+        }
+        Ok(lines)
+    }
+}
+
+/// Writes the derivatives of residuals as columns.
+fn write_columns(residuals: &[Number], first: usize, width: usize, lines: &mut [f64]) {
+    for (line, residual) in lines.chunks_exact_mut(width).zip(residuals) {
+        for (column, tangent) in line[first..].iter_mut().zip(residual.tangent) {
+            *column = tangent;
+        }
+    }
+}
+
+/// One direction of a model over dual numbers.
+fn lane_of(plain: &Model, model: &Model<Number>, lane: usize) -> Model {
+    let mut tangents = Vec::new();
+    model.for_each(|_, _, _, _, number| tangents.push(number.tangent[lane]));
+    let mut direction = Model::zeros(plain.structure.clone(), plain.settings);
+    let mut tangents = tangents.into_iter();
+    direction.for_each_mut(|_, _, _, _, number| *number = tangents.next().unwrap_or(0.0));
+    direction
+}
+
+/// One direction of a state over dual numbers.
+fn tangent_of(plain: &Model, model: &Model<Number>, state: &State<Number>, lane: usize) -> Tangent {
+    let values: Vec<Number> = state
+        .qpos
+        .iter()
+        .map(|x| Number::constant(x.value))
+        .collect();
+    let mut turns = vec![Number::constant(0.0); plain.counts().nv];
+    carom::integrate::difference(model, &values, &state.qpos, &mut turns);
+    let part = |numbers: &[Number]| numbers.iter().map(|number| number.tangent[lane]).collect();
+    Tangent {
+        qpos: part(&turns),
+        qvel: part(&state.qvel),
+        act: part(&state.act),
+        ..Tangent::zeros(plain)
+    }
+}
+
+/// A state that changes along directions.
+fn with_tangents(
+    model: &Model,
+    state: &State,
+    changes: &[Vec<Tangent>],
+    index: usize,
+) -> State<Number> {
+    let mut moving = state.map(Number::constant);
+    let tangents = |part: fn(&Tangent) -> &[f64], place: usize| -> Number {
+        let mut number = Number::constant(0.0);
+        for (lane, changes) in changes.iter().enumerate() {
+            number.tangent[lane] = part(&changes[index])[place];
+        }
+        number
+    };
+    for (dof, velocity) in moving.qvel.iter_mut().enumerate() {
+        velocity.tangent = tangents(|tangent| &tangent.qvel, dof).tangent;
+    }
+    let joints = &model.structure.joints;
+    for (joint, kind) in joints.kind.iter().enumerate() {
+        let (qpos, dof) = (joints.qpos[joint], joints.dof[joint]);
+        let (straight, rotation) = match kind {
+            JointKind::Hinge | JointKind::Slide => (1, None),
+            JointKind::Ball => (0, Some((qpos, dof))),
+            JointKind::Free => (3, Some((qpos + 3, dof + 3))),
+        };
+        for k in 0..straight {
+            moving.qpos[qpos + k].tangent = tangents(|tangent| &tangent.qpos, dof + k).tangent;
+        }
+        if let Some((qpos, dof)) = rotation {
+            let quat = Quat(std::array::from_fn(|k| moving.qpos[qpos + k]));
+            let turn = std::array::from_fn(|k| tangents(|tangent| &tangent.qpos, dof + k));
+            let turned = quat.mul(Quat::exp(Vec3(turn)));
+            moving.qpos[qpos..qpos + 4].copy_from_slice(&turned.0);
+        }
+    }
+    moving
+}

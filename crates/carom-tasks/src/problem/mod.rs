@@ -1,0 +1,345 @@
+//! Identification as a problem of numbers: parameters θ of a model, and start states if they are free, in; a loss against
+//! recordings, its gradient, or residuals with their Jacobian, out.
+//!
+//! Unknowns are x = (θ, δ₁, δ₂, …): δᵢ shifts the recorded start of run i in tangent space, first positions, then velocities, where
+//! starts are [free](Starts::Free). A run is a simulation from one frame to another: a whole trajectory, or a
+//! [segment](Horizon::Segments) of it.
+//!
+//! Runs are spread over threads and summed in their order, so results are the same bits for any number of threads. A run that leaves
+//! the finite numbers makes the value infinite and is named; none is dropped in silence.
+//!
+//! ```
+//! # let spec = carom_spec::read_file("../../models/pendulum.xml".as_ref(), &[]).spec;
+//! # let model = carom::compile::compile(&spec).0.unwrap();
+//! use carom::parameters::Parameters;
+//! use carom_tasks::problem::{Problem, Settings};
+//! # use carom_tasks::recording::{self, Mapping};
+//! # let folder = std::env::temp_dir().join(format!("carom-problem-{}", std::process::id()));
+//! # std::fs::create_dir_all(&folder)?;
+//! # let path = folder.join("swing.csv");
+//! # std::fs::write(&path, "t,angle\n0.00,0.50\n0.01,0.49\n0.02,0.48\n0.03,0.44\n")?;
+//! # let mapping = Mapping::parse("time.column = 't'\n[[joint]]\nname = 'pivot'\nposition = 'angle'\n", "swing.toml")?;
+//!
+//! let recordings = recording::load(&model, &mapping, &[path])?;
+//! let parameters = Parameters::select(&model, &["joint.pivot.damping"])?;
+//! let problem = Problem::new(&recordings, parameters, Settings::default())?;
+//! let x = problem.start();
+//! let gradient = problem.gradient(&x)?;
+//! println!("{} {:?}", gradient.value, gradient.gradient);
+//! let linear = problem.linearise(&x)?;
+//! assert_eq!(linear.residuals.len() * x.len(), linear.dense().len());
+//! # std::fs::remove_dir_all(&folder)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+pub(crate) mod fixed;
+pub(crate) mod flowing;
+mod linear;
+pub(crate) mod schedule;
+pub(crate) mod starts;
+mod sum;
+
+pub use linear::{Block, Linear};
+pub use starts::Starts;
+pub use sum::{Failure, GradientSum, Residuals, Value};
+
+use std::fmt;
+
+use carom::flow::FlowSettings;
+use carom::model::ContactsFromDistance;
+use carom::parameters::{ParameterError, Parameters};
+use carom::{Model, State};
+
+use crate::loss::{Average, Loss, Observer};
+use crate::recording::{RecordingError, Recordings, Trajectory};
+use schedule::Stretch;
+
+/// How far a simulation goes from its start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Horizon {
+    /// To the end of the trajectory.
+    #[default]
+    Whole,
+    /// Over some frames, again and again.
+    Segments {
+        /// Frames of a segment, its start among them: DiffMJX takes five.
+        frames: usize,
+        /// Frames from a start to the next.
+        every: usize,
+    },
+}
+
+/// How a simulation gets from frame to frame.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Stepping {
+    /// By steps of fixed length, of the model's integrator.
+    #[default]
+    Fixed,
+    /// By steps to a tolerance in continuous time.
+    Flow(FlowSettings),
+}
+
+/// What is asked.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    /// How predictions are compared.
+    pub loss: Loss,
+    /// How far they go.
+    pub horizon: Horizon,
+    /// Whether starts are as recorded.
+    pub starts: Starts,
+    /// How simulations step.
+    pub stepping: Stepping,
+    /// Contacts from distance in gradients.
+    pub from_distance: Option<ContactsFromDistance>,
+}
+
+/// A simulation from a frame to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// The trajectory.
+    pub trajectory: usize,
+    /// Frame of the start.
+    pub first: usize,
+    /// Frame of the end.
+    pub last: usize,
+}
+
+/// Why there is no answer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ProblemError(pub(crate) String);
+
+impl fmt::Display for ProblemError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for ProblemError {}
+
+impl From<ParameterError> for ProblemError {
+    fn from(error: ParameterError) -> Self {
+        Self(error.to_string())
+    }
+}
+
+impl From<RecordingError> for ProblemError {
+    fn from(error: RecordingError) -> Self {
+        Self(error.to_string())
+    }
+}
+
+/// A run made ready.
+#[derive(Clone, Debug)]
+pub(crate) struct Job {
+    pub(crate) run: Run,
+    pub(crate) start: State,
+    pub(crate) stretches: Vec<Stretch>,
+    /// √ of the factor of its penalties.
+    pub(crate) factor: f64,
+    /// Number of its residuals, without those of the prior.
+    pub(crate) count: usize,
+}
+
+/// Parameters, recordings and a loss; see the [module](self) documentation.
+#[derive(Clone, Debug)]
+pub struct Problem<'a> {
+    recordings: &'a Recordings,
+    parameters: Parameters,
+    settings: Settings,
+    observer: Observer<'a>,
+    jobs: Vec<Job>,
+    /// Standard deviations of the prior of a start's shift, 2·nv; empty unless starts are free.
+    prior: Vec<f64>,
+    skipped: Vec<String>,
+}
+
+impl<'a> Problem<'a> {
+    /// # Errors
+    /// When there is nothing to compare, or the settings do not go together.
+    pub fn new(
+        recordings: &'a Recordings,
+        parameters: Parameters,
+        settings: Settings,
+    ) -> Result<Self, ProblemError> {
+        let model = parameters.base().clone();
+        let observer = Observer::new(settings.loss, &recordings.channels);
+        if let (Stepping::Flow(_), true) = (settings.stepping, observer.needs_sensors()) {
+            return Err(ProblemError(
+                "sensors are compared in fixed steps only; set their weight to 0 or use fixed steps".to_owned(),
+            ));
+        }
+        if let Horizon::Segments { frames, every } = settings.horizon
+            && (frames < 2 || every < 1)
+        {
+            return Err(ProblemError(format!(
+                "segments of {frames} frames, every {every}: a segment has 2 frames or more, and starts are 1 or more apart"
+            )));
+        }
+        let mut problem = Self {
+            prior: settings.starts.prior(&model, recordings)?,
+            recordings,
+            settings,
+            observer,
+            jobs: Vec::new(),
+            skipped: Vec::new(),
+            parameters,
+        };
+        for run in problem.runs() {
+            problem.add(&model, run);
+        }
+        if problem.jobs.is_empty() {
+            let first = problem.skipped.first().cloned().unwrap_or_default();
+            return Err(ProblemError(format!(
+                "there is nothing to compare: no run has a start and a compared value after it. {first}"
+            )));
+        }
+        problem.weigh();
+        Ok(problem)
+    }
+
+    fn runs(&self) -> Vec<Run> {
+        let start = self.recordings.start;
+        let of = |(trajectory, motion): (usize, &Trajectory)| -> Vec<Run> {
+            let end = motion.frames() - 1;
+            match self.settings.horizon {
+                Horizon::Whole => vec![Run {
+                    trajectory,
+                    first: start,
+                    last: end,
+                }],
+                Horizon::Segments { frames, every } => (start..)
+                    .step_by(every)
+                    .take_while(|first| first + frames - 1 <= end)
+                    .map(|first| Run {
+                        trajectory,
+                        first,
+                        last: first + frames - 1,
+                    })
+                    .collect(),
+            }
+        };
+        let all = self.recordings.trajectories.iter().enumerate();
+        all.flat_map(of).collect()
+    }
+
+    /// Makes a run ready, or notes why it cannot be.
+    fn add(&mut self, model: &Model, run: Run) {
+        let trajectory = &self.recordings.trajectories[run.trajectory];
+        let frames = run.first + 1..=run.last;
+        let count = frames
+            .map(|frame| self.observer.count(trajectory, frame))
+            .sum();
+        if count == 0 {
+            self.skipped.push(format!(
+                "{}: nothing is compared between frames {} and {}",
+                trajectory.label, run.first, run.last
+            ));
+            return;
+        }
+        let steps = match self.settings.stepping {
+            Stepping::Fixed => (model.option.timestep[0], self.recordings.steps_per_frame),
+            // One interval a frame.
+            Stepping::Flow(_) => (f64::NAN, Some(1)),
+        };
+        let stretches = schedule::stretches(trajectory, &run, steps, model.counts().nu);
+        let timestep = match self.settings.stepping {
+            Stepping::Fixed => stretches.first().map_or(0.0, |stretch| stretch.timestep),
+            Stepping::Flow(_) => 0.0,
+        };
+        match starts::state(self.recordings, model, &run, timestep) {
+            Ok(start) => self.jobs.push(Job {
+                run,
+                start,
+                stretches,
+                factor: 1.0,
+                count,
+            }),
+            Err(error) => self.skipped.push(error.to_string()),
+        }
+    }
+
+    /// Sets the factors of the penalties.
+    fn weigh(&mut self) {
+        let frames = |job: &Job| (job.run.last - job.run.first) as f64;
+        let all: f64 = self.jobs.iter().map(frames).sum();
+        let runs = self.jobs.len() as f64;
+        for job in &mut self.jobs {
+            job.factor = match self.settings.loss.average {
+                Average::Sum => 1.0,
+                Average::Frames => (1.0 / all).sqrt(),
+                Average::Runs => (1.0 / (frames(job) * runs)).sqrt(),
+            };
+        }
+    }
+
+    /// The parameters.
+    pub fn parameters(&self) -> &Parameters {
+        &self.parameters
+    }
+
+    /// The recordings.
+    pub fn recordings(&self) -> &Recordings {
+        self.recordings
+    }
+
+    /// What is asked.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// The runs, in the order of all results.
+    pub fn all_runs(&self) -> impl ExactSizeIterator<Item = Run> {
+        self.jobs.iter().map(|job| job.run)
+    }
+
+    /// Runs that are left out, and why.
+    pub fn skipped(&self) -> &[String] {
+        &self.skipped
+    }
+
+    /// Number of unknowns.
+    pub fn len(&self) -> usize {
+        self.parameters.len() + self.jobs.len() * self.prior.len()
+    }
+
+    /// Whether there is no unknown.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Where to begin: the model as it is, starts as recorded.
+    pub fn start(&self) -> Vec<f64> {
+        let mut x = self.parameters.theta0().to_vec();
+        x.resize(self.len(), 0.0);
+        x
+    }
+
+    /// θ and the shifts of the starts.
+    fn unknowns<'x>(&self, x: &'x [f64]) -> Result<(&'x [f64], &'x [f64]), ProblemError> {
+        if x.len() == self.len() {
+            return Ok(x.split_at(self.parameters.len()));
+        }
+        Err(ProblemError(format!(
+            "there are {} unknowns, {} numbers were given",
+            self.len(),
+            x.len()
+        )))
+    }
+
+    /// The shift of a run's start; empty unless starts are free.
+    fn shift<'x>(&self, shifts: &'x [f64], job: usize) -> &'x [f64] {
+        &shifts[job * self.prior.len()..][..self.prior.len()]
+    }
+
+    /// The model for θ, with contacts from distance if they are asked for.
+    fn model(&self, theta: &[f64]) -> Result<Model, ProblemError> {
+        let model = self.parameters.apply(theta)?;
+        match &self.settings.from_distance {
+            None => Ok(model),
+            Some(distant) => model
+                .with_contacts_from_distance(distant.clone())
+                .map_err(|error| ProblemError(error.to_string())),
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! Start states: as recorded, or shifted by unknowns.
+
+use carom::math::{Quat, Vec3};
+use carom::model::JointKind;
+use carom::scalar::Scalar;
+use carom::{Data, Input, Model, State};
+
+use super::{ProblemError, Run};
+use crate::recording::{Channel, Frame, Quantity, RecordingError, Recordings};
+
+/// Where simulations start.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Starts {
+    /// At the recorded states.
+    #[default]
+    Recorded,
+    /// At states that are unknowns too, near the recorded ones: their shift has a normal prior, with the noise of the channels as
+    /// standard deviations where it is known, and these where it is not.
+    Free {
+        /// Of positions (m, rad).
+        position: f64,
+        /// Of velocities.
+        velocity: f64,
+    },
+}
+
+impl Starts {
+    /// Standard deviations of the shift of a start, positions then velocities; empty if starts are fixed.
+    pub(super) fn prior(
+        self,
+        model: &Model,
+        recordings: &Recordings,
+    ) -> Result<Vec<f64>, ProblemError> {
+        let Self::Free { position, velocity } = self else {
+            return Ok(Vec::new());
+        };
+        if !(position > 0.0 && velocity > 0.0) {
+            return Err(ProblemError(format!(
+                "free starts need standard deviations above 0, not {position} and {velocity}"
+            )));
+        }
+        let nv = model.counts().nv;
+        let mut prior = vec![position; nv];
+        prior.resize(2 * nv, velocity);
+        for Channel {
+            quantity, noise, ..
+        } in &recordings.channels
+        {
+            let (Some(noise), Some((dof, width))) = (noise, dofs(*quantity, nv)) else {
+                continue;
+            };
+            prior[dof..dof + width].fill(*noise);
+        }
+        Ok(prior)
+    }
+}
+
+/// Where a channel is in the tangent of a state, and how wide.
+fn dofs(quantity: Quantity, nv: usize) -> Option<(usize, usize)> {
+    match quantity {
+        Quantity::JointPosition { dof, .. } => Some((dof, 1)),
+        Quantity::JointVelocity { dof } => Some((nv + dof, 1)),
+        Quantity::Position(Frame::State { dof, .. })
+        | Quantity::Rotation(Frame::State { dof, .. }) => Some((dof, 3)),
+        Quantity::LinearVelocity { dof } | Quantity::AngularVelocity { dof } => Some((nv + dof, 3)),
+        _ => None,
+    }
+}
+
+/// The recorded start of a run. Where velocities are means since the frame before, half of the acceleration of that time is added:
+/// (Δt − h)/2, since steps of length h move positions by the velocity at their ends.
+pub(crate) fn state(
+    recordings: &Recordings,
+    model: &Model,
+    run: &Run,
+    timestep: f64,
+) -> Result<State, RecordingError> {
+    let mut start = recordings.start(model, run.trajectory, run.first)?;
+    if !recordings.velocities_are_means {
+        return Ok(start);
+    }
+    let trajectory = &recordings.trajectories[run.trajectory];
+    let before = run.first.max(1) - 1;
+    let span = trajectory.times[before + 1] - trajectory.times[before];
+    let nu = model.counts().nu;
+    let mut input = Input::zeros(model);
+    input
+        .ctrl
+        .copy_from_slice(&trajectory.controls[run.first * nu..][..nu]);
+    let mut data = Data::new(model);
+    carom::forward(model, &start, &input, &mut data);
+    for (velocity, acceleration) in start.qvel.iter_mut().zip(&data.solve.qacc) {
+        *velocity += acceleration * 0.5 * (span - timestep).max(0.0);
+    }
+    Ok(start)
+}
+
+/// Moves a state by a shift in tangent space.
+pub(super) fn moved<T: Scalar>(model: &Model, state: &mut State<T>, shift: &[T]) {
+    if shift.is_empty() {
+        return;
+    }
+    let nv = model.counts().nv;
+    for (velocity, &change) in state.qvel.iter_mut().zip(&shift[nv..]) {
+        *velocity += change;
+    }
+    for_places(model, |qpos, dof, is_rotation| {
+        if is_rotation {
+            let quat = Quat(std::array::from_fn(|k| state.qpos[qpos + k]));
+            let turn = Vec3(std::array::from_fn(|k| shift[dof + k]));
+            let turned = quat.normalized().mul(Quat::exp(turn));
+            state.qpos[qpos..qpos + 4].copy_from_slice(&turned.0);
+        } else {
+            state.qpos[qpos] += shift[dof];
+        }
+    });
+}
+
+/// The cotangent of a shift from those of the moved state's positions, in tangent space, and velocities.
+pub(super) fn moved_vjp(
+    model: &Model,
+    shift: &[f64],
+    qpos_bar: &[f64],
+    qvel_bar: &[f64],
+) -> Vec<f64> {
+    let mut bar = [qpos_bar, qvel_bar].concat();
+    for_places(model, |_, dof, is_rotation| {
+        if is_rotation {
+            // A turn of q·exp(δ) in its own frame is one of exp(δ) in its own frame.
+            let turn = Vec3([shift[dof], shift[dof + 1], shift[dof + 2]]);
+            let turn_bar = Vec3([qpos_bar[dof], qpos_bar[dof + 1], qpos_bar[dof + 2]]);
+            let mut shift_bar = Vec3::ZERO;
+            let end_bar = carom::cotangent::quat_bar(Quat::exp(turn), turn_bar);
+            Quat::exp_vjp(turn, end_bar, &mut shift_bar);
+            bar[dof..dof + 3].copy_from_slice(&shift_bar.0);
+        }
+    });
+    bar
+}
+
+/// Calls for every coordinate, and for every quaternion as a whole: its place in qpos, in qvel, and whether it is a quaternion.
+fn for_places(model: &Model, mut visit: impl FnMut(usize, usize, bool)) {
+    let joints = &model.structure.joints;
+    for (joint, kind) in joints.kind.iter().enumerate() {
+        let (qpos, dof) = (joints.qpos[joint], joints.dof[joint]);
+        match kind {
+            JointKind::Hinge | JointKind::Slide => visit(qpos, dof, false),
+            JointKind::Ball => visit(qpos, dof, true),
+            JointKind::Free => {
+                (0..3).for_each(|k| visit(qpos + k, dof + k, false));
+                visit(qpos + 3, dof + 3, true);
+            }
+        }
+    }
+}

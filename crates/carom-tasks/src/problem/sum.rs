@@ -1,0 +1,447 @@
+//! The value of the loss and its gradient, over all runs.
+
+use carom::cotangent::StateBar;
+use carom::flow::{Flow, Motion};
+use carom::rollout::Rollout;
+use carom::{Data, Model, State};
+use rayon::prelude::*;
+
+use super::fixed::{FrameBar, Predicted, Stop};
+use super::{Job, Problem, ProblemError, Stepping, fixed, flowing, starts};
+use crate::loss::Observed;
+
+/// A run that could not be simulated, or has no gradient.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// Its index among the runs.
+    pub run: usize,
+    /// Its trajectory.
+    pub trajectory: usize,
+    /// The frame that was not reached.
+    pub frame: usize,
+    /// What happened, in a sentence.
+    pub why: String,
+}
+
+/// The value of the loss.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Value {
+    /// The loss; infinite where a run failed.
+    pub value: f64,
+    /// The part of each run; infinite where it failed.
+    pub by_run: Vec<f64>,
+    /// Runs that failed.
+    pub failures: Vec<Failure>,
+}
+
+/// Residuals whose halved squares add up to the loss.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Residuals {
+    /// All of them, run by run, those of the prior of its start at the end of each; NaN where a run failed.
+    pub residuals: Vec<f64>,
+    /// Runs that failed.
+    pub failures: Vec<Failure>,
+}
+
+/// The loss and its gradient.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GradientSum {
+    /// The loss; infinite where a run failed.
+    pub value: f64,
+    /// Its derivatives by all unknowns; without those of runs that failed.
+    pub gradient: Vec<f64>,
+    /// Runs that failed.
+    pub failures: Vec<Failure>,
+}
+
+/// A model made ready to be simulated.
+pub(crate) struct Engine {
+    pub(crate) model: Model,
+    pub(crate) flow: Option<Flow>,
+    /// How many numbers the model has.
+    pub(crate) numbers: usize,
+}
+
+/// How a run was simulated.
+pub(crate) enum Tape {
+    Fixed(Vec<Rollout>),
+    Flow(Vec<Motion>),
+}
+
+/// Memory of a thread.
+pub(crate) struct Worker {
+    pub(crate) model: Model,
+    pub(crate) data: Data,
+    /// Cotangents of the model from what is observed.
+    observed_bar: Model,
+}
+
+impl Engine {
+    pub(crate) fn new(problem: &Problem<'_>, theta: &[f64]) -> Result<Self, ProblemError> {
+        let model = problem.model(theta)?;
+        let flow = match problem.settings.stepping {
+            Stepping::Fixed => None,
+            Stepping::Flow(settings) => {
+                Some(Flow::new(&model, settings).map_err(|error| ProblemError(error.to_string()))?)
+            }
+        };
+        let mut numbers = 0;
+        model.for_each(|_, _, _, _, _| numbers += 1);
+        Ok(Self {
+            model,
+            flow,
+            numbers,
+        })
+    }
+
+    pub(crate) fn worker(&self) -> Worker {
+        Worker {
+            model: self.model.clone(),
+            data: Data::new(&self.model),
+            observed_bar: Model::zeros(self.model.structure.clone(), self.model.settings),
+        }
+    }
+}
+
+impl Worker {
+    /// Simulates a run from a start.
+    pub(crate) fn simulate(
+        &mut self,
+        engine: &Engine,
+        problem: &Problem<'_>,
+        job: &Job,
+        start: &State,
+    ) -> Result<(Vec<Predicted>, Tape), Stop> {
+        if let Some(flow) = &engine.flow {
+            let (predicted, motions) = flowing::simulate(flow, job, start)?;
+            return Ok((predicted, Tape::Flow(motions)));
+        }
+        let has_sensors = problem.observer.needs_sensors();
+        let (predicted, rollouts) =
+            fixed::simulate(&mut self.model, &mut self.data, job, start, has_sensors)?;
+        Ok((predicted, Tape::Fixed(rollouts)))
+    }
+
+    /// Reads a run backwards.
+    pub(crate) fn backward(
+        &mut self,
+        engine: &Engine,
+        job: &Job,
+        tape: &Tape,
+        bars: &[FrameBar],
+        model_bar: &mut [f64],
+    ) -> Result<StateBar, String> {
+        match (tape, &engine.flow) {
+            (Tape::Fixed(rollouts), _) => {
+                fixed::backward(&mut self.model, job, rollouts, bars, model_bar)
+            }
+            (Tape::Flow(motions), Some(flow)) => {
+                flowing::backward((&engine.model, flow), job, motions, bars, model_bar)
+            }
+            (Tape::Flow(_), None) => Err("the motion has no flow".to_owned()),
+        }
+    }
+
+    /// The residuals of a run.
+    pub(crate) fn residuals(
+        &mut self,
+        problem: &Problem<'_>,
+        job: &Job,
+        predicted: &[Predicted],
+    ) -> Vec<f64> {
+        let trajectory = &problem.recordings.trajectories[job.run.trajectory];
+        let mut residuals = Vec::with_capacity(job.count);
+        for known in predicted {
+            self.look(problem, known);
+            problem.observer.residuals(
+                (trajectory, known.frame),
+                (&known.state, &self.data),
+                job.factor,
+                &mut residuals,
+            );
+        }
+        residuals
+    }
+
+    fn look(&mut self, problem: &Problem<'_>, known: &Predicted) {
+        let Predicted { state, sensors, .. } = known;
+        problem
+            .observer
+            .prepare_with(&self.model, state, sensors, &mut self.data);
+    }
+
+    /// Cotangents of the frames from those of the residuals; what the model itself is due is added to `model_bar`.
+    pub(crate) fn frame_bars(
+        &mut self,
+        problem: &Problem<'_>,
+        job: &Job,
+        predicted: &[Predicted],
+        residual_bars: &[f64],
+        model_bar: &mut [f64],
+    ) -> Vec<FrameBar> {
+        let trajectory = &problem.recordings.trajectories[job.run.trajectory];
+        let mut used = 0;
+        let mut bars = Vec::with_capacity(predicted.len());
+        for known in predicted {
+            self.look(problem, known);
+            let mut bar = FrameBar {
+                state: StateBar::zeros(&self.model),
+                sensors: vec![0.0; known.sensors.len()],
+            };
+            used += problem.observer.residuals_vjp(
+                (trajectory, known.frame),
+                (&self.model, &known.state, &self.data),
+                job.factor,
+                &residual_bars[used..],
+                &mut Observed {
+                    state: &mut bar.state,
+                    model: &mut self.observed_bar,
+                    sensors: &mut bar.sensors,
+                },
+            );
+            bars.push(bar);
+        }
+        if problem.observer.needs_kinematics() {
+            fixed::add_numbers(&self.observed_bar, model_bar);
+            self.observed_bar
+                .for_each_mut(|_, _, _, _, number| *number = 0.0);
+        }
+        bars
+    }
+}
+
+/// What one run gives to the gradient.
+struct Part {
+    value: f64,
+    shift_bar: Vec<f64>,
+    start_bar: Option<StateBar>,
+}
+
+impl Problem<'_> {
+    /// The loss.
+    ///
+    /// # Errors
+    /// When the unknowns give no model. Runs that fail are no error: they are named, and the value is infinite.
+    pub fn value(&self, x: &[f64]) -> Result<Value, ProblemError> {
+        let Residuals {
+            residuals,
+            failures,
+        } = self.residuals(x)?;
+        let mut rest = residuals.as_slice();
+        let by_run: Vec<f64> = (self.jobs.iter())
+            .map(|job| {
+                let (own, others) = rest.split_at(job.count + self.prior.len());
+                rest = others;
+                let half = 0.5 * own.iter().map(|r| r * r).sum::<f64>();
+                if half.is_nan() { f64::INFINITY } else { half }
+            })
+            .collect();
+        Ok(Value {
+            value: by_run.iter().sum(),
+            by_run,
+            failures,
+        })
+    }
+
+    /// The residuals.
+    ///
+    /// # Errors
+    /// As [`Self::value`].
+    pub fn residuals(&self, x: &[f64]) -> Result<Residuals, ProblemError> {
+        let (theta, shifts) = self.unknowns(x)?;
+        let engine = Engine::new(self, theta)?;
+        let chunks = self.in_chunks(&engine, |worker, index, job| {
+            let shift = self.shift(shifts, index);
+            let start = self.start_of(&engine, theta, job, shift)?;
+            let outcome = worker.simulate(&engine, self, job, &start);
+            let (mut residuals, failure) = match outcome {
+                Ok((predicted, _)) => (worker.residuals(self, job, &predicted), None),
+                Err(stop) => (vec![f64::NAN; job.count], Some(failure(index, job, stop))),
+            };
+            residuals.extend(self.prior_residuals(job, shift));
+            Ok((residuals, failure))
+        })?;
+        let mut all = Residuals {
+            residuals: Vec::new(),
+            failures: Vec::new(),
+        };
+        for (residuals, failure) in chunks {
+            all.residuals.extend(residuals);
+            all.failures.extend(failure);
+        }
+        Ok(all)
+    }
+
+    /// The loss and its gradient, by one backward pass a run.
+    ///
+    /// # Errors
+    /// As [`Self::value`].
+    pub fn gradient(&self, x: &[f64]) -> Result<GradientSum, ProblemError> {
+        let (theta, shifts) = self.unknowns(x)?;
+        let engine = Engine::new(self, theta)?;
+        let size = self.chunk_size();
+        let chunks: Result<Vec<_>, ProblemError> = (self.jobs.par_chunks(size).enumerate())
+            .map(|(chunk, jobs)| {
+                let mut worker = engine.worker();
+                let mut model_bar = vec![0.0; engine.numbers];
+                let mut parts = Vec::with_capacity(jobs.len());
+                for (offset, job) in jobs.iter().enumerate() {
+                    let index = chunk * size + offset;
+                    let shift = self.shift(shifts, index);
+                    let start = self.start_of(&engine, theta, job, shift)?;
+                    let part =
+                        self.part(&engine, &mut worker, (job, &start, shift), &mut model_bar);
+                    parts.push(part.map_err(|stop| failure(index, job, stop)));
+                }
+                Ok((model_bar, parts))
+            })
+            .collect();
+        self.add_up(&engine, theta, chunks?)
+    }
+
+    /// The value of a run, and its gradient, of which that by the model is added to `model_bar`.
+    fn part(
+        &self,
+        engine: &Engine,
+        worker: &mut Worker,
+        (job, start, shift): (&Job, &State, &[f64]),
+        model_bar: &mut [f64],
+    ) -> Result<Part, Stop> {
+        let (predicted, tape) = worker.simulate(engine, self, job, start)?;
+        let residuals = worker.residuals(self, job, &predicted);
+        let prior = self.prior_residuals(job, shift);
+        let squares = residuals.iter().chain(&prior).map(|r| r * r);
+        let value = 0.5 * squares.sum::<f64>();
+        let mut own_bar = vec![0.0; engine.numbers];
+        let bars = worker.frame_bars(self, job, &predicted, &residuals, &mut own_bar);
+        let start_bar = worker
+            .backward(engine, job, &tape, &bars, &mut own_bar)
+            .map_err(|why| Stop {
+                frame: job.run.last,
+                why,
+            })?;
+        for (sum, bar) in model_bar.iter_mut().zip(&own_bar) {
+            *sum += bar;
+        }
+        let mut shift_bar = Vec::new();
+        if !shift.is_empty() {
+            shift_bar = starts::moved_vjp(&engine.model, shift, &start_bar.qpos, &start_bar.qvel);
+            for ((bar, residual), sigma) in shift_bar.iter_mut().zip(prior).zip(&self.prior) {
+                *bar += residual * job.factor / sigma;
+            }
+        }
+        Ok(Part {
+            value,
+            shift_bar,
+            start_bar: self.parameters.has_state().then_some(start_bar),
+        })
+    }
+
+    /// Sums chunks in their order and pulls the sum back to θ.
+    fn add_up(
+        &self,
+        engine: &Engine,
+        theta: &[f64],
+        chunks: Vec<(Vec<f64>, Vec<Result<Part, Failure>>)>,
+    ) -> Result<GradientSum, ProblemError> {
+        let mut model_bar = vec![0.0; engine.numbers];
+        let mut start_sum = StateBar::zeros(&engine.model);
+        let mut sum = GradientSum {
+            value: 0.0,
+            gradient: vec![0.0; theta.len()],
+            failures: Vec::new(),
+        };
+        for (chunk_bar, parts) in chunks {
+            for (sum, bar) in model_bar.iter_mut().zip(chunk_bar) {
+                *sum += bar;
+            }
+            for part in parts {
+                match part {
+                    Ok(part) => {
+                        sum.value += part.value;
+                        sum.gradient.extend(part.shift_bar);
+                        if let Some(bar) = &part.start_bar {
+                            start_sum.add(bar);
+                        }
+                    }
+                    Err(failure) => {
+                        sum.value = f64::INFINITY;
+                        sum.gradient.extend(vec![0.0; self.prior.len()]);
+                        sum.failures.push(failure);
+                    }
+                }
+            }
+        }
+        let by_theta = self.pull_back(engine, theta, &model_bar, &start_sum)?;
+        sum.gradient[..theta.len()].copy_from_slice(&by_theta);
+        Ok(sum)
+    }
+
+    /// The cotangent of θ from those of the model's numbers and of the starts.
+    pub(super) fn pull_back(
+        &self,
+        engine: &Engine,
+        theta: &[f64],
+        numbers: &[f64],
+        start_bar: &StateBar,
+    ) -> Result<Vec<f64>, ProblemError> {
+        let mut bar = Model::zeros(engine.model.structure.clone(), engine.model.settings);
+        let mut numbers = numbers.iter();
+        bar.for_each_mut(|_, _, _, _, number| *number = numbers.next().copied().unwrap_or(0.0));
+        Ok(self.parameters.backward(theta, &bar, Some(start_bar))?)
+    }
+
+    /// The start of a run for some unknowns.
+    pub(super) fn start_of(
+        &self,
+        engine: &Engine,
+        theta: &[f64],
+        job: &Job,
+        shift: &[f64],
+    ) -> Result<State, ProblemError> {
+        let mut start = self.parameters.apply_state(theta, &job.start)?;
+        starts::moved(&engine.model, &mut start, shift);
+        Ok(start)
+    }
+
+    /// Residuals of the prior of a start.
+    pub(super) fn prior_residuals(&self, job: &Job, shift: &[f64]) -> Vec<f64> {
+        let terms = shift.iter().zip(&self.prior);
+        terms
+            .map(|(shift, sigma)| job.factor * shift / sigma)
+            .collect()
+    }
+
+    /// Runs of a thread in a row. Sums within are in this order, so it may not depend on the number of threads.
+    pub(super) fn chunk_size(&self) -> usize {
+        self.jobs.len().div_ceil(256)
+    }
+
+    /// Does something for every run, over threads, and returns the results in order.
+    pub(super) fn in_chunks<R: Send>(
+        &self,
+        engine: &Engine,
+        work: impl Fn(&mut Worker, usize, &Job) -> Result<R, ProblemError> + Sync,
+    ) -> Result<Vec<R>, ProblemError> {
+        let size = self.chunk_size();
+        let chunks: Result<Vec<Vec<R>>, ProblemError> = (self.jobs.par_chunks(size).enumerate())
+            .map(|(chunk, jobs)| {
+                let mut worker = engine.worker();
+                (jobs.iter().enumerate())
+                    .map(|(offset, job)| work(&mut worker, chunk * size + offset, job))
+                    .collect()
+            })
+            .collect();
+        Ok(chunks?.into_iter().flatten().collect())
+    }
+}
+
+/// A run that was stopped.
+pub(super) fn failure(run: usize, job: &Job, stop: Stop) -> Failure {
+    Failure {
+        run,
+        trajectory: job.run.trajectory,
+        frame: stop.frame,
+        why: stop.why,
+    }
+}

@@ -1,0 +1,199 @@
+//! What is suspicious about recordings that can be read: warnings that say what to look at.
+
+use carom::model::JointKind;
+
+use super::bind::Binder;
+use super::load::Plan;
+use super::{Quantity, Recordings, Trajectory};
+
+/// Motions larger than this many times the body, or smaller than [`TINY`] of it, look like a wrong unit.
+const HUGE: f64 = 300.0;
+const TINY: f64 = 0.003;
+/// Frames that are further apart (s) look like a wrong unit.
+const SLOW: f64 = 1.5;
+/// Recorded velocities that differ by this factor from differences of positions look like a wrong unit.
+const DIFFERENT: f64 = 20.0;
+
+/// Joints and actuators of the model that the mapping does not speak of.
+pub(super) fn starts(binder: &Binder<'_>, plan: &Plan, recordings: &mut Recordings) {
+    let structure = &binder.model.structure;
+    let n = binder.model.counts();
+    let mut is_known = vec![false; n.nq];
+    for channel in &plan.channels {
+        use super::Frame::State;
+        if let Quantity::JointPosition { qpos, .. }
+        | Quantity::Position(State { qpos, .. })
+        | Quantity::Rotation(State { qpos, .. }) = channel.quantity
+        {
+            is_known[qpos..qpos + channel.width].fill(true);
+        }
+    }
+    for (joint, &kind) in structure.joints.kind.iter().enumerate() {
+        let first = structure.joints.qpos[joint];
+        let width = match kind {
+            JointKind::Hinge | JointKind::Slide => 1,
+            JointKind::Ball => 4,
+            JointKind::Free => 7,
+        };
+        if is_known[first..first + width].iter().all(|&known| known) {
+            continue;
+        }
+        let name = match structure.names.joints[joint].as_str() {
+            "" => format!(
+                "joint {joint} (of body '{}')",
+                structure.names.bodies[structure.joints.body[joint]]
+            ),
+            name => format!("joint '{name}'"),
+        };
+        recordings.warnings.push(format!(
+            "mapping '{}': {name} is not mapped; simulations start with its reference position, at rest",
+            binder.mapping.file
+        ));
+    }
+    for (actuator, name) in structure.names.actuators.iter().enumerate() {
+        let mapped = &binder.mapping.actuators;
+        if !mapped.iter().any(|mapped| mapped.name == *name) {
+            let name = if name.is_empty() {
+                format!("{actuator}")
+            } else {
+                format!("'{name}'")
+            };
+            recordings.warnings.push(format!(
+                "mapping '{}': actuator {name} is not mapped; its control is 0",
+                binder.mapping.file
+            ));
+        }
+    }
+}
+
+/// Units, and whether anything moves.
+pub(super) fn motion(plan: &Plan, recordings: &mut Recordings) {
+    let mut warnings = Vec::new();
+    if let Some(trajectory) = recordings.trajectories.first() {
+        let gap = median(
+            trajectory
+                .times
+                .windows(2)
+                .map(|pair| pair[1] - pair[0])
+                .collect(),
+        );
+        if gap > SLOW {
+            warnings.push(format!(
+                "{}: frames are {gap:.3} s apart; if time stamps are not in seconds, give [time] factor (0.001 for milliseconds, 1e-9 for nanoseconds)",
+                trajectory.file
+            ));
+        }
+    }
+    let mut moves = false;
+    for (index, channel) in plan.channels.iter().enumerate() {
+        let ranges = recordings
+            .trajectories
+            .iter()
+            .map(|t| range(t, index, channel.width));
+        let widest = ranges.fold(0.0, f64::max);
+        if channel.is_recorded {
+            moves |= widest > 1e-9;
+        }
+        let size = plan.sizes[index];
+        if let (Quantity::Position(_), true) = (channel.quantity, size > 0.0 && widest > 1e-9) {
+            let file = &recordings.trajectories[0].file;
+            if widest > HUGE * size {
+                warnings.push(format!(
+                    "{file}: {} moves by {widest:.4} m, {:.0} times the size of the body; if it is in millimetres, give unit = \"mm\"",
+                    channel.name, widest / size
+                ));
+            } else if widest < TINY * size {
+                warnings.push(format!(
+                    "{file}: {} moves by {:.4} mm at most, much less than the size of the body ({:.1} mm); is its unit right, and did it move?",
+                    channel.name, widest * 1e3, size * 1e3
+                ));
+            }
+        }
+        velocity_units(plan, index, recordings, &mut warnings);
+    }
+    if !moves && !recordings.trajectories.is_empty() {
+        warnings.push(format!(
+            "{}: nothing moves in any trajectory; there is nothing to compare a model with",
+            recordings.trajectories[0].file
+        ));
+    }
+    recordings.warnings.extend(warnings);
+}
+
+/// Compares recorded velocities with differences of positions.
+fn velocity_units(plan: &Plan, index: usize, recordings: &Recordings, warnings: &mut Vec<String>) {
+    let channel = &plan.channels[index];
+    let is_partner = |other: Quantity| match (channel.quantity, other) {
+        (
+            Quantity::LinearVelocity { dof },
+            Quantity::Position(super::Frame::State { dof: at, .. }),
+        )
+        | (Quantity::JointVelocity { dof }, Quantity::JointPosition { dof: at, .. }) => dof == at,
+        _ => false,
+    };
+    let partner = plan
+        .channels
+        .iter()
+        .position(|other| is_partner(other.quantity));
+    let Some(partner) = partner.filter(|_| channel.is_recorded) else {
+        return;
+    };
+    let (mut recorded, mut found) = (Vec::new(), Vec::new());
+    for trajectory in &recordings.trajectories {
+        for frame in 1..trajectory.frames() {
+            let at = |channel: usize, frame: usize| {
+                trajectory.value(channel, frame, plan.channels[channel].width)
+            };
+            let (Some(velocity), Some(now), Some(before)) =
+                (at(index, frame), at(partner, frame), at(partner, frame - 1))
+            else {
+                continue;
+            };
+            let span = trajectory.times[frame] - trajectory.times[frame - 1];
+            let change = now.iter().zip(before).map(|(a, b)| (a - b) / span);
+            recorded.push(length(velocity.iter().copied()));
+            found.push(length(change));
+        }
+    }
+    let (recorded, found) = (median(recorded), median(found));
+    if recorded > 1e-6 && found > 1e-6 {
+        let ratio = recorded / found;
+        if !(1.0 / DIFFERENT..=DIFFERENT).contains(&ratio) {
+            warnings.push(format!(
+                "{}: {} is {ratio:.3} times what differences of the positions give; one of the two has a wrong unit, or the time has",
+                recordings.trajectories[0].file, channel.name
+            ));
+        }
+    }
+}
+
+fn length(numbers: impl Iterator<Item = f64>) -> f64 {
+    numbers.map(|number| number * number).sum::<f64>().sqrt()
+}
+
+/// How far the numbers of a channel move in a trajectory.
+fn range(trajectory: &Trajectory, channel: usize, width: usize) -> f64 {
+    let values = &trajectory.values[channel];
+    (0..width)
+        .map(|column| {
+            let numbers = values
+                .iter()
+                .skip(column)
+                .step_by(width)
+                .filter(|x| x.is_finite());
+            let (low, high) = numbers
+                .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), &x| {
+                    (low.min(x), high.max(x))
+                });
+            (high - low).max(0.0)
+        })
+        .fold(0.0, f64::max)
+}
+
+fn median(mut numbers: Vec<f64>) -> f64 {
+    if numbers.is_empty() {
+        return 0.0;
+    }
+    numbers.sort_by(f64::total_cmp);
+    numbers[numbers.len() / 2]
+}

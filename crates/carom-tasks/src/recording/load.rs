@@ -1,0 +1,452 @@
+//! From files and a mapping to trajectories of a model.
+
+use std::path::{Path, PathBuf};
+
+use carom::Model;
+
+use super::bind::Binder;
+use super::mapping::{JointMapping, Mapping, PoseMapping, Source, unit_factor};
+use super::pose::{self, PoseSeries, check_values, check_width};
+use super::split::{Series, split};
+use super::table::Table;
+use super::{Channel, Frame, Quantity, RecordingError, Recordings, assemble, check};
+
+/// Channels of a mapping, and from which channel of positions each velocity is found that was not recorded.
+#[derive(Debug, Default)]
+pub(super) struct Plan {
+    pub(super) channels: Vec<Channel>,
+    /// For each channel.
+    pub(super) from: Vec<Option<usize>>,
+    /// How large what it measures is (m), for each channel; 0 if unknown.
+    pub(super) sizes: Vec<f64>,
+}
+
+/// Reads recordings: all trajectories of all files, in order.
+///
+/// # Errors
+/// When a file or the mapping is wrong, with file, array or column, row, and what to do about it.
+pub fn load(
+    model: &Model,
+    mapping: &Mapping,
+    paths: &[PathBuf],
+) -> Result<Recordings, RecordingError> {
+    let binder = Binder { model, mapping };
+    let plan = plan(&binder)?;
+    let mut recordings = Recordings {
+        channels: plan.channels.clone(),
+        trajectories: Vec::new(),
+        warnings: Vec::new(),
+        start: mapping.trajectories.start,
+        velocities_are_means: mapping.velocity.means,
+        steps_per_frame: mapping.simulation.steps_per_frame,
+        evaluate: mapping.evaluate.clone(),
+    };
+    if recordings.steps_per_frame == Some(0) {
+        return Err(binder.error("[simulation] steps_per_frame = 0: at least 1 is needed"));
+    }
+    if paths.is_empty() {
+        return Err(RecordingError("no recordings were given".to_owned()));
+    }
+    for path in paths {
+        read_file(&binder, &plan, path, &mut recordings)?;
+    }
+    check::starts(&binder, &plan, &mut recordings);
+    check::motion(&plan, &mut recordings);
+    Ok(recordings)
+}
+
+fn read_file(
+    binder: &Binder<'_>,
+    plan: &Plan,
+    path: &Path,
+    recordings: &mut Recordings,
+) -> Result<(), RecordingError> {
+    let mapping = binder.mapping;
+    let table = Table::read(path, mapping.trajectories.axis)?;
+    let frames = mapping.trajectories.frames_per_row.unwrap_or(1);
+    let mut reader = Reader {
+        binder,
+        table: &table,
+        frames,
+        series: Vec::new(),
+        warnings: &mut recordings.warnings,
+    };
+    reader.poses()?;
+    reader.joints()?;
+    reader.sensors()?;
+    let controls = reader.controls()?;
+    let series = reader.series;
+    let pieces = split(binder, &table, frames, &series, &controls)?;
+    if pieces.is_empty() {
+        return Err(table.error(
+            "there is no trajectory with 2 or more frames; check [trajectories] and the number of rows",
+        ));
+    }
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    for (index, piece) in pieces.iter().enumerate() {
+        let label = if pieces.len() == 1 {
+            name.to_string()
+        } else {
+            format!("{name} #{index}")
+        };
+        let trajectory = assemble::trajectory(binder, plan, (&series, &controls), piece, label);
+        let start = mapping.trajectories.start;
+        if start + 1 >= trajectory.frames() {
+            recordings.warnings.push(format!(
+                "{}: it has {} frames and starts at frame {start}; there is nothing to predict, so it is left out",
+                trajectory.label,
+                trajectory.frames()
+            ));
+            continue;
+        }
+        recordings.trajectories.push(trajectory);
+    }
+    Ok(())
+}
+
+/// The channels that a mapping describes.
+fn plan(binder: &Binder<'_>) -> Result<Plan, RecordingError> {
+    let mut plan = Plan::default();
+    let mapping = binder.mapping;
+    for body in &mapping.bodies {
+        let (position, rotation, dof, radius) = binder.body(&body.name)?;
+        plan.pose(binder, ("body", body), (position, rotation, dof), radius)?;
+    }
+    for site in &mapping.sites {
+        let frame = Frame::Site(binder.site(&site.name)?);
+        plan.pose(binder, ("site", site), (frame, frame, None), 0.0)?;
+    }
+    for joint in &mapping.joints {
+        plan.joint(binder, joint)?;
+    }
+    for sensor in &mapping.sensors {
+        let (first, width) = binder.sensor(&sensor.name)?;
+        let quantity = Quantity::Sensor { first };
+        let mut channel = channel("sensor", &sensor.name, "values", quantity, width);
+        channel.noise = check_noise(binder, sensor.noise)?;
+        plan.push(channel, None, 0.0);
+    }
+    for actuator in &mapping.actuators {
+        binder.actuator(&actuator.name)?;
+    }
+    if plan.channels.is_empty() {
+        return Err(binder.error(
+            "it maps nothing; add [[body]], [[joint]] or [[sensor]] tables with arrays of the recording",
+        ));
+    }
+    for index in 1..plan.channels.len() {
+        let name = &plan.channels[index].name;
+        if plan.channels[..index]
+            .iter()
+            .any(|other| other.name == *name)
+        {
+            return Err(binder.error(&format!("{name} is mapped twice")));
+        }
+    }
+    Ok(plan)
+}
+
+fn channel(kind: &str, element: &str, part: &str, quantity: Quantity, width: usize) -> Channel {
+    Channel {
+        name: format!("{kind} {element} {part}"),
+        element: element.to_owned(),
+        quantity,
+        width,
+        noise: None,
+        is_compared: true,
+        is_recorded: true,
+        is_angle: matches!(
+            quantity,
+            Quantity::Rotation(_) | Quantity::AngularVelocity { .. }
+        ),
+    }
+}
+
+fn check_noise(binder: &Binder<'_>, noise: Option<f64>) -> Result<Option<f64>, RecordingError> {
+    match noise {
+        Some(sigma) if !(sigma > 0.0 && sigma.is_finite()) => Err(binder.error(&format!(
+            "noise = {sigma}: a standard deviation is a number above 0; leave it out if it is unknown"
+        ))),
+        noise => Ok(noise),
+    }
+}
+
+/// Whether a part is among those to compare; all are if there is no list.
+fn is_compared(
+    binder: &Binder<'_>,
+    what: &str,
+    list: Option<&Vec<String>>,
+    parts: &[&str],
+    part: &str,
+) -> Result<bool, RecordingError> {
+    let Some(list) = list else { return Ok(true) };
+    if let Some(unknown) = list.iter().find(|word| !parts.contains(&word.as_str())) {
+        return Err(binder.error(&format!(
+            "{what} compare: '{unknown}' is none of {}",
+            parts.join(", ")
+        )));
+    }
+    Ok(list.iter().any(|word| word == part))
+}
+
+impl Plan {
+    fn push(&mut self, channel: Channel, from: Option<usize>, size: f64) {
+        self.channels.push(channel);
+        self.from.push(from);
+        self.sizes.push(size);
+    }
+
+    fn pose(
+        &mut self,
+        binder: &Binder<'_>,
+        (kind, pose): (&str, &PoseMapping),
+        (position, rotation, dof): (Frame, Frame, Option<usize>),
+        radius: f64,
+    ) -> Result<(), RecordingError> {
+        let what = format!("[[{kind}]] \"{}\"", pose.name);
+        let velocities = [&pose.linear_velocity, &pose.angular_velocity];
+        if dof.is_none() && velocities.iter().any(|source| source.is_some()) {
+            return Err(binder.error(&format!(
+                "{what}: velocities are for bodies on a free joint; map those of joints by [[joint]], or a velocity sensor by [[sensor]]"
+            )));
+        }
+        let ignore = binder.mapping.velocity.ignore_recorded;
+        let first = dof.unwrap_or(0);
+        let parts = [
+            (
+                "position",
+                &pose.position,
+                Quantity::Position(position),
+                3,
+                pose.noise.position,
+            ),
+            (
+                "rotation",
+                &pose.rotation,
+                Quantity::Rotation(rotation),
+                4,
+                pose.noise.rotation,
+            ),
+            (
+                "linear_velocity",
+                &pose.linear_velocity,
+                Quantity::LinearVelocity { dof: first },
+                3,
+                pose.noise.linear_velocity,
+            ),
+            (
+                "angular_velocity",
+                &pose.angular_velocity,
+                Quantity::AngularVelocity { dof: first + 3 },
+                3,
+                pose.noise.angular_velocity,
+            ),
+        ];
+        if parts[..2].iter().all(|part| part.1.is_none()) {
+            return Err(binder.error(&format!("{what}: give 'position', 'rotation' or both")));
+        }
+        let names = parts.map(|part| part.0);
+        let mut places = [None; 4];
+        for (index, (part, source, quantity, width, noise)) in parts.into_iter().enumerate() {
+            let is_velocity = index >= 2;
+            let is_recorded = source.is_some() && !(is_velocity && ignore);
+            let from = if is_velocity { places[index - 2] } else { None };
+            if !is_recorded && (from.is_none() || dof.is_none()) {
+                continue;
+            }
+            let mut channel = channel(kind, &pose.name, part, quantity, width);
+            channel.noise = check_noise(binder, noise)?;
+            channel.is_recorded = is_recorded;
+            channel.is_compared =
+                is_recorded && is_compared(binder, &what, pose.compare.as_ref(), &names, part)?;
+            places[index] = Some(self.channels.len());
+            self.push(channel, from.filter(|_| !is_recorded), radius);
+        }
+        Ok(())
+    }
+
+    fn joint(&mut self, binder: &Binder<'_>, joint: &JointMapping) -> Result<(), RecordingError> {
+        let (qpos, dof, is_hinge) = binder.joint(&joint.name)?;
+        let what = format!("[[joint]] \"{}\"", joint.name);
+        if joint.position.is_none() && joint.velocity.is_none() {
+            return Err(binder.error(&format!("{what}: give 'position', 'velocity' or both")));
+        }
+        let names = ["position", "velocity"];
+        let compared =
+            |part: &str| is_compared(binder, &what, joint.compare.as_ref(), &names, part);
+        let mut position = None;
+        if joint.position.is_some() {
+            let quantity = Quantity::JointPosition { qpos, dof };
+            let mut channel = channel("joint", &joint.name, "position", quantity, 1);
+            channel.noise = check_noise(binder, joint.noise)?;
+            channel.is_angle = is_hinge;
+            channel.is_compared = compared("position")?;
+            position = Some(self.channels.len());
+            self.push(channel, None, 0.0);
+        }
+        let mut channel = channel(
+            "joint",
+            &joint.name,
+            "velocity",
+            Quantity::JointVelocity { dof },
+            1,
+        );
+        channel.noise = check_noise(binder, joint.velocity_noise)?;
+        channel.is_angle = is_hinge;
+        channel.is_recorded = joint.velocity.is_some() && !binder.mapping.velocity.ignore_recorded;
+        channel.is_compared = channel.is_recorded && compared("velocity")?;
+        if channel.is_recorded || position.is_some() {
+            let from = position.filter(|_| !channel.is_recorded);
+            self.push(channel, from, 0.0);
+        }
+        Ok(())
+    }
+}
+
+/// Reads the arrays of a file in the order of the plan's recorded channels.
+struct Reader<'a> {
+    binder: &'a Binder<'a>,
+    table: &'a Table,
+    frames: usize,
+    series: Vec<Series>,
+    warnings: &'a mut Vec<String>,
+}
+
+impl Reader<'_> {
+    fn poses(&mut self) -> Result<(), RecordingError> {
+        let mapping = self.binder.mapping;
+        let ignore = mapping.velocity.ignore_recorded;
+        let bodies = mapping.bodies.iter().map(|pose| ("body", pose));
+        let sites = mapping.sites.iter().map(|pose| ("site", pose));
+        for (kind, pose) in bodies.chain(sites) {
+            let table = (self.table, self.frames);
+            let PoseSeries {
+                position,
+                rotation,
+                linear_velocity,
+                angular_velocity,
+                rows_per_trajectory,
+                clock,
+                ..
+            } = pose::read(self.binder, table, kind, pose, self.warnings)?;
+            let velocities = [
+                linear_velocity.filter(|_| !ignore),
+                angular_velocity.filter(|_| !ignore),
+            ];
+            let widths = [3, 4, 3, 3];
+            let parts = [position, rotation].into_iter().chain(velocities);
+            for (values, width) in parts.zip(widths) {
+                let Some(values) = values else { continue };
+                self.series.push(Series {
+                    what: format!("[[{kind}]] \"{}\"", pose.name),
+                    width,
+                    values,
+                    rows_per_trajectory,
+                    clock: pose.time.clone().or_else(|| clock.clone()),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Numbers of a source, converted.
+    fn numbers(
+        &self,
+        source: &Source,
+        (width, missing): (usize, bool),
+        (factor, offset): (f64, f64),
+        what: &str,
+    ) -> Result<Series, RecordingError> {
+        let block = self.table.block(source.places(), self.frames, what)?;
+        check_width(self.table, &block, width, what)?;
+        check_values(self.table, &block, missing, what)?;
+        Ok(Series {
+            what: what.to_owned(),
+            width,
+            values: block.values.iter().map(|x| x * factor + offset).collect(),
+            rows_per_trajectory: block.rows_per_trajectory,
+            clock: block.clock,
+        })
+    }
+
+    fn joints(&mut self) -> Result<(), RecordingError> {
+        for joint in &self.binder.mapping.joints {
+            let (.., is_hinge) = self.binder.joint(&joint.name)?;
+            let what = format!("[[joint]] \"{}\"", joint.name);
+            let units: &[&str] = if is_hinge {
+                &["rad", "deg", "turn"]
+            } else {
+                &["m", "mm", "cm", "in", "ft"]
+            };
+            let unit = unit_factor(joint.unit.as_deref(), units)
+                .map_err(|cause| self.binder.error(&format!("{what}: {cause}")))?;
+            let factor = unit * joint.factor.unwrap_or(1.0);
+            let other = joint.velocity_factor.map_or(factor, |other| unit * other);
+            let parts = [
+                (
+                    "position",
+                    &joint.position,
+                    &joint.minus,
+                    (factor, joint.offset),
+                ),
+                (
+                    "velocity",
+                    &joint.velocity,
+                    &joint.minus_velocity,
+                    (other, 0.0),
+                ),
+            ];
+            for (part, source, minus, scale) in parts {
+                let ignored = part == "velocity" && self.binder.mapping.velocity.ignore_recorded;
+                let Some(source) = source.as_ref().filter(|_| !ignored) else {
+                    continue;
+                };
+                let what = format!("{what} {part}");
+                let shape = (1, joint.missing);
+                let mut series = self.numbers(source, shape, scale, &what)?;
+                if let Some(minus) = minus {
+                    let what = format!("{what} minus");
+                    let others = self.numbers(minus, shape, (scale.0, 0.0), &what)?;
+                    if others.values.len() != series.values.len() {
+                        return Err(self.table.error(&format!(
+                            "{what}: '{minus}' has {} rows, '{source}' has {}",
+                            others.values.len(),
+                            series.values.len()
+                        )));
+                    }
+                    for (value, other) in series.values.iter_mut().zip(&others.values) {
+                        *value -= other;
+                    }
+                }
+                series.clock = joint.time.clone().or(series.clock);
+                self.series.push(series);
+            }
+        }
+        Ok(())
+    }
+
+    fn sensors(&mut self) -> Result<(), RecordingError> {
+        for sensor in &self.binder.mapping.sensors {
+            let (_, width) = self.binder.sensor(&sensor.name)?;
+            let what = format!("[[sensor]] \"{}\"", sensor.name);
+            let scale = (sensor.factor.unwrap_or(1.0), sensor.offset);
+            let shape = (width, sensor.missing);
+            let mut series = self.numbers(&sensor.values, shape, scale, &what)?;
+            series.clock = sensor.time.clone().or(series.clock);
+            self.series.push(series);
+        }
+        Ok(())
+    }
+
+    /// Controls with their actuators.
+    fn controls(&self) -> Result<Vec<(usize, Series)>, RecordingError> {
+        let read = |actuator: &super::mapping::ActuatorMapping| {
+            let what = format!("[[actuator]] \"{}\"", actuator.name);
+            let scale = (actuator.factor.unwrap_or(1.0), actuator.offset);
+            let mut series = self.numbers(&actuator.control, (1, false), scale, &what)?;
+            series.clock = actuator.time.clone().or(series.clock);
+            Ok((self.binder.actuator(&actuator.name)?, series))
+        };
+        self.binder.mapping.actuators.iter().map(read).collect()
+    }
+}

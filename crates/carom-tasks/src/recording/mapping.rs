@@ -1,0 +1,429 @@
+//! Mapping files: which array or column of a recording is what in the model.
+//!
+//! The page for users is `docs/recordings.md`. Everything is optional that has a sensible default; what is unknown is refused
+//! with line and column.
+
+use std::path::Path;
+
+use serde::Deserialize;
+
+use super::RecordingError;
+
+/// What a mapping file says.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct Mapping {
+    /// When frames were recorded.
+    #[serde(default)]
+    pub time: TimeMapping,
+    /// How the rows of a file are split.
+    #[serde(default)]
+    pub trajectories: TrajectoryMapping,
+    /// Velocities that were not recorded.
+    #[serde(default)]
+    pub velocity: VelocityMapping,
+    /// How the model is simulated between frames.
+    #[serde(default)]
+    pub simulation: SimulationMapping,
+    /// Poses of bodies.
+    #[serde(default, rename = "body")]
+    pub bodies: Vec<PoseMapping>,
+    /// Poses of sites.
+    #[serde(default, rename = "site")]
+    pub sites: Vec<PoseMapping>,
+    /// States of joints.
+    #[serde(default, rename = "joint")]
+    pub joints: Vec<JointMapping>,
+    /// Values of sensors.
+    #[serde(default, rename = "sensor")]
+    pub sensors: Vec<SensorMapping>,
+    /// Controls of actuators.
+    #[serde(default, rename = "actuator")]
+    pub actuators: Vec<ActuatorMapping>,
+    /// Which errors are reported.
+    #[serde(default)]
+    pub evaluate: EvaluateMapping,
+    /// The file this was read from, for messages.
+    #[serde(skip)]
+    pub file: String,
+}
+
+/// A number, or the name of an array or column that holds it.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(untagged)]
+pub enum NumberOrName {
+    /// The number itself.
+    Number(f64),
+    /// Where it is.
+    Name(String),
+}
+
+/// Places of numbers in a file: `name`, `name[3]` or `name[0:3]`, one or several.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(untagged)]
+pub enum Source {
+    /// One place.
+    One(String),
+    /// Several, side by side.
+    Several(Vec<String>),
+}
+
+impl Source {
+    /// The places.
+    pub fn places(&self) -> &[String] {
+        match self {
+            Self::One(place) => std::slice::from_ref(place),
+            Self::Several(places) => places,
+        }
+    }
+}
+
+impl std::fmt::Display for Source {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str(&self.places().join(", "))
+    }
+}
+
+/// When frames were recorded.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct TimeMapping {
+    /// The time between frames (s), or where it is.
+    pub dt: Option<NumberOrName>,
+    /// The frames per second, or where they are.
+    pub rate: Option<NumberOrName>,
+    /// Time stamps.
+    pub column: Option<String>,
+    /// Factor that makes seconds of time stamps and `dt`.
+    pub factor: Option<f64>,
+}
+
+/// How the rows of a file are split.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct TrajectoryMapping {
+    /// Array of the first rows of all trajectories, and the number of rows.
+    pub offsets: Option<String>,
+    /// Whether the first axis of every array counts trajectories.
+    #[serde(default)]
+    pub axis: bool,
+    /// A new trajectory begins where any of these columns changes.
+    #[serde(default)]
+    pub columns: Vec<String>,
+    /// A new trajectory begins after a gap longer than this (s).
+    pub longest_gap: Option<f64>,
+    /// Array with one number a trajectory; those with 0 are left out.
+    pub keep: Option<String>,
+    /// Trajectories with fewer frames are left out.
+    pub least_frames: Option<usize>,
+    /// Every row holds so many frames, in columns whose names differ by the number of the frame: `{frame}`.
+    pub frames_per_row: Option<usize>,
+    /// The frame from which simulations start.
+    #[serde(default)]
+    pub start: usize,
+}
+
+/// How velocities are found where they were not recorded.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub enum VelocityMethod {
+    /// The mean velocity since the frame before.
+    #[default]
+    Backward,
+    /// The slope of a parabola through the frames around.
+    Smooth,
+}
+
+/// Velocities that were not recorded.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct VelocityMapping {
+    /// How they are found.
+    #[serde(default)]
+    pub method: VelocityMethod,
+    /// Frames on each side of a parabola.
+    pub frames: Option<usize>,
+    /// Whether simulations start from the parabolas too, and not from the recorded positions.
+    #[serde(default)]
+    pub smooth_positions: bool,
+    /// Whether velocities, recorded or reconstructed by differences, are means since the frame before. Simulations then
+    /// start from the velocity at the frame itself.
+    #[serde(default)]
+    pub means: bool,
+    /// Whether recorded velocities are put aside and found anew.
+    #[serde(default)]
+    pub ignore_recorded: bool,
+}
+
+/// How the model is simulated between frames.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct SimulationMapping {
+    /// Steps from a frame to the next; otherwise as many as fit the model's time step best.
+    pub steps_per_frame: Option<usize>,
+}
+
+/// How rotations are written.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum RotationFormat {
+    /// Quaternion, real part first.
+    #[default]
+    Wxyz,
+    /// Quaternion, real part last.
+    Xyzw,
+    /// Matrix, row by row.
+    Matrix,
+    /// Rotation vector (rad).
+    Vector,
+}
+
+impl RotationFormat {
+    /// Numbers of a rotation.
+    pub fn width(self) -> usize {
+        match self {
+            Self::Wxyz | Self::Xyzw => 4,
+            Self::Matrix => 9,
+            Self::Vector => 3,
+        }
+    }
+}
+
+/// In which axes angular velocities are given.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub enum Axes {
+    /// Those of the body.
+    #[default]
+    Body,
+    /// Those of the world.
+    World,
+}
+
+/// A pose.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct FixedPose {
+    /// Position (m).
+    #[serde(default)]
+    pub position: [f64; 3],
+    /// Quaternion (w, x, y, z).
+    pub quaternion: Option<[f64; 4]>,
+}
+
+/// Standard deviations of the noise of a pose.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct PoseNoise {
+    /// Per axis (m).
+    pub position: Option<f64>,
+    /// Per axis (rad).
+    pub rotation: Option<f64>,
+    /// Per axis (m/s).
+    pub linear_velocity: Option<f64>,
+    /// Per axis (rad/s).
+    pub angular_velocity: Option<f64>,
+}
+
+/// The pose of a body or site.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct PoseMapping {
+    /// Its name in the model.
+    pub name: String,
+    /// Three numbers.
+    pub position: Option<Source>,
+    /// As `rotation_format` says.
+    pub rotation: Option<Source>,
+    /// How rotations are written.
+    #[serde(default)]
+    pub rotation_format: RotationFormat,
+    /// Three numbers.
+    pub linear_velocity: Option<Source>,
+    /// Axes of the linear velocity; those of the recording's world if absent.
+    pub linear_velocity_axes: Option<Axes>,
+    /// Three numbers.
+    pub angular_velocity: Option<Source>,
+    /// Axes of the angular velocity.
+    #[serde(default)]
+    pub angular_velocity_axes: Axes,
+    /// Unit of lengths: m, mm, cm, in, ft.
+    pub unit: Option<String>,
+    /// The recording's world in that of the model.
+    #[serde(default)]
+    pub world: FixedPose,
+    /// The frame that was tracked, in that of the body or site.
+    #[serde(default)]
+    pub tracked: FixedPose,
+    /// Noise.
+    #[serde(default)]
+    pub noise: PoseNoise,
+    /// What is compared with the model; everything if absent.
+    pub compare: Option<Vec<String>>,
+    /// Whether NaN means that there is no value.
+    #[serde(default)]
+    pub missing: bool,
+    /// Time stamps of this pose, if they are others.
+    pub time: Option<String>,
+}
+
+/// The state of a joint.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct JointMapping {
+    /// Its name in the model.
+    pub name: String,
+    /// Angle or distance.
+    pub position: Option<Source>,
+    /// What is subtracted from the position: the angle of the joint before, where angles are absolute.
+    pub minus: Option<Source>,
+    /// Velocity.
+    pub velocity: Option<Source>,
+    /// What is subtracted from the velocity.
+    pub minus_velocity: Option<Source>,
+    /// Unit of positions: rad, deg, m, mm, cm; that of velocities is the same per second.
+    pub unit: Option<String>,
+    /// Factor of positions and velocities, after the unit.
+    pub factor: Option<f64>,
+    /// Factor of velocities, if it is another.
+    pub velocity_factor: Option<f64>,
+    /// Added to positions, after unit and factor.
+    #[serde(default)]
+    pub offset: f64,
+    /// Whether jumps by whole turns are taken out.
+    #[serde(default)]
+    pub unwrap: bool,
+    /// Standard deviation of positions (rad or m).
+    pub noise: Option<f64>,
+    /// Standard deviation of velocities.
+    pub velocity_noise: Option<f64>,
+    /// What is compared with the model, of `position` and `velocity`; both if absent.
+    pub compare: Option<Vec<String>>,
+    /// Whether NaN means that there is no value.
+    #[serde(default)]
+    pub missing: bool,
+    /// Time stamps of this joint, if they are others.
+    pub time: Option<String>,
+}
+
+/// Values of a sensor.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct SensorMapping {
+    /// Its name in the model.
+    pub name: String,
+    /// As many numbers as the sensor has.
+    pub values: Source,
+    /// Factor.
+    pub factor: Option<f64>,
+    /// Added after the factor.
+    #[serde(default)]
+    pub offset: f64,
+    /// Standard deviation.
+    pub noise: Option<f64>,
+    /// Whether NaN means that there is no value.
+    #[serde(default)]
+    pub missing: bool,
+    /// Time stamps of this sensor, if they are others.
+    pub time: Option<String>,
+}
+
+/// Controls of an actuator, held from each frame to the next.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct ActuatorMapping {
+    /// Its name in the model.
+    pub name: String,
+    /// One number.
+    pub control: Source,
+    /// Factor.
+    pub factor: Option<f64>,
+    /// Added after the factor.
+    #[serde(default)]
+    pub offset: f64,
+    /// Time stamps of the controls, if they are others.
+    pub time: Option<String>,
+}
+
+/// Which errors are reported.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct EvaluateMapping {
+    /// Frames that are predicted from a start; all that follow if absent.
+    pub window: Option<usize>,
+    /// Frames from the start of a window to that of the next; as many as a window has if absent.
+    pub every: Option<usize>,
+    /// Whether the frame of the start, where the error is 0 or that of its smoothing, is left out of means.
+    #[serde(default)]
+    pub without_start: bool,
+    /// A length (m) in per cent of which distances are given too.
+    pub size: Option<f64>,
+    /// Distances in several coordinates.
+    #[serde(default, rename = "distance")]
+    pub distances: Vec<DistanceMapping>,
+}
+
+/// The distance √Σ(factor·error)² over some joints.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct DistanceMapping {
+    /// What it is called.
+    pub name: String,
+    /// Joints whose positions count.
+    #[serde(default)]
+    pub positions: Vec<String>,
+    /// Joints whose velocities count.
+    #[serde(default)]
+    pub velocities: Vec<String>,
+    /// Factors of all of them in order; 1 if absent.
+    pub factors: Option<Vec<f64>>,
+}
+
+impl Mapping {
+    /// Reads a mapping file.
+    ///
+    /// # Errors
+    /// When it cannot be read, or says what cannot be meant.
+    pub fn read(path: &Path) -> Result<Self, RecordingError> {
+        let text = std::fs::read_to_string(path).map_err(|cause| {
+            RecordingError(format!(
+                "cannot read the mapping '{}': {cause}",
+                path.display()
+            ))
+        })?;
+        Self::parse(&text, &path.display().to_string())
+    }
+
+    /// A mapping from its text; `file` is what messages call it.
+    ///
+    /// # Errors
+    /// When it says what cannot be meant.
+    pub fn parse(text: &str, file: &str) -> Result<Self, RecordingError> {
+        let mut mapping: Self = toml::from_str(text)
+            .map_err(|cause| RecordingError(format!("mapping '{file}': {cause}")))?;
+        mapping.file = file.to_owned();
+        Ok(mapping)
+    }
+}
+
+/// Meters, or radians, of a unit.
+pub(super) fn unit_factor(unit: Option<&str>, allowed: &[&str]) -> Result<f64, String> {
+    let Some(unit) = unit else { return Ok(1.0) };
+    let factor = match unit {
+        "m" | "rad" => 1.0,
+        "mm" => 1e-3,
+        "cm" => 1e-2,
+        "in" => 0.0254,
+        "ft" => 0.3048,
+        "deg" => std::f64::consts::PI / 180.0,
+        "turn" => std::f64::consts::TAU,
+        _ => f64::NAN,
+    };
+    if allowed.contains(&unit) && factor.is_finite() {
+        return Ok(factor);
+    }
+    Err(format!(
+        "unit '{unit}' is none of {}; for another one give 'factor'",
+        allowed.join(", ")
+    ))
+}

@@ -1,0 +1,280 @@
+//! Recorded poses, in the conventions of their makers, as poses of bodies of the model.
+
+use carom::math::{Mat3, Quat, Vec3};
+
+use super::RecordingError;
+use super::bind::Binder;
+use super::mapping::{Axes, FixedPose, PoseMapping, RotationFormat, unit_factor};
+use super::table::{Block, Table};
+
+/// Lengths of quaternions may differ from 1 by this without a word, and by [`ODD_LENGTH`] with a warning.
+const FINE_LENGTH: f64 = 1e-4;
+const ODD_LENGTH: f64 = 0.05;
+
+/// What was recorded of a pose, converted.
+#[derive(Debug, Default)]
+pub(super) struct PoseSeries {
+    pub(super) position: Option<Vec<f64>>,
+    pub(super) rotation: Option<Vec<f64>>,
+    pub(super) linear_velocity: Option<Vec<f64>>,
+    pub(super) angular_velocity: Option<Vec<f64>>,
+    pub(super) rows: usize,
+    pub(super) rows_per_trajectory: Option<usize>,
+    pub(super) clock: Option<String>,
+}
+
+/// Reads the arrays of a pose.
+pub(super) fn read(
+    binder: &Binder<'_>,
+    (table, frames): (&Table, usize),
+    kind: &str,
+    pose: &PoseMapping,
+    warnings: &mut Vec<String>,
+) -> Result<PoseSeries, RecordingError> {
+    let what = |part: &str| format!("[[{kind}]] \"{}\" {part}", pose.name);
+    let unit = unit_factor(pose.unit.as_deref(), &["m", "mm", "cm", "in", "ft"])
+        .map_err(|cause| binder.error(&format!("{}: {cause}", what(""))))?;
+    let mut series = PoseSeries::default();
+    let parts = [
+        ("position", &pose.position, 3),
+        ("rotation", &pose.rotation, pose.rotation_format.width()),
+        ("linear_velocity", &pose.linear_velocity, 3),
+        ("angular_velocity", &pose.angular_velocity, 3),
+    ];
+    for (part, source, width) in parts {
+        let Some(source) = source else { continue };
+        let what = what(part);
+        let block = table.block(source.places(), frames, &what)?;
+        check_width(table, &block, width, &what)?;
+        check_values(table, &block, pose.missing, &what)?;
+        if series.rows > 0 && series.rows != block.values.len() / width {
+            return Err(table.error(&format!(
+                "{what} has {} rows, but its other arrays have {}; all parts of a pose must be equally long",
+                block.values.len() / width, series.rows
+            )));
+        }
+        series.rows = block.values.len() / width;
+        series.rows_per_trajectory = block.rows_per_trajectory;
+        series.clock.clone_from(&block.clock);
+        let scaled = |factor: f64| block.values.iter().map(|value| value * factor).collect();
+        match part {
+            "position" => series.position = Some(scaled(unit)),
+            "linear_velocity" => series.linear_velocity = Some(scaled(unit)),
+            "angular_velocity" => series.angular_velocity = Some(scaled(1.0)),
+            _ => {
+                series.rotation = Some(quaternions(
+                    table,
+                    &block,
+                    pose.rotation_format,
+                    &what,
+                    warnings,
+                )?);
+            }
+        }
+    }
+    place(binder, pose, &what(""), &mut series)?;
+    Ok(series)
+}
+
+/// Checks the number of columns.
+pub(super) fn check_width(
+    table: &Table,
+    block: &Block,
+    width: usize,
+    what: &str,
+) -> Result<(), RecordingError> {
+    if block.width == width {
+        return Ok(());
+    }
+    Err(table.error(&format!(
+        "{what}: {} columns ({}), but {width} are needed",
+        block.width,
+        block.names.join(", ")
+    )))
+}
+
+/// Refuses numbers that are not finite, unless they stand for missing ones.
+pub(super) fn check_values(
+    table: &Table,
+    block: &Block,
+    missing: bool,
+    what: &str,
+) -> Result<(), RecordingError> {
+    let is_wrong = |value: &f64| value.is_infinite() || (value.is_nan() && !missing);
+    let Some(index) = block.values.iter().position(is_wrong) else {
+        return Ok(());
+    };
+    let (row, column) = (index / block.width, index % block.width);
+    let advice = if block.values[index].is_nan() {
+        "if that means 'not measured', say so in the mapping: missing = true"
+    } else {
+        "remove the row or mark the value as missing (NaN, missing = true)"
+    };
+    Err(table.error(&format!(
+        "{what}: '{}', {}: {} is not a number; {advice}",
+        block.names[column],
+        place_of(table, block, row),
+        block.values[index]
+    )))
+}
+
+/// Where a row is.
+pub(super) fn place_of(table: &Table, block: &Block, row: usize) -> String {
+    match block.rows_per_trajectory {
+        Some(rows) if rows > 0 => format!("trajectory {}, frame {}", row / rows, row % rows),
+        _ => table.row(row),
+    }
+}
+
+fn quaternions(
+    table: &Table,
+    block: &Block,
+    format: RotationFormat,
+    what: &str,
+    warnings: &mut Vec<String>,
+) -> Result<Vec<f64>, RecordingError> {
+    let mut quats = Vec::with_capacity(block.values.len() / block.width * 4);
+    let mut odd = None;
+    for (row, numbers) in block.values.chunks_exact(block.width).enumerate() {
+        if numbers.iter().any(|number| number.is_nan()) {
+            quats.extend([f64::NAN; 4]);
+            continue;
+        }
+        let quat = match format {
+            RotationFormat::Wxyz => Quat(std::array::from_fn(|k| numbers[k])),
+            RotationFormat::Xyzw => Quat([numbers[3], numbers[0], numbers[1], numbers[2]]),
+            RotationFormat::Vector => Quat::exp(Vec3(std::array::from_fn(|k| numbers[k]))),
+            RotationFormat::Matrix => {
+                let matrix = Mat3(std::array::from_fn(|k| numbers[k]));
+                let error = orthogonality_error(&matrix);
+                if error > ODD_LENGTH {
+                    return Err(table.error(&format!(
+                        "{what}: {}: the nine numbers are not a rotation matrix (off by {error:.3}); are they row by row?",
+                        place_of(table, block, row)
+                    )));
+                }
+                Quat::from_mat3(&matrix)
+            }
+        };
+        let length = quat.dot(quat).sqrt();
+        if (length - 1.0).abs() > ODD_LENGTH {
+            return Err(table.error(&format!(
+                "{what}: {}: the quaternion has length {length:.4}, not 1; check the columns ({}) and 'rotation_format'",
+                place_of(table, block, row),
+                block.names.join(", ")
+            )));
+        }
+        if (length - 1.0).abs() > FINE_LENGTH && odd.is_none() {
+            odd = Some((row, length));
+        }
+        quats.extend(quat.normalized().0);
+    }
+    if let Some((row, length)) = odd {
+        warnings.push(format!(
+            "'{}': {what}: quaternions are not of length 1 (first: {}, {length:.5}); they were normalised",
+            table.file,
+            place_of(table, block, row)
+        ));
+    }
+    Ok(quats)
+}
+
+/// Largest entry of R·Rᵀ − 1, and of det R − 1.
+fn orthogonality_error(matrix: &Mat3) -> f64 {
+    let row = |k: usize| Vec3([matrix.0[3 * k], matrix.0[3 * k + 1], matrix.0[3 * k + 2]]);
+    let mut error: f64 = (row(0).cross(row(1)).dot(row(2)) - 1.0).abs();
+    for i in 0..3 {
+        for j in 0..3 {
+            error = error.max((row(i).dot(row(j)) - f64::from(u8::from(i == j))).abs());
+        }
+    }
+    error
+}
+
+/// From the recording's world and the tracked frame to the model's world and the body.
+fn place(
+    binder: &Binder<'_>,
+    pose: &PoseMapping,
+    what: &str,
+    series: &mut PoseSeries,
+) -> Result<(), RecordingError> {
+    let (world, tracked) = (Rigid::new(&pose.world), Rigid::new(&pose.tracked));
+    let offset = pose.tracked.position != [0.0; 3];
+    if offset
+        && (series.rotation.is_none()
+            || series.linear_velocity.is_some() && series.angular_velocity.is_none())
+    {
+        return Err(binder.error(&format!(
+            "{what}: with a tracked frame beside the body's origin, positions need rotations, and velocities angular velocities"
+        )));
+    }
+    let turns = pose.angular_velocity_axes == Axes::World && series.angular_velocity.is_some();
+    let in_body = pose.linear_velocity_axes == Some(Axes::Body);
+    if (turns || in_body && series.linear_velocity.is_some()) && series.rotation.is_none() {
+        return Err(binder.error(&format!(
+            "{what}: angular velocities in world axes, and linear ones in the body's, need the rotation"
+        )));
+    }
+    for row in 0..series.rows {
+        let vector = |values: &Option<Vec<f64>>| {
+            let values = values.as_ref()?;
+            Some(Vec3([
+                values[3 * row],
+                values[3 * row + 1],
+                values[3 * row + 2],
+            ]))
+        };
+        let quat = series
+            .rotation
+            .as_ref()
+            .map(|values| Quat(std::array::from_fn(|k| values[4 * row + k])));
+        let body_quat = quat.map(|quat| world.quat.mul(quat).mul(tracked.quat.conjugate()));
+        let arm = body_quat.map_or(Vec3::ZERO, |quat| quat.rotate(tracked.position));
+        let spin = vector(&series.angular_velocity).map(|spin| match pose.angular_velocity_axes {
+            Axes::Body => tracked.quat.rotate(spin),
+            Axes::World => {
+                let spin = world.quat.rotate(spin);
+                body_quat.map_or(spin, |quat| quat.rotate_inverse(spin))
+            }
+        });
+        let position = vector(&series.position)
+            .map(|position| world.position + world.quat.rotate(position) - arm);
+        let velocity = vector(&series.linear_velocity).map(|velocity| {
+            let velocity = match quat.filter(|_| in_body) {
+                Some(quat) => world.quat.rotate(quat.rotate(velocity)),
+                None => world.quat.rotate(velocity),
+            };
+            match (spin, body_quat) {
+                (Some(spin), Some(quat)) => velocity - quat.rotate(spin).cross(arm),
+                _ => velocity,
+            }
+        });
+        let write = |values: &mut Option<Vec<f64>>, vector: Option<Vec3>| {
+            if let (Some(values), Some(vector)) = (values, vector) {
+                values[3 * row..3 * row + 3].copy_from_slice(&vector.0);
+            }
+        };
+        write(&mut series.position, position);
+        write(&mut series.linear_velocity, velocity);
+        write(&mut series.angular_velocity, spin);
+        if let (Some(values), Some(quat)) = (&mut series.rotation, body_quat) {
+            values[4 * row..4 * row + 4].copy_from_slice(&quat.0);
+        }
+    }
+    Ok(())
+}
+
+struct Rigid {
+    position: Vec3,
+    quat: Quat,
+}
+
+impl Rigid {
+    fn new(pose: &FixedPose) -> Self {
+        let quat = pose.quaternion.map_or(Quat::identity(), Quat);
+        Self {
+            position: Vec3(pose.position),
+            quat: quat.normalized(),
+        }
+    }
+}

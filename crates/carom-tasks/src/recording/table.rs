@@ -1,0 +1,304 @@
+//! What a recording's file holds, before anything is known about its meaning: arrays of rows.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use super::RecordingError;
+use crate::npz::{self, Values};
+
+/// Rows of numbers.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Array {
+    /// Numbers in a row.
+    pub width: usize,
+    /// Row by row.
+    pub values: Vec<f64>,
+    /// Rows of each trajectory, where the array's first axis counts them.
+    pub rows_per_trajectory: Option<usize>,
+    /// Whether it holds words, of which only equality counts.
+    pub is_text: bool,
+}
+
+impl Array {
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.values.len() / self.width.max(1)
+    }
+}
+
+/// A file as a set of arrays.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Table {
+    /// Name of the file, for messages.
+    pub file: String,
+    /// Arrays, or columns, by name.
+    pub arrays: BTreeMap<String, Array>,
+    /// The array of time stamps of an array that has its own.
+    pub clocks: BTreeMap<String, String>,
+    /// What a row is called in messages, and the number of the first one.
+    pub row_name: (&'static str, usize),
+}
+
+/// Some numbers of every row.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Block {
+    /// Numbers in a row.
+    pub width: usize,
+    /// Row by row.
+    pub values: Vec<f64>,
+    /// Rows of each trajectory, where the array's first axis counts them.
+    pub rows_per_trajectory: Option<usize>,
+    /// What each number of a row is called.
+    pub names: Vec<String>,
+    /// Time stamps that come with it.
+    pub clock: Option<String>,
+}
+
+impl Table {
+    /// Reads a file: .npz, .csv (also .tsv, .txt) or .mcap.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn read(path: &Path, has_axis: bool) -> Result<Self, RecordingError> {
+        let extension = path.extension().unwrap_or_default().to_string_lossy();
+        match extension.to_ascii_lowercase().as_str() {
+            "npz" => Self::from_npz(path, has_axis),
+            "csv" | "tsv" | "txt" => super::csv::read(path),
+            "mcap" => super::mcap::read(path),
+            _ => Err(RecordingError(format!(
+                "'{}': recordings are .npz, .csv or .mcap files",
+                path.display()
+            ))),
+        }
+    }
+
+    fn from_npz(path: &Path, has_axis: bool) -> Result<Self, RecordingError> {
+        let arrays = npz::read(path).map_err(|cause| RecordingError(cause.to_string()))?;
+        let arrays = arrays
+            .into_iter()
+            .map(|(name, array)| (name, from_numpy(&array, has_axis)))
+            .collect();
+        Ok(Self {
+            file: path.display().to_string(),
+            arrays,
+            clocks: BTreeMap::new(),
+            row_name: ("row", 0),
+        })
+    }
+
+    /// The numbers of some places, side by side. `frames` is the number of frames in a row, where it holds several.
+    ///
+    /// # Errors
+    /// When a place is not there, or is text, or lengths differ.
+    pub fn block(
+        &self,
+        places: &[String],
+        frames: usize,
+        what: &str,
+    ) -> Result<Block, RecordingError> {
+        let mut columns = Vec::new();
+        for place in places {
+            columns.extend(self.columns(place, frames, what)?);
+        }
+        let Some(first) = columns.first() else {
+            return Err(self.error(&format!("{what} names no array")));
+        };
+        let (rows, split, clock) = (
+            first.values.len(),
+            first.rows_per_trajectory,
+            first.clock.clone(),
+        );
+        if let Some(other) = columns.iter().find(|column| column.values.len() != rows) {
+            return Err(self.error(&format!(
+                "{what}: '{}' has {} rows, but '{}' has {rows}; they must be equally long",
+                other.name,
+                other.values.len(),
+                first.name
+            )));
+        }
+        let mut values = Vec::with_capacity(rows * columns.len());
+        for row in 0..rows {
+            values.extend(columns.iter().map(|column| column.values[row]));
+        }
+        Ok(Block {
+            width: columns.len(),
+            values,
+            rows_per_trajectory: split,
+            clock,
+            names: columns.into_iter().map(|column| column.name).collect(),
+        })
+    }
+
+    /// The columns that a place means.
+    fn columns(
+        &self,
+        place: &str,
+        frames: usize,
+        what: &str,
+    ) -> Result<Vec<NamedColumn>, RecordingError> {
+        if frames <= 1 {
+            return self.plain_columns(place, what);
+        }
+        let mut parts = Vec::new();
+        for frame in 0..frames {
+            parts.push(self.plain_columns(&place.replace("{frame}", &frame.to_string()), what)?);
+        }
+        let interleave = |index: usize| {
+            let rows = parts[0][index].values.len();
+            let values = (0..rows).flat_map(|row| {
+                let parts = &parts;
+                (0..frames).map(move |frame| parts[frame][index].values[row])
+            });
+            NamedColumn {
+                name: place.to_owned(),
+                values: values.collect(),
+                rows_per_trajectory: Some(frames),
+                clock: None,
+            }
+        };
+        Ok((0..parts[0].len()).map(interleave).collect())
+    }
+
+    fn plain_columns(&self, place: &str, what: &str) -> Result<Vec<NamedColumn>, RecordingError> {
+        if let Some(array) = self.arrays.get(place) {
+            return self.pick(place, array, 0..array.width, what);
+        }
+        let (name, range) = parse_place(place).ok_or_else(|| {
+            self.error(&format!(
+                "{what}: '{place}' is not of the form name, name[3] or name[0:3]"
+            ))
+        })?;
+        if let (Some(array), Some(range)) = (self.arrays.get(name), &range) {
+            if range.end > array.width || range.is_empty() {
+                return Err(self.error(&format!(
+                    "{what}: '{place}' asks for columns {} to {}, but '{name}' has {} (0 to {})",
+                    range.start,
+                    range.end.saturating_sub(1),
+                    array.width,
+                    array.width.saturating_sub(1)
+                )));
+            }
+            return self.pick(name, array, range.clone(), what);
+        }
+        // A table whose header says `qpos[0], qpos[1], …`.
+        if let Some(range) = range {
+            let names: Vec<String> = range.map(|index| format!("{name}[{index}]")).collect();
+            if !names.is_empty() && names.iter().all(|name| self.arrays.contains_key(name)) {
+                let mut columns = Vec::new();
+                for name in &names {
+                    columns.extend(self.pick(name, &self.arrays[name], 0..1, what)?);
+                }
+                return Ok(columns);
+            }
+        }
+        Err(self.error(&format!(
+            "{what}: there is no '{name}' (it has {})",
+            self.names()
+        )))
+    }
+
+    fn pick(
+        &self,
+        name: &str,
+        array: &Array,
+        range: std::ops::Range<usize>,
+        what: &str,
+    ) -> Result<Vec<NamedColumn>, RecordingError> {
+        if array.is_text {
+            return Err(self.error(&format!("{what}: '{name}' holds words, not numbers")));
+        }
+        let is_single = array.width == 1;
+        let column = |index: usize| NamedColumn {
+            name: if is_single {
+                name.to_owned()
+            } else {
+                format!("{name}[{index}]")
+            },
+            values: (0..array.rows())
+                .map(|row| array.values[row * array.width + index])
+                .collect(),
+            rows_per_trajectory: array.rows_per_trajectory,
+            clock: self.clocks.get(name).cloned(),
+        };
+        Ok(range.map(column).collect())
+    }
+
+    /// The names of all arrays, for messages.
+    pub fn names(&self) -> String {
+        if self.arrays.is_empty() {
+            return "nothing".to_owned();
+        }
+        let names: Vec<&str> = self.arrays.keys().map(String::as_str).collect();
+        names.join(", ")
+    }
+
+    /// An error that names the file.
+    pub fn error(&self, message: &str) -> RecordingError {
+        RecordingError(format!("'{}': {message}", self.file))
+    }
+
+    /// What a row is called: `row 17` of an array, `line 18` of a table.
+    pub fn row(&self, index: usize) -> String {
+        format!("{} {}", self.row_name.0, index + self.row_name.1)
+    }
+}
+
+struct NamedColumn {
+    name: String,
+    values: Vec<f64>,
+    rows_per_trajectory: Option<usize>,
+    clock: Option<String>,
+}
+
+/// `name[3]` or `name[0:3]` taken apart.
+fn parse_place(place: &str) -> Option<(&str, Option<std::ops::Range<usize>>)> {
+    let Some((name, rest)) = place.split_once('[') else {
+        return Some((place, None));
+    };
+    let inner = rest.strip_suffix(']')?;
+    let range = match inner.split_once(':') {
+        Some((first, end)) => first.trim().parse().ok()?..end.trim().parse().ok()?,
+        None => {
+            let index: usize = inner.trim().parse().ok()?;
+            index..index.checked_add(1)?
+        }
+    };
+    Some((name, Some(range)))
+}
+
+/// Arrays of any shape as rows: the first axis counts frames, or the first trajectories and the second frames.
+fn from_numpy(array: &npz::Array, has_axis: bool) -> Array {
+    let (values, is_text) = match &array.values {
+        Values::Numbers(numbers) => (numbers.clone(), false),
+        Values::Strings(words) => (number_words(words), true),
+    };
+    let leading = if has_axis && array.shape.len() >= 2 {
+        2
+    } else {
+        1
+    };
+    let width = array
+        .shape
+        .iter()
+        .skip(leading)
+        .product::<usize>()
+        .max(usize::from(!values.is_empty()));
+    Array {
+        width,
+        values,
+        rows_per_trajectory: (leading == 2).then(|| array.shape[1]),
+        is_text,
+    }
+}
+
+/// Words as numbers: equal ones are equal.
+pub(super) fn number_words(words: &[String]) -> Vec<f64> {
+    let mut known = BTreeMap::new();
+    words
+        .iter()
+        .map(|word| {
+            let next = known.len();
+            *known.entry(word.as_str()).or_insert(next) as f64
+        })
+        .collect()
+}

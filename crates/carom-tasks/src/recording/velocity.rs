@@ -1,0 +1,179 @@
+//! Velocities from positions, for any times.
+//!
+//! Backward differences: v(tₖ) = (xₖ − xₖ₋₁)/(tₖ − tₖ₋₁), the mean velocity since the frame before; at the first frame, that until the
+//! second. Noise of positions σ becomes √2·σ/Δt.
+//!
+//! Smoothing: a parabola a + b·τ + c·τ² through the frames around tₖ by least squares, τ = t − tₖ; the velocity is b and the position a, for
+//! even times what Savitzky and Golay tabulated. On orientations the same is done with y = log(qₖ⁻¹·q) in the frame of the body at tₖ,
+//! which gives the angular velocity in the body's axes, and qₖ·exp(a).
+
+use carom::math::{Quat, Vec3};
+
+use super::mapping::{VelocityMapping, VelocityMethod};
+
+/// Frames on each side of a parabola, unless a mapping says otherwise.
+const FRAMES: usize = 5;
+
+/// Velocities at all frames, and positions where they were smoothed.
+pub(super) struct Reconstructed {
+    pub(super) velocity: Vec<f64>,
+    pub(super) position: Vec<f64>,
+}
+
+/// Velocities of numbers, `width` a frame; NaN where there are none.
+pub(super) fn of_vectors(
+    times: &[f64],
+    values: &[f64],
+    width: usize,
+    how: &VelocityMapping,
+) -> Reconstructed {
+    let is_here = |frame: usize| {
+        values[frame * width..][..width]
+            .iter()
+            .all(|x| x.is_finite())
+    };
+    let relative = |frame: usize, at: usize| -> Vec<f64> {
+        let value = |frame: usize| &values[frame * width..][..width];
+        value(frame)
+            .iter()
+            .zip(value(at))
+            .map(|(x, base)| x - base)
+            .collect()
+    };
+    let frames = Frames {
+        times,
+        is_here: &is_here,
+        relative: &relative,
+        width,
+    };
+    let mut result = frames.reconstruct(how);
+    for (position, base) in result.position.iter_mut().zip(values) {
+        *position += base;
+    }
+    result
+}
+
+/// Angular velocities in the body's axes of quaternions.
+pub(super) fn of_quaternions(times: &[f64], quats: &[f64], how: &VelocityMapping) -> Reconstructed {
+    let quat = |frame: usize| Quat(std::array::from_fn(|k| quats[frame * 4 + k]));
+    let is_here = |frame: usize| quat(frame).0.iter().all(|x| x.is_finite());
+    let relative =
+        |frame: usize, at: usize| -> Vec<f64> { quat(frame).difference(quat(at)).0.to_vec() };
+    let frames = Frames {
+        times,
+        is_here: &is_here,
+        relative: &relative,
+        width: 3,
+    };
+    let result = frames.reconstruct(how);
+    let turned = (0..times.len()).flat_map(|frame| {
+        let turn = Vec3(std::array::from_fn(|k| result.position[frame * 3 + k]));
+        quat(frame).mul(Quat::exp(turn)).0
+    });
+    Reconstructed {
+        position: turned.collect(),
+        velocity: result.velocity,
+    }
+}
+
+/// What is recorded at frames, as seen from one of them.
+struct Frames<'a> {
+    times: &'a [f64],
+    is_here: &'a dyn Fn(usize) -> bool,
+    /// The value at a frame, as a vector from that of another.
+    relative: &'a dyn Fn(usize, usize) -> Vec<f64>,
+    width: usize,
+}
+
+impl Frames<'_> {
+    fn reconstruct(&self, how: &VelocityMapping) -> Reconstructed {
+        let mut velocity = Vec::with_capacity(self.times.len() * self.width);
+        let mut position = Vec::with_capacity(self.times.len() * self.width);
+        for frame in 0..self.times.len() {
+            let found = match how.method {
+                _ if !(self.is_here)(frame) => None,
+                VelocityMethod::Backward => self
+                    .difference(frame)
+                    .map(|rate| (vec![0.0; self.width], rate)),
+                VelocityMethod::Smooth => self.parabola(frame, how.frames.unwrap_or(FRAMES).max(1)),
+            };
+            let (place, rate) =
+                found.unwrap_or_else(|| (vec![f64::NAN; self.width], vec![f64::NAN; self.width]));
+            position.extend(place);
+            velocity.extend(rate);
+        }
+        Reconstructed { velocity, position }
+    }
+
+    /// The mean velocity since the frame before, or until the next one where there is none before.
+    fn difference(&self, frame: usize) -> Option<Vec<f64>> {
+        let before = (0..frame).rev().find(|&other| (self.is_here)(other));
+        let after = || (frame + 1..self.times.len()).find(|&other| (self.is_here)(other));
+        let other = before.or_else(after)?;
+        let span = self.times[other] - self.times[frame];
+        let change = (self.relative)(other, frame);
+        Some(change.into_iter().map(|change| change / span).collect())
+    }
+
+    /// Value and slope of the parabola around a frame.
+    fn parabola(&self, frame: usize, side: usize) -> Option<(Vec<f64>, Vec<f64>)> {
+        let here = |range: &mut dyn Iterator<Item = usize>| -> Vec<usize> {
+            range
+                .filter(|&other| (self.is_here)(other))
+                .take(side)
+                .collect()
+        };
+        let mut others = here(&mut (0..frame).rev());
+        others.push(frame);
+        others.extend(here(&mut (frame + 1..self.times.len())));
+        let degree = others.len().min(3) - 1;
+        if degree == 0 {
+            return None;
+        }
+        let span = others
+            .iter()
+            .map(|&other| (self.times[other] - self.times[frame]).abs())
+            .fold(0.0, f64::max);
+        // Normal equations of Σ (a + b·τ + c·τ² − y)², with τ in parts of the span.
+        let mut moments = [0.0; 5];
+        let mut sides = vec![[0.0; 3]; self.width];
+        for &other in &others {
+            let tau = (self.times[other] - self.times[frame]) / span;
+            for (power, moment) in moments.iter_mut().enumerate() {
+                *moment += tau.powi(i32::try_from(power).unwrap_or(0));
+            }
+            for (side, value) in sides.iter_mut().zip((self.relative)(other, frame)) {
+                for (power, sum) in side.iter_mut().enumerate() {
+                    *sum += value * tau.powi(i32::try_from(power).unwrap_or(0));
+                }
+            }
+        }
+        let solve = |side: &[f64; 3]| solve_moments(&moments, side, degree + 1);
+        let fits: Vec<[f64; 3]> = sides.iter().map(solve).collect();
+        Some((
+            fits.iter().map(|fit| fit[0]).collect(),
+            fits.iter().map(|fit| fit[1] / span).collect(),
+        ))
+    }
+}
+
+/// Solves Σⱼ m(i+j)·xⱼ = sᵢ for `size` unknowns by elimination; the matrix is positive.
+fn solve_moments(moments: &[f64; 5], side: &[f64; 3], size: usize) -> [f64; 3] {
+    let mut matrix: [[f64; 4]; 3] = std::array::from_fn(|i| {
+        std::array::from_fn(|j| if j < 3 { moments[i + j] } else { side[i] })
+    });
+    for pivot in 0..size {
+        for row in pivot + 1..size {
+            let factor = matrix[row][pivot] / matrix[pivot][pivot];
+            for column in pivot..4 {
+                matrix[row][column] -= factor * matrix[pivot][column];
+            }
+        }
+    }
+    let mut solution = [0.0; 3];
+    for row in (0..size).rev() {
+        let known: f64 = (row + 1..size).map(|j| matrix[row][j] * solution[j]).sum();
+        solution[row] = (matrix[row][3] - known) / matrix[row][row];
+    }
+    solution
+}

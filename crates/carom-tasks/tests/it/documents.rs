@@ -1,0 +1,34 @@
+//! The mappings that docs/recordings.md shows are ones that load.
+
+use carom_tasks::recording::Mapping;
+
+use crate::support::root;
+
+#[test]
+fn every_mapping_of_the_page_is_understood() {
+    let text = std::fs::read_to_string(root().join("docs/recordings.md")).unwrap();
+    let mut count = 0;
+    for part in text.split("```toml\n").skip(1) {
+        let (example, _) = part.split_once("```").unwrap();
+        Mapping::parse(example, "docs/recordings.md")
+            .unwrap_or_else(|error| panic!("{error}\n{example}"));
+        count += 1;
+    }
+    assert!(count >= 5, "{count} examples");
+}
+
+#[test]
+fn every_mapping_that_ships_is_understood_and_its_model_compiles() {
+    let mut count = 0;
+    for entry in std::fs::read_dir(root().join("datasets")).unwrap() {
+        let path = entry.unwrap().path();
+        let extension = path.extension().unwrap_or_default();
+        if extension == "toml" {
+            Mapping::read(&path).unwrap();
+            count += 1;
+        } else if extension == "xml" {
+            assert!(carom::load::file(&path, &[]).is_ok(), "{}", path.display());
+        }
+    }
+    assert_eq!(count, 10);
+}

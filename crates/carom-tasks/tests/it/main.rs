@@ -1,0 +1,10 @@
+//! Tests of recordings, losses and problems through their public interface.
+
+mod bad_recordings;
+mod bags;
+mod datasets;
+mod documents;
+mod loading;
+mod problems;
+mod support;
+mod velocities;
