@@ -158,7 +158,9 @@ impl Adam {
         if let Some(clip) = self.settings.clip {
             let length = norm(&gradient);
             if length > clip {
-                gradient.iter_mut().for_each(|g| *g *= clip / length);
+                for g in &mut gradient {
+                    *g *= clip / length;
+                }
             }
         }
         self.good = Some(self.point.clone());

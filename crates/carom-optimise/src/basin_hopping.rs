@@ -45,7 +45,7 @@ impl BasinHoppingSettings {
             hops,
             jump: 0.25,
             temperature: 1.0,
-            patience: Some(20),
+            patience: Some(30),
             reach: 1.0,
         }
     }

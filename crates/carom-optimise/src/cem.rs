@@ -44,7 +44,7 @@ impl Default for CemSettings {
             deviation: 0.3,
             least_deviation: 1e-6,
             momentum: 0.1,
-            inertia: 0.2,
+            inertia: 0.6,
             full: false,
             generations: 200,
         }

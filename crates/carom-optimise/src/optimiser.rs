@@ -162,17 +162,22 @@ impl<M: Method> Search<M> {
         }
         let want = self.open[place].proposal.want;
         let outcome = match outcome {
-            Ok(evaluation) => self.check_lengths(id, &evaluation).and_then(|()| {
-                let reason = evaluation.not_finite();
-                match (reason, evaluation.serve(want)) {
-                    (Some(reason), _) => Ok(Err(Failure { reason })),
-                    (None, Some(evaluation)) => Ok(Ok(self.scaled(evaluation))),
-                    (None, None) => Err(TellError::Kind {
-                        id,
-                        want: want.to_string(),
-                    }),
-                }
-            })?,
+            Ok(evaluation) => {
+                let residuals = self.check_lengths(id, &evaluation)?;
+                let served = match evaluation.not_finite() {
+                    Some(reason) => Err(Failure { reason }),
+                    None => {
+                        if let Some(evaluation) = evaluation.serve(want) {
+                            Ok(self.scaled(evaluation))
+                        } else {
+                            let want = want.to_string();
+                            return Err(TellError::Kind { id, want });
+                        }
+                    }
+                };
+                self.residual_count = self.residual_count.or(residuals);
+                served
+            }
             Err(failure) => Err(failure),
         };
         if let Err(failure) = &outcome {
@@ -183,7 +188,8 @@ impl<M: Method> Search<M> {
         Ok(())
     }
 
-    fn check_lengths(&mut self, id: u64, evaluation: &Evaluation) -> Result<(), TellError> {
+    /// Whether lists are as long as they must be; the number of residuals if there are any.
+    fn check_lengths(&self, id: u64, evaluation: &Evaluation) -> Result<Option<usize>, TellError> {
         let (residuals, derivatives) = match evaluation {
             Evaluation::Value(_) => (None, None),
             Evaluation::Gradient { gradient, .. } => (None, Some(gradient.len())),
@@ -212,18 +218,15 @@ impl<M: Method> Search<M> {
                 found,
             });
         }
-        if let Some(found) = residuals {
-            let expected = *self.residual_count.get_or_insert(found);
-            if found != expected {
-                return Err(TellError::Length {
-                    id,
-                    what: "residuals",
-                    expected,
-                    found,
-                });
-            }
+        match (residuals, self.residual_count) {
+            (Some(found), Some(expected)) if found != expected => Err(TellError::Length {
+                id,
+                what: "residuals",
+                expected,
+                found,
+            }),
+            _ => Ok(residuals),
         }
-        Ok(())
     }
 
     fn scaled(&self, evaluation: Evaluation) -> Evaluation {

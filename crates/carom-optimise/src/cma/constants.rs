@@ -10,12 +10,12 @@ pub(super) struct Constants {
     pub(super) parents: usize,
     /// Weights of all ranks; the first μ sum to one, the others are negative or zero.
     pub(super) weights: Vec<f64>,
-    /// μ_eff: the variance that recombination leaves is 1/μ_eff.
+    /// μₑ: the variance that recombination leaves is 1/μₑ.
     pub(super) effective: f64,
-    /// Rate and damping of the step size: c_σ, d_σ.
+    /// Rate and damping of the step size: cₛ, dₛ.
     pub(super) step_rate: f64,
     pub(super) step_damping: f64,
-    /// Rates of the path, of its part and of the ranks' part in the covariance: c_c, c_1, c_μ.
+    /// Rates of the path, of its part and of the ranks' part in the covariance: cₚ, c₁, cₘ.
     pub(super) path_rate: f64,
     pub(super) path_share: f64,
     pub(super) ranks_share: f64,

@@ -3,14 +3,14 @@
 //! Points are drawn as x = m + σ·y with y = B·D·z, z ~ N(0, I), C = B·D²·Bᵀ. With ranks i, weights w and steps y of a
 //! generation [Hansen 2016, §3–4]:
 //!
-//!   m   ← m + σ·⟨y⟩,  ⟨y⟩ = Σ_{i ≤ μ} wᵢ·yᵢ                                        (1)
-//!   p_σ ← (1 − c_σ)·p_σ + √(c_σ(2 − c_σ)μ_eff)·B·D⁻¹·Bᵀ·⟨y⟩                        (2)
-//!   σ   ← σ·exp((c_σ/d_σ)·(‖p_σ‖/E‖N‖ − 1))                                        (3)
-//!   p_c ← (1 − c_c)·p_c + h·√(c_c(2 − c_c)μ_eff)·⟨y⟩                               (4)
-//!   C   ← (1 + c_1·δ − c_1 − c_μ·Σw)·C + c_1·p_c·p_cᵀ + c_μ·Σ wᵢ°·yᵢ·yᵢᵀ           (5)
+//!   m ← m + σ·⟨y⟩,  ⟨y⟩ = Σ wᵢ·yᵢ over the first μ                          (1)
+//!   s ← (1 − cₛ)·s + √(cₛ·(2 − cₛ)·μₑ)·B·D⁻¹·Bᵀ·⟨y⟩                         (2)
+//!   σ ← σ·exp((cₛ/dₛ)·(‖s‖/E‖N‖ − 1))                                       (3)
+//!   p ← (1 − cₚ)·p + h·√(cₚ·(2 − cₚ)·μₑ)·⟨y⟩                                (4)
+//!   C ← (1 + c₁·δ − c₁ − cₘ·Σw)·C + c₁·p·pᵀ + cₘ·Σ wᵢ°·yᵢ·yᵢᵀ               (5)
 //!
 //! with wᵢ° = wᵢ for positive weights and wᵢ·n/‖B·D⁻¹·Bᵀ·yᵢ‖² for negative ones, which keeps C positive definite; h is 0
-//! while p_σ is long, and δ = (1 − h)·c_c·(2 − c_c) makes up for it.
+//! while s is long, and δ = (1 − h)·cₚ·(2 − cₚ) makes up for it.
 
 use serde::{Deserialize, Serialize};
 
@@ -148,7 +148,9 @@ impl Run {
         let mut weights = self.constants.weights.clone();
         if known < parents {
             let sum: f64 = weights[..known].iter().sum();
-            weights[..known].iter_mut().for_each(|w| *w /= sum);
+            for weight in &mut weights[..known] {
+                *weight /= sum;
+            }
             weights[known..parents].fill(0.0);
         }
         weights
@@ -204,7 +206,9 @@ impl Run {
         let keep = 1.0 + makeup - c.path_share - c.ranks_share * sum;
         for i in 0..n {
             let row = self.covariance.row_mut(i);
-            row.iter_mut().for_each(|entry| *entry *= keep);
+            for entry in row.iter_mut() {
+                *entry *= keep;
+            }
             add_scaled(row, c.path_share * self.path[i], &self.path);
             for (&k, &w) in order.iter().zip(&whites) {
                 add_scaled(row, c.ranks_share * w * steps[k][i], &steps[k]);

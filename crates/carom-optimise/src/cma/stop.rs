@@ -41,7 +41,10 @@ pub(super) enum Over {
     Stuck(String),
 }
 
+/// Generations in a row without any value before a run gives up.
 const LOST_GENERATIONS: u32 = 20;
+/// How large a distribution may get, in first ones.
+const MOST_GROWTH: f64 = 1e8;
 
 impl History {
     /// Note the values of a generation.
@@ -126,7 +129,7 @@ fn stuck(run: &Run, tolerances: &CmaTolerances) -> Option<String> {
             "the distribution is {condition:.0e} times longer than wide"
         ));
     }
-    if run.sigma > 1e4 * run.first_sigma * longest {
+    if run.sigma * longest > MOST_GROWTH * run.first_sigma {
         return Some("the distribution grows without bound; start with a larger one".into());
     }
     let axis = usize::try_from(run.generation).unwrap_or(0) % run.mean.len();

@@ -35,6 +35,10 @@ pub struct LbfgsbSettings {
     pub iterations: u64,
     /// Evaluations along one line.
     pub line_evaluations: u32,
+    /// The longest first step in scaled coordinates, before anything is known of curvature; by default the length of the
+    /// gradient up to one, or, where all coordinates have two bounds, as far as these let it go. That is quick where values
+    /// have one minimum, and leaves the nearest where they have many.
+    pub first_step: Option<f64>,
 }
 
 impl Default for LbfgsbSettings {
@@ -45,6 +49,7 @@ impl Default for LbfgsbSettings {
             value_tolerance: 2.2e-9,
             iterations: 15_000,
             line_evaluations: 20,
+            first_step: None,
         }
     }
 }
@@ -175,10 +180,10 @@ impl Lbfgsb {
     /// Without knowledge of curvature a step is at most one unit long, unless bounds say how far to go.
     fn first_step(&self, direction: &[f64], first: bool) -> f64 {
         let boxed = (0..direction.len()).all(|i| self.bounds.is_boxed(i));
-        if first && !boxed {
-            1.0_f64.min(1.0 / norm(direction))
-        } else {
-            1.0
+        match self.settings.first_step {
+            Some(longest) if first => 1.0_f64.min(longest / norm(direction)),
+            None if first && !boxed => 1.0_f64.min(1.0 / norm(direction)),
+            _ => 1.0,
         }
     }
 

@@ -132,7 +132,7 @@ fn cauchy_point(bounds: &Bounds, x: &[f64], gradient: &[f64], memory: &Memory) -
 
 /// The step from the Cauchy point to the model's least point over the free coordinates, by the inverse of its block of B:
 ///
-///   −(I/θ + W_F·(I − M·W_FᵀW_F/θ)⁻¹·M·W_Fᵀ/θ²)·r   (2)
+///   −(I/θ + `W_F·(I` − `M·W_FᵀW_F/θ)⁻¹·M·W_Fᵀ/θ²)·r`   (2)
 fn subspace_step(
     x: &[f64],
     gradient: &[f64],

@@ -210,7 +210,9 @@ impl LeastSquares {
             for (i, residual) in residuals.iter_mut().enumerate() {
                 let [a, b] = self.settings.loss.weights(*residual);
                 *residual *= b;
-                jacobian.row_mut(i).iter_mut().for_each(|entry| *entry *= a);
+                for entry in jacobian.row_mut(i) {
+                    *entry *= a;
+                }
             }
         }
         (jacobian, residuals)
@@ -235,17 +237,12 @@ impl LeastSquares {
 
     fn try_step(&mut self, reduced: &Reduced) {
         let Step {
-            step,
+            point,
             length,
             damping,
             predicted,
         } = reduced.step(&self.here.point, &self.bounds, &self.scaling(), self.radius);
         self.damping = damping;
-        let mut point = self.here.point.clone();
-        for (point, step) in point.iter_mut().zip(&step) {
-            *point += step;
-        }
-        self.bounds.project(&mut point);
         if point == self.here.point {
             self.status = Status::Converged("the next step is smaller than rounding".into());
             return;
@@ -263,7 +260,7 @@ impl LeastSquares {
     }
 
     /// The residuals after a step are there, or their failure.
-    fn judge(&mut self, residuals: Option<Vec<f64>>) -> bool {
+    fn judge(&mut self, residuals: Option<&[f64]>) -> bool {
         let Phase::Trial {
             point,
             length,
@@ -272,9 +269,8 @@ impl LeastSquares {
         else {
             return false;
         };
-        let cost = residuals.as_ref().map_or(f64::INFINITY, |residuals| {
-            self.settings.loss.cost(residuals)
-        });
+        let loss = self.settings.loss;
+        let cost = residuals.map_or(f64::INFINITY, |residuals| loss.cost(residuals));
         Best::keep(&mut self.best, &point, cost);
         let actual = self.here.cost - cost;
         let agreement = if predicted > 0.0 {
@@ -368,12 +364,11 @@ impl LeastSquares {
         self.radius = 0.25 * self.radius.min(self.scaled_length(&moved));
         self.here.point = before;
         self.ending = None;
-        match self.reached_end(f64::INFINITY, f64::INFINITY, 0.0, self.here.cost) {
-            Some(end) => self.status = end,
-            None => {
-                let (jacobian, residuals) = self.weighted();
-                self.try_step(&Reduced::new(&jacobian, &residuals));
-            }
+        if let Some(end) = self.reached_end(f64::INFINITY, f64::INFINITY, 0.0, self.here.cost) {
+            self.status = end;
+        } else {
+            let (jacobian, residuals) = self.weighted();
+            self.try_step(&Reduced::new(&jacobian, &residuals));
         }
     }
 }
@@ -397,14 +392,14 @@ impl Method for LeastSquares {
             match outcome {
                 Ok(Evaluation::Residuals(residuals)) if in_trial => {
                     self.last_failure.clear();
-                    self.judge(Some(residuals));
+                    self.judge(Some(&residuals));
                 }
                 Ok(Evaluation::Jacobian {
                     residuals,
                     jacobian,
                 }) => {
                     self.last_failure.clear();
-                    let taken = !in_trial || self.judge(Some(residuals.clone()));
+                    let taken = !in_trial || self.judge(Some(&residuals));
                     if taken {
                         self.linearised(residuals, jacobian);
                     }

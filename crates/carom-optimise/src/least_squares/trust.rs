@@ -23,10 +23,11 @@ pub(super) struct Reduced {
     lengths: Vec<f64>,
 }
 
-/// A step and what the model says of it.
+/// Where a step leads and what the model says of it.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Step {
-    pub(super) step: Vec<f64>,
+    /// x + p.
+    pub(super) point: Vec<f64>,
     /// ‖D·p‖.
     pub(super) length: f64,
     pub(super) damping: f64,
@@ -64,13 +65,18 @@ impl Reduced {
             .map(|(d, l)| d / l)
             .collect();
         let mut step = self.scaled_step(&limits, &scale, radius);
-        for (p, length) in step.step.iter_mut().zip(&self.lengths) {
-            *p /= length;
+        for i in 0..x.len() {
+            // A step to a bound ends there to the bit.
+            step.point[i] = match step.point[i] {
+                p if p == limits[0][i] => bounds.lower()[i],
+                p if p == limits[1][i] => bounds.upper()[i],
+                p => bounds.clamp(i, x[i] + p / self.lengths[i]),
+            };
         }
         step
     }
 
-    /// The step in units of the lengths of columns.
+    /// p in units of the lengths of columns, in place of the point.
     fn scaled_step(&self, limits: &[Vec<f64>; 2], scale: &[f64], radius: f64) -> Step {
         let at = |damping: f64| self.damped(limits, scale, damping);
         let full = at(0.0);
@@ -134,7 +140,7 @@ impl Reduced {
             length: norm(&scaled),
             damping,
             predicted: 0.5 * (dot(&self.q, &self.q) - dot(&after, &after)),
-            step,
+            point: step,
         }
     }
 }
@@ -169,7 +175,7 @@ mod tests {
                 );
                 assert!(step.length >= 0.89 * radius.min(full.length));
                 assert!(step.predicted > 0.0);
-                assert!(bounds.contains(&step.step));
+                assert!(bounds.contains(&step.point));
             }
         }
     }

@@ -112,11 +112,13 @@ impl Matrix {
     }
 
     /// The matrix of some of the columns.
+    #[must_use]
     pub fn columns_at(&self, columns: &[usize]) -> Self {
         Self::from_fn(self.rows, columns.len(), |i, j| self[(i, columns[j])])
     }
 
     /// The transpose.
+    #[must_use]
     pub fn transpose(&self) -> Self {
         Self::from_fn(self.columns, self.rows, |i, j| self[(j, i)])
     }
@@ -129,6 +131,7 @@ impl Matrix {
     }
 
     /// The product with another matrix.
+    #[must_use]
     pub fn times_matrix(&self, other: &Self) -> Self {
         let mut product = Self::zeros(self.rows, other.columns);
         for i in 0..self.rows {
@@ -141,6 +144,7 @@ impl Matrix {
     }
 
     /// The transpose times the matrix itself: the sums of products of columns.
+    #[must_use]
     pub fn gram(&self) -> Self {
         let mut gram = Self::zeros(self.columns, self.columns);
         for i in 0..self.rows {

@@ -1,4 +1,4 @@
-//! Functions that optimisers are measured by. The same are in xtask/reference/make_optimiser_reference.py.
+//! Functions that optimisers are measured by. The same are in `xtask/reference/make_optimiser_reference.py`.
 
 use carom_optimise::linalg::Matrix;
 use carom_optimise::{

@@ -152,6 +152,12 @@ fn certified_parameters_are_found_from_both_starts() {
             assert!(matches!(end, End::Search(_)), "{name}: {end}");
             let best = search.best().expect("a best point");
             for (found, certified) in best.point.iter().zip(&problem.parameters) {
+                // Eckerle4 is the same with the signs of the first two turned.
+                let found = if name == "Eckerle4" {
+                    found.abs()
+                } else {
+                    *found
+                };
                 let error = (found / certified - 1.0).abs();
                 assert!(
                     error < 1e-6,

@@ -1,6 +1,6 @@
-//! Evaluations beside pycma and SciPy.
+//! Evaluations beside pycma and `SciPy`.
 //!
-//! What they need is recorded in tests/data/peers.json by xtask/reference/make_optimiser_reference.py.
+//! What they need is recorded in tests/data/peers.json by `xtask/reference/make_optimiser_reference.py`.
 
 use carom_optimise::{
     CmaEs, CmaSettings, CmaTolerances, Lbfgsb, LbfgsbSettings, Limits, OneByOne, Optimiser,
