@@ -79,7 +79,7 @@ impl Default for AdamSettings {
             epsilon: 1e-8,
             clip: None,
             steps: 1000,
-            gradient_tolerance: 1e-8,
+            gradient_tolerance: 0.0,
             patience: None,
         }
     }

@@ -9,6 +9,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::cma::population_problem;
 use crate::linalg::{Cholesky, Matrix, add_scaled};
 use crate::optimiser::{Best, Method, Status};
 use crate::random::Random;
@@ -183,6 +184,9 @@ fn problem(settings: &CemSettings) -> Option<String> {
     let positive = |value: f64| value.is_finite() && value > 0.0;
     if settings.population < 2 {
         return Some("the population is less than 2: give more".into());
+    }
+    if let Some(problem) = population_problem(settings.population) {
+        return Some(problem);
     }
     if !positive(settings.deviation) || !positive(settings.least_deviation) {
         return Some("deviations must be positive numbers".into());

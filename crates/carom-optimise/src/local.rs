@@ -27,11 +27,11 @@ pub enum LocalSettings {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Local {
     /// Quasi-Newton steps from gradients.
-    Lbfgsb(Lbfgsb),
+    Lbfgsb(Box<Lbfgsb>),
     /// Gauss–Newton steps from residuals and Jacobians.
-    LeastSquares(LeastSquares),
+    LeastSquares(Box<LeastSquares>),
     /// Adam from gradients.
-    Adam(Adam),
+    Adam(Box<Adam>),
 }
 
 impl LocalSettings {
@@ -44,11 +44,16 @@ impl LocalSettings {
     pub(crate) fn start_at(&self, point: Vec<f64>, bounds: &Bounds) -> Local {
         let bounds = bounds.clone();
         match self.clone() {
-            Self::Lbfgsb(settings) => Local::Lbfgsb(Lbfgsb::from_point(point, bounds, settings)),
-            Self::LeastSquares(settings) => {
-                Local::LeastSquares(LeastSquares::from_point(point, bounds, settings))
+            Self::Lbfgsb(settings) => {
+                Local::Lbfgsb(Box::new(Lbfgsb::from_point(point, bounds, settings)))
             }
-            Self::Adam(settings) => Local::Adam(Adam::from_point(point, bounds, settings)),
+            Self::LeastSquares(settings) => {
+                let method = LeastSquares::from_point(point, bounds, settings);
+                Local::LeastSquares(Box::new(method))
+            }
+            Self::Adam(settings) => {
+                Local::Adam(Box::new(Adam::from_point(point, bounds, settings)))
+            }
         }
     }
 }
@@ -56,17 +61,17 @@ impl LocalSettings {
 impl Local {
     fn as_method(&self) -> &dyn Method {
         match self {
-            Self::Lbfgsb(method) => method,
-            Self::LeastSquares(method) => method,
-            Self::Adam(method) => method,
+            Self::Lbfgsb(method) => &**method,
+            Self::LeastSquares(method) => &**method,
+            Self::Adam(method) => &**method,
         }
     }
 
     fn as_method_mut(&mut self) -> &mut dyn Method {
         match self {
-            Self::Lbfgsb(method) => method,
-            Self::LeastSquares(method) => method,
-            Self::Adam(method) => method,
+            Self::Lbfgsb(method) => &mut **method,
+            Self::LeastSquares(method) => &mut **method,
+            Self::Adam(method) => &mut **method,
         }
     }
 }

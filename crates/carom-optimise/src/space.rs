@@ -172,8 +172,14 @@ impl Space {
 
     /// The same space with one parameter held at a value and the others started elsewhere.
     pub fn hold(&self, parameter: usize, start: &[f64]) -> Result<Self, SpaceError> {
-        let mut bounds = self.bounds.clone();
         check_length("start values", self.len(), start.len())?;
+        if parameter >= self.len() {
+            return Err(SpaceError::Unknown {
+                parameter,
+                count: self.len(),
+            });
+        }
+        let mut bounds = self.bounds.clone();
         bounds.lower[parameter] = start[parameter];
         bounds.upper[parameter] = start[parameter];
         Self::new(start.to_vec(), bounds)?.with_scale(self.scale.clone())
@@ -299,6 +305,13 @@ pub enum SpaceError {
         /// Its upper bound.
         upper: f64,
     },
+    /// A parameter that there is not.
+    Unknown {
+        /// Its index.
+        parameter: usize,
+        /// How many there are.
+        count: usize,
+    },
     /// A scale that is not positive and finite.
     Scale {
         /// The index of the parameter.
@@ -336,6 +349,12 @@ impl Display for SpaceError {
                 f,
                 "parameter {parameter} starts at {value}, outside of {lower} to {upper}: start within the bounds or widen them"
             ),
+            Self::Unknown { parameter, count } => {
+                write!(
+                    f,
+                    "there is no parameter {parameter} among {count}: count from 0"
+                )
+            }
             Self::Scale { parameter, value } => write!(
                 f,
                 "parameter {parameter} has the scale {value}: give a positive number, by how much it must change to matter"

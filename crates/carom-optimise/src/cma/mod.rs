@@ -11,6 +11,7 @@ mod stop;
 mod transform;
 
 pub use stop::CmaTolerances;
+pub(crate) use stop::population_problem;
 
 use serde::{Deserialize, Serialize};
 
@@ -102,17 +103,15 @@ impl CmaEs {
     pub fn new(space: &Space, settings: CmaSettings, seed: u64) -> Self {
         let start = space.scaled_start();
         let transform = Transform::new(space.scaled_bounds());
-        let status = if start.is_empty() {
-            Status::Finished("all parameters are held".into())
-        } else if settings.sigma > 0.0 && settings.sigma.is_finite() {
-            Status::Running
-        } else {
-            let sigma = settings.sigma;
-            Status::Stalled(format!("the first σ is {sigma}: give a positive number"))
-        };
         let population = settings
             .population
             .unwrap_or_else(|| usual_population(start.len()));
+        let status = if start.is_empty() {
+            Status::Finished("all parameters are held".into())
+        } else {
+            problem(&settings, population).map_or(Status::Running, Status::Stalled)
+        };
+        let population = population.min(if status.is_running() { population } else { 4 });
         Self {
             run: Run::new(transform.unfold(&start), settings.sigma, population),
             settings,
@@ -254,6 +253,15 @@ impl CmaEs {
             })
             .collect()
     }
+}
+
+fn problem(settings: &CmaSettings, population: usize) -> Option<String> {
+    let sigma = settings.sigma;
+    let positive = sigma > 0.0 && sigma.is_finite();
+    if !positive {
+        return Some(format!("the first σ is {sigma}: give a positive number"));
+    }
+    population_problem(population)
 }
 
 #[expect(

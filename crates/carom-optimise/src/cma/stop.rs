@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::run::Run;
+use crate::lbfgsb::unit_of;
 
 /// Values of past generations.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -11,10 +12,20 @@ pub(super) struct History {
     median: Vec<f64>,
 }
 
+/// A population that a computer could hold.
+const MOST_POINTS: usize = 1_000_000;
+
+/// Why so many points cannot be drawn.
+pub(crate) fn population_problem(population: usize) -> Option<String> {
+    (population > MOST_POINTS)
+        .then(|| format!("the population is {population}: give at most {MOST_POINTS}"))
+}
+
 /// Tolerances of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CmaTolerances {
-    /// Range of the values of a generation and of the best of the last ones.
+    /// Range of the values of a generation and of the best of the last ones; of losses that are below one from the start as
+    /// a part of the first.
     pub value: f64,
     /// Size of the distribution along any coordinate, as a part of the first σ.
     pub step: f64,
@@ -73,7 +84,7 @@ impl History {
         let recent = &self.best[self.best.len().saturating_sub(span)..];
         if recent.len() >= span {
             let range = range(recent.iter().chain(values));
-            if range < tolerances.value {
+            if range < tolerances.value * unit_of(self.best[0]) {
                 return Some(format!(
                     "values differ by {range:.1e} over {span} generations"
                 ));

@@ -4,8 +4,9 @@
 //! d = x̄ − x for a step that meets Wolfe's conditions (`line_search.rs`); the change of the gradient on the way improves the
 //! model (`memory.rs`). It ends where
 //!
-//!   ‖P(x − g) − x‖∞ ≤ tolerance   or   f − f⁺ ≤ tolerance·max(|f|, |f⁺|, 1)   (1)
+//!   ‖P(x − g) − x‖∞ ≤ tolerance·e   or   f − f⁺ ≤ tolerance·max(|f|, |f⁺|, e)   (1)
 //!
+//! with the unit e = min(1, |f₀|): losses that are small from the start are followed as far as others are.
 //! Points that cannot be evaluated shorten the step; what was found on the shorter side is kept.
 
 mod line_search;
@@ -27,9 +28,9 @@ use model_step::model_minimum;
 pub struct LbfgsbSettings {
     /// Steps that are remembered.
     pub memory: usize,
-    /// Largest entry of the projected gradient at which the search has converged.
+    /// Largest entry of the projected gradient at which the search has converged, (1).
     pub gradient_tolerance: f64,
-    /// Decrease in one iteration, relative to the value, at which the search has converged.
+    /// Decrease in one iteration, relative to the value, at which the search has converged, (1).
     pub value_tolerance: f64,
     /// Iterations in all.
     pub iterations: u64,
@@ -65,6 +66,8 @@ pub struct Lbfgsb {
     memory: Memory,
     line: Option<Line>,
     iteration: u64,
+    /// e of (1).
+    unit: f64,
     best: Option<Best>,
     status: Status,
 }
@@ -110,6 +113,7 @@ impl Lbfgsb {
             memory: Memory::new(size),
             line: None,
             iteration: 0,
+            unit: 1.0,
             best: None,
             status: Status::Running,
         }
@@ -121,6 +125,7 @@ impl Lbfgsb {
     }
 
     fn begin(&mut self, spot: Spot) {
+        self.unit = unit_of(spot.value);
         self.here = spot;
         self.known = true;
         if !self.has_converged_by_gradient() {
@@ -133,7 +138,7 @@ impl Lbfgsb {
             .bounds
             .projected_gradient(&self.here.point, &self.here.gradient);
         let slope = largest(&projected);
-        let converged = slope <= self.settings.gradient_tolerance; // (1)
+        let converged = slope <= self.settings.gradient_tolerance * self.unit; // (1)
         if converged {
             self.status = Status::Converged(format!(
                 "the largest entry of the projected gradient is {slope:.1e}"
@@ -289,7 +294,7 @@ impl Lbfgsb {
         if self.has_converged_by_gradient() {
             return;
         }
-        let scale = before.abs().max(after.abs()).max(1.0);
+        let scale = before.abs().max(after.abs()).max(self.unit);
         if before - after <= self.settings.value_tolerance * scale {
             let decrease = before - after;
             self.status =
@@ -302,6 +307,15 @@ impl Lbfgsb {
         }
         self.memory.remember(step, change, self.settings.memory);
         self.open_line();
+    }
+}
+
+/// The unit in which changes of a loss are judged, from its first value.
+pub(crate) fn unit_of(first: f64) -> f64 {
+    if first == 0.0 || !first.is_finite() {
+        1.0
+    } else {
+        first.abs().min(1.0)
     }
 }
 

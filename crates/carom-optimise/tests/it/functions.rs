@@ -97,6 +97,7 @@ pub(crate) fn answer(function: Function, request: &Request) -> Outcome {
 }
 
 /// Answer a request by residuals.
+#[expect(clippy::unnecessary_wraps, reason = "evaluations may fail elsewhere")]
 pub(crate) fn answer_residuals(residuals: &dyn Fn(&[Dual]) -> Vec<Dual>, point: &[f64]) -> Outcome {
     let found = residuals(&Dual::variables(point));
     Ok(Evaluation::Jacobian {

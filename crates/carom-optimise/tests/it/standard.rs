@@ -308,6 +308,20 @@ fn held_parameters_stay_and_the_others_are_solved_for() {
 }
 
 #[test]
+fn small_losses_are_followed_as_far_as_others() {
+    let small: Function = |x| rosenbrock(x) * 1e-9;
+    for settings in [
+        Settings::Local(local()),
+        Settings::CmaEs(CmaSettings::default()),
+    ] {
+        let mut search = settings.search(plain_space(vec![-1.2, 1.0]), 1);
+        run(&mut search, small, -1.0);
+        let best = search.best().unwrap();
+        assert!((best.point[0] - 1.0).abs() < 1e-3, "{settings:?}: {best:?}");
+    }
+}
+
+#[test]
 fn scales_make_units_matter_less() {
     // A bowl in two parameters, one of which is counted in millionths.
     let bowl: Function = |x| (&x[0] * 1e6 - 3.0).powi(2) + (&x[1] - 2.0).powi(2);

@@ -12,17 +12,20 @@
 //!
 //! A profile is itself asked and told, both sides at a time.
 
+mod side;
+
 use std::error::Error;
 use std::fmt::{self, Display};
 
 use serde::{Deserialize, Serialize};
 
 use crate::checkpoint::{self, CheckpointError};
-use crate::local::{Local, LocalSettings};
+use crate::local::LocalSettings;
 use crate::optimiser::{Best, Optimiser, Search, Status, TellError};
 use crate::request::{Answer, Request};
 use crate::space::{Space, SpaceError};
 use crate::statistics::distribution::student_range;
+use side::{Frame, Side};
 
 /// How a profile is followed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -104,18 +107,6 @@ pub struct Profile {
     evaluations: u64,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct Side {
-    sign: f64,
-    /// The fit on its way.
-    search: Option<(f64, Search<Local>)>,
-    points: Vec<ProfilePoint>,
-    /// The farthest value allowed, and the nearest one that is not, each with s.
-    inner: (f64, f64),
-    outer: Option<(f64, f64)>,
-    limit: Option<ProfileLimit>,
-}
-
 impl Profile {
     /// Follow the profile of a parameter from a fit.
     pub fn new(
@@ -137,20 +128,12 @@ impl Profile {
             .hold(parameter, &fit.point)
             .map_err(ProfileError::Space)?;
         let estimate = fit.point[parameter];
-        let side = |sign: f64| Side {
-            sign,
-            search: None,
-            points: Vec::new(),
-            inner: (estimate, 0.0),
-            outer: None,
-            limit: None,
-        };
         let mut profile = Self {
             settings,
             space: space.clone(),
             parameter,
             fit,
-            sides: [side(-1.0), side(1.0)],
+            sides: [-1.0, 1.0].map(|sign| Side::new(sign, estimate)),
             open: Vec::new(),
             next_id: 0,
             evaluations: 0,
@@ -207,15 +190,11 @@ impl Profile {
 
     /// Begin the next fit of a side, or end it.
     fn go_on(&mut self, which: usize) {
-        let Some(held) = self.next_value(which) else {
+        let frame = self.frame(which);
+        let Some(held) = self.sides[which].next_value(&frame) else {
             return;
         };
-        let side = &self.sides[which];
-        let near = side
-            .points
-            .iter()
-            .filter(|point| point.value.is_finite())
-            .min_by(|a, b| (a.held - held).abs().total_cmp(&(b.held - held).abs()));
+        let near = self.sides[which].nearest(held);
         let mut start = near.map_or_else(|| self.fit.point.clone(), |point| point.point.clone());
         start[self.parameter] = held;
         match self.space.hold(self.parameter, &start) {
@@ -227,69 +206,24 @@ impl Profile {
         }
     }
 
-    /// Where to hold the parameter next; `None` at the end.
-    fn next_value(&mut self, which: usize) -> Option<f64> {
-        let target = self.target();
-        let estimate = self.fit.point[self.parameter];
+    /// What a side is to know.
+    fn frame(&self, which: usize) -> Frame {
         let bounds = self.space.bounds();
-        let bound = if which == 0 {
-            bounds.lower()[self.parameter]
-        } else {
-            bounds.upper()[self.parameter]
-        };
+        let bound = [bounds.lower(), bounds.upper()][which][self.parameter];
         let scale = self.space.scale()[self.parameter];
-        let tolerance = self.settings.tolerance * target;
-        let first = self
-            .settings
-            .first_step
-            .filter(|s| s.is_finite() && *s > 0.0);
-        let side = &mut self.sides[which];
-        if estimate == bound || side.inner.0 == bound {
-            side.limit = Some(ProfileLimit::Bound(bound));
-            return None;
+        let suggested = self.settings.first_step;
+        let target = self.target();
+        Frame {
+            estimate: self.fit.point[self.parameter],
+            bound,
+            scale,
+            first_step: suggested
+                .filter(|step| step.is_finite() && *step > 0.0)
+                .unwrap_or(0.1 * scale),
+            target,
+            tolerance: self.settings.tolerance * target,
+            fits: self.settings.fits,
         }
-        let (inner, at_inner) = side.inner;
-        let is_end = |at: f64| (at - target).abs() <= tolerance;
-        if let Some((outer, at_outer)) = side.outer {
-            let narrow = (outer - inner).abs() <= 1e-9 * scale;
-            if is_end(at_outer) || narrow {
-                side.limit = Some(ProfileLimit::At(outer));
-                return None;
-            }
-            if is_end(at_inner) {
-                side.limit = Some(ProfileLimit::At(inner));
-                return None;
-            }
-        }
-        if side.points.len() >= self.settings.fits {
-            side.limit = Some(match side.outer {
-                Some((outer, _)) => ProfileLimit::At(outer),
-                None => ProfileLimit::Beyond(inner),
-            });
-            return None;
-        }
-        let next = match side.outer {
-            Some((outer, at_outer)) if at_outer.is_finite() => {
-                let share = (target - at_inner) / (at_outer - at_inner);
-                inner + share.clamp(0.05, 0.95) * (outer - inner)
-            }
-            Some((outer, _)) => 0.5 * (inner + outer),
-            None if at_inner > 0.0 => {
-                // A little farther than the straight line says, so that the end lies between two fits.
-                let factor = (1.02 * target / at_inner).clamp(1.05, 4.0);
-                estimate + factor * (inner - estimate)
-            }
-            None => {
-                let moved = (inner - estimate).abs();
-                let step = first.unwrap_or(0.1 * scale);
-                estimate + side.sign * (2.0 * moved).max(step)
-            }
-        };
-        Some(if side.sign < 0.0 {
-            next.max(bound)
-        } else {
-            next.min(bound)
-        })
     }
 
     /// Take the fits that have ended and begin the next ones.
@@ -306,13 +240,8 @@ impl Profile {
                 };
                 let rise = (2.0 * (value - self.fit.value)).max(0.0).sqrt(); // (1)
                 let target = self.target();
-                let side = &mut self.sides[which];
-                side.points.push(ProfilePoint { held, point, value });
-                if rise < target {
-                    side.inner = (held, rise);
-                } else {
-                    side.outer = Some((held, rise));
-                }
+                let point = ProfilePoint { held, point, value };
+                self.sides[which].arrive(point, rise, target);
                 self.go_on(which);
             }
         }
