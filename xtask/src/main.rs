@@ -5,6 +5,7 @@
 )]
 
 mod bench;
+mod book;
 mod command;
 mod licences;
 mod package;
@@ -36,6 +37,10 @@ enum Command {
     },
     /// Check what the compiler cannot: paths in documents, citations, glossary, stage folders
     Tidy,
+    /// Build the book with mdBook, into target/book/
+    Book,
+    /// Write the tables of the book that the code knows
+    BookTables,
     /// Record reference files with MuJoCo, or compare the stored ones with it
     Reference {
         /// Folder that holds manifest.json
@@ -73,6 +78,8 @@ fn main() -> ExitCode {
     let outcome = match Arguments::parse().command {
         Command::Test { only } => test::run(&only),
         Command::Tidy => tidy::run(),
+        Command::Book => book::build(),
+        Command::BookTables => book::tables(),
         Command::Reference {
             directory,
             names,
