@@ -47,7 +47,8 @@ fn page() -> String {
          carom reads the MJCF of MuJoCo 4.0.0. An element or attribute that is not in these tables is an error with file, line,\n\
          column and, where there is one, the nearest name. What is known and not supported is refused with a code; `--allow CODE`\n\
          of the command line, or `allow=[\"CODE\"]` of `carom.Model.load`, goes on without it and warns. Elements that only look\n\
-         (`visual`, `texture`, `material`, `light`) are read, checked and kept; they change no number.\n\n",
+         (`visual`, `texture`, `material`, `light`) are read, checked and kept; they change no number. `default` holds the elements\n\
+         that it gives defaults for; `include` may stand anywhere.\n\n",
     );
     page.push_str("## What is refused\n\n| code | what |\n|---|---|\n");
     for (code, meaning) in codes::ALL.iter().filter(|(code, _)| *code >= "M200") {
