@@ -14,8 +14,10 @@ __all__ = [
     "ModelBar",
     "Motions",
     "Parameters",
+    "Readings",
     "Results",
     "__version__",
+    "advance",
     "backward",
     "backward_of_motions",
     "follow",
@@ -97,6 +99,12 @@ class Parameters:
     def direction(self, theta: _Array, along: _Array) -> ModelBar: ...
 
 @final
+class Readings:
+    def __new__(cls, model: Model, names: list[tuple[str, int, int]]) -> Readings: ...
+    @property
+    def width(self) -> int: ...
+
+@final
 class Results:
     def __new__(
         cls,
@@ -126,6 +134,15 @@ def step(
     force: _Array | None,
     body_force: _Array | None,
     steps: int,
+    threads: int | None,
+) -> tuple[_Array, _Array, _Problems]: ...
+def advance(
+    model: Model,
+    states: _Array,
+    mocap: _Array,
+    controls: _Array,
+    steps: int,
+    readings: Readings,
     threads: int | None,
 ) -> tuple[_Array, _Array, _Problems]: ...
 def backward(

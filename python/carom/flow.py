@@ -27,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _core
-from .rollout import Cotangents, Gradient, Trajectories
+from .rollout import Cotangents, Gradient, MotionZeros, Trajectories
 from .state import Array, State
 
 if TYPE_CHECKING:
@@ -175,9 +175,9 @@ class Motion(Trajectories):
         """Of each motion: steps taken, steps rejected, evaluations of the acceleration."""
         return self._motions.work
 
-    def cotangents(self) -> Cotangents:
+    def cotangents(self) -> MotionZeros:
         """Zeros in the shapes of the motion's arrays, to be filled with the derivatives of a loss by them."""
-        return Cotangents(
+        return MotionZeros(
             qpos=np.zeros(self.qpos.shape),
             qvel=np.zeros(self.qvel.shape),
             act=np.zeros(self.act.shape),

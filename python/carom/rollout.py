@@ -36,10 +36,24 @@ class Cotangents:
     space, nv, are taken too.
     """
 
-    qpos: Array | None = None
-    qvel: Array | None = None
-    act: Array | None = None
-    sensordata: Array | None = None
+    qpos: Array | None = field(default_factory=lambda: None)
+    qvel: Array | None = field(default_factory=lambda: None)
+    act: Array | None = field(default_factory=lambda: None)
+    sensordata: Array | None = field(default_factory=lambda: None)
+
+
+class MotionZeros(Cotangents):
+    """Cotangents that are there to be written into, except for those of sensors."""
+
+    qpos: Array
+    qvel: Array
+    act: Array
+
+
+class RolloutZeros(MotionZeros):
+    """Cotangents that are all there to be written into."""
+
+    sensordata: Array
 
 
 @dataclass(frozen=True)
@@ -230,9 +244,9 @@ class Rollout(Trajectories):
 
     # Derivatives.
 
-    def cotangents(self) -> Cotangents:
+    def cotangents(self) -> RolloutZeros:
         """Zeros in the shapes of the rollout's arrays, to be filled with the derivatives of a loss by them."""
-        return Cotangents(
+        return RolloutZeros(
             qpos=np.zeros(self.qpos.shape),
             qvel=np.zeros(self.qvel.shape),
             act=np.zeros(self.act.shape),

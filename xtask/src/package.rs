@@ -34,7 +34,14 @@ pub(crate) fn check() -> Outcome {
             "--pyargs",
             "carom",
         ],
-        &["-m", "mypy", "--strict", "python/carom", "python/tests"],
+        &[
+            "-m",
+            "mypy",
+            "--strict",
+            "python/carom",
+            "python/tests",
+            "python/examples",
+        ],
         &[
             "-m",
             "mypy.stubtest",

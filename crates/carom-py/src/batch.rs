@@ -124,10 +124,10 @@ impl<'a> Sets<'a> {
 }
 
 /// A trajectory that met a number that is not finite: which one, in which step, and a sentence.
-type Problem = (usize, usize, String);
+pub(crate) type Problem = (usize, usize, String);
 
-/// Numbers for Python: states, sensor values, and what went wrong.
-type Simulated<'py> = (
+/// Numbers for Python: states, sensor values or readings, and what went wrong.
+pub(crate) type Simulated<'py> = (
     Bound<'py, PyArrayDyn<f64>>,
     Bound<'py, PyArrayDyn<f64>>,
     Vec<Problem>,
@@ -150,7 +150,10 @@ fn problem(
     Ok(Some((trajectory, step, sentence)))
 }
 
-fn problems(model: &Model, found: Vec<Option<(usize, NotFinite)>>) -> PyResult<Vec<Problem>> {
+pub(crate) fn problems(
+    model: &Model,
+    found: Vec<Option<(usize, NotFinite)>>,
+) -> PyResult<Vec<Problem>> {
     let found = found.into_iter().enumerate();
     let problems = found.map(|(trajectory, found)| problem(model, trajectory, found));
     problems.filter_map(Result::transpose).collect()
@@ -274,8 +277,7 @@ pub(crate) fn step<'py>(
     let starts = Starts::new(model, &states, &mocap)?;
     let batch = starts.len();
     let inputs = Inputs::new(model, batch, &controls, force.as_ref(), body_force.as_ref())?;
-    let layout = StateRow::new(&model.inner);
-    let shape = [batch, layout.width()];
+    let shape = [batch, model.widths()[0]];
     let sensor_shape = [batch, model.inner.counts().nsensor_value];
     let (mut rows, mut values) = (zeros(&shape)?, zeros(&sensor_shape)?);
     let jobs = pieces(&mut rows, batch)
@@ -289,7 +291,7 @@ pub(crate) fn step<'py>(
         let input = inputs.of(&model.inner, index);
         let data = area.data(&model.inner);
         let found = advance(&model.inner, &mut state, &input, steps, data, watch);
-        layout.write(&state, row);
+        model.write(&state, row);
         values.copy_from_slice(&data.sensing.values);
         found
     };
@@ -302,7 +304,8 @@ pub(crate) fn step<'py>(
     ))
 }
 
-fn advance(
+/// Takes steps under the same input; which one met a number that is not finite, and where.
+pub(crate) fn advance(
     model: &carom::Model,
     state: &mut State,
     input: &Input,

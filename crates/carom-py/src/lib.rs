@@ -15,6 +15,7 @@ mod flow;
 mod model;
 mod options;
 mod parameters;
+mod readings;
 mod results;
 mod sensitivity;
 mod tables;
@@ -38,6 +39,8 @@ mod _core {
     use crate::model::Model;
     #[pymodule_export]
     use crate::parameters::Parameters;
+    #[pymodule_export]
+    use crate::readings::{Readings, advance_and_read};
     #[pymodule_export]
     use crate::results::Results;
     #[pymodule_export]

@@ -110,6 +110,11 @@ impl Model {
         state
     }
 
+    /// Writes a state into a row, except for the poses of the mocap bodies.
+    pub(crate) fn write(&self, state: &State, row: &mut [f64]) {
+        StateRow::new(&self.inner).write(state, row);
+    }
+
     /// Numbers of a row of a state, and of the poses of the mocap bodies.
     pub(crate) fn widths(&self) -> [usize; 2] {
         let row = StateRow::new(&self.inner);

@@ -38,6 +38,6 @@ mod testing;
 
 pub use data::Data;
 pub use model::Model;
-pub use plain::{forward, forward_and_sense, observe_step, step};
+pub use plain::{forward, forward_and_sense, forward_frames, forward_motion, observe_step, step};
 pub use report::StepReport;
 pub use state::{Input, State};

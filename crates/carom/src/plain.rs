@@ -9,7 +9,21 @@ use crate::dynamics::{self, Observer};
 use crate::integrate;
 use crate::model::Model;
 use crate::report::StepReport;
+use crate::stages::{kinematics, tendon};
 use crate::state::{Input, State};
+
+/// Frames of bodies, geoms and sites, and lengths of tendons: the first stages of [`dynamics::forward_position`].
+pub fn forward_frames(model: &Model, state: &State, data: &mut Data) {
+    kinematics::forward(model, state, &mut data.kinematics);
+    tendon::forward(model, state, &data.kinematics, &mut data.tendon);
+}
+
+/// Everything that depends on configuration and velocity: [`dynamics::forward_position`] and
+/// [`dynamics::forward_velocity`].
+pub fn forward_motion(model: &Model, state: &State, data: &mut Data) {
+    dynamics::forward_position(model, state, data);
+    dynamics::forward_velocity(model, state, data);
+}
 
 /// From state and input to acceleration: [`dynamics::forward`].
 pub fn forward(model: &Model, state: &State, input: &Input, data: &mut Data) {
