@@ -25,12 +25,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("K = {gain:.3?}");
 
     state.qpos[1] = 0.2;
-    for _ in 0..500 {
+    for _ in 0..1000 {
         let x = [state.qpos[0], state.qpos[1], state.qvel[0], state.qvel[1]];
         input.ctrl[0] = -gain.iter().zip(x).map(|(k, x)| k * x).sum::<f64>();
         step(&model, &mut state, &input, &mut data);
     }
-    println!("after 5 s: {:.2e?}", state.qpos);
+    println!("after 10 s: {:.2e?}", state.qpos);
     assert!(state.qpos.iter().all(|q| q.abs() < 1e-3));
     Ok(())
 }
