@@ -5,6 +5,7 @@
 )]
 
 mod bench;
+mod book;
 mod command;
 mod licences;
 mod package;
@@ -39,6 +40,10 @@ enum Command {
     Wheel,
     /// Check what the compiler cannot: paths in documents, citations, glossary, stage folders
     Tidy,
+    /// Build the book with mdBook, into target/book/
+    Book,
+    /// Write the tables of the book that the code knows
+    BookTables,
     /// Record reference files with MuJoCo, or compare the stored ones with it
     Reference {
         /// Folder that holds manifest.json, or models (.xml, .urdf) that are all recorded
@@ -83,6 +88,8 @@ fn main() -> ExitCode {
         Command::Test { only } => test::run(&only),
         Command::Wheel => wheel::make(),
         Command::Tidy => tidy::run(),
+        Command::Book => book::build(),
+        Command::BookTables => book::tables(),
         Command::Reference {
             directory,
             names,

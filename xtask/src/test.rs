@@ -180,7 +180,17 @@ const EXPERIMENTS: [&str; 6] = [
     "cfd_hover",
 ];
 
-/// The experiments in their quick form, in the profile of the tests, with which they have been built already.
+/// Examples of the book, one topic each; they assert what they claim, too.
+const TOPICS: [&str; 6] = [
+    "load_and_simulate",
+    "gradient_through_contact",
+    "fit_a_parameter",
+    "linearize_lqr",
+    "batch_rollouts",
+    "continuous_time",
+];
+
+/// The topics, and the experiments in their quick form, in the profile of the tests, with which they have been built already.
 fn experiments() -> Outcome {
     run_command(&mut cargo(&[
         "build",
@@ -191,6 +201,9 @@ fn experiments() -> Outcome {
         "--profile=test",
     ]))?;
     let folder = target_folder().join("debug").join("examples");
+    for name in TOPICS {
+        run_command(&mut command(folder.join(name)))?;
+    }
     for name in EXPERIMENTS {
         run_command(command(folder.join(name)).arg("--quick"))?;
     }

@@ -2,6 +2,7 @@
 //!
 //! Each check returns one line per problem, `file: what is wrong`. They also run as this crate's tests.
 
+mod book;
 mod citations;
 mod documents;
 mod glossary;
@@ -34,9 +35,11 @@ impl File {
 /// A check of the repository: its problems, one per line.
 type Check = fn(&Repository) -> Vec<String>;
 
-const CHECKS: [Check; 8] = [
+const CHECKS: [Check; 10] = [
     documents::architecture_paths_exist,
     documents::links_exist,
+    book::chapters_exist,
+    book::pages_are_whole,
     citations::keys_exist,
     glossary::rows_are_complete,
     glossary::arrays_are_listed,

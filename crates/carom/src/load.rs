@@ -6,8 +6,10 @@
 //! assert!(loaded.diagnostics.is_empty());
 //! ```
 
+use std::fmt;
 use std::path::Path;
 
+use carom_spec::diagnostic;
 use carom_spec::read::{ReadModel, read_file};
 use carom_spec::{Diagnostic, FileId, ModelSpec, SourceMap};
 
@@ -31,14 +33,27 @@ pub struct Loaded {
     pub sources: SourceMap,
 }
 
-/// Why there is no model.
-#[derive(Debug)]
+/// Why there is no model. It reads as all problems with their places, also where `main` returns it.
 pub struct LoadError {
     /// All problems, warnings too.
     pub diagnostics: Vec<Diagnostic>,
     /// Texts that they point into.
     pub sources: SourceMap,
 }
+
+impl fmt::Display for LoadError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&diagnostic::render_all(&self.diagnostics, &self.sources))
+    }
+}
+
+impl fmt::Debug for LoadError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, out)
+    }
+}
+
+impl std::error::Error for LoadError {}
 
 /// Reads and compiles a model file (MJCF or URDF). `allow` lists codes of unsupported features to skip with a warning;
 /// `all` means every one.

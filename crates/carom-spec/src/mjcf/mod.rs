@@ -55,6 +55,7 @@ mod write;
 use std::path::{Path, PathBuf};
 
 pub use problems::Allow;
+pub use schema::{KnownElement, known_elements};
 pub use write::{AssetStorage, write, write_with};
 
 use crate::diagnostic::Diagnostic;

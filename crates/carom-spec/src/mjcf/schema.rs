@@ -17,12 +17,38 @@ static SCHEMA: LazyLock<Schema> = LazyLock::new(|| Schema::parse(include_str!("s
 #[derive(Debug, Default)]
 struct Rule {
     tag: &'static str,
+    /// Tag of the element that it stands in; empty for the root.
+    parent: &'static str,
     /// At most one in the parent.
     unique: bool,
     /// Code and message of an element that is refused.
     unsupported: Option<(&'static str, &'static str)>,
     attributes: Vec<&'static str>,
     children: Vec<usize>,
+}
+
+/// An element of MJCF as this reader knows it, for tables of what is supported.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KnownElement {
+    /// Its tag.
+    pub tag: &'static str,
+    /// Tag of the element that it stands in; empty for the root. What stands in `body` may stand in `worldbody`,
+    /// `frame` and `replicate` too.
+    pub parent: &'static str,
+    /// Names of its attributes.
+    pub attributes: &'static [&'static str],
+    /// Code and sentence with which it is refused.
+    pub refusal: Option<(&'static str, &'static str)>,
+}
+
+/// Every element of MJCF, parents before their children.
+pub fn known_elements() -> impl Iterator<Item = KnownElement> {
+    SCHEMA.rules.iter().map(|rule| KnownElement {
+        tag: rule.tag,
+        parent: rule.parent,
+        attributes: &rule.attributes,
+        refusal: rule.unsupported,
+    })
 }
 
 /// All rules; rule 0 is the root.
@@ -46,11 +72,13 @@ impl Schema {
             } else if !content.is_empty() {
                 let index = rules.len();
                 open.truncate(depth);
+                let mut rule = parse_rule(content, &groups);
                 if let Some(&parent) = open.last() {
+                    rule.parent = rules[parent].tag;
                     rules[parent].children.push(index);
                 }
                 open.push(index);
-                rules.push(parse_rule(content, &groups));
+                rules.push(rule);
             }
         }
         share_body_content(&mut rules);
@@ -102,9 +130,8 @@ fn parse_rule(content: &'static str, groups: &BTreeMap<&str, Vec<&'static str>>)
     Rule {
         tag: tag.trim_end_matches('?'),
         unique: tag.ends_with('?'),
-        unsupported: None,
         attributes,
-        children: Vec::new(),
+        ..Rule::default()
     }
 }
 

@@ -7,6 +7,7 @@
 )]
 
 mod allocation;
+mod book;
 mod compile;
 mod convex;
 mod flow;
