@@ -4,18 +4,21 @@
 //! (bad flags, missing files), 130 interrupted by Ctrl-C (what was done is kept).
 
 mod bench;
+mod browser;
 mod check;
 mod command_line;
 mod completions;
 mod evaluate;
 mod failure;
 mod gradient;
+mod identify;
 mod interrupt;
 mod load;
 mod naming;
 mod output;
 mod parity;
 mod progress;
+mod quickstart;
 mod sim;
 mod stdio;
 mod usage;
@@ -44,9 +47,11 @@ struct Cli {
 
 #[derive(clap::Subcommand, Debug)]
 enum Command {
+    Quickstart(quickstart::Args),
     Sim(sim::Args),
     Check(check::Args),
     Gradient(gradient::Args),
+    Identify(identify::Args),
     Evaluate(evaluate::Args),
     Parity(parity::Args),
     Bench(bench::Args),
@@ -59,6 +64,8 @@ fn main() -> ExitCode {
         Ok(Command::Sim(args)) => sim::run(&args),
         Ok(Command::Check(args)) => check::run(&args),
         Ok(Command::Gradient(args)) => gradient::run(&args),
+        Ok(Command::Identify(args)) => identify::run(&args),
+        Ok(Command::Quickstart(args)) => quickstart::run(&args),
         Ok(Command::Evaluate(args)) => evaluate::run(&args),
         Ok(Command::Parity(args)) => parity::run(&args),
         Ok(Command::Bench(args)) => bench::run(&args),

@@ -95,7 +95,7 @@ impl Task<'_> {
         let linear = self.linearise(&solution.x).map_err(failed)?;
         let marginal = self.marginal(&linear).map_err(failed)?;
         let mut residuals = linear.residuals;
-        let before = self.problem.residuals(self.start());
+        let before = self.problem.residuals(&self.origin());
         let before = before.map_err(|error| failed(error.to_string()))?.residuals;
         let frames = self.problem.by_frame(&before, &residuals);
         residuals.resize(marginal.jacobian.rows(), 0.0);

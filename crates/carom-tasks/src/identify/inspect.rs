@@ -69,7 +69,7 @@ impl Task<'_> {
     /// # Errors
     /// When the model cannot be simulated at the start.
     pub fn inspect(&self) -> Result<Inspection, IdentifyError> {
-        self.on_threads(|| self.inspect_at(self.start()))
+        self.on_threads(|| self.inspect_at(&self.origin()))
     }
 
     fn inspect_at(&self, x: &[f64]) -> Result<Inspection, IdentifyError> {
@@ -132,12 +132,13 @@ impl Task<'_> {
     fn moves(&self, x: &[f64], index: usize, reference: &[f64]) -> bool {
         let bounds = self.space.bounds();
         let step = STEP * self.space.scale()[index];
+        let start = x[index];
         let mut x = x.to_vec();
-        x[index] = bounds.clamp(index, x[index] + step);
-        if x[index] == self.start()[index] {
-            x[index] = bounds.clamp(index, x[index] - step);
+        x[index] = bounds.clamp(index, start + step);
+        if x[index] == start {
+            x[index] = bounds.clamp(index, start - step);
         }
-        if x[index] == self.start()[index] {
+        if x[index] == start {
             // Held by its bounds: that is no question of the recordings.
             return true;
         }

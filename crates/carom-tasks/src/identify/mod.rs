@@ -20,7 +20,7 @@
 //!
 //! let recordings = recording::load(&model, &mapping, &[path])?;
 //! let settings = Settings {
-//!     free: vec![Free::new("joint.pivot.damping log".parse()?)],
+//!     free: vec![Free::new("joint.pivot.damping[0] log".parse()?)],
 //!     ..Settings::default()
 //! };
 //! let task = Task::new(&model, &recordings, settings)?;

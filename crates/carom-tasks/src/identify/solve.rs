@@ -14,9 +14,15 @@ use serde::{Deserialize, Serialize};
 
 use super::task::Task;
 use super::{IdentifyError, OptimiserKind};
+use crate::problem::Horizon;
 
 /// Steps of Adam unless evaluations are limited.
 const ADAM_STEPS: u64 = 300;
+
+/// Frames of the segments that a warm-up fits, one after the other.
+const WARM_UP: [usize; 3] = [5, 12, 30];
+/// Evaluations of each.
+const WARM_UP_EVALUATIONS: u64 = 30;
 
 /// Who watches a solve.
 pub trait Watch: Send {
@@ -83,6 +89,43 @@ impl Task<'_> {
         watch: &mut dyn Watch,
     ) -> Result<Solution, IdentifyError> {
         self.on_threads(move || self.search(resume, stop, watch))
+    }
+
+    /// Looks for a better start on short segments first, whose loss has few minima, where whole trajectories are compared and
+    /// the optimiser was left open. It is the same for any number of threads, and each time: a resumed search does it again.
+    ///
+    /// # Errors
+    /// When the model cannot be simulated at the start.
+    pub fn warm_up(&mut self, stop: Option<&AtomicBool>) -> Result<(), IdentifyError> {
+        let is_whole = self.settings.problem.horizon == Horizon::Whole;
+        if !is_whole || self.settings.optimiser != OptimiserKind::Auto {
+            return Ok(());
+        }
+        let longest = self.problem.all_runs().map(|run| run.last - run.first);
+        let longest = longest.max().unwrap_or(0);
+        let mut lowest = self.loss_at(self.start())?;
+        for frames in WARM_UP.into_iter().filter(|frames| 2 * frames <= longest) {
+            let mut short = self.on_segments(frames)?;
+            short.settings.evaluations = Some(WARM_UP_EVALUATIONS);
+            short.optimiser = OptimiserKind::Lm;
+            let Ok(found) = short.solve(None, stop, &mut Unwatched) else {
+                continue;
+            };
+            let before = self.clone();
+            self.start_at(&found.x)?;
+            match self.loss_at(self.start()) {
+                Ok(value) if value < lowest => lowest = value,
+                _ => *self = before,
+            }
+        }
+        Ok(())
+    }
+
+    fn loss_at(&self, x: &[f64]) -> Result<f64, IdentifyError> {
+        self.on_threads(|| {
+            let residuals = self.residuals(x).map_err(IdentifyError::Start)?;
+            Ok(0.5 * residuals.iter().map(|r| r * r).sum::<f64>())
+        })
     }
 
     fn search(

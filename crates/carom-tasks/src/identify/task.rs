@@ -8,7 +8,7 @@ use carom_optimise::{Bounds, Evaluation, Failure, Outcome, Space, Want};
 
 use super::{Free, IdentifyError, OptimiserKind, Prior, Settings};
 use crate::loss::Average;
-use crate::problem::{Linear, Problem, Starts};
+use crate::problem::{Horizon, Linear, Problem, Starts};
 use crate::recording::Recordings;
 
 /// Numbers of a Jacobian that Levenberg–Marquardt may hold.
@@ -31,6 +31,8 @@ pub struct Task<'a> {
     pub(super) space: Space,
     pub(super) priors: Vec<ThetaPrior>,
     pub(super) optimiser: OptimiserKind,
+    /// θ of the question, before any warm-up.
+    origin: Vec<f64>,
 }
 
 impl<'a> Task<'a> {
@@ -79,13 +81,58 @@ impl<'a> Task<'a> {
             }
             _ => {}
         }
+        let origin = space.start()[..problem.parameters().len()].to_vec();
         Ok(Self {
             problem,
             settings,
             space,
             priors,
             optimiser,
+            origin,
         })
+    }
+
+    /// The same question on segments of so many frames that start as recorded.
+    pub(super) fn on_segments(&self, frames: usize) -> Result<Self, IdentifyError> {
+        let mut settings = self.settings.clone();
+        settings.problem.horizon = Horizon::Segments {
+            frames,
+            every: frames.saturating_sub(1).max(1),
+        };
+        settings.problem.starts = Starts::Recorded;
+        let wrong = |error: &dyn std::fmt::Display| IdentifyError::Settings(error.to_string());
+        let recordings = self.problem.recordings;
+        let parameters = self.parameters().clone();
+        let problem = Problem::new(recordings, parameters, settings.problem.clone())
+            .map_err(|error| wrong(&error))?;
+        let count = self.origin.len();
+        let bounds = self.space.bounds();
+        let bounds = Bounds::new(
+            bounds.lower()[..count].to_vec(),
+            bounds.upper()[..count].to_vec(),
+        );
+        let space = Space::new(
+            self.space.start()[..count].to_vec(),
+            bounds.map_err(|error| wrong(&error))?,
+        );
+        let space = space.map_err(|error| wrong(&error))?;
+        let space = space.with_scale(self.theta_scale().to_vec());
+        Ok(Self {
+            problem,
+            settings,
+            space: space.map_err(|error| wrong(&error))?,
+            ..self.clone()
+        })
+    }
+
+    /// The question with θ started elsewhere.
+    pub(super) fn start_at(&mut self, theta: &[f64]) -> Result<(), IdentifyError> {
+        let mut start = self.space.start().to_vec();
+        start[..theta.len()].copy_from_slice(theta);
+        let space = Space::new(start, self.space.bounds().clone())
+            .and_then(|space| space.with_scale(self.space.scale().to_vec()));
+        self.space = space.map_err(|error| IdentifyError::Settings(error.to_string()))?;
+        Ok(())
     }
 
     /// The problem: parameters, recordings and loss.
@@ -113,9 +160,16 @@ impl<'a> Task<'a> {
         self.space.start()
     }
 
-    /// θ of the start.
+    /// θ of the question, before any warm-up.
     pub fn start_theta(&self) -> &[f64] {
-        &self.space.start()[..self.parameters().len()]
+        &self.origin
+    }
+
+    /// The unknowns of the question, before any warm-up.
+    pub(super) fn origin(&self) -> Vec<f64> {
+        let mut x = self.space.start().to_vec();
+        x[..self.origin.len()].copy_from_slice(&self.origin);
+        x
     }
 
     /// By how much each number of θ must change to matter, as words and searches see it.

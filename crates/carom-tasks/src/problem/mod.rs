@@ -145,7 +145,7 @@ pub(crate) struct Job {
 /// Parameters, recordings and a loss; see the [module](self) documentation.
 #[derive(Clone, Debug)]
 pub struct Problem<'a> {
-    recordings: &'a Recordings,
+    pub(crate) recordings: &'a Recordings,
     parameters: Parameters,
     settings: Settings,
     observer: Observer<'a>,

@@ -59,7 +59,7 @@ fn free(names: &[&str]) -> Vec<Free> {
         .collect()
 }
 
-const FREE: [&str; 2] = ["joint.pivot.damping", "geom.bob.mass log"];
+const FREE: [&str; 2] = ["joint.pivot.damping[0]", "geom.bob.mass log"];
 const TRUTH: [f64; 2] = [0.06, 0.8];
 
 /// The pendulum with other damping and mass.
@@ -140,7 +140,7 @@ fn what_cannot_be_told_apart_is_named() {
     let (pendulum, hidden) = hidden();
     let (recordings, _folder) = swings(&hidden, 1, false);
     // Without a torque, masses and damping can all be doubled, and nothing changes.
-    let names = ["geom.bob.mass", "geom.rod.mass", "joint.pivot.damping"];
+    let names = ["geom.bob.mass", "geom.rod.mass", "joint.pivot.damping[0]"];
     let task = Task::new(&pendulum, &recordings, settings(&names)).unwrap();
     let inspection = task.inspect().unwrap();
     assert!(inspection.rank < 3, "{inspection:?}");
@@ -160,7 +160,7 @@ fn what_cannot_be_told_apart_is_named() {
 fn parameters_without_effect_are_named() {
     let (pendulum, hidden) = hidden();
     let (recordings, _folder) = swings(&hidden, 1, true);
-    let names = ["joint.pivot.damping", "body.pendulum.inertia"];
+    let names = ["joint.pivot.damping[0]", "body.pendulum.inertia"];
     let task = Task::new(&pendulum, &recordings, settings(&names)).unwrap();
     let inspection = task.inspect().unwrap();
     // A hinge turns about one axis: two of the three moments do not matter.
@@ -206,7 +206,7 @@ fn starts_at_bounds_do_not_stall() {
     assert!(
         error
             .to_string()
-            .contains("joint.pivot.damping starts at 0.01, outside"),
+            .contains("joint.pivot.damping[0] starts at 0.01, outside"),
         "{error}"
     );
 }
@@ -291,7 +291,7 @@ fn calibrated_models_are_written_as_they_were_found() {
         (
             "models/pendulum.xml",
             &[
-                "joint.pivot.damping",
+                "joint.pivot.damping[0]",
                 "geom.bob.mass",
                 "body.pendulum.pos",
                 "actuator.*.gear[0]",
@@ -324,7 +324,7 @@ fn calibrated_models_are_written_as_they_were_found() {
 
 #[test]
 fn settings_are_read_and_mistakes_are_placed() {
-    let text = "free = ['joint.pivot.damping bounds(0,1)']\n[[parameter]]\nselect = 'geom.bob.mass'\ntransform = 'log'\n\
+    let text = "free = ['joint.pivot.damping[0] bounds(0,1)']\n[[parameter]]\nselect = 'geom.bob.mass'\ntransform = 'log'\n\
         prior = { mean = 1.0, sd = 0.2 }\nbounds = [0.1, 5]\n[loss]\nhuber = 2\nframes = 5\n[starts]\nfree = true\n\
         [optimiser]\nkind = 'cmaes'\nseed = 4\nconfidence = 0.9\n";
     let settings = Settings::parse(text, "identify.toml").unwrap();
