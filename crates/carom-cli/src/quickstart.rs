@@ -41,6 +41,8 @@ const TOSSES: usize = 4;
 /// Frames of a toss, and steps from a frame to the next.
 const FRAMES: usize = 80;
 const STEPS: usize = 5;
+/// Frames of a segment: long enough for an impact, short enough for a loss with one minimum.
+const SEGMENT: usize = 10;
 /// Noise of positions (m), rotations (rad), velocities (m/s) and angular velocities (rad/s), as the mapping states it.
 const NOISE: [f64; 4] = [0.0005, 0.005, 0.02, 0.05];
 
@@ -153,7 +155,7 @@ fn again(folder: &Path) -> String {
     let folder = folder.display();
     let free: Vec<String> = FREE.iter().map(|name| format!("\"{name}\"")).collect();
     format!(
-        "by hand:\n  carom identify {folder}/cube.xml {folder}/tosses.npz --mapping {folder}/tosses.toml --free-starts \\\n    --free {} --validate {folder}/kept_back.npz --report report.html",
+        "by hand:\n  carom identify {folder}/cube.xml {folder}/tosses.npz --mapping {folder}/tosses.toml --free-starts --segments {SEGMENT} \\\n    --free {} --validate {folder}/kept_back.npz --report report.html",
         free.join(" --free ")
     )
 }
@@ -177,6 +179,7 @@ fn settings(args: &Args) -> Result<Settings, Failure> {
         ..Settings::default()
     };
     settings.problem.starts = FREE_STARTS;
+    settings.set_segments(SEGMENT);
     for name in FREE {
         let selection = name
             .parse()

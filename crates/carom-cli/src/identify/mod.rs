@@ -17,7 +17,6 @@ use carom_tasks::identify::{
     FREE_STARTS, Free, Identified, IdentifyError, Inspection, LOSSES, OptimiserKind, Settings,
     Solution, Task, Watch, calibrated, in_continuous_time, loss_of,
 };
-use carom_tasks::problem::Horizon;
 use carom_tasks::recording::{self, Mapping, Recordings};
 use indicatif::ProgressBar;
 
@@ -302,14 +301,11 @@ fn settings(args: &Args, model: &Model, recordings: &Recordings) -> Result<Setti
         settings.problem.loss = loss_of(name, recordings.evaluate.size)
             .map_err(|why| argument.unfit(&why, "needs a width"))?;
     }
-    if let Some(frames) = args.segments {
-        settings.problem.horizon = Horizon::Segments {
-            frames,
-            every: frames.saturating_sub(1).max(1),
-        };
-    }
     if args.free_starts {
         settings.problem.starts = FREE_STARTS;
+    }
+    if let Some(frames) = args.segments {
+        settings.set_segments(frames);
     }
     if let Some(tolerance) = args.tolerance {
         settings.problem.stepping = in_continuous_time(tolerance);

@@ -314,7 +314,6 @@ impl Settings {
                 .free
                 .push(parameter.free().map_err(|why| wrong(&why))?);
         }
-        settings.set_loss(&read.loss).map_err(|why| wrong(&why))?;
         if read.starts.free {
             let positive = |value: Option<f64>, default: f64| match value {
                 Some(value) if value > 0.0 && value.is_finite() => Ok(value),
@@ -328,6 +327,7 @@ impl Settings {
                 velocity: positive(read.starts.velocity, 1e-2).map_err(|why| wrong(&why))?,
             };
         }
+        settings.set_loss(&read.loss).map_err(|why| wrong(&why))?;
         match read.simulation.tolerance {
             None => {}
             Some(tolerance) if tolerance > 0.0 && tolerance < 1.0 => {
@@ -358,6 +358,16 @@ impl Settings {
         Ok(settings)
     }
 
+    /// Compares segments of so many frames. As recorded, each starts where the last one ends; free starts are told by their first
+    /// frame, so that one is left to them alone.
+    pub fn set_segments(&mut self, frames: usize) {
+        let every = match self.problem.starts {
+            Starts::Recorded => frames.saturating_sub(1).max(1),
+            Starts::Free { .. } => frames,
+        };
+        self.problem.horizon = Horizon::Segments { frames, every };
+    }
+
     fn set_loss(&mut self, read: &FileLoss) -> Result<(), String> {
         let loss = &mut self.problem.loss;
         if let Some(kind) = &read.kind {
@@ -373,11 +383,9 @@ impl Settings {
             loss.penalty = Penalty::Huber { delta };
         }
         match (read.frames, read.every) {
-            (Some(frames), every) => {
-                self.problem.horizon = Horizon::Segments {
-                    frames,
-                    every: every.unwrap_or(frames.saturating_sub(1).max(1)),
-                };
+            (Some(frames), None) => self.set_segments(frames),
+            (Some(frames), Some(every)) => {
+                self.problem.horizon = Horizon::Segments { frames, every };
             }
             (None, Some(_)) => {
                 return Err("[loss] every goes with frames, the length of the segments".to_owned());
