@@ -18,7 +18,6 @@ mod naming;
 mod output;
 mod parity;
 mod progress;
-mod quickstart;
 mod sim;
 mod stdio;
 mod usage;
@@ -47,7 +46,6 @@ struct Cli {
 
 #[derive(clap::Subcommand, Debug)]
 enum Command {
-    Quickstart(quickstart::Args),
     Sim(sim::Args),
     Check(check::Args),
     Gradient(gradient::Args),
@@ -65,7 +63,6 @@ fn main() -> ExitCode {
         Ok(Command::Check(args)) => check::run(&args),
         Ok(Command::Gradient(args)) => gradient::run(&args),
         Ok(Command::Identify(args)) => identify::run(&args),
-        Ok(Command::Quickstart(args)) => quickstart::run(&args),
         Ok(Command::Evaluate(args)) => evaluate::run(&args),
         Ok(Command::Parity(args)) => parity::run(&args),
         Ok(Command::Bench(args)) => bench::run(&args),

@@ -1,4 +1,4 @@
-//! `carom identify` and `carom quickstart`.
+//! `carom identify`.
 
 use std::fs;
 
@@ -214,31 +214,4 @@ fn mistakes_are_placed() {
         outcome.succeeds().stdout.contains("fitted all the same"),
         "{outcome:?}"
     );
-}
-
-#[test]
-fn quickstart_finds_what_is_hidden() {
-    let folder = Folder::new("quickstart");
-    let out = folder.path("files");
-    let line = [
-        "quickstart",
-        "--no-browser",
-        "--out",
-        out.to_str().unwrap(),
-        "--json",
-    ];
-    let document = run(&line).succeeds().json();
-    assert_eq!(document["within"], 4, "{document}");
-    let position = |when: &str| document["validation"][when]["position"].as_f64().unwrap();
-    assert!(position("after") < 0.5 * position("before"), "{document}");
-    for name in [
-        "cube.xml",
-        "tosses.npz",
-        "tosses.toml",
-        "kept_back.npz",
-        "calibrated.xml",
-        "report.html",
-    ] {
-        assert!(out.join(name).is_file(), "{name}");
-    }
 }
