@@ -345,7 +345,7 @@ fn motion(found: &Found<'_>) -> String {
     let page = export_html(model, &[measured, simulated]);
     format!(
         "<p>{}: as it was measured, and, as a ghost, as the calibrated model moves from the same start. Of all trajectories its error is the median.</p>\
-         <iframe title=\"measured and simulated\" sandbox=\"allow-scripts\" loading=\"lazy\" srcdoc=\"{}\"></iframe>",
+         <iframe title=\"measured and simulated\" srcdoc=\"{}\"></iframe>",
         escape(&recorded.label),
         page.replace('&', "&amp;").replace('"', "&quot;")
     )

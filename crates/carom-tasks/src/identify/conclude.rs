@@ -4,7 +4,7 @@
 //! are many runs, errors are also taken from how much the runs contradict each other, which holds if residuals of a run
 //! depend on each other, as those of a model that is not quite right do; the greater of both counts:
 //!
-//!   C = A⁻¹·(Σ gᵢ·gᵢᵀ)·A⁻¹·n/(n − p),   A = JᵀJ,   gᵢ = Jᵢᵀ·rᵢ of run i
+//!   C = A⁻¹·(Σ gᵢ·gᵢᵀ)·A⁻¹·n/(n − p),   A = `JᵀJ`,   gᵢ = Jᵢᵀ·rᵢ of run i
 
 use carom::Model;
 use carom_optimise::linalg::Matrix;

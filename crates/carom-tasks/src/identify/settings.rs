@@ -344,7 +344,10 @@ impl Settings {
         settings.evaluations = optimiser.evaluations;
         settings.seed = optimiser.seed;
         settings.seconds = optimiser.seconds;
-        if optimiser.seconds.is_some_and(|seconds| !(seconds > 0.0)) {
+        if optimiser
+            .seconds
+            .is_some_and(|seconds| seconds <= 0.0 || !seconds.is_finite())
+        {
             return Err(wrong(&"[optimiser] seconds must be above 0"));
         }
         if let Some(confidence) = optimiser.confidence {
@@ -434,7 +437,7 @@ impl FileParameter {
         }
         let mut free = Free::new(selection);
         if let Some([low, high]) = self.bounds {
-            if !(low <= high) {
+            if low > high || low.is_nan() || high.is_nan() {
                 return Err(format!(
                     "'{what}' has bounds {low} to {high}: give the lower one first"
                 ));

@@ -328,7 +328,9 @@ fn orthonormal(numbers: &[f64], rows: usize, columns: usize) -> Vec<Vec<f64>> {
         }
         let length = dot(&vector, &vector).sqrt();
         if length > 1e-12 * before {
-            vector.iter_mut().for_each(|entry| *entry /= length);
+            for entry in &mut vector {
+                *entry /= length;
+            }
             directions.push(vector);
         }
     }
