@@ -35,6 +35,7 @@ use crate::{interrupt, output, stdio, values};
 #[command(
     after_help = "Examples:\n  carom identify cube.xml tosses.npz --mapping cube.toml --free geom.*.friction[0],geom.cube.size --out calibrated.xml\n  carom identify cube.xml tosses.npz --mapping cube.toml --settings identify.toml --validate others.npz --report report.html\n  carom identify cube.xml tosses.npz --mapping cube.toml --free geom.cube.solref --optimiser cmaes --seed 3\n  carom identify arm.xml run.csv --mapping arm.toml --free joint.*.damping[0] --checkpoint fit.bin --resume --json"
 )]
+#[allow(clippy::struct_excessive_bools, reason = "independent switches")]
 pub(crate) struct Args {
     /// Model file (MJCF or URDF).
     pub(crate) model: PathBuf,
