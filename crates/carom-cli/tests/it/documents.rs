@@ -1,4 +1,4 @@
-//! The examples of docs/command_line.md run, and end as the page says.
+//! The examples of `docs/command_line.md` run, and end as the page says.
 
 use std::fs;
 
