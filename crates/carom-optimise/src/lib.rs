@@ -26,6 +26,8 @@
 //! | a gradient | [`Lbfgsb`]; [`Adam`] if values are noisy | the same around it |
 //! | values alone | [`CmaEs`] | [`CmaEs`] with [`Restarts`], [`Cem`] for large batches |
 //!
+//! [`Differences`] makes gradients and Jacobians of values and residuals where there are no others.
+//!
 //! # What holds for all
 //!
 //! - The path of a search depends on its settings, its seed and the answers; on nothing else, neither the order of answers nor
@@ -40,6 +42,7 @@ mod basin_hopping;
 mod cem;
 pub mod checkpoint;
 mod cma;
+mod differences;
 mod islands;
 mod lbfgsb;
 mod least_squares;
@@ -60,6 +63,7 @@ pub use basin_hopping::{BasinHopping, BasinHoppingSettings};
 pub use cem::{Cem, CemSettings};
 pub use checkpoint::CheckpointError;
 pub use cma::{CmaEs, CmaSettings, CmaTolerances, Restarts};
+pub use differences::Differences;
 pub use islands::{Islands, IslandsSettings};
 pub use lbfgsb::{Lbfgsb, LbfgsbSettings};
 pub use least_squares::{Fit, LeastSquares, LeastSquaresSettings, Loss};

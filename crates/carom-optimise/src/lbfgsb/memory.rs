@@ -2,7 +2,7 @@
 //!
 //!   B = θ·I − W·M·Wᵀ,   W = [Y  θ·S],   M⁻¹ = [−D  Lᵀ; L  θ·SᵀS]   (1)
 //!
-//! S holds the steps, Y the changes of the gradient, D and L the diagonal and the part below it of `SᵀY`.
+//! S holds the steps, Y the changes of the gradient, D and L the diagonal and the part below it of Sᵀ·Y.
 
 use serde::{Deserialize, Serialize};
 
