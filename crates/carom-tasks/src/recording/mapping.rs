@@ -401,7 +401,7 @@ impl Mapping {
     pub fn parse(text: &str, file: &str) -> Result<Self, RecordingError> {
         let mut mapping: Self = toml::from_str(text)
             .map_err(|cause| RecordingError(format!("mapping '{file}': {cause}")))?;
-        mapping.file = file.to_owned();
+        file.clone_into(&mut mapping.file);
         Ok(mapping)
     }
 }

@@ -263,7 +263,8 @@ impl Bag {
             "Float64MultiArray" => {
                 for _ in 0..cdr.length(12)? {
                     cdr.string()?;
-                    (cdr.u32()?, cdr.u32()?);
+                    cdr.u32()?;
+                    cdr.u32()?;
                 }
                 cdr.u32()?;
                 let values = cdr.sequence()?;

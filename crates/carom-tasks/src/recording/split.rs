@@ -193,7 +193,7 @@ impl Splitter<'_> {
         };
         let block = self
             .table
-            .block(&[name.clone()], 1, "[trajectories] keep")?;
+            .block(std::slice::from_ref(name), 1, "[trajectories] keep")?;
         if block.values.len() != ranges.len() {
             return Err(self.table.error(&format!(
                 "[trajectories] keep: '{name}' has {} numbers, but there are {} trajectories",
@@ -225,7 +225,7 @@ impl Splitter<'_> {
         };
         let block = self
             .table
-            .block(&[name.clone()], self.frames, "[time] column")?;
+            .block(std::slice::from_ref(name), self.frames, "[time] column")?;
         if block.values.len() != rows {
             return Err(self.table.error(&format!(
                 "[time] column: '{name}' has {} rows, but there are {rows} frames",
@@ -295,7 +295,10 @@ impl Splitter<'_> {
         match given {
             NumberOrName::Number(number) => Ok(*number),
             NumberOrName::Name(name) => {
-                let values = self.table.block(&[name.clone()], 1, what)?.values;
+                let values = self
+                    .table
+                    .block(std::slice::from_ref(name), 1, what)?
+                    .values;
                 match values.first() {
                     Some(&first) if values.iter().all(|&other| other == first) => Ok(first),
                     _ => Err(self.table.error(&format!(
@@ -389,7 +392,7 @@ fn by_clocks(
                 series.what
             )));
         };
-        let block = table.block(&[name.clone()], 1, "time")?;
+        let block = table.block(std::slice::from_ref(name), 1, "time")?;
         super::pose::check_values(table, &block, false, "time")?;
         if block.values.len() != series.rows() {
             return Err(table.error(&format!(

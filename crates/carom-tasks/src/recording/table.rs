@@ -256,12 +256,11 @@ fn parse_place(place: &str) -> Option<(&str, Option<std::ops::Range<usize>>)> {
         return Some((place, None));
     };
     let inner = rest.strip_suffix(']')?;
-    let range = match inner.split_once(':') {
-        Some((first, end)) => first.trim().parse().ok()?..end.trim().parse().ok()?,
-        None => {
-            let index: usize = inner.trim().parse().ok()?;
-            index..index.checked_add(1)?
-        }
+    let range = if let Some((first, end)) = inner.split_once(':') {
+        first.trim().parse().ok()?..end.trim().parse().ok()?
+    } else {
+        let index: usize = inner.trim().parse().ok()?;
+        index..index.checked_add(1)?
     };
     Some((name, Some(range)))
 }
