@@ -4,10 +4,10 @@
 //! `cargo run --release -p carom --example linearize_lqr`, in the folder of the repository.
 #![allow(clippy::print_stdout, reason = "an example shows what it has found")]
 
+// ANCHOR: all
 use std::array::from_fn;
 use std::error::Error;
 
-// ANCHOR: all
 use carom::linearize::{self, Linearization};
 use carom::{Data, Input, State, forward, load, step};
 

@@ -4,9 +4,9 @@
 //! `cargo run --release -p carom --example load_and_simulate`, in the folder of the repository.
 #![allow(clippy::print_stdout, reason = "an example shows what it has found")]
 
+// ANCHOR: all
 use std::error::Error;
 
-// ANCHOR: all
 use carom::{Data, Input, State, load, step};
 
 fn main() -> Result<(), Box<dyn Error>> {
