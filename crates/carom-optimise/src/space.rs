@@ -260,6 +260,17 @@ impl Space {
             self.scale[i] * jacobian[(row, i)] // (2)
         })
     }
+
+    /// A Jacobian by all parameters from one by scaled coordinates, with zeros for held ones.
+    pub fn unscaled_jacobian(&self, scaled: &Matrix) -> Matrix {
+        let mut jacobian = Matrix::zeros(scaled.rows(), self.len());
+        for (column, &i) in self.free.iter().enumerate() {
+            for row in 0..scaled.rows() {
+                jacobian[(row, i)] = scaled[(row, column)] / self.scale[i]; // (2)
+            }
+        }
+        jacobian
+    }
 }
 
 fn check_length(what: &'static str, expected: usize, found: usize) -> Result<(), SpaceError> {
@@ -384,6 +395,9 @@ mod tests {
         assert_eq!(space.point(&[upper, 2.0, 1.0]), [0.3, 400.0, 5.0, 1.0]);
         assert_eq!(space.point(&[9.0, 2.0, -1.0]), [0.3, 400.0, 5.0, 0.0]);
         assert_eq!(space.scaled_gradient(&[1.0; 4]), [0.3 - 0.1, 200.0, 1.0]);
+        let jacobian = Matrix::from_rows(&[&[4.0, 2.0, 0.0, 1.0]]);
+        let again = space.unscaled_jacobian(&space.scaled_jacobian(&jacobian));
+        assert_eq!(again, jacobian);
     }
 
     #[test]

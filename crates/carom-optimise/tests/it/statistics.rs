@@ -27,10 +27,7 @@ fn standard_errors_are_the_certified_ones() {
         let (search, _, _) = solve(&problem, 1, settings);
         let fit = search.method().fit();
         let scale = search.space().scale();
-        // The fit's Jacobian is by scaled parameters.
-        let jacobian = Matrix::from_fn(fit.jacobian.rows(), fit.jacobian.columns(), |i, j| {
-            fit.jacobian[(i, j)] / scale[j]
-        });
+        let jacobian = search.space().unscaled_jacobian(&fit.jacobian);
         let names = names(problem.parameters.len());
         let information = Information::new(&names, scale, &jacobian).expect("information");
         assert_eq!(information.rank(), names.len(), "{}", problem.name);
