@@ -11,7 +11,8 @@ use carom_optimise::{
 use crate::dual::Dual;
 use crate::functions::{answer_residuals, boxed_space};
 
-fn all_settings() -> Vec<Settings> {
+/// One of each kind, small.
+pub(crate) fn all_settings() -> Vec<Settings> {
     let lbfgsb = LocalSettings::Lbfgsb(LbfgsbSettings::default());
     let least_squares = LocalSettings::LeastSquares(LeastSquaresSettings {
         loss: Loss::Soft(1.0),
