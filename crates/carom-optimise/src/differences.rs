@@ -188,8 +188,8 @@ fn assemble(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bounds::Bounds;
     use crate::minimise::OneByOne;
-    use crate::space::Bounds;
 
     fn residuals(x: &[f64]) -> Vec<f64> {
         vec![x[0] * x[1], x[0].sin(), x[2].exp()]

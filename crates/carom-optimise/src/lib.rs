@@ -39,6 +39,7 @@
 mod adam;
 mod any;
 mod basin_hopping;
+mod bounds;
 mod cem;
 pub mod checkpoint;
 mod cma;
@@ -60,6 +61,7 @@ pub mod statistics;
 pub use adam::{Adam, AdamSettings, Schedule};
 pub use any::{AnyMethod, Settings};
 pub use basin_hopping::{BasinHopping, BasinHoppingSettings};
+pub use bounds::Bounds;
 pub use cem::{Cem, CemSettings};
 pub use checkpoint::CheckpointError;
 pub use cma::{CmaEs, CmaSettings, CmaTolerances, Restarts};
@@ -74,4 +76,4 @@ pub use minimise::{
 pub use multi_start::{MultiStart, MultiStartSettings};
 pub use optimiser::{Best, Method, Optimiser, Search, Status, TellError};
 pub use request::{Answer, Answered, Evaluation, Failure, Outcome, Proposal, Request, Want};
-pub use space::{Bounds, Space, SpaceError};
+pub use space::{Space, SpaceError};

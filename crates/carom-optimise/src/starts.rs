@@ -1,7 +1,7 @@
 //! Starting points spread over a space.
 
+use crate::bounds::Bounds;
 use crate::random::Random;
-use crate::space::Bounds;
 
 /// Points of a Latin hypercube [McKay 1979]: of `count` equal slices of every coordinate, each holds one point.
 ///

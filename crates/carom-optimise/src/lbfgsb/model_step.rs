@@ -8,8 +8,8 @@
 //! point of the model in the others; it is moved into the bounds if that still leads down, else shortened [Morales 2011].
 
 use super::memory::{Memory, invert};
+use crate::bounds::Bounds;
 use crate::linalg::{Matrix, add_scaled, dot, transpose_times};
-use crate::space::Bounds;
 
 /// Where the model is least along the bent path.
 struct CauchyPoint {

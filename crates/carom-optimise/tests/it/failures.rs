@@ -287,6 +287,11 @@ fn impossible_settings_are_refused_with_a_sentence() {
         ..CmaSettings::default()
     };
     assert!(reason(Settings::CmaEs(sigma)).contains("the first σ is NaN"));
+    let crowd = CmaSettings {
+        population: Some(usize::MAX),
+        ..CmaSettings::default()
+    };
+    assert!(reason(Settings::CmaEs(crowd)).contains("give at most 1000000"));
     let cem = CemSettings {
         elite: 3.0,
         ..CemSettings::default()
