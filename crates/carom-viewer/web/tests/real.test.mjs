@@ -161,6 +161,10 @@ if (carom) {
       last = now;
       return rests;
     });
+    await tab.mouse.move(240, 250);
+    await tab.mouse.wheel(0, 240); // From farther away the same way of the mouse is a longer one.
+    await tab.mouse.wheel(0, 240);
+    await tab.waitForTimeout(1500);
     const [x, y] = await tab.evaluate(() => window.__carom.screenPosition(1));
     await tab.keyboard.down("Control");
     await tab.mouse.move(x, y);
