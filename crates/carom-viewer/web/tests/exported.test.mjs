@@ -115,8 +115,9 @@ test("pictures are not blank and look like the stored ones", async () => {
     ["plots", {}, async (tab) => tab.click("#tab-plots")],
     ["everything", {}, async (tab) => { for (const key of "cjbmx") await tab.keyboard.press(key); }],
     ["small", { width: 600, height: 400 }, async () => {}],
+    ["full", { hash: "#quality=full" }, async () => {}],
   ]) {
-    const { page: tab, problems, close } = await open(both, { reducedMotion: true, ...options });
+    const { page: tab, problems, close } = await open(both + (options.hash ?? ""), { reducedMotion: true, ...options });
     await tab.evaluate(() => window.__carom.setTime(1.2));
     await act(tab);
     await drawn(tab);
@@ -155,7 +156,7 @@ test("picking a body marks it and tells about it", async () => {
   await card.waitFor();
   await card.getByText(/block/).first().waitFor();
   const expected = posesOf(fakeFrame(scene, 30, 1.2)).slice(35, 38).map((value) => value.toFixed(3).replace("-", "−"));
-  for (const value of expected) await card.getByText(value).first().waitFor({ timeout: 10_000 });
+  for (const value of expected) await card.getByText(value).first().waitFor();
   assert.match(await card.innerText(), /Mass kg\s+2\.000/);
   await tab.keyboard.press("t");
   assert.equal(await card.getByText("Follow").getAttribute("aria-pressed"), "true");

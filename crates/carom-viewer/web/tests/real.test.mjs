@@ -161,6 +161,13 @@ if (carom) {
       last = now;
       return rests;
     });
+    await tab.mouse.move(240, 250);
+    for (let i = 0; i < 4; i++) await tab.mouse.wheel(0, 240); // From farther away the same way of the mouse is a longer one.
+    await until("the camera rests", async () => {
+      const before = await tab.evaluate(() => window.__carom.screenPosition(1));
+      await tab.waitForTimeout(400);
+      return distance(before, await tab.evaluate(() => window.__carom.screenPosition(1))) < 0.5;
+    });
     const [x, y] = await tab.evaluate(() => window.__carom.screenPosition(1));
     await tab.keyboard.down("Control");
     await tab.mouse.move(x, y);
