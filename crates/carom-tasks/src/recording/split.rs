@@ -87,6 +87,20 @@ impl Splitter<'_> {
                 first.what
             )));
         }
+        let splits = |other: &&Series| other.rows_per_trajectory != first.rows_per_trajectory;
+        if let Some(other) = series.iter().find(splits) {
+            let frames = |series: &Series| match series.rows_per_trajectory {
+                Some(frames) => format!("{frames} frames a trajectory"),
+                None => "no axis of trajectories".to_owned(),
+            };
+            return Err(self.table.error(&format!(
+                "{} has {}, but {} has {}; all arrays need the same",
+                other.what,
+                frames(other),
+                first.what,
+                frames(first)
+            )));
+        }
         let ranges = self.ranges(rows, first.rows_per_trajectory)?;
         let ranges = self.kept(ranges)?;
         let stamps = self.stamps(rows)?;
