@@ -45,7 +45,7 @@ pub(crate) struct Args {
     #[arg(long)]
     total: bool,
     /// Go on although these unsupported features are in the file (diagnostic codes, or `all`).
-    #[arg(long, value_delimiter = ',')]
+    #[arg(long, value_name = "CODE,…", value_delimiter = ',', value_parser = values::feature)]
     allow: Vec<String>,
     /// Print everything as JSON.
     #[arg(long)]
