@@ -69,7 +69,7 @@ export class OrbitCamera {
     const half = MathUtils.degToRad(FIELD_OF_VIEW / 2);
     const across = Math.atan(Math.tan(half) * Math.min(1, this.camera.aspect));
     this.goalTarget.copy(ball.center);
-    this.goalDistance = (1.06 * radius) / Math.sin(across);
+    this.goalDistance = (1.12 * radius) / Math.sin(across);
     if (turn) {
       this.goalAzimuth = nearestTurn(START_AZIMUTH, this.azimuth);
       this.goalElevation = START_ELEVATION;

@@ -87,11 +87,11 @@ export class Ground {
       transparent: true,
       opacity: shape.rgba[3],
       side: DoubleSide,
+      // A ground gives way to what lies on it; a finite plane often covers the top of a box, and wins.
       polygonOffset: true,
-      polygonOffsetFactor: 1,
-      polygonOffsetUnits: 1,
+      polygonOffsetFactor: this.infinite ? 1 : -1,
+      polygonOffsetUnits: this.infinite ? 1 : -1,
     });
-    this.material.envMapIntensity = 0.6;
     this.material.onBeforeCompile = (shader) => {
       Object.assign(shader.uniforms, this.uniforms);
       const varyings = "varying vec2 vPlane; varying vec2 vDisc;";
