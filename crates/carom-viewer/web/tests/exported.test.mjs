@@ -171,6 +171,29 @@ test("picking a body marks it and tells about it", async () => {
   await close();
 });
 
+test("the wheel zooms to what is under the pointer", async () => {
+  const { page: tab, close } = await open(write("zoom.html", [run]), { reducedMotion: true });
+  await tab.evaluate(() => window.__carom.setTime(1.2));
+  await drawn(tab);
+  const place = () => tab.evaluate(() => window.__carom.screenPosition(7));
+  const size = async () => {
+    const [a, b] = await tab.evaluate(() => [window.__carom.screenPosition(1), window.__carom.screenPosition(4)]);
+    return Math.hypot(a[0] - b[0], a[1] - b[1]);
+  };
+  const before = await place();
+  const wide = await size();
+  await tab.mouse.move(...before);
+  await tab.mouse.wheel(0, -240);
+  let last = NaN;
+  while ((await size()) !== last) {
+    last = await size();
+    await tab.waitForTimeout(500);
+  }
+  assert.ok(last > 1.2 * wide, `from ${wide} to ${last} pixels`);
+  assert.ok(distance(before, await place()) < 25, `from ${before} to ${await place()}`);
+  await close();
+});
+
 test("geom groups, wireframe and decorations change the picture", async () => {
   const { page: tab, close } = await open(write("toggles.html", [run]), { width: 640, height: 480, reducedMotion: true });
   await tab.keyboard.press("p");

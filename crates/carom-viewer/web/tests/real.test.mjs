@@ -161,7 +161,7 @@ if (carom) {
       last = now;
       return rests;
     });
-    await tab.mouse.move(240, 250);
+    await tab.mouse.move(...(await tab.evaluate(() => window.__carom.screenPosition(1))));
     for (let i = 0; i < 4; i++) await tab.mouse.wheel(0, 240); // From farther away the same way of the mouse is a longer one.
     await until("the camera rests", async () => {
       const before = await tab.evaluate(() => window.__carom.screenPosition(1));
@@ -172,7 +172,7 @@ if (carom) {
     await tab.keyboard.down("Control");
     await tab.mouse.move(x, y);
     await tab.mouse.down();
-    await tab.mouse.move(x, y - 120, { steps: 6 });
+    await tab.mouse.move(x, Math.max(10, y - 190), { steps: 6 });
     await until("the cube rises", async () => (await height()) > last + 0.02);
     assert.equal(await hook(tab, "selected"), 1);
     await tab.mouse.up();
