@@ -1,6 +1,6 @@
 /** Planes: a soft checker with fine lines; infinite ones fade into the distance. */
 import { Color, DoubleSide, type IUniform, Matrix4, Mesh, MeshStandardMaterial, PlaneGeometry, CircleGeometry, Quaternion, Vector2, Vector3 } from "three";
-import { groundTones, type Palette } from "./colours";
+import { fromRgba, groundTones, isUncoloured, type Palette } from "./colours";
 import type { Shape } from "./protocol";
 
 const VERTEX = `
@@ -116,7 +116,14 @@ export class Ground {
 
   paint(palette: Palette): void {
     const { uToneA, uToneB, uLine } = this.uniforms;
-    groundTones(this.shape.rgba, palette, [uToneA.value, uToneB.value, uLine.value]);
+    if (this.infinite || isUncoloured(this.shape.rgba)) {
+      groundTones(this.shape.rgba, palette, [uToneA.value, uToneB.value, uLine.value]);
+      return;
+    }
+    // A finite plane is a thing like others, in its own colour.
+    fromRgba(this.shape.rgba, uToneA.value);
+    uToneB.value.copy(uToneA.value).multiplyScalar(0.92);
+    uLine.value.copy(uToneA.value).multiplyScalar(0.72);
   }
 
   /** Puts the plane where its body is; an infinite one is a disc under what the camera looks at, `reach` metres wide. */
