@@ -116,11 +116,12 @@ export class Ground {
 
   paint(palette: Palette): void {
     const { uToneA, uToneB, uLine } = this.uniforms;
-    if (this.infinite || isUncoloured(this.shape.rgba)) {
+    const isFloor = this.infinite || Math.max(this.shape.size[0], this.shape.size[1]) > 0.8 * this.extent;
+    if (isFloor || isUncoloured(this.shape.rgba)) {
       groundTones(this.shape.rgba, palette, [uToneA.value, uToneB.value, uLine.value]);
       return;
     }
-    // A finite plane is a thing like others, in its own colour.
+    // A small plane is a thing like others, in its own colour.
     fromRgba(this.shape.rgba, uToneA.value);
     uToneB.value.copy(uToneA.value).multiplyScalar(0.92);
     uLine.value.copy(uToneA.value).multiplyScalar(0.72);
