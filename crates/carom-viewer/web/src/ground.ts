@@ -1,6 +1,6 @@
 /** Planes: a soft checker with fine lines; infinite ones fade into the distance. */
 import { Color, DoubleSide, type IUniform, Matrix4, Mesh, MeshStandardMaterial, PlaneGeometry, CircleGeometry, Quaternion, Vector2, Vector3 } from "three";
-import { groundTones, type Palette } from "./colours";
+import { fromRgba, groundTones, isUncoloured, type Palette } from "./colours";
 import type { Shape } from "./protocol";
 
 const VERTEX = `
@@ -116,7 +116,15 @@ export class Ground {
 
   paint(palette: Palette): void {
     const { uToneA, uToneB, uLine } = this.uniforms;
-    groundTones(this.shape.rgba, palette, [uToneA.value, uToneB.value, uLine.value]);
+    const isFloor = this.infinite || Math.max(this.shape.size[0], this.shape.size[1]) > 0.8 * this.extent;
+    if (isFloor || isUncoloured(this.shape.rgba)) {
+      groundTones(this.shape.rgba, palette, [uToneA.value, uToneB.value, uLine.value]);
+      return;
+    }
+    // A small plane is a thing like others, in its own colour.
+    fromRgba(this.shape.rgba, uToneA.value);
+    uToneB.value.copy(uToneA.value).multiplyScalar(0.92);
+    uLine.value.copy(uToneA.value).multiplyScalar(0.72);
   }
 
   /** Puts the plane where its body is; an infinite one is a disc under what the camera looks at, `reach` metres wide. */
