@@ -93,7 +93,7 @@ class Settings:
     """Absolute and relative tolerance of velocities."""
     activation: tuple[float, float] | None = None
     """Absolute and relative tolerance of activations."""
-    longest_step: float = 0.02
+    longest_step: float = 0.05
     """Longest step (s)."""
     most_steps: int = 100_000
     """Most steps in an interval, rejected ones included."""

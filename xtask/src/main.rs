@@ -9,6 +9,7 @@ mod book;
 mod command;
 mod licences;
 mod package;
+mod page;
 mod python;
 mod reference;
 mod test;

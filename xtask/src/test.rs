@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crate::command::{
     cargo, command, has_cargo_subcommand, root, run as run_command, target_folder,
 };
-use crate::{Outcome, licences, package, python, reference, tidy};
+use crate::{Outcome, licences, package, page, python, reference, tidy};
 
 struct Step {
     name: &'static str,
@@ -14,7 +14,7 @@ struct Step {
 }
 
 /// Cheap checks first: a misplaced space should not cost a build.
-const STEPS: [Step; 13] = [
+const STEPS: [Step; 14] = [
     Step {
         name: "format",
         run: format,
@@ -54,6 +54,10 @@ const STEPS: [Step; 13] = [
     Step {
         name: "package",
         run: package::check,
+    },
+    Step {
+        name: "page",
+        run: page::check,
     },
     Step {
         name: "models",

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::stdio;
 
-/// Prints a script that completes commands and flags of carom in a shell.
+/// Prints a script that completes commands and flags of carom in a shell
 ///
 /// Install it once and open a new shell:
 ///

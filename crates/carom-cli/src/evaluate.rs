@@ -45,7 +45,7 @@ pub(crate) struct Args {
     #[arg(long)]
     total: bool,
     /// Go on although these unsupported features are in the file (diagnostic codes, or `all`).
-    #[arg(long, value_delimiter = ',')]
+    #[arg(long, value_name = "CODE,…", value_delimiter = ',', value_parser = values::feature)]
     allow: Vec<String>,
     /// Print everything as JSON.
     #[arg(long)]
@@ -99,26 +99,20 @@ fn show(args: &Args, report: &Report, warnings: &[String]) {
         .unwrap_or(0)
         .max(12);
     let heads: Vec<String> = report.metrics.iter().map(head).collect();
-    let line = |label: &str, frames: usize, numbers: &[f64]| {
-        let mut line = format!("{label:width$} {frames:>7}");
-        for (head, number) in heads.iter().zip(numbers) {
+    let line = |label: &str, frames: &str, cells: &[String]| {
+        let cells = heads.iter().zip(cells).map(|(head, cell)| {
             let size = head.chars().count().max(9);
-            line += &format!(" {:>size$}", figure(*number));
-        }
-        line
+            format!(" {cell:>size$}")
+        });
+        format!("{label:width$} {frames:>7}{}", cells.collect::<String>())
     };
-    let mut title = format!("{:width$} {:>7}", "trajectory", "frames");
-    for head in &heads {
-        let size = head.chars().count().max(9);
-        title += &format!(" {head:>size$}");
-    }
-    crate::print(&title);
+    let numbers = |label: &str, frames: usize, errors: &[f64]| {
+        let cells: Vec<String> = errors.iter().map(|&number| figure(number)).collect();
+        crate::print(&line(label, &frames.to_string(), &cells));
+    };
+    crate::print(&line("trajectory", "frames", &heads));
     for trajectory in report.trajectories.iter().filter(|_| !args.total) {
-        crate::print(&line(
-            &trajectory.label,
-            trajectory.frames,
-            &trajectory.errors,
-        ));
+        numbers(&trajectory.label, trajectory.frames, &trajectory.errors);
     }
     let frames = report
         .trajectories
@@ -126,7 +120,7 @@ fn show(args: &Args, report: &Report, warnings: &[String]) {
         .map(|trajectory| trajectory.frames)
         .sum();
     let finished = report.trajectories.len() - report.failures().count();
-    crate::print(&line(&format!("mean of {finished}"), frames, &report.total));
+    numbers(&format!("mean of {finished}"), frames, &report.total);
     for trajectory in report.failures() {
         let why = trajectory.failure.as_deref().unwrap_or_default();
         let label = &trajectory.label;

@@ -11,10 +11,11 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::bounds::Bounds;
 use crate::linalg::{largest, norm};
 use crate::optimiser::{Best, Method, Status};
 use crate::request::{Answered, Evaluation, Proposal, Want};
-use crate::space::{Bounds, Space};
+use crate::space::Space;
 
 /// The length of steps over time, in scaled coordinates.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

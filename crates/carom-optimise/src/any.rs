@@ -6,6 +6,7 @@ use crate::basin_hopping::{BasinHopping, BasinHoppingSettings};
 use crate::cem::{Cem, CemSettings};
 use crate::cma::{CmaEs, CmaSettings};
 use crate::islands::{Islands, IslandsSettings};
+use crate::least_squares::Fit;
 use crate::local::{Descent, Local, LocalSettings};
 use crate::multi_start::{MultiStart, MultiStartSettings};
 use crate::optimiser::{Best, Method, Search, Status};
@@ -87,6 +88,17 @@ impl AnyMethod {
             Self::MultiStart(method) => &mut **method,
             Self::BasinHopping(method) => &mut **method,
             Self::Islands(method) => &mut **method,
+        }
+    }
+
+    /// The point of a least-squares search with its residuals and Jacobian by scaled coordinates; none of other methods.
+    pub fn fit(&self) -> Option<&Fit> {
+        match self {
+            Self::Local(local) => match &**local {
+                Local::LeastSquares(method) => Some(method.fit()),
+                Local::Lbfgsb(_) | Local::Adam(_) => None,
+            },
+            _ => None,
         }
     }
 

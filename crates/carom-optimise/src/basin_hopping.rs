@@ -10,11 +10,12 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::bounds::Bounds;
 use crate::local::{Crew, Descent, LocalSettings, summary};
 use crate::optimiser::{Best, Method, Status};
 use crate::random::Random;
 use crate::request::{Answered, Proposal};
-use crate::space::{Bounds, Space};
+use crate::space::Space;
 use crate::starts::anywhere;
 
 /// Settings of basin hopping.

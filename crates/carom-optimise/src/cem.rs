@@ -9,12 +9,13 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::bounds::Bounds;
 use crate::cma::population_problem;
 use crate::linalg::{Cholesky, Matrix, add_scaled};
 use crate::optimiser::{Best, Method, Status};
 use crate::random::Random;
 use crate::request::{Answered, Proposal, Want};
-use crate::space::{Bounds, Space};
+use crate::space::Space;
 
 /// Settings of the cross-entropy method.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -11,11 +11,12 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::bounds::Bounds;
 use crate::local::{Crew, Descent, LocalSettings, summary};
 use crate::optimiser::{Best, Method, Status};
 use crate::random::Random;
 use crate::request::{Answered, Proposal};
-use crate::space::{Bounds, Space};
+use crate::space::Space;
 use crate::starts::latin_hypercube;
 
 /// Settings of a search on islands.

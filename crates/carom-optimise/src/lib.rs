@@ -26,6 +26,8 @@
 //! | a gradient | [`Lbfgsb`]; [`Adam`] if values are noisy | the same around it |
 //! | values alone | [`CmaEs`] | [`CmaEs`] with [`Restarts`], [`Cem`] for large batches |
 //!
+//! [`Differences`] makes gradients and Jacobians of values and residuals where there are no others.
+//!
 //! # What holds for all
 //!
 //! - The path of a search depends on its settings, its seed and the answers; on nothing else, neither the order of answers nor
@@ -37,9 +39,11 @@
 mod adam;
 mod any;
 mod basin_hopping;
+mod bounds;
 mod cem;
 pub mod checkpoint;
 mod cma;
+mod differences;
 mod islands;
 mod lbfgsb;
 mod least_squares;
@@ -57,9 +61,11 @@ pub mod statistics;
 pub use adam::{Adam, AdamSettings, Schedule};
 pub use any::{AnyMethod, Settings};
 pub use basin_hopping::{BasinHopping, BasinHoppingSettings};
+pub use bounds::Bounds;
 pub use cem::{Cem, CemSettings};
 pub use checkpoint::CheckpointError;
 pub use cma::{CmaEs, CmaSettings, CmaTolerances, Restarts};
+pub use differences::Differences;
 pub use islands::{Islands, IslandsSettings};
 pub use lbfgsb::{Lbfgsb, LbfgsbSettings};
 pub use least_squares::{Fit, LeastSquares, LeastSquaresSettings, Loss};
@@ -70,4 +76,4 @@ pub use minimise::{
 pub use multi_start::{MultiStart, MultiStartSettings};
 pub use optimiser::{Best, Method, Optimiser, Search, Status, TellError};
 pub use request::{Answer, Answered, Evaluation, Failure, Outcome, Proposal, Request, Want};
-pub use space::{Bounds, Space, SpaceError};
+pub use space::{Space, SpaceError};

@@ -6,11 +6,12 @@
 use serde::{Deserialize, Serialize};
 
 use crate::adam::{Adam, AdamSettings};
+use crate::bounds::Bounds;
 use crate::lbfgsb::{Lbfgsb, LbfgsbSettings};
 use crate::least_squares::{LeastSquares, LeastSquaresSettings};
 use crate::optimiser::{Best, Method, Status};
 use crate::request::{Answered, Proposal};
-use crate::space::{Bounds, Space};
+use crate::space::Space;
 
 /// A choice of a local solver.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -164,15 +164,13 @@ impl<M: Method> Search<M> {
         let outcome = match outcome {
             Ok(evaluation) => {
                 let residuals = self.check_lengths(id, &evaluation)?;
-                let served = match evaluation.not_finite() {
-                    Some(reason) => Err(Failure { reason }),
-                    None => {
-                        if let Some(evaluation) = evaluation.serve(want) {
-                            Ok(self.scaled(evaluation))
-                        } else {
-                            let want = want.to_string();
-                            return Err(TellError::Kind { id, want });
-                        }
+                let not_finite = evaluation.not_finite();
+                let served = match (evaluation.serve(want), not_finite) {
+                    (Some(evaluation), _) => finite(self.scaled(evaluation)),
+                    (None, Some(reason)) => Err(Failure { reason }),
+                    (None, None) => {
+                        let want = want.to_string();
+                        return Err(TellError::Kind { id, want });
                     }
                 };
                 self.residual_count = self.residual_count.or(residuals);
@@ -260,6 +258,14 @@ impl<M: Method> Search<M> {
         if !answered.is_empty() {
             self.method.learn(answered);
         }
+    }
+}
+
+/// An evaluation of which all numbers are finite.
+fn finite(evaluation: Evaluation) -> Outcome {
+    match evaluation.not_finite() {
+        Some(reason) => Err(Failure { reason }),
+        None => Ok(evaluation),
     }
 }
 

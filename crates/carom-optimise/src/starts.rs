@@ -1,9 +1,9 @@
 //! Starting points spread over a space.
 
+use crate::bounds::Bounds;
 use crate::random::Random;
-use crate::space::Bounds;
 
-/// Points of a Latin hypercube [`McKay` 1979]: of `count` equal slices of every coordinate, each holds one point.
+/// Points of a Latin hypercube [McKay 1979]: of `count` equal slices of every coordinate, each holds one point.
 ///
 /// A coordinate without two bounds is spread over `reach` to both sides of the centre, cut at the bound it may have.
 pub(crate) fn latin_hypercube(

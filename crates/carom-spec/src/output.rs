@@ -256,7 +256,7 @@ mod tests {
         let path = folder.0.join("run.csv");
         write_whole(&path, |file| file.write_all(b"old")).unwrap();
         let error = write_whole(&path, |file| {
-            file.write_all(&[b'x'; 1 << 20]).unwrap();
+            file.write_all(&vec![b'x'; 1 << 20]).unwrap();
             Err("out of paper")
         });
         let error = error.unwrap_err().to_string();

@@ -4,7 +4,7 @@
 //! a [`live`] simulation or a recording through a websocket, or by [`export_html`], which writes page and data into
 //! one file that opens from disk with no network.
 //!
-//! What goes over the wire: a [`scene`] (JSON, once) and [`frame`]s (binary). `PROTOCOL.md` has all messages.
+//! What goes over the wire: a [`mod@scene`] (JSON, once) and [`frame`]s (binary). `PROTOCOL.md` has all messages.
 
 pub mod export;
 pub mod frame;

@@ -16,8 +16,11 @@ use carom::{Data, Input, Model, State};
 
 use crate::gradient::mobility;
 
-/// ω: how fast a body follows (1/s).
-const RATE: f64 = 10.0;
+/// ω: how fast a body follows (1/s), where time steps are short. Under gravity it hangs g/ω² below the hand, 16 mm.
+const RATE: f64 = 25.0;
+
+/// Most of ω in a time step: forces are held over it, and would overshoot.
+const RATE_OF_STEP: f64 = 0.25;
 
 /// Directions whose mobility is below this share of the largest count as fixed.
 const FIXED: f64 = 1e-6;
@@ -84,7 +87,8 @@ impl Pull {
         let velocity = columns.fold(Vec3::ZERO, |sum: Vec3, (dof, _, linear)| {
             sum.scale_add(linear, state.qvel[dof])
         });
-        let wish = (self.target - place) * (RATE * RATE) - velocity * (2.0 * RATE);
+        let rate = RATE.min(RATE_OF_STEP / model.option.timestep[0]);
+        let wish = (self.target - place) * (rate * rate) - velocity * (2.0 * rate);
         let force = wish * self.mass;
         let arm = place - data.kinematics.inertial_position[self.body];
         input.body_force[self.body] = Spatial::new(arm.cross(force), force);

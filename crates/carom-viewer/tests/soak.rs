@@ -69,7 +69,7 @@ fn connect(server: &Server) -> WebSocket<TcpStream> {
     request.headers_mut().insert("Origin", origin);
     let stream = TcpStream::connect(address).unwrap();
     stream
-        .set_read_timeout(Some(Duration::from_secs(60)))
+        .set_read_timeout(Some(Duration::from_mins(1)))
         .unwrap();
     tungstenite::client(request, stream).unwrap().0
 }

@@ -4,9 +4,9 @@
 //! `cargo run --release -p carom --example batch_rollouts`, in the folder of the repository.
 #![allow(clippy::print_stdout, reason = "an example shows what it has found")]
 
+// ANCHOR: all
 use std::error::Error;
 
-// ANCHOR: all
 use carom::cotangent::StateBar;
 use carom::rollout::{Adjoint, Controls, Loss, gradient_batch, rollout_batch};
 use carom::{State, load};

@@ -5,9 +5,9 @@
 //! `cargo run --release -p carom --example continuous_time`.
 #![allow(clippy::print_stdout, reason = "an example shows what it has found")]
 
+// ANCHOR: all
 use std::error::Error;
 
-// ANCHOR: all
 use carom::flow::{Flow, FlowSettings, Tolerances};
 use carom::rollout::{Controls, RolloutBar, rollout};
 use carom::{Data, State, load};

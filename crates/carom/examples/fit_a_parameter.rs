@@ -4,9 +4,9 @@
 //! `cargo run --release -p carom --example fit_a_parameter`, in the folder of the repository.
 #![allow(clippy::print_stdout, reason = "an example shows what it has found")]
 
+// ANCHOR: all
 use std::error::Error;
 
-// ANCHOR: all
 use carom::parameters::Parameters;
 use carom::rollout::{Controls, Rollout, RolloutBar, rollout};
 use carom::{Data, Model, State, load};

@@ -4,14 +4,12 @@
 //! `cargo run --release -p carom --example gradient_through_contact`, in the folder of the repository.
 #![allow(clippy::print_stdout, reason = "an example shows what it has found")]
 
+// ANCHOR: all
 use std::error::Error;
 
-use carom::Model;
 use carom::parameters::Parameters;
-
-// ANCHOR: all
 use carom::rollout::{Controls, RolloutBar, rollout};
-use carom::{Data, State, load};
+use carom::{Data, Model, State, load};
 
 const STEPS: usize = 250; // half a second
 

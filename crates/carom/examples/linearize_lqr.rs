@@ -4,9 +4,10 @@
 //! `cargo run --release -p carom --example linearize_lqr`, in the folder of the repository.
 #![allow(clippy::print_stdout, reason = "an example shows what it has found")]
 
+// ANCHOR: all
+use std::array::from_fn;
 use std::error::Error;
 
-// ANCHOR: all
 use carom::linearize::{self, Linearization};
 use carom::{Data, Input, State, forward, load, step};
 
@@ -30,26 +31,22 @@ fn main() -> Result<(), Box<dyn Error>> {
         input.ctrl[0] = -gain.iter().zip(x).map(|(k, x)| k * x).sum::<f64>();
         step(&model, &mut state, &input, &mut data);
     }
-    println!("after 10 s: {:.2e?}", state.qpos);
+    println!("after 10 s: {:.6?}", state.qpos);
     assert!(state.qpos.iter().all(|q| q.abs() < 1e-3));
     Ok(())
 }
 
 /// Gain of the regulator for one control, with the costs xᵀ·x + u², by iterating P ← 1 + Aᵀ·P·(A − B·K).
 fn riccati(a: &[f64], b: &[f64]) -> [f64; N] {
-    let mut p = [[0.0; N]; N];
-    let mut gain = [0.0; N];
+    let sum = |term: &dyn Fn(usize) -> f64| (0..N).map(term).sum::<f64>();
+    let (mut p, mut gain) = ([[0.0; N]; N], [0.0; N]);
     for _ in 0..2000 {
-        let pa = p
-            .map(|row| std::array::from_fn(|j| (0..N).map(|k| row[k] * a[k * N + j]).sum::<f64>()));
-        let pb: [f64; N] = p.map(|row| row.iter().zip(b).map(|(p, b)| p * b).sum());
-        let s = 1.0 + (0..N).map(|k| b[k] * pb[k]).sum::<f64>();
-        gain = std::array::from_fn(|j| (0..N).map(|k| b[k] * pa[k][j]).sum::<f64>() / s);
-        let entry =
-            |i: usize, j: usize| (0..N).map(|k| a[k * N + i] * (pa[k][j] - pb[k] * gain[j]));
-        p = std::array::from_fn(|i| {
-            std::array::from_fn(|j| f64::from(i == j) + entry(i, j).sum::<f64>())
-        });
+        let pa: [[f64; N]; N] = p.map(|row| from_fn(|j| sum(&|k| row[k] * a[k * N + j])));
+        let pb: [f64; N] = p.map(|row| sum(&|k| row[k] * b[k]));
+        let s = 1.0 + sum(&|k| b[k] * pb[k]);
+        gain = from_fn(|j| sum(&|k| b[k] * pa[k][j]) / s);
+        let entry = |i: usize, j: usize| sum(&|k| a[k * N + i] * (pa[k][j] - pb[k] * gain[j]));
+        p = from_fn(|i| from_fn(|j| f64::from(i == j) + entry(i, j)));
     }
     gain
 }

@@ -4,9 +4,9 @@
 //! `cargo run --release -p carom --example load_and_simulate`, in the folder of the repository.
 #![allow(clippy::print_stdout, reason = "an example shows what it has found")]
 
+// ANCHOR: all
 use std::error::Error;
 
-// ANCHOR: all
 use carom::{Data, Input, State, load, step};
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -27,9 +27,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
     }
 
-    let height = data.kinematics.body_position[cube].z;
+    let height = data.kinematics.body_position[cube].0[2];
     let push = data.solve.force_constraint[2];
-    let weight = -model.bodies.mass[cube] * model.option.gravity[0].z;
+    let weight = -model.bodies.mass[cube] * model.option.gravity[0].0[2];
     println!("after {:.3} s the cube is at {height:.4} m", state.time);
     println!("the floor pushes with {push:.4} N, it weighs {weight:.4} N");
     println!("sensors: {:.3?}", data.sensing.values);

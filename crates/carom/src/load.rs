@@ -115,3 +115,14 @@ fn line_of(diagnostic: &Diagnostic, sources: &SourceMap) -> Option<(FileId, usiz
     let span = diagnostic.span?;
     Some((span.file, sources.position(span)?.line))
 }
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn an_error_reads_as_its_problems() {
+        let error = super::file("no_such_model.xml".as_ref(), &[]).unwrap_err();
+        let text = format!("{error:?}");
+        assert_eq!(text, error.to_string());
+        assert!(text.starts_with("error") && text.contains("no_such_model.xml"));
+    }
+}

@@ -49,7 +49,7 @@ pub(crate) struct Args {
     #[arg(long, default_value = "tsit5")]
     integrator: String,
     /// Allowed error of a step, absolute and relative.
-    #[arg(long, default_value_t = 1e-7, value_parser = values::tolerance, allow_negative_numbers = true)]
+    #[arg(long, default_value = "1e-7", value_parser = values::tolerance, allow_negative_numbers = true)]
     tolerance: f64,
     /// Way to the derivatives: `stored` and `checkpointed=BYTES` read the steps of the motion backwards, `continuous[=TOLERANCE]`
     /// and `backsolve[=TOLERANCE]` follow the cotangents with steps of their own, the latter, fragile, without storing anything;

@@ -53,7 +53,7 @@ pub(crate) struct Args {
     /// Only models of these classes of agreement.
     #[arg(long, value_enum, value_delimiter = ',')]
     class: Vec<Class>,
-    /// Print every quantity, not only the worst per stage.
+    /// Print every quantity, not only those that disagree.
     #[arg(long)]
     verbose: bool,
     /// Models that are compared at the same time; as many as there are cores if not given. The numbers do not depend on it.

@@ -58,7 +58,7 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "export")]
     no_browser: bool,
     /// Go on although these unsupported features are in the file (diagnostic codes, or `all`).
-    #[arg(long, value_delimiter = ',')]
+    #[arg(long, value_name = "CODE,…", value_delimiter = ',', value_parser = values::feature)]
     allow: Vec<String>,
     /// Print the address, or what was written, as JSON.
     #[arg(long)]

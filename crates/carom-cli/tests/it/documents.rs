@@ -1,4 +1,4 @@
-//! The examples of docs/command_line.md run, and end as the page says.
+//! The examples of `docs/command_line.md` run, and end as the page says.
 
 use std::fs;
 
@@ -34,7 +34,10 @@ fn examples_of_the_page_run() {
         let outcome = finish(carom().current_dir(&folder.0).args(words(&line)));
         assert_eq!(outcome.code, Some(code), "{outcome:#?}");
     }
-    assert_eq!(folder.names(), ["again.csv", "models", "run.npz", "tests"]);
+    assert_eq!(
+        folder.names(),
+        ["again.csv", "models", "run.html", "run.npz", "tests"]
+    );
 }
 
 #[test]

@@ -12,12 +12,14 @@ use crate::support::tool;
 use crate::support::{Folder, Outcome, Random, npy, run, words};
 
 /// Every way a file gets into the program, with the file's place marked.
-const WAYS: [&str; 6] = [
+const WAYS: [&str; 8] = [
     "sim FILE",
     "check FILE",
     "gradient FILE --loss qpos[0] --wrt qvel[0]",
     "bench FILE",
     "sim models/cartpole.xml --controls FILE",
+    "evaluate datasets/contactnets_cube.xml FILE --mapping datasets/contactnets_cube.toml",
+    "evaluate datasets/contactnets_cube.xml tosses.npz --mapping FILE",
     "parity FOLDER",
 ];
 
@@ -112,11 +114,8 @@ fn bad_files_are_refused_by_name() {
             // A model that can be read and is none is the answer no.
             let is_read =
                 fs::metadata(&path).is_ok_and(|found| found.is_file() && found.len() < 1 << 20);
-            let code = if is_read && !way.contains("--controls") {
-                1
-            } else {
-                2
-            };
+            let is_model = way.split(' ').nth(1) == Some("FILE");
+            let code = if is_read && is_model { 1 } else { 2 };
             let wants_extension = way.contains("--controls")
                 && !matches!(
                     path.extension().and_then(|end| end.to_str()),

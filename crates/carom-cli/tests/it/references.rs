@@ -107,7 +107,7 @@ fn damaged_references_fail_and_do_not_panic() {
             let name = format!("{model}_{copy}");
             fs::create_dir(folder.path(&name)).unwrap();
             let mut damaged = whole.clone();
-            for _ in 0..1 + random.below(3) {
+            for _ in 0..=random.below(3) {
                 damage(&mut damaged, &mut random);
             }
             let out = fs::File::create(folder.path(&name).join("ref.npz")).unwrap();

@@ -21,7 +21,7 @@ use crate::request::{Answered, Proposal, Want};
 use crate::space::Space;
 use constants::usual_population;
 use run::Run;
-use stop::{History, Over};
+use stop::{History, MOST_POINTS, Over};
 use transform::Transform;
 
 /// What follows a run that has ended.
@@ -65,6 +65,25 @@ impl Default for CmaSettings {
     }
 }
 
+impl CmaSettings {
+    /// Points in a generation of the first run.
+    fn population_of_first(&self, dimension: usize) -> usize {
+        (self.population).map_or_else(
+            || usual_population(dimension),
+            |count| count.min(MOST_POINTS),
+        )
+    }
+
+    fn problem(&self) -> Option<String> {
+        let sigma = self.sigma;
+        let positive = sigma > 0.0 && sigma.is_finite();
+        if !positive {
+            return Some(format!("the first σ is {sigma}: give a positive number"));
+        }
+        self.population.and_then(population_problem)
+    }
+}
+
 /// CMA-ES at work.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CmaEs {
@@ -81,7 +100,7 @@ pub struct CmaEs {
 }
 
 /// What restarts have to know.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Regimes {
     runs: u32,
     /// Runs with a population twice as large as before.
@@ -103,15 +122,12 @@ impl CmaEs {
     pub fn new(space: &Space, settings: CmaSettings, seed: u64) -> Self {
         let start = space.scaled_start();
         let transform = Transform::new(space.scaled_bounds());
-        let population = settings
-            .population
-            .unwrap_or_else(|| usual_population(start.len()));
+        let population = settings.population_of_first(start.len());
         let status = if start.is_empty() {
             Status::Finished("all parameters are held".into())
         } else {
-            problem(&settings, population).map_or(Status::Running, Status::Stalled)
+            settings.problem().map_or(Status::Running, Status::Stalled)
         };
-        let population = population.min(if status.is_running() { population } else { 4 });
         Self {
             run: Run::new(transform.unfold(&start), settings.sigma, population),
             settings,
@@ -121,13 +137,7 @@ impl CmaEs {
             history: History::default(),
             regimes: Regimes {
                 runs: 1,
-                doublings: 0,
-                is_small: false,
-                used_large: 0,
-                used_small: 0,
-                used: 0,
-                most: None,
-                reasons: Vec::new(),
+                ..Regimes::default()
             },
             evaluations: 0,
             best: None,
@@ -215,8 +225,7 @@ impl CmaEs {
             && regimes.doublings > 0
             && regimes.used_small < regimes.used_large;
         regimes.is_small = small;
-        let first =
-            (self.settings.population).unwrap_or_else(|| usual_population(self.start.len()));
+        let first = self.settings.population_of_first(self.start.len());
         let (population, sigma);
         if small {
             // Sizes between the first and half of the large one, most of them small.
@@ -255,22 +264,13 @@ impl CmaEs {
     }
 }
 
-fn problem(settings: &CmaSettings, population: usize) -> Option<String> {
-    let sigma = settings.sigma;
-    let positive = sigma > 0.0 && sigma.is_finite();
-    if !positive {
-        return Some(format!("the first σ is {sigma}: give a positive number"));
-    }
-    population_problem(population)
-}
-
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
     reason = "a population fits"
 )]
 fn scaled_count(count: usize, factor: f64) -> usize {
-    (count as f64 * factor).floor().min(1e6) as usize
+    (count as f64 * factor).floor().min(MOST_POINTS as f64) as usize
 }
 
 impl Method for CmaEs {

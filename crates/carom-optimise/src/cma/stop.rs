@@ -13,7 +13,7 @@ pub(super) struct History {
 }
 
 /// A population that a computer could hold.
-const MOST_POINTS: usize = 1_000_000;
+pub(super) const MOST_POINTS: usize = 1_000_000;
 
 /// Why so many points cannot be drawn.
 pub(crate) fn population_problem(population: usize) -> Option<String> {

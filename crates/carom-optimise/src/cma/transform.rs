@@ -9,7 +9,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::space::Bounds;
+use crate::bounds::Bounds;
 
 /// The margin as a part of the width of a box; without a second bound as a part of the scale.
 const MARGIN: f64 = 0.05;

@@ -2,11 +2,11 @@
 //!
 //!   B = θ·I − W·M·Wᵀ,   W = [Y  θ·S],   M⁻¹ = [−D  Lᵀ; L  θ·SᵀS]   (1)
 //!
-//! S holds the steps, Y the changes of the gradient, D and L the diagonal and the part below it of `SᵀY`.
+//! S holds the steps, Y the changes of the gradient, D and L the diagonal and the part below it of Sᵀ·Y.
 
 use serde::{Deserialize, Serialize};
 
-use crate::linalg::{Matrix, Qr, dot, transpose_times};
+use crate::linalg::{Matrix, Qr, dot, norm, transpose_times};
 
 /// Steps, changes of gradients, and the model that they make.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -40,7 +40,12 @@ impl Memory {
     }
 
     /// Remember a step and the change of the gradient, if they show a curvature that is positive.
-    pub(super) fn remember(&mut self, step: Vec<f64>, change: Vec<f64>, most: usize) {
+    pub(super) fn remember(&mut self, mut step: Vec<f64>, mut change: Vec<f64>, most: usize) {
+        // The length of a pair does not matter, but steps of all lengths in one matrix would make it look singular.
+        let length = norm(&step);
+        for entry in step.iter_mut().chain(&mut change) {
+            *entry /= length;
+        }
         let (curvature, square) = (dot(&step, &change), dot(&change, &change));
         let usable = curvature > f64::EPSILON * square && curvature.is_finite();
         if !usable {
@@ -151,6 +156,20 @@ mod tests {
         for (a, b) in memory.b_times(step).iter().zip(change) {
             assert!((a - b).abs() < 1e-10, "{a} {b}");
         }
+    }
+
+    #[test]
+    fn steps_of_very_different_lengths_are_all_remembered() {
+        let hessian = random_matrix(9, 6, 4).gram();
+        let directions = random_matrix(5, 6, 2);
+        let mut memory = Memory::new(6);
+        for i in 0..5 {
+            let length = 10.0_f64.powi(-4 * i32::try_from(i).unwrap());
+            let step: Vec<f64> = directions.row(i).iter().map(|d| d * length).collect();
+            let change = hessian.times(&step);
+            memory.remember(step, change, 10);
+        }
+        assert_eq!(memory.m.rows(), 10);
     }
 
     #[test]

@@ -15,10 +15,11 @@ mod model_step;
 
 use serde::{Deserialize, Serialize};
 
+use crate::bounds::Bounds;
 use crate::linalg::{add_scaled, dot, largest, norm};
 use crate::optimiser::{Best, Method, Status};
 use crate::request::{Answered, Evaluation, Proposal, Want};
-use crate::space::{Bounds, Space};
+use crate::space::Space;
 use line_search::{LineSearch, Next, Trial};
 use memory::Memory;
 use model_step::model_minimum;
@@ -158,7 +159,8 @@ impl Lbfgsb {
             let target = model_minimum(&self.bounds, point, gradient, &self.memory);
             let direction: Vec<f64> = target.iter().zip(point).map(|(t, p)| t - p).collect();
             let slope = dot(&direction, gradient);
-            if slope < 0.0 {
+            let usable = slope < 0.0 && slope.is_finite() && norm(&direction).is_finite();
+            if usable {
                 let first = self.memory.is_empty();
                 let longest = self.longest_step(&direction, first);
                 let step = self.first_step(&direction, first).min(longest);
@@ -175,7 +177,10 @@ impl Lbfgsb {
             }
             if self.memory.is_empty() {
                 self.line = None;
-                self.status = Status::Stalled("no direction leads down within the bounds".into());
+                let steep = largest(gradient);
+                self.status = Status::Stalled(format!(
+                    "no direction leads down within the bounds, the largest slope is {steep:.1e}"
+                ));
                 return;
             }
             self.memory = Memory::new(point.len());
@@ -239,7 +244,7 @@ impl Lbfgsb {
         }
         match next {
             Next::Accept if low_enough => self.arrive(spot),
-            Next::Try(step) if line.evaluations < self.settings.line_evaluations => {
+            Next::Try(step) if step > 0.0 && line.evaluations < self.settings.line_evaluations => {
                 line.step = step;
                 self.line = Some(line);
             }

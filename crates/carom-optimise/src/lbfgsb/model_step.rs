@@ -8,8 +8,8 @@
 //! point of the model in the others; it is moved into the bounds if that still leads down, else shortened [Morales 2011].
 
 use super::memory::{Memory, invert};
+use crate::bounds::Bounds;
 use crate::linalg::{Matrix, add_scaled, dot, transpose_times};
-use crate::space::Bounds;
 
 /// Where the model is least along the bent path.
 struct CauchyPoint {
@@ -132,7 +132,9 @@ fn cauchy_point(bounds: &Bounds, x: &[f64], gradient: &[f64], memory: &Memory) -
 
 /// The step from the Cauchy point to the model's least point over the free coordinates, by the inverse of its block of B:
 ///
-///   −(I/θ + `W_F·(I` − `M·W_FᵀW_F/θ)⁻¹·M·W_Fᵀ/θ²)·r`   (2)
+///   −(I/θ + V·(I − M·Vᵀ·V/θ)⁻¹·M·Vᵀ/θ²)·r   (2)
+///
+/// where V holds the rows of W that are free, and r the model's slope there.
 fn subspace_step(
     x: &[f64],
     gradient: &[f64],

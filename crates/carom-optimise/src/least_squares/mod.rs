@@ -20,10 +20,11 @@ pub use settings::LeastSquaresSettings;
 
 use serde::{Deserialize, Serialize};
 
+use crate::bounds::Bounds;
 use crate::linalg::{Matrix, norm, transpose_times};
 use crate::optimiser::{Best, Method, Status};
 use crate::request::{Answered, Evaluation, Proposal, Want};
-use crate::space::{Bounds, Space};
+use crate::space::Space;
 use trust::{Reduced, Step};
 
 /// Steps that predict less well than this are not taken.

@@ -7,8 +7,8 @@
 //! and λ ≥ 0 is as small as ‖D·p(λ)‖ ≤ Δ allows, within a hundredth. ‖D·p‖ falls with λ, about as 1/(c + λ), so that secants of
 //! its reciprocal find λ in a few trials [More 1978, §5].
 
+use crate::bounds::Bounds;
 use crate::linalg::{Matrix, Qr, add_scaled, bounded_least_squares, dot, norm, transpose_times};
-use crate::space::Bounds;
 
 /// How far the length of a step may be from the radius.
 const SLACK: f64 = 0.01;

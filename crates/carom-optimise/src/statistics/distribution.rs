@@ -4,7 +4,7 @@
 //!
 //!   P(a, x) = xᵃ·e⁻ˣ/Γ(a)·Σₖ xᵏ/(a·(a + 1)⋯(a + k))   (1)
 //!
-//! and the incomplete beta function `I_x(a`, b) by its continued fraction. Quantiles are found by halving, to the last bit.
+//! and the incomplete beta function I(x; a, b) by its continued fraction. Quantiles are found by halving, to the last bit.
 
 /// ln Γ(x) for x > 0, by Stirling's series.
 pub fn ln_gamma(x: f64) -> f64 {
@@ -80,7 +80,7 @@ fn lower_gamma(a: f64, x: f64) -> f64 {
     }
 }
 
-/// `I_x(a`, b), the regularised incomplete beta function.
+/// I(x; a, b), the regularised incomplete beta function.
 fn incomplete_beta(a: f64, b: f64, x: f64) -> f64 {
     if x <= 0.0 || x >= 1.0 {
         return x.clamp(0.0, 1.0);

@@ -1,12 +1,12 @@
 //! What residuals tell about parameters.
 //!
-//! With residuals in units of their noise, r(x) = (model − data)/σ, Fisher's information is F = `JᵀJ`. In scaled parameters
+//! With residuals in units of their noise, r(x) = (model − data)/σ, Fisher's information is F = Jᵀ·J. In scaled parameters
 //! u = x/s its eigenvectors are the right singular vectors of J·diag(s): a combination v of parameters with the singular
 //! value d is known to ±1/d scales. The covariance of an estimate is
 //!
 //!   C = diag(s)·(Σₖ vₖ·vₖᵀ/dₖ²)·diag(s)   (1)
 //!
-//! Singular values come from J itself, not from `JᵀJ`, where those below 1e-8 of the largest would drown.
+//! Singular values come from J itself, not from Jᵀ·J, where those below 1e-8 of the largest would drown.
 
 use std::error::Error;
 use std::fmt::{self, Display};

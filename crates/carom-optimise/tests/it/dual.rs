@@ -24,6 +24,15 @@ impl Dual {
         point.iter().enumerate().map(variable).collect()
     }
 
+    /// All parameters at a point without derivatives.
+    pub(crate) fn constants(point: &[f64]) -> Vec<Self> {
+        let constant = |&value: &f64| Self {
+            value,
+            slope: Vec::new(),
+        };
+        point.iter().map(constant).collect()
+    }
+
     fn chain(&self, value: f64, factor: f64) -> Self {
         Self {
             value,

@@ -4,10 +4,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use carom_optimise::{
-    Answer, BasinHoppingSettings, Best, CemSettings, CmaSettings, End, Evaluation, Evaluator,
-    Failure, LbfgsbSettings, LeastSquaresSettings, Limits, LocalSettings, Observer, OneByOne,
-    Optimiser, Outcome, Progress, Request, RunError, Settings, Status, TellError, Unobserved,
-    minimise,
+    AdamSettings, Answer, BasinHoppingSettings, Best, CemSettings, CmaSettings, End, Evaluation,
+    Evaluator, Failure, LbfgsbSettings, LeastSquaresSettings, Limits, LocalSettings, Observer,
+    OneByOne, Optimiser, Outcome, Progress, Request, RunError, Schedule, Settings, Status,
+    TellError, Unobserved, minimise,
 };
 
 use crate::dual::Dual;
@@ -92,6 +92,30 @@ fn cross_entropy_ranks_failures_last() {
         let best = best.expect("a best point");
         assert!(best.value < 1e-6, "{full}: {best:?}");
     }
+}
+
+#[test]
+fn adam_steps_back_from_walls() {
+    // It overshoots the middle of a bowl into a wall just behind it.
+    let bowl = |x: &[Dual]| vec![&x[0] - 1.0, &x[1] - 1.0];
+    let mut failures = 0;
+    let wall = |request: &Request| match request.point[0] {
+        x if x > 1.02 => {
+            failures += 1;
+            Err(Failure::new("the wall"))
+        }
+        _ => answer_residuals(&bowl, &request.point),
+    };
+    let adam = AdamSettings {
+        schedule: Schedule::Exponential {
+            rate: 0.3,
+            factor: 0.98,
+        },
+        ..AdamSettings::default()
+    };
+    let (best, _) = best_after(&Settings::Local(LocalSettings::Adam(adam)), wall);
+    assert!(best.expect("a best point").value < 1e-4);
+    assert!(failures > 0);
 }
 
 #[test]
@@ -263,6 +287,11 @@ fn impossible_settings_are_refused_with_a_sentence() {
         ..CmaSettings::default()
     };
     assert!(reason(Settings::CmaEs(sigma)).contains("the first σ is NaN"));
+    let crowd = CmaSettings {
+        population: Some(usize::MAX),
+        ..CmaSettings::default()
+    };
+    assert!(reason(Settings::CmaEs(crowd)).contains("give at most 1000000"));
     let cem = CemSettings {
         elite: 3.0,
         ..CemSettings::default()

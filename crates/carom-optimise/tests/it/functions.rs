@@ -85,7 +85,11 @@ fn sum(terms: impl Iterator<Item = Dual>) -> Dual {
 
 /// Answer a request by a function.
 pub(crate) fn answer(function: Function, request: &Request) -> Outcome {
-    let found = function(&Dual::variables(&request.point));
+    let found = if request.want == Want::Value {
+        function(&Dual::constants(&request.point))
+    } else {
+        function(&Dual::variables(&request.point))
+    };
     Ok(match request.want {
         Want::Value => Evaluation::Value(found.value),
         Want::Gradient => Evaluation::Gradient {

@@ -9,6 +9,7 @@
 mod dual;
 mod failures;
 mod functions;
+mod hostile;
 mod nist;
 mod peers;
 mod resume;

@@ -1,17 +1,22 @@
 //! A search that is killed and resumed, or evaluated in another order, ends with the same bits.
 
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use carom_optimise::random::Random;
 use carom_optimise::statistics::{Profile, ProfileSettings, rise_of};
 use carom_optimise::{
     AdamSettings, Answer, AnyMethod, BasinHoppingSettings, Best, CemSettings, CmaSettings,
-    Evaluation, IslandsSettings, LbfgsbSettings, LeastSquaresSettings, LocalSettings, Loss,
-    MultiStartSettings, Optimiser, Outcome, Request, Restarts, Search, Settings, Status,
+    Evaluation, Evaluator, IslandsSettings, LbfgsbSettings, LeastSquaresSettings, Limits,
+    LocalSettings, Loss, MultiStartSettings, Optimiser, Outcome, Request, Restarts, Search,
+    Settings, Status, Unobserved, minimise,
 };
 
 use crate::dual::Dual;
 use crate::functions::{answer_residuals, boxed_space};
 
-fn all_settings() -> Vec<Settings> {
+/// One of each kind, small.
+pub(crate) fn all_settings() -> Vec<Settings> {
     let lbfgsb = LocalSettings::Lbfgsb(LbfgsbSettings::default());
     let least_squares = LocalSettings::LeastSquares(LeastSquaresSettings {
         loss: Loss::Soft(1.0),
@@ -132,6 +137,41 @@ fn answers_in_any_order_and_any_portions_give_the_same_bits() {
         for seed in 1..=3 {
             assert_eq!(finish(Some(seed)), straight, "{settings:?}");
         }
+    }
+}
+
+/// Evaluate a batch on threads, each taking the next request that is left; answers come as they are done.
+struct Threads(usize);
+
+impl Evaluator for Threads {
+    fn evaluate(&mut self, requests: &[Request]) -> Vec<Answer> {
+        let next = AtomicUsize::new(0);
+        let answers = Mutex::new(Vec::new());
+        std::thread::scope(|scope| {
+            for _ in 0..self.0 {
+                scope.spawn(|| {
+                    while let Some(request) = requests.get(next.fetch_add(1, Ordering::Relaxed)) {
+                        let answer = request.answer(evaluate(request));
+                        answers.lock().expect("no panic").push(answer);
+                    }
+                });
+            }
+        });
+        answers.into_inner().expect("no panic")
+    }
+}
+
+#[test]
+fn any_number_of_threads_gives_the_same_bits() {
+    for settings in all_settings() {
+        let ends = [1, 2, 5].map(|threads| {
+            let mut search = begin(&settings);
+            let limits = Limits::default();
+            minimise(&mut search, &mut Threads(threads), &limits, &mut Unobserved).expect("a run");
+            search
+        });
+        assert_eq!(ends[0], ends[1], "{settings:?}");
+        assert_eq!(ends[0], ends[2], "{settings:?}");
     }
 }
 

@@ -229,6 +229,22 @@ fn a_start_in_a_corner_of_the_box_does_not_stall() {
     assert!(solved(&evolution, 1e-8) <= 1e-8);
 }
 
+#[test]
+fn least_squares_from_a_corner_of_the_box_reach_the_minimum_inside() {
+    let valley = |x: &[Dual]| vec![(&x[1] - &x[0].powi(2)) * 10.0, &x[0] - 1.0];
+    for start in [[-2.0, -2.0], [-2.0, 2.0], [2.0, -2.0], [2.0, 2.0]] {
+        let space = boxed_space(start.to_vec(), -2.0, 2.0);
+        let method = LeastSquares::new(&space, LeastSquaresSettings::default());
+        let mut search = Search::new(space, method);
+        let mut evaluator = OneByOne(|r: &Request| answer_residuals(&valley, &r.point));
+        let limits = Limits::default();
+        minimise(&mut search, &mut evaluator, &limits, &mut Unobserved).unwrap();
+        let best = search.best().unwrap();
+        assert!(best.value < 1e-12, "{start:?}: {best:?}");
+        assert!(search.evaluations() < 60);
+    }
+}
+
 /// Residuals of a straight line through bent data.
 fn line(x: &[Dual]) -> Vec<Dual> {
     let data = [0.1, 0.9, 2.2, 2.8, 4.1, 40.0];

@@ -1,6 +1,7 @@
 //! Information, errors and profiles, against certified values and formulas.
 
 use carom_optimise::linalg::Matrix;
+use carom_optimise::random::Random;
 use carom_optimise::statistics::{
     Information, Profile, ProfileLimit, ProfileSettings, estimated_noise, rise_of,
 };
@@ -27,10 +28,7 @@ fn standard_errors_are_the_certified_ones() {
         let (search, _, _) = solve(&problem, 1, settings);
         let fit = search.method().fit();
         let scale = search.space().scale();
-        // The fit's Jacobian is by scaled parameters.
-        let jacobian = Matrix::from_fn(fit.jacobian.rows(), fit.jacobian.columns(), |i, j| {
-            fit.jacobian[(i, j)] / scale[j]
-        });
+        let jacobian = search.space().unscaled_jacobian(&fit.jacobian);
         let names = names(problem.parameters.len());
         let information = Information::new(&names, scale, &jacobian).expect("information");
         assert_eq!(information.rank(), names.len(), "{}", problem.name);
@@ -40,6 +38,43 @@ fn standard_errors_are_the_certified_ones() {
             let error = (found / certified - 1.0).abs();
             assert!(error < 1e-5, "{}: {found} {certified}", problem.name);
         }
+    }
+}
+
+#[test]
+fn intervals_hold_the_truth_as_often_as_they_say() {
+    // A decay seen with noise, fitted anew for each of many draws.
+    let truth = [2.0, 0.7, 0.3];
+    let decay = |x: &[Dual], t: f64| &x[0] * &(&x[1] * -t).exp() + &x[2];
+    let (draws, mut held) = (400, [0; 3]);
+    for seed in 0..draws {
+        let mut random = Random::new(seed, 0);
+        let data: Vec<(f64, f64)> = (0..25)
+            .map(|i| {
+                let t = f64::from(i) * 0.2;
+                let clean = decay(&Dual::constants(&truth), t).value;
+                (t, clean + 0.05 * random.normal())
+            })
+            .collect();
+        let residuals =
+            |x: &[Dual]| -> Vec<Dual> { data.iter().map(|(t, y)| decay(x, *t) - *y).collect() };
+        let space = Space::new(vec![1.0, 1.0, 0.1], Bounds::free(3)).expect("a space");
+        let fit = fitted(&space, &residuals);
+        let at = residuals(&Dual::variables(&fit.point));
+        let jacobian = Matrix::from_fn(at.len(), 3, |i, j| at[i].slope[j]);
+        let information =
+            Information::new(&names(3), space.scale(), &jacobian).expect("information");
+        let degrees = information.degrees();
+        let noise = estimated_noise(2.0 * fit.value, degrees).expect("noise");
+        let intervals = information.intervals(&fit.point, 0.95, noise, Some(degrees));
+        for (count, (interval, truth)) in held.iter_mut().zip(intervals.iter().zip(truth)) {
+            *count += usize::from(interval.lower <= truth && truth <= interval.upper);
+        }
+    }
+    // Three deviations of the count, and a little for the bend of the model.
+    for count in held {
+        let share = count as f64 / draws as f64;
+        assert!((0.91..0.985).contains(&share), "{held:?} of {draws}");
     }
 }
 

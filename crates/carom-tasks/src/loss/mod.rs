@@ -156,7 +156,7 @@ impl Loss {
         }
     }
 
-    /// Squared errors of poses with orientations as matrices, as in the identification of DiffMJX.
+    /// Squared errors of poses with orientations as matrices, as in the identification of `DiffMJX`.
     pub fn squared_poses() -> Self {
         Self {
             rotation: RotationError::Matrix,

@@ -63,7 +63,7 @@ pub enum Horizon {
     Whole,
     /// Over some frames, again and again.
     Segments {
-        /// Frames of a segment, its start among them: DiffMJX takes five.
+        /// Frames of a segment, its start among them: `DiffMJX` takes five.
         frames: usize,
         /// Frames from a start to the next.
         every: usize,

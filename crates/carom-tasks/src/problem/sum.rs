@@ -210,6 +210,9 @@ impl Worker {
     }
 }
 
+/// What some runs give: the sum of the cotangents of the model, and the rest of each.
+type Chunk = (Vec<f64>, Vec<Result<Part, Failure>>);
+
 /// What one run gives to the gradient.
 struct Part {
     value: f64,
@@ -342,7 +345,7 @@ impl Problem<'_> {
         &self,
         engine: &Engine,
         theta: &[f64],
-        chunks: Vec<(Vec<f64>, Vec<Result<Part, Failure>>)>,
+        chunks: Vec<Chunk>,
     ) -> Result<GradientSum, ProblemError> {
         let mut model_bar = vec![0.0; engine.numbers];
         let mut start_sum = StateBar::zeros(&engine.model);

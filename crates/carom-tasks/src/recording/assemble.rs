@@ -85,7 +85,9 @@ fn continue_angles(binder: &Binder<'_>, channel: &Channel, values: &mut [f64]) {
                     quat.iter().zip(other).map(|(a, b)| a * b).sum::<f64>()
                 });
                 if dot < 0.0 {
-                    quat.iter_mut().for_each(|number| *number = -*number);
+                    for number in quat.iter_mut() {
+                        *number = -*number;
+                    }
                 }
                 before = Some(std::array::from_fn(|k| quat[k]));
             }

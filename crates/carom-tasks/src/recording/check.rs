@@ -4,7 +4,7 @@ use carom::model::JointKind;
 
 use super::bind::Binder;
 use super::load::Plan;
-use super::{Quantity, Recordings, Trajectory};
+use super::{Quantity, RecordingError, Recordings, Trajectory};
 
 /// Motions larger than this many times the body, or smaller than [`TINY`] of it, look like a wrong unit.
 const HUGE: f64 = 300.0;
@@ -13,6 +13,25 @@ const TINY: f64 = 0.003;
 const SLOW: f64 = 1.5;
 /// Recorded velocities that differ by this factor from differences of positions look like a wrong unit.
 const DIFFERENT: f64 = 20.0;
+
+/// Most steps from a frame to the next, and in a trajectory: more would take hours, and mostly mean a wrong unit of time.
+const MOST_STEPS: [f64; 2] = [1e5, 5e6];
+
+/// Refuses times that would take the model too many steps.
+pub(super) fn steps(binder: &Binder<'_>, recordings: &Recordings) -> Result<(), RecordingError> {
+    let timestep = binder.model.option.timestep[0];
+    for Trajectory { label, times, .. } in &recordings.trajectories {
+        let gaps = times.windows(2).map(|pair| pair[1] - pair[0]);
+        let gap = gaps.fold(0.0, f64::max);
+        let span = times.last().copied().unwrap_or(0.0);
+        if gap > MOST_STEPS[0] * timestep || span > MOST_STEPS[1] * timestep {
+            return Err(RecordingError(format!(
+                "{label}: it lasts {span} s with frames up to {gap} s apart, but the model steps by {timestep} s; if time stamps are not in seconds, give [time] factor (0.001 for milliseconds, 1e-9 for nanoseconds), or cut gaps by [trajectories] longest_gap"
+            )));
+        }
+    }
+    Ok(())
+}
 
 /// Joints and actuators of the model that the mapping does not speak of.
 pub(super) fn starts(binder: &Binder<'_>, plan: &Plan, recordings: &mut Recordings) {

@@ -11,8 +11,7 @@ use super::table::{Array, Table, number_words};
 pub(super) fn read(path: &Path) -> Result<Table, RecordingError> {
     let file = path.display().to_string();
     let fail = |message: String| RecordingError(format!("'{file}': {message}"));
-    let bytes = std::fs::read(path)
-        .map_err(|cause| RecordingError(format!("cannot read '{file}': {cause}")))?;
+    let bytes = super::read_bytes(path)?;
     let text = String::from_utf8(bytes).map_err(|_| {
         fail("not UTF-8 text; save the table as plain .csv (not as a spreadsheet)".to_owned())
     })?;

@@ -41,18 +41,65 @@ pub fn load(
         steps_per_frame: mapping.simulation.steps_per_frame,
         evaluate: mapping.evaluate.clone(),
     };
-    if recordings.steps_per_frame == Some(0) {
-        return Err(binder.error("[simulation] steps_per_frame = 0: at least 1 is needed"));
-    }
+    check_counts(&binder)?;
     if paths.is_empty() {
         return Err(RecordingError("no recordings were given".to_owned()));
     }
     for path in paths {
         read_file(&binder, &plan, path, &mut recordings)?;
     }
+    if recordings.trajectories.is_empty() {
+        return Err(binder.error("no trajectory is left that has a frame after its start"));
+    }
+    check::steps(&binder, &recordings)?;
     check::starts(&binder, &plan, &mut recordings);
     check::motion(&plan, &mut recordings);
     Ok(recordings)
+}
+
+/// Most frames in a row of a file, and steps from a frame to the next.
+const MOST: usize = 10_000;
+
+/// Refuses numbers in a mapping that cannot be meant.
+fn check_counts(binder: &Binder<'_>) -> Result<(), RecordingError> {
+    let mapping = binder.mapping;
+    let counts = [
+        (
+            "[simulation] steps_per_frame",
+            mapping.simulation.steps_per_frame,
+        ),
+        (
+            "[trajectories] frames_per_row",
+            mapping.trajectories.frames_per_row,
+        ),
+        (
+            "[evaluate] window",
+            mapping.evaluate.window.map(|window| window.min(MOST)),
+        ),
+        (
+            "[evaluate] every",
+            mapping.evaluate.every.map(|every| every.min(MOST)),
+        ),
+    ];
+    for (name, count) in counts {
+        if let Some(count) = count.filter(|count| !(1..=MOST).contains(count)) {
+            return Err(binder.error(&format!("{name} = {count}: give a number from 1 to {MOST}")));
+        }
+    }
+    let poses = mapping.bodies.iter().chain(&mapping.sites);
+    for pose in poses {
+        for (name, fixed) in [("world", &pose.world), ("tracked", &pose.tracked)] {
+            let length = |quat: [f64; 4]| quat.iter().map(|x| x * x).sum::<f64>().sqrt();
+            let is_odd = |&length: &f64| (length - 1.0).abs() > 0.01;
+            if let Some(length) = fixed.quaternion.map(length).filter(is_odd) {
+                return Err(binder.error(&format!(
+                    "\"{}\" {name}: the quaternion has length {length:.4}, not 1",
+                    pose.name
+                )));
+            }
+        }
+    }
+    Ok(())
 }
 
 fn read_file(

@@ -385,10 +385,10 @@ impl Mapping {
     /// # Errors
     /// When it cannot be read, or says what cannot be meant.
     pub fn read(path: &Path) -> Result<Self, RecordingError> {
-        let text = std::fs::read_to_string(path).map_err(|cause| {
+        let text = String::from_utf8(super::read_bytes(path)?).map_err(|_| {
+            let place = path.display();
             RecordingError(format!(
-                "cannot read the mapping '{}': {cause}",
-                path.display()
+                "'{place}': not UTF-8 text; a mapping is a TOML file"
             ))
         })?;
         Self::parse(&text, &path.display().to_string())
@@ -401,7 +401,7 @@ impl Mapping {
     pub fn parse(text: &str, file: &str) -> Result<Self, RecordingError> {
         let mut mapping: Self = toml::from_str(text)
             .map_err(|cause| RecordingError(format!("mapping '{file}': {cause}")))?;
-        mapping.file = file.to_owned();
+        file.clone_into(&mut mapping.file);
         Ok(mapping)
     }
 }

@@ -52,8 +52,7 @@ struct Bag {
 /// Reads a bag.
 pub(super) fn read(path: &Path) -> Result<Table, RecordingError> {
     let file = path.display().to_string();
-    let bytes = std::fs::read(path)
-        .map_err(|cause| RecordingError(format!("cannot read '{file}': {cause}")))?;
+    let bytes = super::read_bytes(path)?;
     let fail = |message: String| RecordingError(format!("'{file}': {message}"));
     let Some(records) = bytes.strip_prefix(MAGIC) else {
         return Err(fail(
@@ -263,7 +262,8 @@ impl Bag {
             "Float64MultiArray" => {
                 for _ in 0..cdr.length(12)? {
                     cdr.string()?;
-                    (cdr.u32()?, cdr.u32()?);
+                    cdr.u32()?;
+                    cdr.u32()?;
                 }
                 cdr.u32()?;
                 let values = cdr.sequence()?;

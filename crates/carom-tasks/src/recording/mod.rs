@@ -38,8 +38,10 @@ pub use load::load;
 pub use mapping::Mapping;
 
 use std::fmt;
+use std::path::Path;
 
 use carom::{Model, State};
+use carom_spec::source::{DiskSource, FileSource};
 use mapping::EvaluateMapping;
 
 /// What is wrong with a recording or a mapping, where, and what to do.
@@ -53,6 +55,13 @@ impl fmt::Display for RecordingError {
 }
 
 impl std::error::Error for RecordingError {}
+
+/// All of a file; pipes, folders and files beyond any recording are refused unread.
+fn read_bytes(path: &Path) -> Result<Vec<u8>, RecordingError> {
+    let source = DiskSource::with_size_limit(crate::npz::LARGEST);
+    let bytes = source.read(path);
+    bytes.map_err(|cause| RecordingError(cause.to_string()))
+}
 
 /// Whose pose is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

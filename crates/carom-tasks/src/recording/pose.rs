@@ -31,7 +31,11 @@ pub(super) fn read(
     pose: &PoseMapping,
     warnings: &mut Vec<String>,
 ) -> Result<PoseSeries, RecordingError> {
-    let what = |part: &str| format!("[[{kind}]] \"{}\" {part}", pose.name);
+    let what = |part: &str| {
+        format!("[[{kind}]] \"{}\" {part}", pose.name)
+            .trim_end()
+            .to_owned()
+    };
     let unit = unit_factor(pose.unit.as_deref(), &["m", "mm", "cm", "in", "ft"])
         .map_err(|cause| binder.error(&format!("{}: {cause}", what(""))))?;
     let mut series = PoseSeries::default();

@@ -87,6 +87,20 @@ impl Splitter<'_> {
                 first.what
             )));
         }
+        let splits = |other: &&Series| other.rows_per_trajectory != first.rows_per_trajectory;
+        if let Some(other) = series.iter().find(splits) {
+            let frames = |series: &Series| match series.rows_per_trajectory {
+                Some(frames) => format!("{frames} frames a trajectory"),
+                None => "no axis of trajectories".to_owned(),
+            };
+            return Err(self.table.error(&format!(
+                "{} has {}, but {} has {}; all arrays need the same",
+                other.what,
+                frames(other),
+                first.what,
+                frames(first)
+            )));
+        }
         let ranges = self.ranges(rows, first.rows_per_trajectory)?;
         let ranges = self.kept(ranges)?;
         let stamps = self.stamps(rows)?;
@@ -193,7 +207,7 @@ impl Splitter<'_> {
         };
         let block = self
             .table
-            .block(&[name.clone()], 1, "[trajectories] keep")?;
+            .block(std::slice::from_ref(name), 1, "[trajectories] keep")?;
         if block.values.len() != ranges.len() {
             return Err(self.table.error(&format!(
                 "[trajectories] keep: '{name}' has {} numbers, but there are {} trajectories",
@@ -225,7 +239,7 @@ impl Splitter<'_> {
         };
         let block = self
             .table
-            .block(&[name.clone()], self.frames, "[time] column")?;
+            .block(std::slice::from_ref(name), self.frames, "[time] column")?;
         if block.values.len() != rows {
             return Err(self.table.error(&format!(
                 "[time] column: '{name}' has {} rows, but there are {rows} frames",
@@ -295,7 +309,10 @@ impl Splitter<'_> {
         match given {
             NumberOrName::Number(number) => Ok(*number),
             NumberOrName::Name(name) => {
-                let values = self.table.block(&[name.clone()], 1, what)?.values;
+                let values = self
+                    .table
+                    .block(std::slice::from_ref(name), 1, what)?
+                    .values;
                 match values.first() {
                     Some(&first) if values.iter().all(|&other| other == first) => Ok(first),
                     _ => Err(self.table.error(&format!(
@@ -389,7 +406,7 @@ fn by_clocks(
                 series.what
             )));
         };
-        let block = table.block(&[name.clone()], 1, "time")?;
+        let block = table.block(std::slice::from_ref(name), 1, "time")?;
         super::pose::check_values(table, &block, false, "time")?;
         if block.values.len() != series.rows() {
             return Err(table.error(&format!(

@@ -143,6 +143,17 @@ impl Table {
         for frame in 0..frames {
             parts.push(self.plain_columns(&place.replace("{frame}", &frame.to_string()), what)?);
         }
+        let shape = |columns: &[NamedColumn]| -> Vec<usize> {
+            columns.iter().map(|column| column.values.len()).collect()
+        };
+        if let Some(frame) = parts
+            .iter()
+            .position(|part| shape(part) != shape(&parts[0]))
+        {
+            return Err(self.error(&format!(
+                "{what}: '{place}' has another shape for frame {frame} than for frame 0"
+            )));
+        }
         let interleave = |index: usize| {
             let rows = parts[0][index].values.len();
             let values = (0..rows).flat_map(|row| {
@@ -256,12 +267,11 @@ fn parse_place(place: &str) -> Option<(&str, Option<std::ops::Range<usize>>)> {
         return Some((place, None));
     };
     let inner = rest.strip_suffix(']')?;
-    let range = match inner.split_once(':') {
-        Some((first, end)) => first.trim().parse().ok()?..end.trim().parse().ok()?,
-        None => {
-            let index: usize = inner.trim().parse().ok()?;
-            index..index.checked_add(1)?
-        }
+    let range = if let Some((first, end)) = inner.split_once(':') {
+        first.trim().parse().ok()?..end.trim().parse().ok()?
+    } else {
+        let index: usize = inner.trim().parse().ok()?;
+        index..index.checked_add(1)?
     };
     Some((name, Some(range)))
 }

@@ -248,3 +248,57 @@ fn joints_and_actuators_that_are_not_mapped() {
         ]
     );
 }
+
+#[test]
+fn times_that_would_take_forever() {
+    let table = rows(&["0,0,0,1,1,0,0,0", "10000000,0.1,0,1,1,0,0,0"]);
+    assert_eq!(
+        refusal("nanoseconds", POSE, &table),
+        "toss.csv: it lasts 10000000 s with frames up to 10000000 s apart, but the model steps by 0.006756756756756757 s; if time stamps are not in seconds, give [time] factor (0.001 for milliseconds, 1e-9 for nanoseconds), or cut gaps by [trajectories] longest_gap"
+    );
+}
+
+#[test]
+fn mappings_that_cannot_be_meant() {
+    let table = rows(&["0,0,0,1,1,0,0,0", "0.1,0.1,0,1,1,0,0,0"]);
+    let refusal = |mapping: &str| refusal("senseless", mapping, &table);
+    assert_eq!(
+        refusal(&format!("trajectories.frames_per_row = 0\n{POSE}")),
+        "mapping 'map.toml': [trajectories] frames_per_row = 0: give a number from 1 to 10000"
+    );
+    assert_eq!(
+        refusal(&format!("{POSE}world = {{ quaternion = [1, 1, 0, 0] }}\n")),
+        "mapping 'map.toml': \"cube\" world: the quaternion has length 1.4142, not 1"
+    );
+    assert_eq!(
+        refusal(&format!("{POSE}unit = 'inch'\n")),
+        "mapping 'map.toml': [[body]] \"cube\": unit 'inch' is none of m, mm, cm, in, ft; for another one give 'factor'"
+    );
+    assert_eq!(
+        refusal(&format!("{POSE}noise = {{ position = 0 }}\n")),
+        "mapping 'map.toml': noise = 0: a standard deviation is a number above 0; leave it out if it is unknown"
+    );
+    assert_eq!(
+        refusal(&format!("{POSE}compare = ['pose']\n")),
+        "mapping 'map.toml': [[body]] \"cube\" compare: 'pose' is none of position, rotation, linear_velocity, angular_velocity"
+    );
+    assert_eq!(
+        refusal(&format!("trajectories.start = 1\n{POSE}")),
+        "mapping 'map.toml': no trajectory is left that has a frame after its start"
+    );
+}
+
+#[test]
+fn axes_that_differ() {
+    let folder = Folder::new("axes");
+    let path = folder.npz(
+        "runs.npz",
+        &[("a", &[2, 6], vec![0.0; 12]), ("b", &[3, 4], vec![0.0; 12])],
+    );
+    let mapping = "time.dt = 0.1\ntrajectories.axis = true\n[[joint]]\nname = 'shoulder'\nposition = 'a'\n[[joint]]\nname = 'elbow'\nposition = 'b'\n";
+    let error = load(&model("models/double_pendulum.xml"), mapping, &path).unwrap_err();
+    assert_eq!(
+        folder.plain(&error.to_string()),
+        "'runs.npz': [[joint]] \"elbow\" position has 4 frames a trajectory, but [[joint]] \"shoulder\" position has 6 frames a trajectory; all arrays need the same"
+    );
+}

@@ -11,7 +11,7 @@ impl Message {
     }
 
     fn align(&mut self, size: usize) {
-        while (self.0.len() - 4) % size != 0 {
+        while !(self.0.len() - 4).is_multiple_of(size) {
             self.0.push(0);
         }
     }

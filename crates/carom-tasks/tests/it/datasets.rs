@@ -30,7 +30,7 @@ fn assert_figures(report: &Report, figures: &[(&str, f64, f64)]) {
     }
 }
 
-/// The cube of the settings of DiffMJX's supplement C.2: side 0.1 m, friction 0.4, steps of 0.006767 s.
+/// The cube of the settings of `DiffMJX`'s supplement C.2: side 0.1 m, friction 0.4, steps of 0.006767 s.
 fn supplement(folder: &Folder) -> Model {
     let text = std::fs::read_to_string(root().join("datasets/contactnets_cube.xml")).unwrap();
     let text = text
@@ -102,8 +102,8 @@ fn hidden_friction_figures_of_the_ideal_model() {
     let pendulum = model("datasets/pendulum_hidden_friction.xml");
     let published = [
         ("damped", 0.00136, 0.0308, 1.7),
-        ("coulomb", 0.000126, 0.00447, 0.299),
-        ("position", 0.000662, 0.0171, 1.01),
+        ("coulomb", 0.000_126, 0.00447, 0.299),
+        ("position", 0.000_662, 0.0171, 1.01),
     ];
     for (law, one_step, roll_q, roll_v) in published {
         let file = format!("pendulum_hidden_friction/{law}_test.npz");
@@ -140,10 +140,13 @@ fn lengths_are_those_of_the_reference() {
     assert!(report(&pendulum, &known).total_of("angle").unwrap() < 1e-8);
 }
 
+/// Errors by name, and what they may be at most.
+type Bounds = &'static [(&'static str, f64)];
+
 /// Models that are only near: errors are of the size of the published baselines, so signs, frames and units are right.
 #[test]
 fn other_sets_are_predicted_about_as_well_as_by_their_baselines() {
-    let bounds: [(&str, &str, &str, &[(&str, f64)]); 4] = [
+    let bounds: [(&str, &str, &str, Bounds); 4] = [
         (
             "contactnets_elbow",
             "contactnets_elbow/val.npz",

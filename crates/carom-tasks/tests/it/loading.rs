@@ -1,5 +1,7 @@
 //! Recordings of all formats and conventions.
 
+use carom_tasks::recording::Trajectory;
+
 use crate::support::{Folder, load, model};
 
 const PENDULUM: &str = "models/double_pendulum.xml";
@@ -70,7 +72,11 @@ fn tables_split_by_columns_and_gaps() {
         names[0], names[1]
     );
     let recordings = load(&pendulum, &mapping, &path).unwrap();
-    let lengths: Vec<usize> = recordings.trajectories.iter().map(|t| t.frames()).collect();
+    let lengths: Vec<usize> = recordings
+        .trajectories
+        .iter()
+        .map(Trajectory::frames)
+        .collect();
     assert_eq!(lengths, [3, 2, 2]);
     assert_eq!(recordings.trajectories[2].label, "swings.csv #2");
     let start = recordings.start(&pendulum, 0, 2).unwrap();

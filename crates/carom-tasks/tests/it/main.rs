@@ -1,5 +1,12 @@
 //! Tests of recordings, losses and problems through their public interface.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::print_stdout,
+    reason = "helpers of tests fail as tests do, and say what they skip"
+)]
+
 mod bad_recordings;
 mod bags;
 mod datasets;

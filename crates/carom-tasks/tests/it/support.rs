@@ -100,18 +100,17 @@ pub(crate) fn simulate(
     let mut state = start.clone();
     let mut input = Input::zeros(model);
     let mut data = Data::new(model);
-    let mut lines = vec!["t".to_owned()];
     let names = [
         ("qpos", n.nq),
         ("qvel", n.nv),
         ("ctrl", n.nu),
         ("sensor", n.nsensor_value),
     ];
-    for (name, count) in names {
-        for index in 0..count {
-            lines[0] += &format!(",{name}[{index}]");
-        }
-    }
+    let columns = names
+        .iter()
+        .flat_map(|(name, count)| (0..*count).map(move |index| format!("{name}[{index}]")));
+    let header: Vec<String> = std::iter::once("t".to_owned()).chain(columns).collect();
+    let mut lines = vec![header.join(",")];
     for step in 0..=steps {
         if step % every == 0 {
             input.ctrl.fill(control(state.time));

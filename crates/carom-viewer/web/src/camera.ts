@@ -69,7 +69,7 @@ export class OrbitCamera {
     const half = MathUtils.degToRad(FIELD_OF_VIEW / 2);
     const across = Math.atan(Math.tan(half) * Math.min(1, this.camera.aspect));
     this.goalTarget.copy(ball.center);
-    this.goalDistance = (1.06 * radius) / Math.sin(across);
+    this.goalDistance = (1.12 * radius) / Math.sin(across);
     if (turn) {
       this.goalAzimuth = nearestTurn(START_AZIMUTH, this.azimuth);
       this.goalElevation = START_ELEVATION;
@@ -194,8 +194,10 @@ export class OrbitCamera {
     const factor = Math.exp(MathUtils.clamp(event.deltaY * lines, -240, 240) * 0.0016);
     // What is under the pointer stays there.
     const box = this.element.getBoundingClientRect();
-    const x = ((event.clientX - box.left) / box.width) * 2 - 1;
-    const y = 1 - ((event.clientY - box.top) / box.height) * 2;
+    // The target is in the middle of what panels leave free, not of the whole view.
+    const { offsetX, offsetY } = this.camera.view ?? { offsetX: 0, offsetY: 0 };
+    const x = ((event.clientX - box.left + offsetX) / box.width) * 2 - 1;
+    const y = 1 - ((event.clientY - box.top + offsetY) / box.height) * 2;
     const reach = this.goalDistance * Math.tan(MathUtils.degToRad(FIELD_OF_VIEW / 2)) * (1 - factor);
     this.right.setFromMatrixColumn(this.camera.matrixWorld, 0);
     this.up.setFromMatrixColumn(this.camera.matrixWorld, 1);

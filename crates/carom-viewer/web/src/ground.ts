@@ -1,6 +1,6 @@
 /** Planes: a soft checker with fine lines; infinite ones fade into the distance. */
 import { Color, DoubleSide, type IUniform, Matrix4, Mesh, MeshStandardMaterial, PlaneGeometry, CircleGeometry, Quaternion, Vector2, Vector3 } from "three";
-import { groundTones, type Palette } from "./colours";
+import { fromRgba, groundTones, isUncoloured, type Palette } from "./colours";
 import type { Shape } from "./protocol";
 
 const VERTEX = `
@@ -87,11 +87,11 @@ export class Ground {
       transparent: true,
       opacity: shape.rgba[3],
       side: DoubleSide,
+      // A ground gives way to what lies on it; a finite plane often covers the top of a box, and wins.
       polygonOffset: true,
-      polygonOffsetFactor: 1,
-      polygonOffsetUnits: 1,
+      polygonOffsetFactor: this.infinite ? 1 : -1,
+      polygonOffsetUnits: this.infinite ? 1 : -1,
     });
-    this.material.envMapIntensity = 0.6;
     this.material.onBeforeCompile = (shader) => {
       Object.assign(shader.uniforms, this.uniforms);
       const varyings = "varying vec2 vPlane; varying vec2 vDisc;";
@@ -116,7 +116,15 @@ export class Ground {
 
   paint(palette: Palette): void {
     const { uToneA, uToneB, uLine } = this.uniforms;
-    groundTones(this.shape.rgba, palette, [uToneA.value, uToneB.value, uLine.value]);
+    const isFloor = this.infinite || Math.max(this.shape.size[0], this.shape.size[1]) > 0.8 * this.extent;
+    if (isFloor || isUncoloured(this.shape.rgba)) {
+      groundTones(this.shape.rgba, palette, [uToneA.value, uToneB.value, uLine.value]);
+      return;
+    }
+    // A small plane is a thing like others, in its own colour.
+    fromRgba(this.shape.rgba, uToneA.value);
+    uToneB.value.copy(uToneA.value).multiplyScalar(0.92);
+    uLine.value.copy(uToneA.value).multiplyScalar(0.72);
   }
 
   /** Puts the plane where its body is; an infinite one is a disc under what the camera looks at, `reach` metres wide. */

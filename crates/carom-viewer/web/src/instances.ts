@@ -23,7 +23,7 @@ const turn = new Quaternion();
 const scale = new Vector3();
 const matrix = new Matrix4();
 
-/** Instances that shimmer through what hides them. */
+/** Instances that shimmer through what hides them, unless they are things among things, with a shadow. */
 export class Instances {
   readonly group = new Group();
   private mesh!: InstancedMesh;
@@ -37,7 +37,7 @@ export class Instances {
     parent: Object3D,
     private readonly shadows = false,
     vertexColors = false,
-    seeThrough = 0.22,
+    private readonly seeThrough = 0.22,
   ) {
     this.material = new MeshStandardMaterial({ roughness: 0.5, vertexColors });
     this.hiddenMaterial = new MeshStandardMaterial({
@@ -73,7 +73,8 @@ export class Instances {
       old.dispose();
     }
     this.group.clear();
-    this.group.add(this.mesh, this.hidden);
+    this.group.add(this.mesh);
+    if (this.seeThrough > 0) this.group.add(this.hidden);
   }
 
   begin(): void {
@@ -107,7 +108,7 @@ export class Instances {
 
 export class Balls extends Instances {
   constructor(parent: Object3D, shadows = false) {
-    super(new SphereGeometry(1, 20, 14), parent, shadows);
+    super(new SphereGeometry(1, 20, 14), parent, shadows, false, shadows ? 0 : undefined);
   }
 
   ball(centre: Vector3, radius: number, colour: Color): void {
@@ -118,7 +119,7 @@ export class Balls extends Instances {
 /** Straight round bars between two points. */
 export class Bars extends Instances {
   constructor(parent: Object3D, shadows = false) {
-    super(new CylinderGeometry(1, 1, 1, 18).rotateX(Math.PI / 2), parent, shadows);
+    super(new CylinderGeometry(1, 1, 1, 18).rotateX(Math.PI / 2), parent, shadows, false, shadows ? 0 : undefined);
   }
 
   bar(from: Vector3, to: Vector3, radius: number, colour: Color): void {

@@ -59,6 +59,16 @@ export function listenToKeys(session: Session, store: SettingsStore, actions: Ke
   });
 }
 
+/** After a click or a choice by mouse the keys belong to the page again; who came by keyboard keeps the focus. */
+export function releaseFocusAfterMouse(): void {
+  document.addEventListener("click", (event) => {
+    if (event.detail > 0) (event.target as Element).closest?.("button")?.blur();
+  });
+  document.addEventListener("change", (event) => {
+    if (event.target instanceof HTMLSelectElement) event.target.blur();
+  });
+}
+
 /** Does the focused element need this key itself? */
 function isTyping(event: KeyboardEvent): boolean {
   const element = event.target as HTMLElement | null;

@@ -1,7 +1,7 @@
 /** Puts the page together and runs its loop. */
 import "./theme.css";
 import { h } from "./dom";
-import { listenToKeys } from "./keys";
+import { listenToKeys, releaseFocusAfterMouse } from "./keys";
 import { BodiesPanel } from "./panels/bodies";
 import { DropZone } from "./panels/drop";
 import { Tabs, Title, ToolBar } from "./panels/frame";
@@ -120,6 +120,7 @@ class App {
       this.help.element,
     );
     listenToKeys(this.session, this.store, { ...actions, theme: () => this.tools.nextTheme(), escape: () => this.select(-1) });
+    releaseFocusAfterMouse();
     this.store.listen(() => this.settingsChanged());
     this.darkQuery.addEventListener("change", () => this.settingsChanged());
     new ResizeObserver(() => this.layout()).observe(root);

@@ -67,7 +67,9 @@ export class Playback {
     return changed;
   }
 
+  /** Plays, if there is more than one moment to show. */
   play(): void {
+    if (this.end <= this.start) return;
     if (this.time >= this.end) this.time = this.start;
     this.playing = true;
   }

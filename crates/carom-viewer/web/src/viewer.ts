@@ -22,6 +22,8 @@ export interface ViewerEvents {
 const CLICK_PIXELS = 5;
 const CLICK_MILLISECONDS = 450;
 const FIT_SAMPLES = 12;
+/** What a live run may need around its start, as a share of the model's extent. */
+const FIT_LIVE = 0.35;
 
 export class Viewer {
   readonly stage: Stage;
@@ -142,15 +144,18 @@ export class Viewer {
     }
     if (!this.fitted) {
       this.fitted = true;
-      this.fit(true);
+      this.fit(true, FIT_LIVE * model.scene.extent);
     }
     return lost;
   }
 
-  fit(atOnce = false): void {
+  /** Everything into view; at least `reach` metres of it. */
+  fit(atOnce = false, reach = 0): void {
     const balls: number[] = [];
     this.model?.collectBalls(balls);
-    this.orbit.fit(this.ballOr(balls), true, atOnce);
+    const ball = this.ballOr(balls);
+    ball.radius = Math.max(ball.radius, reach);
+    this.orbit.fit(ball, true, atOnce);
   }
 
   /** Fits what recordings show over all their time, unless they wander far from where they begin. */

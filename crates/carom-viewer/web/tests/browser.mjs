@@ -5,6 +5,9 @@ import { PNG } from "pngjs";
 const FLAGS = ["--no-sandbox", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync",
   "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"];
 
+/** Software WebGL on a busy machine needs its time (ms). */
+const PATIENCE = 120_000;
+
 export function launch() {
   return chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: FLAGS });
 }
@@ -17,6 +20,8 @@ export async function openPage(browser, address, { width = 800, height = 500, da
     reducedMotion: reducedMotion ? "reduce" : "no-preference",
     hasTouch: touch,
   });
+  context.setDefaultTimeout(PATIENCE);
+  context.setDefaultNavigationTimeout(PATIENCE);
   const page = await context.newPage();
   const problems = [];
   const requests = [];
@@ -32,7 +37,7 @@ export async function openPage(browser, address, { width = 800, height = 500, da
 }
 
 export function ready(page) {
-  return page.waitForFunction(() => window.__carom?.ready, undefined, { timeout: 60_000 });
+  return page.waitForFunction(() => window.__carom?.ready, undefined, { timeout: PATIENCE });
 }
 
 export const hook = (page, field) => page.evaluate((name) => window.__carom[name], field);

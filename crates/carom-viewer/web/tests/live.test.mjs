@@ -102,7 +102,9 @@ test("a joint's slider moves the joint", async () => {
   await settle();
   await tab.click("#tab-joints");
   const before = await poses(tab);
-  const box = await tab.getByLabel("elbow", { exact: true }).boundingBox();
+  const elbow = tab.getByLabel("elbow", { exact: true });
+  await elbow.scrollIntoViewIfNeeded();
+  const box = await elbow.boundingBox();
   await tab.mouse.click(box.x + box.width * 0.25, box.y + box.height / 2);
   await until("the joint arrives", () => told("qpos").length > 0);
   const { index, value } = told("qpos").at(-1);

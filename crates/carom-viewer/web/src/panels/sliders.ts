@@ -9,6 +9,7 @@ const MANY = 8;
 
 interface Row {
   slider: Slider;
+  settable: boolean;
   text: string;
   read(frame: Frame): number;
 }
@@ -84,7 +85,7 @@ export class ControlsPanel extends SliderPanel {
         range: usable(actuator.range) ?? [-1, 1],
         change: (value) => this.later(i, value),
       });
-      return { slider, text: name.toLowerCase(), read: (frame) => frame.floats[frame.ctrlAt + i] };
+      return { slider, settable: true, text: name.toLowerCase(), read: (frame) => frame.floats[frame.ctrlAt + i] };
     });
     this.sections = rows.length > 0 ? [{ element: h("section", {}, ...rows.map((row) => row.slider.element)), rows }] : [];
     const zero = h("button", { type: "button", class: "small", onclick: () => scene.actuators.forEach((_, i) => this.later(i, 0)) }, "All to zero");
@@ -110,6 +111,9 @@ export class JointsPanel extends SliderPanel {
       const rows = joints.flatMap(([joint, i]) => this.rows(scene, joint, i, bodyName));
       return { element: h("section", {}, h("h3", { title: bodyName }, bodyName), ...rows.map((row) => row.slider.element)), rows };
     });
+    // What can be set comes first; poses of free bodies are read elsewhere too.
+    const settable = (section: Section) => section.rows.some((row) => row.settable);
+    this.sections = [...this.sections.filter(settable), ...this.sections.filter((section) => !settable(section))];
     this.fill([], "This model has no joints: nothing in it moves.");
   }
 
@@ -118,7 +122,7 @@ export class JointsPanel extends SliderPanel {
     const row = (text: string, at: number, range: [number, number], unit: string, settable: boolean): Row => {
       const slider = new Slider({ label: text, unit, range, change: settable ? (value) => this.later(at, value) : undefined });
       if (!settable) slider.element.classList.add("gauge");
-      return { slider, text: `${text} ${bodyName}`.toLowerCase(), read: (frame) => frame.floats[frame.qposAt + at] };
+      return { slider, settable, text: `${text} ${bodyName}`.toLowerCase(), read: (frame) => frame.floats[frame.qposAt + at] };
     };
     const reach = 2 * scene.extent;
     switch (joint.kind) {

@@ -60,14 +60,15 @@ export class Transport {
   private chooseKeyframe(): void {
     if (this.keyframe.value !== "") this.session.send({ type: "keyframe", index: Number(this.keyframe.value) });
     this.keyframe.value = "";
-    this.keyframe.blur();
   }
 
   /** After changes of mode, pause, speed or model. */
   refresh(): void {
     const { session } = this;
     const recorded = session.mode === "recording";
-    this.element.hidden = session.scene === null;
+    // A single moment cannot be played.
+    const still = recorded && session.playback !== null && session.playback.end <= session.playback.start;
+    this.element.hidden = session.scene === null || still;
     this.element.classList.toggle("recorded", recorded);
     setIcon(this.play, session.paused ? "play" : "pause");
     setLabel(this.play, session.paused ? "Play" : "Pause", "Space");

@@ -85,6 +85,7 @@ describe("playback", () => {
   it("of a single moment stands still", () => {
     const playback = new Playback(2, 2);
     playback.play();
+    expect(playback.playing).toBe(false);
     expect(playback.advance(1)).toBe(false);
     expect(playback.time).toBe(2);
   });

@@ -1,0 +1,200 @@
+// The page against the real command: CAROM_BIN names a built `carom`. Every shipped model is shown live and as an export.
+import assert from "node:assert/strict";
+import { execFileSync, spawn } from "node:child_process";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { colourDifference, distance, drawn, hook, launch, liveliness, openPage, poses, ready, shrink, smallPng } from "./browser.mjs";
+import { posesOf } from "./fake-model.mjs";
+
+const carom = process.env.CAROM_BIN;
+const models = fileURLToPath(new URL("../../../../models/", import.meta.url));
+const references = fileURLToPath(new URL("references/models/", import.meta.url));
+const names = readdirSync(models).filter((name) => name.endsWith(".xml"));
+if (!carom) console.log("CAROM_BIN is not set: the page was not tested against the real command");
+
+let browser;
+let folder;
+
+before(async () => {
+  if (!carom) return;
+  browser = await launch();
+  folder = mkdtempSync(join(tmpdir(), "carom-real-"));
+});
+
+after(async () => {
+  await browser?.close();
+  if (folder) rmSync(folder, { recursive: true });
+});
+
+/** Starts `carom view` and gives its address. */
+async function view(model) {
+  const child = spawn(carom, ["view", join(models, model), "--no-browser", "--json"], { stdio: ["ignore", "pipe", "inherit"] });
+  let text = "";
+  const address = await new Promise((resolve, reject) => {
+    child.on("exit", (code) => reject(new Error(`carom view ended with ${code}`)));
+    child.stdout.on("data", (data) => {
+      text += data;
+      const found = /http:\/\/[^\s"]+/.exec(text);
+      if (found) resolve(found[0]);
+    });
+  });
+  return { address, stop: () => new Promise((resolve) => (child.removeAllListeners("exit"), child.on("exit", resolve), child.kill())) };
+}
+
+/** Opens a page and keeps the frames that the server sends it. */
+async function openLive(address) {
+  const frames = new Map();
+  const opened = await openPage(browser, "about:blank");
+  opened.page.on("websocket", (socket) =>
+    socket.on("framereceived", ({ payload }) => {
+      if (typeof payload === "string" || payload.readUInt32LE(0) !== 0x31465243) return;
+      frames.set(payload.readUInt32LE(4), payload);
+      if (frames.size > 600) frames.delete(frames.keys().next().value);
+    }),
+  );
+  await opened.page.goto(address);
+  await ready(opened.page);
+  return { ...opened, tab: opened.page, frames };
+}
+
+async function until(what, check) {
+  for (let i = 0; i < 300; i++) {
+    if (await check()) return;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  assert.fail(`waited in vain until ${what}`);
+}
+
+/** Pauses; then the last frame sent is the one shown. */
+async function pause(tab, frames) {
+  if (!(await hook(tab, "paused"))) await tab.keyboard.press("Space");
+  await until("it pauses", () => hook(tab, "paused"));
+  await until("the last frame is shown", async () => (await hook(tab, "frame")) === Math.max(...frames.keys()));
+  await drawn(tab);
+}
+
+function recordingIn(html) {
+  const bytes = Buffer.from(/id="carom-recording"[^>]*>([^<]*)</.exec(html)[1], "base64");
+  const frames = [];
+  for (let at = 12 + 4 * Math.ceil(bytes.readUInt32LE(8) / 4); at < bytes.length; at += 4 + bytes.readUInt32LE(at)) {
+    frames.push(bytes.subarray(at + 4, at + 4 + bytes.readUInt32LE(at)));
+  }
+  return frames;
+}
+
+for (const name of carom ? names : []) {
+  test(`${name} runs in the page`, async () => {
+    const { address, stop } = await view(name);
+    const { tab, frames, problems, close } = await openLive(address);
+    const shown = await hook(tab, "framesShown");
+    await until("frames advance", async () => (await hook(tab, "framesShown")) > shown + 3);
+    await pause(tab, frames);
+    const [frame, places] = await tab.evaluate(() => [window.__carom.frame, Array.from(window.__carom.poses())]);
+    assert.ok(distance(places, posesOf(frames.get(frame))) < 1e-5);
+    assert.equal(await hook(tab, "error"), null);
+    const { deviation, share } = liveliness(shrink(await tab.screenshot()));
+    assert.ok(deviation > 6 && share > 0.04, `blank: ${deviation}, ${share}`);
+
+    const slider = tab.locator("#panel-controls input[type=range]").first();
+    if ((await slider.count()) > 0) {
+      const before = frames.get(frame);
+      const nq = before.readUInt32LE(44);
+      const nu = before.readUInt32LE(48);
+      const sensors = before.readUInt32LE(52);
+      const gradient = before.readUInt32LE(56) & 1 ? 12 * before.readUInt32LE(32) : 0;
+      const control = (bytes) => bytes.readFloatLE(bytes.length - gradient - 4 * (sensors + nu));
+      assert.ok(nq > 0);
+      const box = await slider.boundingBox();
+      await tab.mouse.click(box.x + 0.9 * box.width, box.y + box.height / 2);
+      await tab.keyboard.press("ArrowRight");
+      await until("the control is the server's", () => control(frames.get(Math.max(...frames.keys()))) !== control(before));
+    }
+    assert.deepEqual(problems, []);
+    await close();
+    await stop();
+  });
+
+  test(`${name} is exported as a page that shows it offline`, async () => {
+    const file = join(folder, name.replace(".xml", ".html"));
+    execFileSync(carom, ["view", join(models, name), "--export", file, "--seconds", "0.5"], { stdio: ["ignore", "ignore", "inherit"] });
+    const address = pathToFileURL(file).href;
+    const { page: tab, problems, requests, close } = await openPage(browser, address, { reducedMotion: true });
+    await ready(tab);
+    const frames = recordingIn(readFileSync(file, "utf8"));
+    assert.ok(frames.length > 5);
+    for (const frame of [frames.at(-1), frames[frames.length >> 1], frames[0]]) {
+      await tab.evaluate((time) => window.__carom.setTime(time), frame.readDoubleLE(8));
+      await drawn(tab);
+      assert.ok(distance(await poses(tab), posesOf(frame)) < 1e-5);
+    }
+    compare(name.replace(".xml", ""), await tab.screenshot());
+    assert.deepEqual(requests.filter((url) => url !== address && !/^(data|blob):/.test(url)), []);
+    assert.deepEqual(problems, []);
+    await close();
+  });
+}
+
+function compare(name, png) {
+  const pixels = shrink(png);
+  const { deviation, share } = liveliness(pixels);
+  assert.ok(deviation > 6 && share > 0.04, `${name} is blank: ${deviation}, ${share}`);
+  const path = join(references, `${name}.png`);
+  if (process.env.CAROM_UPDATE_PICTURES === "1") writeFileSync(path, smallPng(pixels));
+  assert.ok(existsSync(path), `${path} is missing; CAROM_UPDATE_PICTURES=1 makes it`);
+  const difference = colourDifference(pixels, shrink(readFileSync(path)));
+  assert.ok(difference.mean < 3 && difference.worst < 24, `${name} looks different: ${JSON.stringify(difference)}`);
+}
+
+if (carom) {
+  test("the mouse pulls the cube off the floor", async () => {
+    const { address, stop } = await view("cube.xml");
+    const { tab, problems, close } = await openLive(address);
+    const height = async () => (await poses(tab))[7 + 2];
+    let last = Infinity;
+    await until("the cube rests", async () => {
+      const now = await height();
+      await tab.waitForTimeout(300);
+      const rests = Math.abs(now - last) < 1e-4;
+      last = now;
+      return rests;
+    });
+    await tab.mouse.move(...(await tab.evaluate(() => window.__carom.screenPosition(1))));
+    for (let i = 0; i < 4; i++) await tab.mouse.wheel(0, 240); // From farther away the same way of the mouse is a longer one.
+    await until("the camera rests", async () => {
+      const before = await tab.evaluate(() => window.__carom.screenPosition(1));
+      await tab.waitForTimeout(400);
+      return distance(before, await tab.evaluate(() => window.__carom.screenPosition(1))) < 0.5;
+    });
+    const [x, y] = await tab.evaluate(() => window.__carom.screenPosition(1));
+    await tab.keyboard.down("Control");
+    await tab.mouse.move(x, y);
+    await tab.mouse.down();
+    await tab.mouse.move(x, Math.max(10, y - 190), { steps: 6 });
+    await until("the cube rises", async () => (await height()) > last + 0.02);
+    assert.equal(await hook(tab, "selected"), 1);
+    await tab.mouse.up();
+    await tab.keyboard.up("Control");
+    await until("it falls again", async () => (await height()) < last + 0.02);
+    assert.deepEqual(problems, []);
+    await close();
+    await stop();
+  });
+
+  test("a joint's slider moves the pendulum", async () => {
+    const { address, stop } = await view("pendulum.xml");
+    const { tab, frames, close } = await openLive(address);
+    await pause(tab, frames);
+    await tab.click("#tab-joints");
+    const before = await poses(tab);
+    const box = await tab.locator("#panel-joints input[type=range]").first().boundingBox();
+    await tab.mouse.click(box.x + 0.85 * box.width, box.y + box.height / 2);
+    await until("it moves", async () => distance(before, await poses(tab)) > 0.1);
+    await tab.keyboard.press("r");
+    await until("it is reset", async () => (await hook(tab, "time")) === 0);
+    await close();
+    await stop();
+  });
+}
