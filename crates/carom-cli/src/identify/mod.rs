@@ -180,7 +180,7 @@ fn answer(args: &Args) -> Result<ExitCode, Failure> {
     if found.solution.is_stopped {
         return Ok(interrupt::exit_code());
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(ExitCode::from(u8::from(found.solution.is_stalled)))
 }
 
 /// Looks before, and for a better start.

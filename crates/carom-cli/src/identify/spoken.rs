@@ -109,7 +109,12 @@ pub(crate) fn remarks(found: &Found<'_>) -> Vec<String> {
         ));
     }
     lines.extend(identified.correlated.iter().cloned());
-    if !found.solution.is_finished {
+    if found.solution.is_stalled {
+        lines.push(format!(
+            "the search is stuck and not at a minimum ({}): the values are the best that it met, and intervals mean little; try shorter segments, another start or --optimiser cmaes",
+            found.solution.end
+        ));
+    } else if !found.solution.is_finished {
         lines.push(
             "the search did not reach its end: intervals are those of the best point so far"
                 .to_owned(),
@@ -118,7 +123,7 @@ pub(crate) fn remarks(found: &Found<'_>) -> Vec<String> {
     let noise = identified.noise;
     if noise > 3.0 {
         lines.push(format!(
-            "residuals are {} times the noise that the mapping states (or 1, where it states none): the model does not explain all of the recordings, and intervals do not know of that",
+            "residuals are {} times the noise that the mapping states (or 1, where it states none): the model, or what the search found, does not explain all of the recordings, and intervals do not know of that",
             figure(noise)
         ));
     }
@@ -187,7 +192,7 @@ pub(crate) fn as_json(found: &Found<'_>) -> Value {
         "parameters": parameters, "confidence": identified.confidence,
         "loss": { "before": inspection.value, "after": found.solution.value },
         "optimiser": found.task.optimiser().name(), "evaluations": found.solution.history.len(),
-        "end": found.solution.end, "finished": found.solution.is_finished,
+        "end": found.solution.end, "finished": found.solution.is_finished, "stalled": found.solution.is_stalled,
         "interrupted": found.solution.is_stopped, "seconds": found.seconds,
         "noise": identified.noise, "degrees_of_freedom": identified.degrees, "errors_by_runs": identified.by_runs,
         "information": {

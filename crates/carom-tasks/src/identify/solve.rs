@@ -7,7 +7,7 @@ use std::time::Duration;
 use carom_optimise::{
     AdamSettings, Answer, AnyMethod, CmaSettings, End, Evaluator, LbfgsbSettings,
     LeastSquaresSettings, Limits, LocalSettings, Observer, Optimiser, Progress, Request, Restarts,
-    RunError, Schedule, Search, Settings as SearchSettings, checkpoint, minimise,
+    RunError, Schedule, Search, Settings as SearchSettings, Status, checkpoint, minimise,
 };
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -59,8 +59,10 @@ pub struct Solution {
     pub value: f64,
     /// Why the search ended, in a sentence.
     pub end: String,
-    /// Whether it ended by itself, and not by a limit or on request.
+    /// Whether it ended by itself at a goal, and not by a limit, on request or because it was stuck.
     pub is_finished: bool,
+    /// Whether no more progress was possible although the goal was not reached.
+    pub is_stalled: bool,
     /// Whether it was told to stop.
     pub is_stopped: bool,
     /// The loss of every evaluation, in order; infinite where it failed.
@@ -178,7 +180,11 @@ impl Task<'_> {
             x: best.point,
             value: best.value,
             end: end.to_string(),
-            is_finished: matches!(end, End::Search(_) | End::Target),
+            is_finished: matches!(
+                end,
+                End::Target | End::Search(Status::Converged(_) | Status::Finished(_))
+            ),
+            is_stalled: matches!(end, End::Search(Status::Stalled(_))),
             is_stopped: end == End::Stopped,
             history: history.into_inner().unwrap_or_default(),
         })
