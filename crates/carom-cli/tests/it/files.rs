@@ -116,15 +116,15 @@ fn bad_files_are_refused_by_name() {
                 fs::metadata(&path).is_ok_and(|found| found.is_file() && found.len() < 1 << 20);
             let is_model = way.split(' ').nth(1) == Some("FILE");
             let code = if is_read && is_model { 1 } else { 2 };
-            let wants_extension = way.contains("--controls")
-                && !matches!(
-                    path.extension().and_then(|end| end.to_str()),
-                    Some("npz" | "csv")
-                );
-            let word = if wants_extension {
-                ".npz and .csv"
-            } else {
-                word
+            let is_table = matches!(
+                path.extension().and_then(|end| end.to_str()),
+                Some("npz" | "csv")
+            );
+            let word = match () {
+                () if is_table => word,
+                () if way.contains("--controls") => ".npz and .csv",
+                () if way.contains("FILE --mapping") => ".npz, .csv or .mcap",
+                () => word,
             };
             outcome.fails(code, &[word]);
         }

@@ -399,8 +399,16 @@ impl Mapping {
     /// # Errors
     /// When it says what cannot be meant.
     pub fn parse(text: &str, file: &str) -> Result<Self, RecordingError> {
-        let mut mapping: Self = toml::from_str(text)
-            .map_err(|cause| RecordingError(format!("mapping '{file}': {cause}")))?;
+        let mut mapping: Self = toml::from_str(text).map_err(|cause| {
+            let place = cause.span().map_or_else(String::new, |span| {
+                let before = text.get(..span.start).unwrap_or(text);
+                let line = before.matches('\n').count() + 1;
+                let column = before.rsplit('\n').next().unwrap_or("").chars().count() + 1;
+                format!(", line {line}, column {column}")
+            });
+            let message = cause.message().trim_end();
+            RecordingError(format!("mapping '{file}'{place}: {message}"))
+        })?;
         file.clone_into(&mut mapping.file);
         Ok(mapping)
     }
