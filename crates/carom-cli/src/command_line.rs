@@ -154,6 +154,11 @@ impl<'a> Argument<'a> {
         }
     }
 
+    /// The flag that it belongs to.
+    pub(crate) fn flag(self) -> &'static str {
+        self.flag
+    }
+
     /// What it says.
     pub(crate) fn text(self) -> &'a str {
         self.whole.get(self.start..self.end).unwrap_or_default()

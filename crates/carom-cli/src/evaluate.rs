@@ -128,7 +128,7 @@ fn show(args: &Args, report: &Report, warnings: &[String]) {
     }
 }
 
-fn head(metric: &Metric) -> String {
+pub(crate) fn head(metric: &Metric) -> String {
     let name = metric
         .name
         .trim_end_matches("_percent")
@@ -140,7 +140,7 @@ fn head(metric: &Metric) -> String {
 }
 
 /// A number with four digits that count.
-fn figure(number: f64) -> String {
+pub(crate) fn figure(number: f64) -> String {
     if number.is_nan() {
         return "–".to_owned();
     }

@@ -27,6 +27,11 @@ pub(crate) fn asked() -> bool {
     ASKED.load(Ordering::Relaxed)
 }
 
+/// The same as a flag, for work that looks at one.
+pub(crate) fn flag() -> &'static AtomicBool {
+    &ASKED
+}
+
 /// What an interrupted command returns.
 pub(crate) fn exit_code() -> ExitCode {
     ExitCode::from(EXIT)

@@ -15,6 +15,8 @@ use crate::failure::{self, Failure, READ};
 pub(crate) struct Loaded {
     /// The compiled model.
     pub model: Model,
+    /// What the file says.
+    pub spec: carom_spec::ModelSpec,
     /// Warnings as text with source lines; empty when there are none.
     pub warnings: String,
     /// Warnings, one by one.
@@ -42,6 +44,7 @@ pub(crate) fn load(path: &Path, allow: &[String]) -> Result<Loaded, Failure> {
     Ok(Loaded {
         warnings: carom_spec::diagnostic::render_all(&loaded.diagnostics, &loaded.sources),
         model: loaded.model,
+        spec: loaded.spec,
         diagnostics: loaded.diagnostics,
         sources: loaded.sources,
     })

@@ -4,12 +4,14 @@
 //! (bad flags, missing files), 130 interrupted by Ctrl-C (what was done is kept).
 
 mod bench;
+mod browser;
 mod check;
 mod command_line;
 mod completions;
 mod evaluate;
 mod failure;
 mod gradient;
+mod identify;
 mod interrupt;
 mod load;
 mod naming;
@@ -45,6 +47,7 @@ enum Command {
     Sim(sim::Args),
     Check(check::Args),
     Gradient(gradient::Args),
+    Identify(identify::Args),
     Evaluate(evaluate::Args),
     Parity(parity::Args),
     Bench(bench::Args),
@@ -57,6 +60,7 @@ fn main() -> ExitCode {
         Ok(Command::Sim(args)) => sim::run(&args),
         Ok(Command::Check(args)) => check::run(&args),
         Ok(Command::Gradient(args)) => gradient::run(&args),
+        Ok(Command::Identify(args)) => identify::run(&args),
         Ok(Command::Evaluate(args)) => evaluate::run(&args),
         Ok(Command::Parity(args)) => parity::run(&args),
         Ok(Command::Bench(args)) => bench::run(&args),

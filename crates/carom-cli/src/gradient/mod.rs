@@ -2,7 +2,7 @@
 
 mod adjoint;
 mod from_distance;
-mod problem;
+pub(crate) mod problem;
 mod quantity;
 
 use std::path::PathBuf;

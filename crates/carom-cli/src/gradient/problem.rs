@@ -397,8 +397,9 @@ fn set(
 }
 
 /// What a selector does not select, with the part in question marked: the engine's sentence quotes it.
-fn unselected(selector: Argument<'_>, error: &ParameterError) -> Failure {
+pub(crate) fn unselected(selector: Argument<'_>, error: &ParameterError) -> Failure {
     let message = error.message();
+    let flag = selector.flag();
     let quoted = message.split('\'').skip(1).step_by(2);
     let places = quoted.filter_map(|quoted| {
         let at = selector.text().find(quoted)?;
@@ -406,5 +407,5 @@ fn unselected(selector: Argument<'_>, error: &ParameterError) -> Failure {
     });
     let part = places.min_by_key(|part| part.text().len());
     part.unwrap_or(selector)
-        .refuse(Diagnostic::error(NAME, format!("--wrt: {message}")))
+        .refuse(Diagnostic::error(NAME, format!("{flag}: {message}")))
 }

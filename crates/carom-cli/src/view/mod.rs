@@ -1,6 +1,5 @@
 //! `carom view`: a model, a run or two runs in the browser.
 
-mod browser;
 mod run_file;
 
 use std::io::Write;
@@ -15,7 +14,7 @@ use serde_json::{Value, json};
 use crate::command_line::unfit;
 use crate::failure::{COMPUTATION, CONTENT, Failure, NAME, VALUE, finish};
 use crate::load::{self, Loaded};
-use crate::{interrupt, output, progress, sim, stdio, values};
+use crate::{browser, interrupt, output, progress, sim, stdio, values};
 use run_file::RunFile;
 
 /// Simulated time of an exported model unless told otherwise (s).

@@ -11,6 +11,7 @@
 mod commands;
 mod documents;
 mod files;
+mod identify;
 #[cfg(unix)]
 mod interrupts;
 mod mistakes;

@@ -73,13 +73,7 @@ pub fn evaluate(
     recordings: &Recordings,
     stepping: Stepping,
 ) -> Result<Report, ProblemError> {
-    let flow = match stepping {
-        Stepping::Fixed => None,
-        Stepping::Flow(settings) => Some(
-            carom::flow::Flow::new(model, settings)
-                .map_err(|error| ProblemError(error.to_string()))?,
-        ),
-    };
+    let flow = flow_of(model, stepping)?;
     let meter = Meter::new(recordings, flow.is_some())?;
     let evaluation = Evaluation {
         model,
@@ -107,6 +101,51 @@ pub fn evaluate(
         metrics: meter.metrics.clone(),
         trajectories: trajectories.into_iter().map(|(errors, _)| errors).collect(),
     })
+}
+
+/// The states that a model predicts for a trajectory from its recorded start, with their frames, that of the start first.
+///
+/// # Errors
+/// When the trajectory has no start, or the simulation does not reach its end.
+pub fn predict(
+    model: &Model,
+    recordings: &Recordings,
+    stepping: Stepping,
+    trajectory: usize,
+) -> Result<Vec<(usize, State)>, ProblemError> {
+    let flow = flow_of(model, stepping)?;
+    let meter = Meter::new(recordings, flow.is_some())?;
+    let evaluation = Evaluation {
+        model,
+        recordings,
+        meter: &meter,
+        flow: flow.as_ref(),
+    };
+    let Some(motion) = recordings.trajectories.get(trajectory) else {
+        return Err(ProblemError(format!("there is no trajectory {trajectory}")));
+    };
+    let run = Run {
+        trajectory,
+        first: recordings.start,
+        last: motion.frames() - 1,
+    };
+    let mut model = model.clone();
+    let mut data = Data::new(&model);
+    let predicted = evaluation.simulate(&mut model, &mut data, run);
+    let predicted = predicted.map_err(ProblemError)?;
+    Ok(predicted
+        .into_iter()
+        .map(|known| (known.frame, known.state))
+        .collect())
+}
+
+fn flow_of(model: &Model, stepping: Stepping) -> Result<Option<carom::flow::Flow>, ProblemError> {
+    match stepping {
+        Stepping::Fixed => Ok(None),
+        Stepping::Flow(settings) => carom::flow::Flow::new(model, settings)
+            .map(Some)
+            .map_err(|error| ProblemError(error.to_string())),
+    }
 }
 
 struct Evaluation<'a> {

@@ -50,6 +50,7 @@ use carom::model::ContactsFromDistance;
 use carom::parameters::{ParameterError, Parameters};
 use carom::{Model, State};
 
+use crate::identify::FrameResidual;
 use crate::loss::{Average, Loss, Observer};
 use crate::recording::{RecordingError, Recordings, Trajectory};
 use schedule::Stretch;
@@ -144,7 +145,7 @@ pub(crate) struct Job {
 /// Parameters, recordings and a loss; see the [module](self) documentation.
 #[derive(Clone, Debug)]
 pub struct Problem<'a> {
-    recordings: &'a Recordings,
+    pub(crate) recordings: &'a Recordings,
     parameters: Parameters,
     settings: Settings,
     observer: Observer<'a>,
@@ -296,6 +297,51 @@ impl<'a> Problem<'a> {
     /// Runs that are left out, and why.
     pub fn skipped(&self) -> &[String] {
         &self.skipped
+    }
+
+    /// Number of residuals, those of the priors of starts included.
+    pub fn residual_count(&self) -> usize {
+        let counts = self.jobs.iter().map(|job| job.count + self.prior.len());
+        counts.sum()
+    }
+
+    /// Standard deviations of the shifts of all starts, in the order of the unknowns; none unless starts are free.
+    pub(crate) fn start_deviations(&self) -> impl Iterator<Item = f64> {
+        (self.jobs.iter()).flat_map(|_| self.prior.iter().copied())
+    }
+
+    /// The recorded start of every run, and its first steps of equal length.
+    pub(crate) fn motions(&self) -> impl Iterator<Item = (&State, &Stretch)> {
+        (self.jobs.iter()).filter_map(|job| Some((&job.start, job.stretches.first()?)))
+    }
+
+    /// Root mean squares of the residuals of each frame, without the factor of the mean over frames, for two lists of all
+    /// residuals.
+    pub(crate) fn by_frame(&self, before: &[f64], after: &[f64]) -> Vec<FrameResidual> {
+        let mut frames = Vec::new();
+        let mut next = 0;
+        for (run, job) in self.jobs.iter().enumerate() {
+            let trajectory = &self.recordings.trajectories[job.run.trajectory];
+            for frame in job.run.first + 1..=job.run.last {
+                let count = self.observer.count(trajectory, frame);
+                let mean = |residuals: &[f64]| {
+                    let own = residuals.get(next..next + count).unwrap_or_default();
+                    let squares: f64 = own.iter().map(|r| r * r).sum();
+                    (squares / count as f64).sqrt() / job.factor
+                };
+                if count > 0 {
+                    frames.push(FrameResidual {
+                        run,
+                        time: trajectory.times[frame],
+                        before: mean(before),
+                        after: mean(after),
+                    });
+                }
+                next += count;
+            }
+            next += self.prior.len();
+        }
+        frames
     }
 
     /// Number of unknowns.

@@ -11,6 +11,7 @@ mod bad_recordings;
 mod bags;
 mod datasets;
 mod documents;
+mod identify;
 mod loading;
 mod problems;
 mod support;

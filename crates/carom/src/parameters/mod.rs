@@ -174,6 +174,11 @@ impl Parameters {
         self.entries.iter().map(|entry| entry.name.as_str())
     }
 
+    /// The unit of each parameter's value.
+    pub fn units(&self) -> impl ExactSizeIterator<Item = &'static str> {
+        self.entries.iter().map(|entry| entry.unit)
+    }
+
     /// Elements that patterns passed over, and why.
     pub fn skipped(&self) -> &[(String, String)] {
         &self.skipped

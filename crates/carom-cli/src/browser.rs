@@ -12,7 +12,7 @@ const OPENER: (&str, &[&str]) = if cfg!(target_os = "macos") {
 };
 
 /// Asks the system to open an address; does not wait for the browser.
-pub(super) fn open(url: &str) -> Result<(), String> {
+pub(crate) fn open(url: &str) -> Result<(), String> {
     let (program, arguments) = OPENER;
     let mut child = Command::new(program)
         .args(arguments)

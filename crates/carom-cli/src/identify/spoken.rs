@@ -1,0 +1,206 @@
+//! What was found, as text and as JSON.
+
+use carom_tasks::evaluate;
+use carom_tasks::identify::Estimate;
+use serde_json::{Value, json};
+
+use super::Found;
+use crate::evaluate::{figure, head};
+
+pub(crate) fn as_text(found: &Found<'_>) -> String {
+    let mut lines = vec![summary(found), String::new()];
+    lines.extend(table(found));
+    lines.push(String::new());
+    lines.extend(remarks(found));
+    let fitted = format!(
+        "errors on the {} recordings of the fit",
+        found.fitted[0].trajectories.len()
+    );
+    lines.extend(errors(&fitted, &found.fitted));
+    if let Some(kept_back) = &found.kept_back {
+        let title = format!(
+            "errors on {} recordings that were kept back",
+            kept_back[0].trajectories.len()
+        );
+        lines.extend(errors(&title, kept_back));
+    }
+    lines.join("\n")
+}
+
+/// One sentence for all of it.
+pub(crate) fn summary(found: &Found<'_>) -> String {
+    let optimiser = found.task.optimiser().name();
+    format!(
+        "loss {} → {} in {} evaluations by {optimiser} ({:.1} s): {}",
+        figure(found.inspection.value),
+        figure(found.solution.value),
+        found.solution.history.len(),
+        found.seconds,
+        found.solution.end
+    )
+}
+
+fn table(found: &Found<'_>) -> Vec<String> {
+    let estimates = &found.identified.estimates;
+    let width = estimates
+        .iter()
+        .map(|one| one.name.chars().count())
+        .max()
+        .unwrap_or(0)
+        .max(9);
+    let percent = format!("{} % interval", 100.0 * found.identified.confidence);
+    let mut lines = vec![format!(
+        "{:width$}  {:>11}  {:>11}  {percent:>25}  unit",
+        "parameter", "start", "value"
+    )];
+    for one in estimates {
+        let note = if one.is_at_bound {
+            "  (at its bound)"
+        } else {
+            ""
+        };
+        let name = &one.name;
+        lines.push(format!(
+            "{name:width$}  {:>11}  {:>11}  {:>25}  {}{note}",
+            figure(one.start),
+            figure(one.value),
+            interval(one),
+            unit(one)
+        ));
+    }
+    lines
+}
+
+/// The unit of one component of an attribute whose units are listed.
+pub(crate) fn unit(one: &Estimate) -> &str {
+    let component = one
+        .name
+        .rsplit_once('[')
+        .and_then(|(_, rest)| rest.trim_end_matches(']').parse::<usize>().ok());
+    let units: Vec<&str> = one.unit.split(", ").collect();
+    match component {
+        Some(component) if units.len() > 1 => {
+            units.get(component).or(units.last()).copied().unwrap_or("")
+        }
+        _ => &one.unit,
+    }
+}
+
+/// `0.17 … 0.19`.
+pub(crate) fn interval(one: &Estimate) -> String {
+    let [low, high] = one.interval;
+    if low.is_finite() && high.is_finite() {
+        format!("{} … {}", figure(low), figure(high))
+    } else {
+        "cannot be told".to_owned()
+    }
+}
+
+/// What the recordings do not tell, and how far the numbers can be trusted.
+pub(crate) fn remarks(found: &Found<'_>) -> Vec<String> {
+    let mut lines = Vec::new();
+    let identified = &found.identified;
+    if let Some(refusal) = found.inspection.refusal() {
+        lines.push(format!("fitted all the same: {refusal}"));
+    }
+    for words in &identified.weak {
+        lines.push(format!(
+            "badly known: {words} (a scale is the width of the bounds, or the size of the start)"
+        ));
+    }
+    lines.extend(identified.correlated.iter().cloned());
+    if found.solution.is_stalled {
+        lines.push(format!(
+            "the search is stuck and not at a minimum ({}): the values are the best that it met, and intervals mean little; try shorter segments, another start or --optimiser cmaes",
+            found.solution.end
+        ));
+    } else if !found.solution.is_finished {
+        lines.push(
+            "the search did not reach its end: intervals are those of the best point so far"
+                .to_owned(),
+        );
+    }
+    let noise = identified.noise;
+    if noise > 3.0 {
+        lines.push(format!(
+            "residuals are {} times the noise that the mapping states (or 1, where it states none): the model, or what the search found, does not explain all of the recordings, and intervals do not know of that",
+            figure(noise)
+        ));
+    }
+    if identified.by_runs {
+        lines.push(
+            "errors are taken from how much the trajectories contradict each other".to_owned(),
+        );
+    }
+    let skipped = found.task.problem().skipped();
+    if let Some(first) = skipped.first() {
+        lines.push(format!("{} runs were left out: {first}", skipped.len()));
+    }
+    lines
+}
+
+fn errors(title: &str, [before, after]: &[evaluate::Report; 2]) -> Vec<String> {
+    let mut lines = vec![format!("{title}:")];
+    for ((metric, before), after) in before.metrics.iter().zip(&before.total).zip(&after.total) {
+        let change = 100.0 * (after / before - 1.0);
+        let change = if change.is_finite() {
+            format!("{change:+.1} %")
+        } else {
+            String::new()
+        };
+        lines.push(format!(
+            "  {:24} {:>10} → {:>10}  {change}",
+            head(metric),
+            figure(*before),
+            figure(*after)
+        ));
+    }
+    for failure in after.failures() {
+        let why = failure.failure.as_deref().unwrap_or_default();
+        lines.push(format!("  {} is not in the mean: {why}", failure.label));
+    }
+    lines
+}
+
+pub(crate) fn as_json(found: &Found<'_>) -> Value {
+    let totals = |report: &evaluate::Report| {
+        let pairs = report.metrics.iter().zip(&report.total);
+        let pairs = pairs.map(|(metric, number)| (metric.name.clone(), json!(number)));
+        Value::Object(pairs.collect())
+    };
+    let both = |[before, after]: &[evaluate::Report; 2]| {
+        json!({
+            "before": totals(before), "after": totals(after),
+            "trajectories": before.trajectories.len(), "failed": after.failures().count(),
+        })
+    };
+    let identified = &found.identified;
+    let parameters: Vec<Value> = (identified.estimates.iter())
+        .map(|one| {
+            json!({
+                "name": one.name, "unit": one.unit, "start": one.start, "value": one.value,
+                "standard_error": one.error, "interval": one.interval, "at_bound": one.is_at_bound,
+            })
+        })
+        .collect();
+    let inspection = &found.inspection;
+    let silent = inspection.silent.iter();
+    let silent: Vec<Value> = silent
+        .map(|one| json!({ "parameter": one.parameter, "reason": one.reason }))
+        .collect();
+    json!({
+        "parameters": parameters, "confidence": identified.confidence,
+        "loss": { "before": inspection.value, "after": found.solution.value },
+        "optimiser": found.task.optimiser().name(), "evaluations": found.solution.history.len(),
+        "end": found.solution.end, "finished": found.solution.is_finished, "stalled": found.solution.is_stalled,
+        "interrupted": found.solution.is_stopped, "seconds": found.seconds,
+        "noise": identified.noise, "degrees_of_freedom": identified.degrees, "errors_by_runs": identified.by_runs,
+        "information": {
+            "residuals": inspection.residuals, "rank": inspection.rank, "condition": inspection.condition,
+            "silent": silent, "untold": inspection.untold, "weak": inspection.weak,
+        },
+        "correlated": identified.correlated,
+        "fit": both(&found.fitted),
+        "validation": found.kept_back.as_ref().map(both),
+    })
+}

@@ -1,0 +1,332 @@
+//! The description of a calibrated model: numbers that were found are written where the file has them, and the result is
+//! read again to see that it is the model that was found.
+
+use std::path::Path;
+
+use carom::Model;
+use carom::model::Given;
+use carom::parameters::Parameters;
+use carom_spec::ModelSpec;
+use carom_spec::mjcf::ReadSettings;
+use carom_spec::mjcf::{AssetStorage, write_with};
+use carom_spec::model_spec::{InertiaSpec, InertialSpec};
+use carom_spec::read::read;
+use carom_spec::source::MemorySource;
+
+use super::IdentifyError;
+
+/// Numbers of the model that was found and of the one that is read again may differ by this part.
+const AGREEMENT: f64 = 1e-9;
+
+/// MJCF text of a model with the parameters θ: complete in itself, data of meshes included.
+///
+/// # Errors
+/// When a parameter has no place in such a file; it is named.
+pub fn calibrated(
+    spec: &ModelSpec,
+    parameters: &Parameters,
+    theta: &[f64],
+) -> Result<String, IdentifyError> {
+    let refuse = |why: String| IdentifyError::Description(why);
+    let model = parameters
+        .bake(theta)
+        .map_err(|error| refuse(error.to_string()))?;
+    let given = |model: &Model| model.recipe().map(|recipe| recipe.given.clone());
+    let (Some(before), Some(after)) = (given(parameters.base()), given(&model)) else {
+        return Err(refuse(
+            "the model was not compiled from a description".to_owned(),
+        ));
+    };
+    let mut spec = spec.clone();
+    let mut place = Place {
+        model: &model,
+        spec: &mut spec,
+        missing: None,
+    };
+    for change in changes(&before, &after) {
+        place.set(&change);
+    }
+    if let Some(missing) = place.missing {
+        return Err(refuse(format!(
+            "{missing} was identified, but cannot be written into a model file yet; the report has its value"
+        )));
+    }
+    let text = write_with(&spec, AssetStorage::Inline);
+    check(&text, &model)?;
+    Ok(text)
+}
+
+/// A number that is another one than before.
+struct Change {
+    family: &'static str,
+    field: &'static str,
+    element: usize,
+    component: usize,
+    value: f64,
+}
+
+fn changes(before: &Given, after: &Given) -> Vec<Change> {
+    let mut old = Vec::new();
+    before.for_each(|_, _, _, _, number| old.push(number));
+    let mut changes = Vec::new();
+    let mut index = 0;
+    after.for_each(|family, field, element, component, value| {
+        if old
+            .get(index)
+            .is_none_or(|old: &f64| old.to_bits() != value.to_bits())
+        {
+            changes.push(Change {
+                family,
+                field,
+                element,
+                component,
+                value,
+            });
+        }
+        index += 1;
+    });
+    changes
+}
+
+struct Place<'a> {
+    model: &'a Model,
+    spec: &'a mut ModelSpec,
+    /// The first change that has no place.
+    missing: Option<String>,
+}
+
+impl Place<'_> {
+    fn set(&mut self, change: &Change) {
+        let number = match change.family {
+            "option" => self.option(change),
+            "bodies" => self.body(change),
+            "joints" => self.joint(change.element, change),
+            "dofs" => self.dof(change),
+            "qpos" => self.coordinate(change),
+            "geoms" | "sources" => self.geom(change),
+            "sites" => self.site(change),
+            "pairs" => self.pair(change),
+            "actuators" => self.actuator(change),
+            _ => None,
+        };
+        if let Some(number) = number {
+            *number = change.value;
+        } else if self.missing.is_none() {
+            let Change {
+                family,
+                field,
+                element,
+                ..
+            } = change;
+            self.missing = Some(format!("{field} of {family} {element}"));
+        }
+    }
+
+    fn option(&mut self, change: &Change) -> Option<&mut f64> {
+        let option = &mut self.spec.option;
+        let k = change.component;
+        match change.field {
+            "timestep" => Some(&mut option.timestep),
+            "gravity" => option.gravity.get_mut(k),
+            "wind" => option.wind.get_mut(k),
+            "magnetic" => option.magnetic.get_mut(k),
+            "density" => Some(&mut option.density),
+            "viscosity" => Some(&mut option.viscosity),
+            "impratio" => Some(&mut option.impedance_ratio),
+            "override_margin" => Some(&mut option.override_margin),
+            "override_solref" => option.override_solver_reference.get_mut(k),
+            "override_solimp" => option.override_solver_impedance.get_mut(k),
+            "override_friction" => option.override_friction.get_mut(k),
+            _ => None,
+        }
+    }
+
+    fn body(&mut self, change: &Change) -> Option<&mut f64> {
+        let numbers = &self.model.bodies;
+        let id = change.element;
+        let body = self.spec.bodies.get_mut(id)?;
+        let k = change.component;
+        match change.field {
+            "position" => body.position.get_mut(k),
+            "quat" => body.quaternion.get_mut(k),
+            "gravcomp" => Some(&mut body.gravity_compensation),
+            "mass" | "inertial_position" | "inertial_quat" | "inertia" | "inertia_products" => {
+                // All of it, as the model has it: a part alone would leave the rest to the geoms.
+                let inertial = body.inertial.insert(InertialSpec {
+                    span: body.span,
+                    position: numbers.inertial_position[id].0,
+                    mass: numbers.mass[id],
+                    inertia: InertiaSpec::Diagonal {
+                        quaternion: numbers.inertial_quat[id].0,
+                        diagonal: numbers.inertia[id].0,
+                    },
+                });
+                // The change is written already; the number to set is the one that it has.
+                match (change.field, &mut inertial.inertia) {
+                    ("mass", _) => Some(&mut inertial.mass),
+                    ("inertial_position", _) => inertial.position.get_mut(k),
+                    ("inertia", InertiaSpec::Diagonal { diagonal, .. }) => diagonal.get_mut(k),
+                    ("inertial_quat", InertiaSpec::Diagonal { quaternion, .. }) => {
+                        quaternion.get_mut(k)
+                    }
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
+    }
+
+    /// A joint of the description by its id.
+    fn joint(&mut self, id: usize, change: &Change) -> Option<&mut f64> {
+        let mut joints = self
+            .spec
+            .bodies
+            .iter_mut()
+            .flat_map(|body| &mut body.joints);
+        let joint = joints.nth(id)?;
+        let k = change.component;
+        match change.field {
+            "position" => joint.position.get_mut(k),
+            "axis" => joint.axis.get_mut(k),
+            "stiffness" => joint.stiffness.get_mut(0),
+            "stiffness_poly" => joint.stiffness.get_mut(1 + k),
+            "range" => joint.range.get_mut(k),
+            "actuator_force_range" => joint.actuator_force_range.get_mut(k),
+            "margin" => Some(&mut joint.margin),
+            "solref" => joint.limit_solver_reference.get_mut(k),
+            "solimp" => joint.limit_solver_impedance.get_mut(k),
+            "armature" => Some(&mut joint.armature),
+            "damping" => joint.damping.get_mut(0),
+            "damping_poly" => joint.damping.get_mut(1 + k),
+            "frictionloss" => Some(&mut joint.friction_loss),
+            "dof_solref" => joint.friction_solver_reference.get_mut(k),
+            "dof_solimp" => joint.friction_solver_impedance.get_mut(k),
+            "reference" => Some(&mut joint.reference_value),
+            "spring" => Some(&mut joint.spring_reference),
+            "spring_damper" => joint.spring_damper.get_mut(k),
+            _ => None,
+        }
+    }
+
+    fn dof(&mut self, change: &Change) -> Option<&mut f64> {
+        let joint = *self.model.structure.dofs.joint.get(change.element)?;
+        let field = match change.field {
+            "solref" => "dof_solref",
+            "solimp" => "dof_solimp",
+            other => other,
+        };
+        self.joint(joint, &Change { field, ..*change })
+    }
+
+    fn coordinate(&mut self, change: &Change) -> Option<&mut f64> {
+        let addresses = &self.model.structure.joints.qpos;
+        let joint = addresses
+            .iter()
+            .position(|&start| start == change.element)?;
+        self.joint(joint, change)
+    }
+
+    fn geom(&mut self, change: &Change) -> Option<&mut f64> {
+        if change.field == "spring_damper" {
+            return self.joint(change.element, change);
+        }
+        let mut geoms = self.spec.bodies.iter_mut().flat_map(|body| &mut body.geoms);
+        let geom = geoms.nth(change.element)?;
+        let k = change.component;
+        match change.field {
+            // Where the ends of a capsule are given, its second size follows from them.
+            "size" if geom.fromto.is_some() && k > 0 => None,
+            "position" | "quat" if geom.fromto.is_some() => None,
+            "size" => geom.size.get_mut(k),
+            "position" => geom.position.get_mut(k),
+            "quat" => geom.quaternion.get_mut(k),
+            "friction" => geom.friction.get_mut(k),
+            "solmix" => Some(&mut geom.solver_mix),
+            "solref" => geom.solver_reference.get_mut(k),
+            "solimp" => geom.solver_impedance.get_mut(k),
+            "margin" => Some(&mut geom.margin),
+            "gap" => Some(&mut geom.gap),
+            "surface_velocity" => geom.surface_velocity.get_mut(k),
+            "adhesion" => Some(&mut geom.adhesion),
+            "fluid" => geom.fluid_coefficients.get_mut(k.checked_sub(1)?),
+            "geom_mass" => Some(geom.mass.insert(0.0)),
+            "geom_density" => {
+                geom.mass = None;
+                Some(&mut geom.density)
+            }
+            _ => None,
+        }
+    }
+
+    fn site(&mut self, change: &Change) -> Option<&mut f64> {
+        let mut sites = self.spec.bodies.iter_mut().flat_map(|body| &mut body.sites);
+        let site = sites.nth(change.element)?;
+        let k = change.component;
+        match change.field {
+            "position" if site.fromto.is_none() => site.position.get_mut(k),
+            "quat" if site.fromto.is_none() => site.quaternion.get_mut(k),
+            "size" if site.fromto.is_none() || k == 0 => site.size.get_mut(k),
+            _ => None,
+        }
+    }
+
+    fn pair(&mut self, change: &Change) -> Option<&mut f64> {
+        let pair = self.spec.pairs.get_mut(change.element)?;
+        let k = change.component;
+        match change.field {
+            "solref" => pair.solver_reference.get_mut(k),
+            "solreffriction" => pair.friction_solver_reference.get_mut(k),
+            "solimp" => pair.solver_impedance.get_mut(k),
+            "margin" => Some(&mut pair.margin),
+            "gap" => Some(&mut pair.gap),
+            "adhesion" => Some(&mut pair.adhesion),
+            "friction" => pair.friction.get_mut(k),
+            _ => None,
+        }
+    }
+
+    fn actuator(&mut self, change: &Change) -> Option<&mut f64> {
+        let actuator = self.spec.actuators.get_mut(change.element)?;
+        let k = change.component;
+        match change.field {
+            "gear" => actuator.gear.get_mut(k),
+            "gain" => actuator.gain_parameters.get_mut(k),
+            "bias" => actuator.bias_parameters.get_mut(k),
+            "dynamics" => actuator.dynamics_parameters.get_mut(k),
+            "armature" => Some(&mut actuator.armature),
+            _ => None,
+        }
+    }
+}
+
+/// Whether the text gives the model that was found.
+fn check(text: &str, model: &Model) -> Result<(), IdentifyError> {
+    let refuse = |why: String| {
+        IdentifyError::Description(format!("the calibrated model cannot be written: {why}"))
+    };
+    let name = "calibrated.xml";
+    let files = MemorySource::new().with(name, text);
+    let again = read(Path::new(name), &files, &ReadSettings::default());
+    let again = carom::load::compiled(again).map_err(|error| refuse(error.to_string()))?;
+    let mut expected = Vec::new();
+    model.for_each(|_, _, _, _, number| expected.push(number));
+    let mut index = 0;
+    let mut wrong = None;
+    again.model.for_each(|family, field, element, _, found| {
+        let wanted = expected.get(index).copied().unwrap_or(f64::NAN);
+        index += 1;
+        let size = wanted.abs().max(found.abs()).max(1e-6);
+        let agrees =
+            (wanted - found).abs() <= AGREEMENT * size || wanted.to_bits() == found.to_bits();
+        if !agrees && wrong.is_none() {
+            wrong = Some(format!(
+                "{field} of {family} {element} would be {found}, not {wanted}"
+            ));
+        }
+    });
+    match wrong {
+        Some(wrong) => Err(refuse(wrong)),
+        None if index != expected.len() => Err(refuse("it would have other elements".to_owned())),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,225 @@
+//! After the solve: what the estimates are worth.
+//!
+//! Errors follow from the information of the recordings and the noise that the residuals show, √(2·loss/degrees). Where there
+//! are many runs, errors are also taken from how much the runs contradict each other, which holds if residuals of a run
+//! depend on each other, as those of a model that is not quite right do; the greater of both counts:
+//!
+//!   C = A⁻¹·(Σ gᵢ·gᵢᵀ)·A⁻¹·n/(n − p),   A = `JᵀJ`,   gᵢ = Jᵢᵀ·rᵢ of run i
+
+use carom::Model;
+use carom_optimise::linalg::Matrix;
+use carom_optimise::statistics::distribution::student_range;
+use carom_optimise::statistics::{Information, estimated_noise};
+
+use super::IdentifyError;
+use super::solve::Solution;
+use super::task::{Marginal, Task};
+
+/// Fewest runs whose contradictions say something.
+const FEWEST_RUNS: usize = 10;
+/// Combinations that are known no better than to so many scales are named.
+const WEAK: f64 = 0.5;
+
+/// A parameter's estimate.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Estimate {
+    /// Its name.
+    pub name: String,
+    /// Its unit.
+    pub unit: String,
+    /// The value at the start.
+    pub start: f64,
+    /// The value found.
+    pub value: f64,
+    /// Its standard error, by the slope of its transform; infinite if the recordings do not tell.
+    pub error: f64,
+    /// The ends of its interval.
+    pub interval: [f64; 2],
+    /// Whether it lies at a bound: the interval is then only how far it could move.
+    pub is_at_bound: bool,
+}
+
+/// What was found.
+#[derive(Clone, Debug)]
+pub struct Identified {
+    /// The parameters.
+    pub estimates: Vec<Estimate>,
+    /// Covariance of θ.
+    pub covariance: Matrix,
+    /// Correlations of pairs that are above 0.9, greatest first, in words.
+    pub correlated: Vec<String>,
+    /// Combinations that are known badly, in words.
+    pub weak: Vec<String>,
+    /// Deviation of the residuals, in units of the noise of the recordings: about 1 if model and noise are right.
+    pub noise: f64,
+    /// Residuals less unknowns.
+    pub degrees: usize,
+    /// Whether errors are those of runs that contradict each other.
+    pub by_runs: bool,
+    /// With which probability an interval holds the truth.
+    pub confidence: f64,
+    /// Residuals at the start and at the end, as a mean over each frame: run, time (s), and both.
+    pub frames: Vec<FrameResidual>,
+    /// θ.
+    pub theta: Vec<f64>,
+    /// The calibrated model.
+    pub model: Model,
+}
+
+/// How large the residuals of a frame are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FrameResidual {
+    /// The run.
+    pub run: usize,
+    /// Time since the trajectory began (s).
+    pub time: f64,
+    /// Root mean square at the start of the search.
+    pub before: f64,
+    /// At its end.
+    pub after: f64,
+}
+
+impl Task<'_> {
+    /// Says what a solution is worth.
+    ///
+    /// # Errors
+    /// When the solution cannot be linearised.
+    pub fn conclude(&self, solution: &Solution) -> Result<Identified, IdentifyError> {
+        self.on_threads(|| self.concluded(solution))
+    }
+
+    fn concluded(&self, solution: &Solution) -> Result<Identified, IdentifyError> {
+        let failed = IdentifyError::Start;
+        let count = self.parameters().len();
+        let theta = &solution.x[..count];
+        let linear = self.linearise(&solution.x).map_err(failed)?;
+        let marginal = self.marginal(&linear).map_err(failed)?;
+        let mut residuals = linear.residuals;
+        let before = self.problem.residuals(&self.origin());
+        let before = before.map_err(|error| failed(error.to_string()))?.residuals;
+        let frames = self.problem.by_frame(&before, &residuals);
+        residuals.resize(marginal.jacobian.rows(), 0.0);
+        let names: Vec<&str> = self.parameters().names().collect();
+        let information = Information::new(&names, self.theta_scale(), &marginal.jacobian)
+            .map_err(|error| failed(error.to_string()))?;
+        let degrees = residuals
+            .len()
+            .saturating_sub(information.rank() + marginal.starts);
+        let noise = estimated_noise(2.0 * solution.value, degrees).unwrap_or(f64::INFINITY);
+        let mut covariance = information.covariance(noise);
+        let mut range = student_range(self.settings.confidence, degrees.max(1) as f64);
+        let runs = marginal.runs.len();
+        let mut by_runs = false;
+        if runs >= FEWEST_RUNS && runs > 2 * count && information.rank() == count {
+            let other = contradictions(&information, &marginal, &residuals);
+            let wider = student_range(self.settings.confidence, (runs - count) as f64);
+            let is_greater =
+                |k: usize| other[(k, k)].sqrt() * wider > covariance[(k, k)].sqrt() * range;
+            if (0..count).filter(|&k| is_greater(k)).count() * 2 > count {
+                (covariance, range, by_runs) = (other, wider, true);
+            }
+        }
+        Ok(Identified {
+            estimates: self.estimates(theta, &covariance, range),
+            correlated: correlated(&names, &covariance),
+            weak: (information.unknown(noise, WEAK).into_iter())
+                .map(|one| one.words)
+                .collect(),
+            covariance,
+            noise,
+            degrees,
+            by_runs,
+            confidence: self.settings.confidence,
+            frames,
+            theta: theta.to_vec(),
+            model: self
+                .parameters()
+                .bake(theta)
+                .map_err(|error| failed(error.to_string()))?,
+        })
+    }
+
+    fn estimates(&self, theta: &[f64], covariance: &Matrix, range: f64) -> Vec<Estimate> {
+        let parameters = self.parameters();
+        let count = parameters.len();
+        let values = parameters.values(theta);
+        let starts = parameters.values(self.start_theta());
+        let errors: Vec<f64> = (0..count).map(|k| covariance[(k, k)].sqrt()).collect();
+        let at = |sign: f64| -> Vec<f64> {
+            let moved: Vec<f64> = (0..count)
+                .map(|k| theta[k] + sign * range * errors[k])
+                .collect();
+            parameters.values(&moved)
+        };
+        let slopes = {
+            let step = 1e-6;
+            let high: Vec<f64> = theta.iter().map(|t| t + step).collect();
+            let low: Vec<f64> = theta.iter().map(|t| t - step).collect();
+            let pairs = parameters
+                .values(&high)
+                .into_iter()
+                .zip(parameters.values(&low));
+            pairs
+                .map(|(high, low)| ((high - low) / (2.0 * step)).abs())
+                .collect::<Vec<f64>>()
+        };
+        let (low, high) = (at(-1.0), at(1.0));
+        let bounds = self.space.bounds();
+        (parameters.names().zip(parameters.units()).enumerate())
+            .map(|(k, (name, unit))| Estimate {
+                name: name.to_owned(),
+                unit: unit.to_owned(),
+                start: starts[k],
+                value: values[k],
+                error: slopes[k] * errors[k],
+                interval: [low[k].min(high[k]), low[k].max(high[k])],
+                is_at_bound: theta[k] == bounds.lower()[k] || theta[k] == bounds.upper()[k],
+            })
+            .collect()
+    }
+}
+
+/// The covariance from how much the runs contradict each other.
+fn contradictions(information: &Information, marginal: &Marginal, residuals: &[f64]) -> Matrix {
+    let inverse = information.covariance(1.0);
+    let count = inverse.rows();
+    let mut sum = Matrix::zeros(count, count);
+    for rows in &marginal.runs {
+        let mut gradient = vec![0.0; count];
+        for row in rows.clone() {
+            for (entry, slope) in gradient.iter_mut().zip(marginal.jacobian.row(row)) {
+                *entry += slope * residuals[row];
+            }
+        }
+        for i in 0..count {
+            for j in 0..count {
+                sum[(i, j)] += gradient[i] * gradient[j];
+            }
+        }
+    }
+    let runs = marginal.runs.len() as f64;
+    let factor = runs / (runs - count as f64);
+    let product = inverse.times_matrix(&sum).times_matrix(&inverse);
+    Matrix::from_fn(count, count, |i, j| factor * product[(i, j)])
+}
+
+/// Pairs of estimates that move together.
+fn correlated(names: &[&str], covariance: &Matrix) -> Vec<String> {
+    let mut pairs = Vec::new();
+    for i in 0..names.len() {
+        for j in 0..i {
+            let size = (covariance[(i, i)] * covariance[(j, j)]).sqrt();
+            let correlation = covariance[(i, j)] / size;
+            if correlation.abs() > 0.9 && correlation.is_finite() {
+                pairs.push((correlation, j, i));
+            }
+        }
+    }
+    pairs.sort_by(|a, b| b.0.abs().total_cmp(&a.0.abs()));
+    (pairs.into_iter())
+        .map(|(correlation, i, j)| {
+            let how = if correlation > 0.0 { "in the same direction" } else { "in opposite directions" };
+            format!("{} and {} are known together better than each alone: their errors go {how} (correlation {correlation:.3})", names[i], names[j])
+        })
+        .collect()
+}

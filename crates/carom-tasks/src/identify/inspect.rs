@@ -1,0 +1,249 @@
+//! Before the solve: does each parameter show in the recordings, and can they be told apart?
+
+use carom::parameters::Motion;
+use carom_optimise::linalg::{largest, norm};
+use carom_optimise::statistics::{Direction, Information};
+use rayon::prelude::*;
+
+use super::task::Task;
+use super::{IdentifyError, Marginal};
+
+/// By how much θ is changed, relative to its scale.
+const STEP: f64 = 1e-3;
+/// Effects below this part of the greatest residual are rounding.
+const ROUNDING: f64 = 1e-10;
+/// With columns of the Jacobian of length one, combinations whose effect is a smaller part than this cannot be told.
+const LEAST_PART: f64 = 1e-7;
+/// Combinations that are known no better than to so many scales are named.
+const WEAK: f64 = 0.5;
+/// Motions that are simulated to find a reason.
+const MOST_MOTIONS: usize = 3;
+
+/// A parameter that does not show.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Silent {
+    /// Its name.
+    pub parameter: String,
+    /// Why that may be.
+    pub reason: String,
+}
+
+/// What the recordings can tell about the parameters, at a point.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Inspection {
+    /// The loss there.
+    pub value: f64,
+    /// Number of residuals, those of priors included.
+    pub residuals: usize,
+    /// Parameters that do not show.
+    pub silent: Vec<Silent>,
+    /// For each parameter, by how many deviations of the noise the residuals change together where it changes by a scale.
+    pub effects: Vec<f64>,
+    /// Scales of θ: the width of bounds, else the size of the start; 1, a factor of e, for logarithms.
+    pub scales: Vec<f64>,
+    /// How many combinations can be told.
+    pub rank: usize,
+    /// Greatest over least effect of combinations of parameters of equal effect; infinite if one has none.
+    pub condition: f64,
+    /// Combinations that cannot be told apart, in words.
+    pub untold: Vec<String>,
+    /// Combinations that are known badly, in words.
+    pub weak: Vec<String>,
+}
+
+impl Inspection {
+    /// Why parameters should not be fitted; none if all can be told.
+    pub fn refusal(&self) -> Option<String> {
+        let silent = self.silent.iter();
+        let mut reasons: Vec<String> = silent
+            .map(|silent| format!("{} has no effect: {}", silent.parameter, silent.reason))
+            .collect();
+        reasons.extend(self.untold.iter().cloned());
+        (!reasons.is_empty()).then(|| reasons.join("; "))
+    }
+}
+
+impl Task<'_> {
+    /// Looks at the start: every parameter is changed once, and the information of the recordings is taken apart.
+    ///
+    /// # Errors
+    /// When the model cannot be simulated at the start.
+    pub fn inspect(&self) -> Result<Inspection, IdentifyError> {
+        self.on_threads(|| self.inspect_at(&self.origin()))
+    }
+
+    fn inspect_at(&self, x: &[f64]) -> Result<Inspection, IdentifyError> {
+        let failed = |why: String| IdentifyError::Start(why);
+        let reference = self.residuals(x).map_err(failed)?;
+        let linear = self.linearise(x).map_err(failed)?;
+        let marginal = self.marginal(&linear).map_err(failed)?;
+        let count = self.parameters().len();
+        let names: Vec<&str> = self.parameters().names().collect();
+        let lengths: Vec<f64> = (0..count)
+            .map(|column| norm(&marginal.jacobian.column(column)))
+            .collect();
+        let is_moved: Vec<bool> = (0..count)
+            .into_par_iter()
+            .map(|index| self.moves(x, index, &reference))
+            .collect();
+        let scales = self.theta_scale().to_vec();
+        let rounding = ROUNDING * largest(&reference);
+        let shows = |index: usize| lengths[index] * scales[index] > rounding;
+        let mut silent = Vec::new();
+        for index in 0..count {
+            if !is_moved[index] {
+                silent.push(Silent {
+                    parameter: names[index].to_owned(),
+                    reason: self.reason(names[index]),
+                });
+            } else if !shows(index) {
+                silent.push(Silent {
+                    parameter: names[index].to_owned(),
+                    reason: "a change of it shows, but its derivative is zero at the start; start elsewhere, or use cmaes"
+                        .to_owned(),
+                });
+            }
+        }
+        let audible: Vec<usize> = (0..count)
+            .filter(|&index| is_moved[index] && shows(index))
+            .collect();
+        let told = Told::new(&names, &scales, &lengths, &audible, &marginal)
+            .map_err(IdentifyError::Start)?;
+        Ok(Inspection {
+            value: 0.5 * reference.iter().map(|r| r * r).sum::<f64>(),
+            residuals: reference.len(),
+            silent,
+            effects: (lengths.iter().zip(&scales))
+                .map(|(length, scale)| length * scale)
+                .collect(),
+            scales,
+            rank: told.rank,
+            condition: if audible.len() == count {
+                told.condition
+            } else {
+                f64::INFINITY
+            },
+            untold: told.untold,
+            weak: told.weak,
+        })
+    }
+
+    /// Whether a change of a number of θ changes any residual.
+    fn moves(&self, x: &[f64], index: usize, reference: &[f64]) -> bool {
+        let bounds = self.space.bounds();
+        let step = STEP * self.space.scale()[index];
+        let start = x[index];
+        let mut x = x.to_vec();
+        x[index] = bounds.clamp(index, start + step);
+        if x[index] == start {
+            x[index] = bounds.clamp(index, start - step);
+        }
+        if x[index] == start {
+            // Held by its bounds: that is no question of the recordings.
+            return true;
+        }
+        match self.residuals(&x) {
+            Ok(residuals) => {
+                let rounding = ROUNDING * largest(reference);
+                let mut pairs = residuals.iter().zip(reference);
+                pairs.any(|(a, b)| (a - b).abs() > rounding)
+            }
+            // It moves things so much that the simulation ends.
+            Err(_) => true,
+        }
+    }
+
+    /// The likely reason why a parameter does not show.
+    fn reason(&self, name: &str) -> String {
+        let theta = self.start_theta();
+        let mut reason = None;
+        for (start, stretch) in self.problem.motions().take(MOST_MOTIONS) {
+            let motion = Motion {
+                start,
+                controls: &stretch.controls,
+                steps: stretch.steps,
+            };
+            let findings = self.parameters().self_check(theta, &motion);
+            let findings = findings.unwrap_or_default();
+            let found = findings.into_iter().find(|one| one.parameter == name);
+            let Some(found) = found else {
+                return "nothing that was recorded depends on it".to_owned();
+            };
+            reason = Some(found.reason);
+        }
+        reason.unwrap_or_else(|| "nothing that was recorded depends on it".to_owned())
+    }
+}
+
+/// What can be told of parameters that show.
+struct Told {
+    rank: usize,
+    condition: f64,
+    untold: Vec<String>,
+    weak: Vec<String>,
+}
+
+impl Told {
+    fn new(
+        names: &[&str],
+        scales: &[f64],
+        lengths: &[f64],
+        audible: &[usize],
+        marginal: &Marginal,
+    ) -> Result<Self, String> {
+        let of = |numbers: &[f64]| -> Vec<f64> { audible.iter().map(|&i| numbers[i]).collect() };
+        let names: Vec<&str> = audible.iter().map(|&index| names[index]).collect();
+        let jacobian = marginal.jacobian.columns_at(audible);
+        let equal: Vec<f64> = of(lengths).iter().map(|length| 1.0 / length).collect();
+        let information =
+            Information::new(&names, &equal, &jacobian).map_err(|error| error.to_string())?;
+        let values = information.singular_values();
+        let greatest = values.first().copied().unwrap_or(1.0);
+        let least = values.last().copied().unwrap_or(1.0);
+        let directions = information.unknown(1.0, 1.0 / (LEAST_PART * greatest));
+        let untold: Vec<String> = directions
+            .iter()
+            .map(|one| trade_off(&names, one))
+            .collect();
+        let natural =
+            Information::new(&names, &of(scales), &jacobian).map_err(|error| error.to_string())?;
+        let weak = if untold.is_empty() {
+            natural
+                .unknown(1.0, WEAK)
+                .into_iter()
+                .map(|one| one.words)
+                .collect()
+        } else {
+            Vec::new()
+        };
+        Ok(Self {
+            rank: names.len() - untold.len(),
+            condition: if least > 0.0 {
+                greatest / least
+            } else {
+                f64::INFINITY
+            },
+            untold,
+            weak,
+        })
+    }
+}
+
+/// A combination that cannot be told, in words.
+fn trade_off(names: &[&str], direction: &Direction) -> String {
+    let parts = &direction.parts;
+    let largest = parts
+        .iter()
+        .fold(0.0_f64, |most, part| most.max(part.abs()));
+    let involved: Vec<&str> = (names.iter().zip(parts))
+        .filter(|(_, part)| part.abs() > 0.1 * largest)
+        .map(|(name, _)| *name)
+        .collect();
+    let list = match involved.as_slice() {
+        [first @ .., last] if !first.is_empty() => format!("{} and {last}", first.join(", ")),
+        _ => involved.join(", "),
+    };
+    format!(
+        "{list} trade off: the recordings stay the same if they change together, so they cannot be told apart"
+    )
+}

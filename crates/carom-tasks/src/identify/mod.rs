@@ -1,0 +1,95 @@
+//! Identification: from a model and recordings to a calibrated model, with what the recordings tell and what they do not.
+//!
+//! A [`Task`] is asked in three steps. [`Task::inspect`] looks before: every parameter is changed once, and must show; the
+//! information of the recordings must tell all combinations apart, or they are named. [`Task::solve`] makes the loss small
+//! by one of the optimisers, with limits and checkpoints. [`Task::conclude`] looks after: errors, intervals, correlations.
+//! [`calibrated`] is the description of the model with the numbers that were found.
+//!
+//! ```
+//! # let spec = carom_spec::read_file("../../models/pendulum.xml".as_ref(), &[]).spec;
+//! # let model = carom::compile::compile(&spec).0.unwrap();
+//! use carom_tasks::identify::{Free, Settings, Task, Unwatched};
+//! # use carom_tasks::recording::{self, Mapping};
+//! # let folder = std::env::temp_dir().join(format!("carom-identify-{}", std::process::id()));
+//! # std::fs::create_dir_all(&folder)?;
+//! # let path = folder.join("swing.csv");
+//! # let mut text = String::from("t,angle\n");
+//! # for k in 0..200 { let t = 0.01 * f64::from(k); text += &format!("{t},{}\n", 0.5 * (3.63 * t).cos() * (-0.02 * t).exp()); }
+//! # std::fs::write(&path, text)?;
+//! # let mapping = Mapping::parse("time.column = 't'\n[[joint]]\nname = 'pivot'\nposition = 'angle'\nnoise = 0.01\n", "swing.toml")?;
+//!
+//! let recordings = recording::load(&model, &mapping, &[path])?;
+//! let settings = Settings {
+//!     free: vec![Free::new("joint.pivot.damping[0] log".parse()?)],
+//!     ..Settings::default()
+//! };
+//! let task = Task::new(&model, &recordings, settings)?;
+//! assert_eq!(task.inspect()?.refusal(), None);
+//! let solution = task.solve(None, None, &mut Unwatched)?;
+//! let found = task.conclude(&solution)?;
+//! println!("{:?}", found.estimates[0]);
+//! # std::fs::remove_dir_all(&folder)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod calibrated;
+mod conclude;
+mod inspect;
+mod settings;
+mod solve;
+mod task;
+
+pub use calibrated::calibrated;
+pub use conclude::{Estimate, FrameResidual, Identified};
+pub use inspect::{Inspection, Silent};
+pub use settings::{
+    FREE_STARTS, Free, LOSSES, OptimiserKind, Prior, Settings, in_continuous_time, loss_of,
+};
+pub use solve::{Solution, Unwatched, Watch};
+pub use task::Task;
+
+use task::Marginal;
+
+use std::fmt;
+
+/// Why there is no answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum IdentifyError {
+    /// Settings, parameters and recordings do not go together.
+    Settings(String),
+    /// The model cannot be simulated or linearised.
+    Start(String),
+    /// A checkpoint cannot be used or stored.
+    Checkpoint(String),
+    /// The calibrated model cannot be written as a description.
+    Description(String),
+}
+
+impl fmt::Display for IdentifyError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Settings(why) | Self::Checkpoint(why) | Self::Description(why) => {
+                out.write_str(why)
+            }
+            Self::Start(why) => write!(out, "the loss cannot be computed: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for IdentifyError {}
+
+impl Task<'_> {
+    /// Runs work on as many threads as are asked for.
+    fn on_threads<T: Send>(
+        &self,
+        work: impl FnOnce() -> Result<T, IdentifyError> + Send,
+    ) -> Result<T, IdentifyError> {
+        let Some(threads) = self.settings.threads else {
+            return work();
+        };
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+        let pool = pool
+            .map_err(|cause| IdentifyError::Settings(format!("cannot start threads: {cause}")))?;
+        pool.install(work)
+    }
+}

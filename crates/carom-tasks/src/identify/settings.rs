@@ -1,0 +1,461 @@
+//! What is asked: free parameters, loss, starts, stepping, optimiser; in Rust, or as a small TOML file.
+//!
+//! ```toml
+//! free = ["geom.*.friction[0] tied", "geom.cube.size log tied"]
+//!
+//! [[parameter]]                          # one that needs more words
+//! select = "geom.cube.solref[0]"
+//! transform = "log"                      # identity, log or softplus
+//! tie = "equal"                          # or "ratio"
+//! bounds = [0.001, 0.1]                  # in the units of the model
+//! prior = { mean = 0.02, sd = 0.01 }
+//! start = 0.02                           # the model's own value unless told
+//!
+//! [loss]
+//! kind = "likelihood"                    # distance_and_angle (with width), squared_poses, absolute
+//! huber = 3.0                            # errors beyond so many deviations count less
+//! frames = 5                             # segments of so many frames instead of whole trajectories …
+//! every = 5                              # … that start so far apart
+//!
+//! [starts]
+//! free = true
+//! position = 1e-3                        # deviations where the mapping gives no noise
+//! velocity = 1e-2
+//!
+//! [simulation]
+//! tolerance = 1e-6                       # in continuous time
+//!
+//! [optimiser]
+//! kind = "auto"                          # lm, lbfgs, adam, cmaes
+//! evaluations = 500
+//! seconds = 60
+//! seed = 1
+//! confidence = 0.95
+//! ```
+
+use std::path::Path;
+
+use carom::flow::{FlowSettings, Tolerances};
+use carom::parameters::{Selection, Tie, Transform};
+use serde::Deserialize;
+
+use super::IdentifyError;
+use crate::loss::{Average, Loss, Penalty};
+use crate::problem::{self, Horizon, Starts, Stepping};
+
+/// Most steps from a frame to the next in continuous time.
+const MOST_STEPS: usize = 2_000;
+
+/// What is known of a parameter before: a normal distribution.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct Prior {
+    /// The most likely value, in the units of the model.
+    pub mean: f64,
+    /// Its standard deviation.
+    pub sd: f64,
+}
+
+/// Parameters to identify: a selection, and what is known of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Free {
+    /// Which numbers of the model.
+    pub selection: Selection,
+    /// Least and greatest value, in the units of the model. A start at a bound is a start like any other.
+    pub bounds: Option<[f64; 2]>,
+    /// What is known before.
+    pub prior: Option<Prior>,
+    /// Where the search starts; the model's own value if none.
+    pub start: Option<f64>,
+}
+
+impl Free {
+    /// Numbers of a selection. Bounds of its transform become bounds of the search, which can be reached.
+    pub fn new(mut selection: Selection) -> Self {
+        let bounds = match selection.transform {
+            Transform::Bounds { low, high } => {
+                selection.transform = Transform::Identity;
+                let ends = [low * selection.scale, high * selection.scale];
+                Some([ends[0].min(ends[1]), ends[0].max(ends[1])])
+            }
+            _ => None,
+        };
+        Self {
+            selection,
+            bounds,
+            prior: None,
+            start: None,
+        }
+    }
+}
+
+/// How the loss is made small.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub enum OptimiserKind {
+    /// Levenberg–Marquardt, or L-BFGS where the Jacobian would not fit into memory.
+    #[default]
+    Auto,
+    /// Levenberg–Marquardt.
+    Lm,
+    /// L-BFGS within bounds.
+    Lbfgs,
+    /// Adam.
+    Adam,
+    /// CMA-ES: values alone, for losses with many minima.
+    Cmaes,
+}
+
+impl OptimiserKind {
+    /// All, by name.
+    pub const ALL: [(&'static str, Self); 5] = [
+        ("auto", Self::Auto),
+        ("lm", Self::Lm),
+        ("lbfgs", Self::Lbfgs),
+        ("adam", Self::Adam),
+        ("cmaes", Self::Cmaes),
+    ];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        let found = Self::ALL.iter().find(|(_, kind)| *kind == self);
+        found.map_or("auto", |(name, _)| name)
+    }
+}
+
+/// What is asked.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The free parameters.
+    pub free: Vec<Free>,
+    /// Loss, horizon, starts and stepping.
+    pub problem: problem::Settings,
+    /// How the loss is made small.
+    pub optimiser: OptimiserKind,
+    /// Most evaluations of the loss.
+    pub evaluations: Option<u64>,
+    /// Longest search (s).
+    pub seconds: Option<f64>,
+    /// Of random numbers.
+    pub seed: u64,
+    /// Threads; all cores if none. Results do not depend on it.
+    pub threads: Option<usize>,
+    /// With which probability intervals hold the truth.
+    pub confidence: f64,
+    /// Fit although the recordings cannot tell some parameters.
+    pub anyway: bool,
+}
+
+impl Default for Settings {
+    /// The most likely parameters, from whole trajectories that start as recorded.
+    fn default() -> Self {
+        Self {
+            free: Vec::new(),
+            problem: problem::Settings {
+                loss: likelihood(),
+                ..problem::Settings::default()
+            },
+            optimiser: OptimiserKind::Auto,
+            evaluations: None,
+            seconds: None,
+            seed: 0,
+            threads: None,
+            confidence: 0.95,
+            anyway: false,
+        }
+    }
+}
+
+/// The sum of squares in units of the noise: its least value is the most likely.
+fn likelihood() -> Loss {
+    Loss {
+        average: Average::Sum,
+        ..Loss::default()
+    }
+}
+
+/// A loss by its name; the width of the body is that of `distance_and_angle`.
+///
+/// # Errors
+/// When there is none of this name, or the width is missing.
+pub fn loss_of(kind: &str, width: Option<f64>) -> Result<Loss, String> {
+    match (kind, width) {
+        ("likelihood", _) => Ok(likelihood()),
+        ("distance_and_angle", Some(width)) if width > 0.0 => Ok(Loss::distance_and_angle(width)),
+        ("distance_and_angle", _) => Err(
+            "distance_and_angle needs the width of the body (m): width = 0.1, or `size` in the mapping's [evaluate]".to_owned(),
+        ),
+        ("squared_poses", _) => Ok(Loss::squared_poses()),
+        ("absolute", _) => Ok(Loss::absolute()),
+        _ => Err(format!("there is no loss '{kind}'; there are: {}", LOSSES.join(", "))),
+    }
+}
+
+/// Names of the losses.
+pub const LOSSES: [&str; 4] = [
+    "likelihood",
+    "distance_and_angle",
+    "squared_poses",
+    "absolute",
+];
+
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+struct File {
+    #[serde(default)]
+    free: Vec<String>,
+    #[serde(default)]
+    parameter: Vec<FileParameter>,
+    #[serde(default)]
+    loss: FileLoss,
+    #[serde(default)]
+    starts: FileStarts,
+    #[serde(default)]
+    simulation: FileSimulation,
+    #[serde(default)]
+    optimiser: FileOptimiser,
+}
+
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+struct FileParameter {
+    select: String,
+    transform: Option<String>,
+    scale: Option<f64>,
+    tie: Option<String>,
+    bounds: Option<[f64; 2]>,
+    prior: Option<Prior>,
+    start: Option<f64>,
+}
+
+#[derive(Deserialize, Debug, Default)]
+#[serde(deny_unknown_fields)]
+struct FileLoss {
+    kind: Option<String>,
+    width: Option<f64>,
+    huber: Option<f64>,
+    frames: Option<usize>,
+    every: Option<usize>,
+}
+
+#[derive(Deserialize, Debug, Default)]
+#[serde(deny_unknown_fields)]
+struct FileStarts {
+    #[serde(default)]
+    free: bool,
+    position: Option<f64>,
+    velocity: Option<f64>,
+}
+
+#[derive(Deserialize, Debug, Default)]
+#[serde(deny_unknown_fields)]
+struct FileSimulation {
+    tolerance: Option<f64>,
+}
+
+#[derive(Deserialize, Debug, Default)]
+#[serde(deny_unknown_fields)]
+struct FileOptimiser {
+    #[serde(default)]
+    kind: OptimiserKind,
+    evaluations: Option<u64>,
+    seconds: Option<f64>,
+    #[serde(default)]
+    seed: u64,
+    confidence: Option<f64>,
+}
+
+/// Deviations of free starts where no noise is known.
+pub const FREE_STARTS: Starts = Starts::Free {
+    position: 1e-3,
+    velocity: 1e-2,
+};
+
+/// Simulation in continuous time.
+pub fn in_continuous_time(tolerance: f64) -> Stepping {
+    Stepping::Flow(FlowSettings {
+        tolerances: Tolerances::all(tolerance),
+        most_steps: MOST_STEPS,
+        ..FlowSettings::default()
+    })
+}
+
+impl Settings {
+    /// Reads a settings file.
+    ///
+    /// # Errors
+    /// When it cannot be read, or says what cannot be meant.
+    pub fn read(path: &Path) -> Result<Self, IdentifyError> {
+        let text = std::fs::read_to_string(path).map_err(|cause| {
+            IdentifyError::Settings(format!(
+                "cannot read the settings '{}': {cause}",
+                path.display()
+            ))
+        })?;
+        Self::parse(&text, &path.display().to_string())
+    }
+
+    /// Settings from their text; `file` is what messages call it.
+    ///
+    /// # Errors
+    /// When it says what cannot be meant.
+    pub fn parse(text: &str, file: &str) -> Result<Self, IdentifyError> {
+        let wrong = |why: &dyn std::fmt::Display| {
+            IdentifyError::Settings(format!("settings '{file}': {why}"))
+        };
+        let read: File = toml::from_str(text).map_err(|cause| wrong(&cause))?;
+        let mut settings = Self::default();
+        for text in &read.free {
+            let selection: Selection = text.parse().map_err(|cause| wrong(&cause))?;
+            settings.free.push(Free::new(selection));
+        }
+        for parameter in &read.parameter {
+            settings
+                .free
+                .push(parameter.free().map_err(|why| wrong(&why))?);
+        }
+        if read.starts.free {
+            let positive = |value: Option<f64>, default: f64| match value {
+                Some(value) if value > 0.0 && value.is_finite() => Ok(value),
+                Some(value) => Err(format!(
+                    "[starts] has the deviation {value}: it must be above 0"
+                )),
+                None => Ok(default),
+            };
+            settings.problem.starts = Starts::Free {
+                position: positive(read.starts.position, 1e-3).map_err(|why| wrong(&why))?,
+                velocity: positive(read.starts.velocity, 1e-2).map_err(|why| wrong(&why))?,
+            };
+        }
+        settings.set_loss(&read.loss).map_err(|why| wrong(&why))?;
+        match read.simulation.tolerance {
+            None => {}
+            Some(tolerance) if tolerance > 0.0 && tolerance < 1.0 => {
+                settings.problem.stepping = in_continuous_time(tolerance);
+            }
+            Some(tolerance) => {
+                let why =
+                    format!("[simulation] tolerance = {tolerance}: it must be above 0 and below 1");
+                return Err(wrong(&why));
+            }
+        }
+        let optimiser = &read.optimiser;
+        settings.optimiser = optimiser.kind;
+        settings.evaluations = optimiser.evaluations;
+        settings.seed = optimiser.seed;
+        settings.seconds = optimiser.seconds;
+        if optimiser
+            .seconds
+            .is_some_and(|seconds| seconds <= 0.0 || !seconds.is_finite())
+        {
+            return Err(wrong(&"[optimiser] seconds must be above 0"));
+        }
+        if let Some(confidence) = optimiser.confidence {
+            if !(confidence > 0.0 && confidence < 1.0) {
+                return Err(wrong(&format!(
+                    "[optimiser] confidence = {confidence}: it must be between 0 and 1, as in 0.95"
+                )));
+            }
+            settings.confidence = confidence;
+        }
+        Ok(settings)
+    }
+
+    /// Compares segments of so many frames. As recorded, each starts where the last one ends; free starts are told by their first
+    /// frame, so that one is left to them alone.
+    pub fn set_segments(&mut self, frames: usize) {
+        let every = match self.problem.starts {
+            Starts::Recorded => frames.saturating_sub(1).max(1),
+            Starts::Free { .. } => frames,
+        };
+        self.problem.horizon = Horizon::Segments { frames, every };
+    }
+
+    fn set_loss(&mut self, read: &FileLoss) -> Result<(), String> {
+        let loss = &mut self.problem.loss;
+        if let Some(kind) = &read.kind {
+            *loss = loss_of(kind, read.width)?;
+        }
+        if let Some(delta) = read.huber {
+            if !(delta > 0.0 && delta.is_finite()) {
+                return Err(format!("[loss] huber = {delta}: it must be above 0"));
+            }
+            if loss.penalty != Penalty::Squared {
+                return Err("[loss] huber goes with likelihood and squared_poses".to_owned());
+            }
+            loss.penalty = Penalty::Huber { delta };
+        }
+        match (read.frames, read.every) {
+            (Some(frames), None) => self.set_segments(frames),
+            (Some(frames), Some(every)) => {
+                self.problem.horizon = Horizon::Segments { frames, every };
+            }
+            (None, Some(_)) => {
+                return Err("[loss] every goes with frames, the length of the segments".to_owned());
+            }
+            (None, None) => {}
+        }
+        Ok(())
+    }
+}
+
+impl FileParameter {
+    fn free(&self) -> Result<Free, String> {
+        let what = &self.select;
+        let mut selection: Selection = what
+            .parse()
+            .map_err(|cause: carom::parameters::ParameterError| cause.to_string())?;
+        match self.transform.as_deref() {
+            None => {}
+            Some("identity") => selection.transform = Transform::Identity,
+            Some("log") => selection.transform = Transform::Log,
+            Some("softplus") => selection.transform = Transform::Softplus,
+            Some(other) => {
+                return Err(format!(
+                    "'{what}' has the transform '{other}', which is none of identity, log, softplus"
+                ));
+            }
+        }
+        match self.tie.as_deref() {
+            None => {}
+            Some("equal") => selection.tie = Tie::Equal,
+            Some("ratio") => selection.tie = Tie::Ratio,
+            Some(other) => {
+                return Err(format!(
+                    "'{what}' has the tie '{other}', which is none of equal, ratio"
+                ));
+            }
+        }
+        match self.scale {
+            None => {}
+            Some(scale) if scale != 0.0 && scale.is_finite() => selection.scale = scale,
+            Some(scale) => {
+                return Err(format!(
+                    "'{what}' has the scale {scale}, which is no factor"
+                ));
+            }
+        }
+        let mut free = Free::new(selection);
+        if let Some([low, high]) = self.bounds {
+            if low > high || low.is_nan() || high.is_nan() {
+                return Err(format!(
+                    "'{what}' has bounds {low} to {high}: give the lower one first"
+                ));
+            }
+            free.bounds = Some([low, high]);
+        }
+        if let Some(prior) = self.prior
+            && !(prior.sd > 0.0 && prior.sd.is_finite() && prior.mean.is_finite())
+        {
+            return Err(format!(
+                "the prior of '{what}' needs a finite mean and an sd above 0"
+            ));
+        }
+        free.prior = self.prior;
+        if self.start.is_some_and(|start| !start.is_finite()) {
+            return Err(format!("the start of '{what}' is not finite"));
+        }
+        free.start = self.start;
+        Ok(free)
+    }
+}

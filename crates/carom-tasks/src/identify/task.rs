@@ -1,0 +1,482 @@
+//! The question made ready: which numbers are unknown, where they start, within which bounds, and what the loss and its
+//! derivatives are at a point, priors included.
+
+use carom::Model;
+use carom::parameters::{Parameters, Transform};
+use carom_optimise::linalg::Matrix;
+use carom_optimise::{Bounds, Evaluation, Failure, Outcome, Space, Want};
+
+use super::{Free, IdentifyError, OptimiserKind, Prior, Settings};
+use crate::loss::Average;
+use crate::problem::{Horizon, Linear, Problem, Starts};
+use crate::recording::Recordings;
+
+/// Numbers of a Jacobian that Levenberg–Marquardt may hold.
+const MOST_NUMBERS: usize = 60_000_000;
+
+/// What is known before of a number of θ: (θ − mean)/deviation is a residual.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct ThetaPrior {
+    pub(super) index: usize,
+    mean: f64,
+    /// One over the deviation, in the weight of the loss.
+    factor: f64,
+}
+
+/// A question that can be solved; see the [module](super) documentation.
+#[derive(Clone, Debug)]
+pub struct Task<'a> {
+    pub(super) problem: Problem<'a>,
+    pub(super) settings: Settings,
+    pub(super) space: Space,
+    pub(super) priors: Vec<ThetaPrior>,
+    pub(super) optimiser: OptimiserKind,
+    /// θ of the question, before any warm-up.
+    origin: Vec<f64>,
+}
+
+impl<'a> Task<'a> {
+    /// # Errors
+    /// When parameters, recordings and settings do not go together.
+    pub fn new(
+        model: &Model,
+        recordings: &'a Recordings,
+        settings: Settings,
+    ) -> Result<Self, IdentifyError> {
+        if settings.free.is_empty() {
+            return Err(IdentifyError::Settings(
+                "no parameter is free: name some, such as geom.cube.friction[0]".to_owned(),
+            ));
+        }
+        let selections: Vec<_> = (settings.free.iter())
+            .map(|free| free.selection.clone())
+            .collect();
+        let wrong = |error: &dyn std::fmt::Display| IdentifyError::Settings(error.to_string());
+        let parameters = Parameters::new(model, &selections).map_err(|error| wrong(&error))?;
+        if parameters.has_state() {
+            return Err(IdentifyError::Settings(
+                "the start state is not a parameter of the model: leave state.… out and set starts free".to_owned(),
+            ));
+        }
+        let owners = owners(model, &settings.free, &parameters)?;
+        let problem = Problem::new(recordings, parameters, settings.problem.clone())
+            .map_err(|error| wrong(&error))?;
+        let known = Known {
+            problem: &problem,
+            owners: &owners,
+        };
+        let space = known.space()?;
+        let priors = known.priors()?;
+        let mut optimiser = settings.optimiser;
+        let fits = problem.residual_count() * problem.len() <= MOST_NUMBERS;
+        match optimiser {
+            OptimiserKind::Auto if fits => optimiser = OptimiserKind::Lm,
+            OptimiserKind::Auto => optimiser = OptimiserKind::Lbfgs,
+            OptimiserKind::Lm if !fits => {
+                return Err(IdentifyError::Settings(format!(
+                    "{} residuals by {} unknowns are too many for a Jacobian in memory: use lbfgs, fewer trajectories, or starts as recorded",
+                    problem.residual_count(),
+                    problem.len()
+                )));
+            }
+            _ => {}
+        }
+        let origin = space.start()[..problem.parameters().len()].to_vec();
+        Ok(Self {
+            problem,
+            settings,
+            space,
+            priors,
+            optimiser,
+            origin,
+        })
+    }
+
+    /// The same question on segments of so many frames that start as recorded.
+    pub(super) fn on_segments(&self, frames: usize) -> Result<Self, IdentifyError> {
+        let mut settings = self.settings.clone();
+        settings.problem.horizon = Horizon::Segments {
+            frames,
+            every: frames.saturating_sub(1).max(1),
+        };
+        settings.problem.starts = Starts::Recorded;
+        let wrong = |error: &dyn std::fmt::Display| IdentifyError::Settings(error.to_string());
+        let recordings = self.problem.recordings;
+        let parameters = self.parameters().clone();
+        let problem = Problem::new(recordings, parameters, settings.problem.clone())
+            .map_err(|error| wrong(&error))?;
+        let count = self.origin.len();
+        let bounds = self.space.bounds();
+        let bounds = Bounds::new(
+            bounds.lower()[..count].to_vec(),
+            bounds.upper()[..count].to_vec(),
+        );
+        let space = Space::new(
+            self.space.start()[..count].to_vec(),
+            bounds.map_err(|error| wrong(&error))?,
+        );
+        let space = space.map_err(|error| wrong(&error))?;
+        let space = space.with_scale(self.theta_scale().to_vec());
+        Ok(Self {
+            problem,
+            settings,
+            space: space.map_err(|error| wrong(&error))?,
+            ..self.clone()
+        })
+    }
+
+    /// The question with θ started elsewhere.
+    pub(super) fn start_at(&mut self, theta: &[f64]) -> Result<(), IdentifyError> {
+        let mut start = self.space.start().to_vec();
+        start[..theta.len()].copy_from_slice(theta);
+        let space = Space::new(start, self.space.bounds().clone())
+            .and_then(|space| space.with_scale(self.space.scale().to_vec()));
+        self.space = space.map_err(|error| IdentifyError::Settings(error.to_string()))?;
+        Ok(())
+    }
+
+    /// The problem: parameters, recordings and loss.
+    pub fn problem(&self) -> &Problem<'a> {
+        &self.problem
+    }
+
+    /// The parameters.
+    pub fn parameters(&self) -> &Parameters {
+        self.problem.parameters()
+    }
+
+    /// The optimiser, chosen if that was left open.
+    pub fn optimiser(&self) -> OptimiserKind {
+        self.optimiser
+    }
+
+    /// The settings.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Where the search starts: θ, then the shifts of the starts.
+    pub fn start(&self) -> &[f64] {
+        self.space.start()
+    }
+
+    /// θ of the question, before any warm-up.
+    pub fn start_theta(&self) -> &[f64] {
+        &self.origin
+    }
+
+    /// The unknowns of the question, before any warm-up.
+    pub(super) fn origin(&self) -> Vec<f64> {
+        let mut x = self.space.start().to_vec();
+        x[..self.origin.len()].copy_from_slice(&self.origin);
+        x
+    }
+
+    /// By how much each number of θ must change to matter, as words and searches see it.
+    pub(super) fn theta_scale(&self) -> &[f64] {
+        &self.space.scale()[..self.parameters().len()]
+    }
+
+    fn prior_residuals(&self, x: &[f64]) -> impl Iterator<Item = f64> {
+        (self.priors.iter()).map(|prior| (x[prior.index] - prior.mean) * prior.factor)
+    }
+
+    /// All residuals; a sentence if a run failed.
+    pub(super) fn residuals(&self, x: &[f64]) -> Result<Vec<f64>, String> {
+        let found = self
+            .problem
+            .residuals(x)
+            .map_err(|error| error.to_string())?;
+        if let Some(failure) = found.failures.first() {
+            return Err(self.sentence(failure));
+        }
+        let mut residuals = found.residuals;
+        residuals.extend(self.prior_residuals(x));
+        Ok(residuals)
+    }
+
+    /// Residuals of the recordings with their Jacobian; a sentence if a run failed.
+    pub(super) fn linearise(&self, x: &[f64]) -> Result<Linear, String> {
+        let found = self
+            .problem
+            .linearise(x)
+            .map_err(|error| error.to_string())?;
+        match found.failures.first() {
+            Some(failure) => Err(self.sentence(failure)),
+            None => Ok(found),
+        }
+    }
+
+    fn sentence(&self, failure: &crate::problem::Failure) -> String {
+        let recordings = self.problem.recordings();
+        let label = &recordings.trajectories[failure.trajectory].label;
+        format!(
+            "{label} was not simulated beyond frame {}: {}",
+            failure.frame, failure.why
+        )
+    }
+
+    /// What an optimiser wants to know at a point.
+    pub(super) fn evaluate(&self, x: &[f64], want: Want) -> Outcome {
+        let found = match want {
+            Want::Value | Want::Residuals => self.residuals(x).map(Evaluation::Residuals),
+            Want::Jacobian => self.jacobian(x),
+            Want::Gradient => self.gradient(x),
+        };
+        found.map_err(Failure::new)
+    }
+
+    fn jacobian(&self, x: &[f64]) -> Result<Evaluation, String> {
+        let linear = self.linearise(x)?;
+        let mut numbers = linear.dense();
+        let mut residuals = linear.residuals;
+        let width = x.len();
+        for prior in &self.priors {
+            let start = numbers.len();
+            numbers.resize(start + width, 0.0);
+            numbers[start + prior.index] = prior.factor;
+        }
+        residuals.extend(self.prior_residuals(x));
+        let jacobian = Matrix::from_data(residuals.len(), width, numbers)
+            .ok_or("the Jacobian has not as many rows as there are residuals")?;
+        Ok(Evaluation::Jacobian {
+            residuals,
+            jacobian,
+        })
+    }
+
+    fn gradient(&self, x: &[f64]) -> Result<Evaluation, String> {
+        let found = self
+            .problem
+            .gradient(x)
+            .map_err(|error| error.to_string())?;
+        if let Some(failure) = found.failures.first() {
+            return Err(self.sentence(failure));
+        }
+        let (mut value, mut gradient) = (found.value, found.gradient);
+        for (prior, residual) in self.priors.iter().zip(self.prior_residuals(x)) {
+            value += 0.5 * residual * residual;
+            gradient[prior.index] += residual * prior.factor;
+        }
+        Ok(Evaluation::Gradient { value, gradient })
+    }
+
+    /// The Jacobian by the parameters alone, with what free starts could make up for taken out, and the residuals: row by
+    /// row, those of the priors at the end. Its products of columns are the information on the parameters.
+    pub(super) fn marginal(&self, linear: &Linear) -> Result<Marginal, String> {
+        let count = linear.parameters;
+        let mut numbers: Vec<f64> = Vec::with_capacity(linear.residuals.len() * count);
+        let mut runs = Vec::with_capacity(linear.blocks.len());
+        for block in &linear.blocks {
+            let first = numbers.len() / count.max(1);
+            numbers.extend(&block.by_parameters);
+            let own = &mut numbers[first * count..];
+            for direction in orthonormal(&block.by_start, block.rows, linear.start_width) {
+                for column in 0..count {
+                    let along: f64 = (0..block.rows)
+                        .map(|row| direction[row] * own[row * count + column])
+                        .sum();
+                    for row in 0..block.rows {
+                        own[row * count + column] -= along * direction[row];
+                    }
+                }
+            }
+            runs.push(first..first + block.rows);
+        }
+        for prior in &self.priors {
+            let start = numbers.len();
+            numbers.resize(start + count, 0.0);
+            numbers[start + prior.index] = prior.factor;
+        }
+        let rows = linear.residuals.len() + self.priors.len();
+        let jacobian = Matrix::from_data(rows, count, numbers)
+            .ok_or("the Jacobian has not as many rows as there are residuals")?;
+        Ok(Marginal {
+            jacobian,
+            runs,
+            starts: linear.blocks.len() * linear.start_width,
+        })
+    }
+}
+
+/// What the recordings tell of the parameters alone.
+pub(super) struct Marginal {
+    pub(super) jacobian: Matrix,
+    /// Rows of each run.
+    pub(super) runs: Vec<std::ops::Range<usize>>,
+    /// Unknowns of the starts.
+    pub(super) starts: usize,
+}
+
+/// Orthonormal directions that span the columns of a matrix given row by row.
+fn orthonormal(numbers: &[f64], rows: usize, columns: usize) -> Vec<Vec<f64>> {
+    let dot = |a: &[f64], b: &[f64]| -> f64 { a.iter().zip(b).map(|(a, b)| a * b).sum() };
+    let mut directions: Vec<Vec<f64>> = Vec::with_capacity(columns);
+    for column in 0..columns {
+        let mut vector: Vec<f64> = (0..rows)
+            .map(|row| numbers[row * columns + column])
+            .collect();
+        let before = dot(&vector, &vector).sqrt();
+        // Twice: once leaves what rounding makes of it.
+        for _ in 0..2 {
+            for direction in &directions {
+                let along = dot(direction, &vector);
+                for (entry, part) in vector.iter_mut().zip(direction) {
+                    *entry -= along * part;
+                }
+            }
+        }
+        let length = dot(&vector, &vector).sqrt();
+        if length > 1e-12 * before {
+            for entry in &mut vector {
+                *entry /= length;
+            }
+            directions.push(vector);
+        }
+    }
+    directions
+}
+
+/// Which of the selections each number of θ belongs to.
+fn owners<'f>(
+    model: &Model,
+    free: &'f [Free],
+    parameters: &Parameters,
+) -> Result<Vec<&'f Free>, IdentifyError> {
+    let mut owners = Vec::with_capacity(parameters.len());
+    for free in free {
+        let own = Parameters::new(model, std::slice::from_ref(&free.selection))
+            .map_err(|error| IdentifyError::Settings(error.to_string()))?;
+        owners.extend(std::iter::repeat_n(free, own.len()));
+    }
+    if owners.len() == parameters.len() {
+        return Ok(owners);
+    }
+    Err(IdentifyError::Settings(
+        "selections overlap: select each number once".to_owned(),
+    ))
+}
+
+struct Known<'a, 'p> {
+    problem: &'p Problem<'a>,
+    owners: &'p [&'p Free],
+}
+
+impl Known<'_, '_> {
+    /// θ for a value of a parameter, in the units of the model.
+    fn theta(&self, index: usize, value: f64) -> Result<f64, IdentifyError> {
+        let parameters = self.problem.parameters();
+        let name = parameters.names().nth(index).unwrap_or_default().to_owned();
+        let mut theta = parameters.theta0().to_vec();
+        parameters
+            .set(&mut theta, &name, value)
+            .map_err(|error| IdentifyError::Settings(format!("{name}: {error}")))?;
+        Ok(theta[index])
+    }
+
+    /// θ for a bound; a bound that the transform never reaches is none.
+    fn bound(&self, index: usize, value: f64, otherwise: f64) -> f64 {
+        if value.is_finite() {
+            self.theta(index, value).unwrap_or(otherwise)
+        } else {
+            otherwise
+        }
+    }
+
+    fn space(&self) -> Result<Space, IdentifyError> {
+        let parameters = self.problem.parameters();
+        let count = parameters.len();
+        let mut start = self.problem.start();
+        let mut lower = vec![f64::NEG_INFINITY; start.len()];
+        let mut upper = vec![f64::INFINITY; start.len()];
+        let mut scale = vec![1.0; start.len()];
+        for (index, natural) in parameters.bounds().into_iter().enumerate() {
+            let free = self.owners[index];
+            let name = parameters.names().nth(index).unwrap_or_default();
+            if let Some(value) = free.start {
+                start[index] = self.theta(index, value)?;
+            }
+            [lower[index], upper[index]] = natural;
+            if let Some([low, high]) = free.bounds {
+                let ends = [low, high].map(|end| self.bound(index, end, f64::NAN));
+                // A negative scale turns the order around.
+                let (low_theta, high_theta) = if free.selection.scale < 0.0 {
+                    (ends[1], ends[0])
+                } else {
+                    (ends[0], ends[1])
+                };
+                lower[index] = natural[0].max(if low_theta.is_nan() {
+                    f64::NEG_INFINITY
+                } else {
+                    low_theta
+                });
+                upper[index] = natural[1].min(if high_theta.is_nan() {
+                    f64::INFINITY
+                } else {
+                    high_theta
+                });
+                let inside = lower[index] <= start[index] && start[index] <= upper[index];
+                if !inside {
+                    let value = parameters.values(&start[..count])[index];
+                    return Err(IdentifyError::Settings(format!(
+                        "{name} starts at {value}, outside of its bounds {low} to {high}: give another start, or wider bounds"
+                    )));
+                }
+            }
+            let width = upper[index] - lower[index];
+            scale[index] = match free.selection.transform {
+                Transform::Log => 1.0,
+                _ if width.is_finite() && width > 0.0 => width,
+                _ if start[index] != 0.0 => start[index].abs(),
+                _ => 1.0,
+            };
+        }
+        for (index, sigma) in self.problem.start_deviations().enumerate() {
+            scale[count + index] = sigma;
+        }
+        let wrong = |error: &dyn std::fmt::Display| IdentifyError::Settings(error.to_string());
+        let bounds = Bounds::new(lower, upper).map_err(|error| wrong(&error))?;
+        let space = Space::new(start, bounds).map_err(|error| wrong(&error))?;
+        space.with_scale(scale).map_err(|error| wrong(&error))
+    }
+
+    fn priors(&self) -> Result<Vec<ThetaPrior>, IdentifyError> {
+        let mut priors = Vec::new();
+        for (index, free) in self.owners.iter().enumerate() {
+            let Some(Prior { mean, sd }) = free.prior else {
+                continue;
+            };
+            // The deviation of θ is that of the value, by the slope of the transform at the mean.
+            let step = 1e-4 * sd;
+            let ends = [
+                self.theta(index, mean + step)?,
+                self.theta(index, mean - step)?,
+            ];
+            let slope = (ends[0] - ends[1]) / (2.0 * step);
+            priors.push(ThetaPrior {
+                index,
+                mean: self.theta(index, mean)?,
+                factor: self.weight() / (slope.abs() * sd),
+            });
+        }
+        Ok(priors)
+    }
+
+    /// √ of what one residual counts for in the loss.
+    fn weight(&self) -> f64 {
+        match self.problem.settings().loss.average {
+            Average::Sum => 1.0,
+            Average::Frames | Average::Runs => {
+                let frames = self.problem.all_runs().map(|run| run.last - run.first);
+                (1.0 / frames.sum::<usize>().max(1) as f64).sqrt()
+            }
+        }
+    }
+}
+
+impl Task<'_> {
+    /// Whether starts are unknowns too.
+    pub fn has_free_starts(&self) -> bool {
+        matches!(self.problem.settings().starts, Starts::Free { .. })
+    }
+}

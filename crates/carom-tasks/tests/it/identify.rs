@@ -1,0 +1,402 @@
+//! Identification: known truths are found, what cannot be told is refused, and results do not depend on threads or kills.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use carom::parameters::Parameters;
+use carom::{Data, Input, Model, State};
+use carom_optimise::random::Random;
+use carom_tasks::evaluate::evaluate;
+use carom_tasks::identify::{
+    FREE_STARTS, Free, IdentifyError, OptimiserKind, Prior, Settings, Solution, Task, Unwatched,
+    Watch, calibrated,
+};
+use carom_tasks::loss::Loss;
+use carom_tasks::problem::Stepping;
+use carom_tasks::recording::{self, Mapping, Recordings};
+
+use crate::support::{Folder, model, root, shared};
+
+const NOISE: f64 = 0.01;
+
+/// Swings of a pendulum as a camera sees them.
+fn swings(pendulum: &Model, seed: u64, has_torque: bool) -> (Recordings, Folder) {
+    let folder = Folder::new("swings");
+    let mut random = Random::new(seed, 0);
+    let mut paths: Vec<PathBuf> = Vec::new();
+    for swing in 0..3 {
+        let mut state = State::reference(pendulum);
+        state.qpos[0] = 0.8 + 0.5 * f64::from(swing);
+        let mut input = Input::zeros(pendulum);
+        let mut data = Data::new(pendulum);
+        let mut text = "t,angle,rate,torque\n".to_owned();
+        for frame in 0..150 {
+            let torque = if has_torque {
+                1.5 * (2.0 * state.time).sin()
+            } else {
+                0.0
+            };
+            let angle = state.qpos[0] + NOISE * random.normal();
+            let rate = state.qvel[0] + 0.02 * random.normal();
+            text += &format!("{},{angle},{rate},{torque}\n", 0.02 * f64::from(frame));
+            input.ctrl[0] = torque;
+            for _ in 0..4 {
+                carom::step(pendulum, &mut state, &input, &mut data);
+            }
+        }
+        paths.push(folder.write(&format!("swing{swing}.csv"), &text));
+    }
+    let mapping = "time.column = 't'\n[[joint]]\nname = 'pivot'\nposition = 'angle'\nvelocity = 'rate'\n\
+        noise = 0.01\nvelocity_noise = 0.02\n[[actuator]]\nname = 'pivot_torque'\ncontrol = 'torque'\n";
+    let mapping = Mapping::parse(mapping, "swing.toml").unwrap();
+    (recording::load(pendulum, &mapping, &paths).unwrap(), folder)
+}
+
+fn free(names: &[&str]) -> Vec<Free> {
+    names
+        .iter()
+        .map(|name| Free::new(name.parse().unwrap()))
+        .collect()
+}
+
+const FREE: [&str; 2] = ["joint.pivot.damping[0]", "geom.bob.mass log"];
+const TRUTH: [f64; 2] = [0.06, 0.8];
+
+/// The pendulum with other damping and mass.
+fn hidden() -> (Model, Model) {
+    let pendulum = model("models/pendulum.xml");
+    let parameters = Parameters::select(&pendulum, &FREE).unwrap();
+    let hidden = parameters.apply(&[TRUTH[0], TRUTH[1].ln()]).unwrap();
+    (pendulum, hidden)
+}
+
+fn settings(names: &[&str]) -> Settings {
+    let mut settings = Settings {
+        free: free(names),
+        confidence: 0.999,
+        ..Settings::default()
+    };
+    settings.problem.starts = FREE_STARTS;
+    settings
+}
+
+fn solved(task: &Task<'_>) -> Solution {
+    task.solve(None, None, &mut Unwatched).unwrap()
+}
+
+#[test]
+fn known_truths_are_found_within_their_intervals() {
+    let (pendulum, hidden) = hidden();
+    for seed in 0..5 {
+        let (recordings, _folder) = swings(&hidden, seed, true);
+        let task = Task::new(&pendulum, &recordings, settings(&FREE)).unwrap();
+        let inspection = task.inspect().unwrap();
+        assert_eq!((inspection.refusal(), inspection.rank), (None, 2));
+        let solution = solved(&task);
+        assert!(solution.is_finished, "{}", solution.end);
+        assert!(solution.value < 0.1 * inspection.value);
+        let found = task.conclude(&solution).unwrap();
+        assert!((0.9..1.1).contains(&found.noise), "{}", found.noise);
+        for (one, truth) in found.estimates.iter().zip(TRUTH) {
+            let [low, high] = one.interval;
+            assert!(low <= truth && truth <= high, "seed {seed}: {one:?}");
+            // An interval that says nothing would be no answer.
+            assert!(high - low < 0.1 * truth, "seed {seed}: {one:?}");
+        }
+    }
+}
+
+#[test]
+fn optimisers_agree() {
+    let (pendulum, hidden) = hidden();
+    let (recordings, _folder) = swings(&hidden, 7, true);
+    let value = |optimiser: OptimiserKind| {
+        let mut settings = settings(&FREE);
+        settings.problem.starts = carom_tasks::problem::Starts::Recorded;
+        settings.optimiser = optimiser;
+        let task = Task::new(&pendulum, &recordings, settings).unwrap();
+        assert_eq!(
+            task.optimiser() == OptimiserKind::Lm,
+            optimiser == OptimiserKind::Auto
+        );
+        solved(&task).value
+    };
+    let best = value(OptimiserKind::Auto);
+    for (optimiser, allowed) in [
+        (OptimiserKind::Lbfgs, 1e-6),
+        (OptimiserKind::Cmaes, 1e-6),
+        (OptimiserKind::Adam, 0.05),
+    ] {
+        let other = value(optimiser);
+        assert!(
+            (other / best - 1.0).abs() < allowed,
+            "{optimiser:?}: {other} {best}"
+        );
+    }
+}
+
+#[test]
+fn what_cannot_be_told_apart_is_named() {
+    let (pendulum, hidden) = hidden();
+    let (recordings, _folder) = swings(&hidden, 1, false);
+    // Without a torque, masses and damping can all be doubled, and nothing changes.
+    let names = ["geom.bob.mass", "geom.rod.mass", "joint.pivot.damping[0]"];
+    let task = Task::new(&pendulum, &recordings, settings(&names)).unwrap();
+    let inspection = task.inspect().unwrap();
+    assert!(inspection.rank < 3, "{inspection:?}");
+    let refusal = inspection.refusal().unwrap();
+    assert!(refusal.contains("trade off"), "{refusal}");
+    assert!(refusal.contains("geom.bob.mass"), "{refusal}");
+    // A prior tells what the recordings do not.
+    let mut with_prior = settings(&names);
+    for (free, mean) in with_prior.free.iter_mut().zip([1.0, 0.15]) {
+        free.prior = Some(Prior { mean, sd: 0.001 });
+    }
+    let task = Task::new(&pendulum, &recordings, with_prior).unwrap();
+    assert_eq!(task.inspect().unwrap().refusal(), None);
+}
+
+#[test]
+fn parameters_without_effect_are_named() {
+    let (pendulum, hidden) = hidden();
+    let (recordings, _folder) = swings(&hidden, 1, true);
+    let names = ["joint.pivot.damping[0]", "body.pendulum.inertia"];
+    let task = Task::new(&pendulum, &recordings, settings(&names)).unwrap();
+    let inspection = task.inspect().unwrap();
+    // A hinge turns about one axis: two of the three moments do not matter.
+    assert_eq!(inspection.silent.len(), 2, "{inspection:?}");
+    let refusal = inspection.refusal().unwrap();
+    assert!(
+        refusal.starts_with("body.pendulum.inertia[") && refusal.contains("has no effect: "),
+        "{refusal}"
+    );
+    let names = ["geom.floor.friction[0]"];
+    let task = Task::new(&pendulum, &recordings, settings(&names)).unwrap();
+    let refusal = task.inspect().unwrap().refusal().unwrap();
+    assert!(refusal.contains("contact"), "{refusal}");
+}
+
+#[test]
+fn starts_at_bounds_do_not_stall() {
+    let (pendulum, hidden) = hidden();
+    let (recordings, _folder) = swings(&hidden, 2, true);
+    let found = |bounds: [f64; 2], start: f64| {
+        let mut settings = settings(&FREE);
+        settings.free[0].bounds = Some(bounds);
+        settings.free[0].start = Some(start);
+        let task = Task::new(&pendulum, &recordings, settings).unwrap();
+        assert_eq!(task.inspect().unwrap().refusal(), None);
+        task.conclude(&solved(&task)).unwrap().estimates.remove(0)
+    };
+    let inside = found([0.0, 1.0], 0.01);
+    for start in [0.0, 1.0] {
+        let one = found([0.0, 1.0], start);
+        assert!(
+            (one.value / inside.value - 1.0).abs() < 1e-4,
+            "{one:?} {inside:?}"
+        );
+        assert!(!one.is_at_bound);
+    }
+    // The truth is outside: the nearest bound is found, and said to be one.
+    let one = found([0.0, 0.03], 0.0);
+    assert_eq!((one.value, one.is_at_bound), (0.03, true));
+    let mut outside = settings(&FREE);
+    outside.free[0].bounds = Some([0.5, 1.0]);
+    let error = Task::new(&pendulum, &recordings, outside).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .contains("joint.pivot.damping[0] starts at 0.01, outside"),
+        "{error}"
+    );
+}
+
+/// Keeps all checkpoints, and asks to stop after some of them.
+struct Keeper<'a> {
+    checkpoints: Vec<Vec<u8>>,
+    stop: &'a AtomicBool,
+    after: usize,
+}
+
+impl Watch for Keeper<'_> {
+    fn wants_checkpoints(&self) -> bool {
+        true
+    }
+
+    fn checkpoint(&mut self, bytes: &[u8]) -> Result<(), String> {
+        self.checkpoints.push(bytes.to_vec());
+        if self.checkpoints.len() == self.after {
+            self.stop.store(true, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn kills_and_threads_do_not_change_a_bit() {
+    let (pendulum, hidden) = hidden();
+    let (recordings, _folder) = swings(&hidden, 3, true);
+    for optimiser in [OptimiserKind::Lm, OptimiserKind::Cmaes] {
+        let mut asked = settings(&FREE);
+        asked.optimiser = optimiser;
+        asked.evaluations = Some(120);
+        asked.threads = Some(1);
+        if optimiser == OptimiserKind::Cmaes {
+            asked.problem.starts = carom_tasks::problem::Starts::Recorded;
+        }
+        let one = Task::new(&pendulum, &recordings, asked.clone()).unwrap();
+        let whole = solved(&one);
+        asked.threads = Some(2);
+        let two = Task::new(&pendulum, &recordings, asked.clone()).unwrap();
+        assert_eq!(whole, solved(&two), "{optimiser:?}");
+        let inspections = [one.inspect().unwrap(), two.inspect().unwrap()];
+        assert_eq!(inspections[0], inspections[1]);
+        let stop = AtomicBool::new(false);
+        let mut keeper = Keeper {
+            checkpoints: Vec::new(),
+            stop: &stop,
+            after: 3,
+        };
+        let part = one.solve(None, Some(&stop), &mut keeper).unwrap();
+        assert!(part.is_stopped && part.history.len() < whole.history.len());
+        let last = keeper.checkpoints.last().unwrap();
+        let resumed = two.solve(Some(last), None, &mut Unwatched).unwrap();
+        assert_eq!(whole, resumed, "{optimiser:?}");
+        // Of another question.
+        asked.seed = 9;
+        let other = Task::new(&pendulum, &recordings, asked).unwrap();
+        let error = other.solve(Some(last), None, &mut Unwatched).unwrap_err();
+        assert!(
+            matches!(&error, IdentifyError::Checkpoint(why) if why.contains("another question"))
+        );
+        let error = one
+            .solve(Some(&last[..20]), None, &mut Unwatched)
+            .unwrap_err();
+        assert!(matches!(error, IdentifyError::Checkpoint(_)));
+    }
+}
+
+#[test]
+fn calibrated_models_are_written_as_they_were_found() {
+    let cases: [(&str, &[&str]); 4] = [
+        (
+            "models/cube.xml",
+            &[
+                "geom.*.friction[0] tied",
+                "geom.cube.size tied",
+                "geom.*.solref[0] tied",
+                "option.gravity[2]",
+            ],
+        ),
+        (
+            "models/pendulum.xml",
+            &[
+                "joint.pivot.damping[0]",
+                "geom.bob.mass",
+                "body.pendulum.pos",
+                "actuator.*.gear[0]",
+            ],
+        ),
+        (
+            "models/double_pendulum.xml",
+            &["body.*.mass", "joint.*.armature"],
+        ),
+        (
+            "models/arm7.xml",
+            &["joint.*.damping", "joint.*.frictionloss"],
+        ),
+    ];
+    for (path, names) in cases {
+        let loaded = carom::load::file(&root().join(path), &[]).unwrap();
+        let parameters = match Parameters::select(&loaded.model, names) {
+            Ok(parameters) => parameters,
+            Err(error) => panic!("{path}: {error}"),
+        };
+        let theta: Vec<f64> = (parameters.theta0().iter().enumerate())
+            .map(|(k, theta)| theta * (1.01 + 0.001 * k as f64) + 1e-4)
+            .collect();
+        // It reads its text again and compares every number itself.
+        let text = calibrated(&loaded.spec, &parameters, &theta);
+        let text = text.unwrap_or_else(|error| panic!("{path}: {error}"));
+        assert!(text.starts_with("<mujoco"), "{path}");
+    }
+}
+
+#[test]
+fn settings_are_read_and_mistakes_are_placed() {
+    let text = "free = ['joint.pivot.damping[0] bounds(0,1)']\n[[parameter]]\nselect = 'geom.bob.mass'\ntransform = 'log'\n\
+        prior = { mean = 1.0, sd = 0.2 }\nbounds = [0.1, 5]\n[loss]\nhuber = 2\nframes = 5\n[starts]\nfree = true\n\
+        [optimiser]\nkind = 'cmaes'\nseed = 4\nconfidence = 0.9\n";
+    let settings = Settings::parse(text, "identify.toml").unwrap();
+    assert_eq!(settings.free.len(), 2);
+    assert_eq!(settings.free[0].bounds, Some([0.0, 1.0]));
+    assert_eq!(settings.free[1].prior, Some(Prior { mean: 1.0, sd: 0.2 }));
+    assert_eq!(
+        (settings.optimiser, settings.seed, settings.confidence),
+        (OptimiserKind::Cmaes, 4, 0.9)
+    );
+    for (text, words) in [
+        ("fre = []", "line 1"),
+        ("[optimiser]\nkind = 'newton'", "line 2"),
+        ("[loss]\nkind = 'l1'", "there is no loss 'l1'"),
+        ("[loss]\nkind = 'distance_and_angle'", "width"),
+        ("[loss]\nhuber = -1", "above 0"),
+        ("[loss]\nevery = 3", "goes with frames"),
+        ("[simulation]\ntolerance = 2", "below 1"),
+        ("[starts]\nfree = true\nposition = 0", "above 0"),
+        ("[optimiser]\nconfidence = 95", "between 0 and 1"),
+        (
+            "[[parameter]]\nselect = 'a.b'\nbounds = [2, 1]",
+            "lower one first",
+        ),
+        (
+            "[[parameter]]\nselect = 'a.b'\ntransform = 'exp'",
+            "none of identity, log, softplus",
+        ),
+        (
+            "[[parameter]]\nselect = 'a.b'\nprior = { mean = 0, sd = 0 }",
+            "sd above 0",
+        ),
+        ("free = ['geom.a.size huge']", "modifier"),
+    ] {
+        let error = Settings::parse(text, "identify.toml")
+            .unwrap_err()
+            .to_string();
+        assert!(error.starts_with("settings 'identify.toml': "), "{error}");
+        assert!(error.contains(words), "{text}: {error}");
+    }
+}
+
+#[test]
+fn real_tosses_are_predicted_better_after_a_fit() {
+    let Some(folder) = shared("data/contactnets_cube") else {
+        return;
+    };
+    let cube = model("datasets/contactnets_cube.xml");
+    let mapping = Mapping::read(&root().join("datasets/contactnets_cube.toml")).unwrap();
+    let tosses = |name: &str, count: usize| {
+        let mut all = recording::load(&cube, &mapping, &[folder.join(name)]).unwrap();
+        all.trajectories.truncate(count);
+        all
+    };
+    let (train, kept_back) = (tosses("train.npz", 12), tosses("val.npz", 12));
+    let mut asked = Settings {
+        free: free(&[
+            "geom.*.friction[0] tied",
+            "geom.cube.size tied",
+            "option.gravity[2]",
+        ]),
+        evaluations: Some(30),
+        ..Settings::default()
+    };
+    asked.problem.loss = Loss::distance_and_angle(0.1048);
+    let task = Task::new(&cube, &train, asked).unwrap();
+    assert_eq!(task.inspect().unwrap().refusal(), None);
+    let found = task.conclude(&solved(&task)).unwrap();
+    let error = |model: &Model| {
+        let report = evaluate(model, &kept_back, Stepping::Fixed).unwrap();
+        report.total_of("position_percent").unwrap()
+    };
+    let (before, after) = (error(&cube), error(&found.model));
+    assert!(after < before, "{before} {after}");
+}
