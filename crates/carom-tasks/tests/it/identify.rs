@@ -1,5 +1,6 @@
 //! Identification: known truths are found, what cannot be told is refused, and results do not depend on threads or kills.
 
+use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -38,7 +39,8 @@ fn swings(pendulum: &Model, seed: u64, has_torque: bool) -> (Recordings, Folder)
             };
             let angle = state.qpos[0] + NOISE * random.normal();
             let rate = state.qvel[0] + 0.02 * random.normal();
-            text += &format!("{},{angle},{rate},{torque}\n", 0.02 * f64::from(frame));
+            let time = 0.02 * f64::from(frame);
+            writeln!(text, "{time},{angle},{rate},{torque}").unwrap();
             input.ctrl[0] = torque;
             for _ in 0..4 {
                 carom::step(pendulum, &mut state, &input, &mut data);
