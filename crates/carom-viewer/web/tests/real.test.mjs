@@ -154,54 +154,6 @@ function compare(name, png) {
 }
 
 if (carom) {
-  test("the mouse pulls the cube off the floor", async () => {
-    const { address, stop } = await view("cube.xml");
-    const { tab, problems, close } = await openLive(address);
-    const height = async () => (await poses(tab))[7 + 2];
-    let last = Infinity;
-    await until("the cube rests", async () => {
-      const now = await height();
-      await tab.waitForTimeout(300);
-      // A slow page may show the same picture twice while the cube is in the air.
-      const rests = Math.abs(now - last) < 1e-4 && (await hook(tab, "time")) > 3;
-      last = now;
-      return rests;
-    });
-    await tab.mouse.move(...(await tab.evaluate(() => window.__carom.screenPosition(1))));
-    for (let i = 0; i < 4; i++) await tab.mouse.wheel(0, 240); // From farther away the same way of the mouse is a longer one.
-    await until("the camera rests", async () => {
-      const before = await tab.evaluate(() => window.__carom.screenPosition(1));
-      await tab.waitForTimeout(400);
-      return distance(before, await tab.evaluate(() => window.__carom.screenPosition(1))) < 0.5;
-    });
-    // A slow page may still be zooming: as a person would, the test takes hold again where it missed.
-    const rises = async () => {
-      for (let i = 0; i < 80; i++) {
-        if ((await height()) > last + 0.02) return true;
-        await tab.waitForTimeout(50);
-      }
-      return false;
-    };
-    for (let attempt = 0; ; attempt++) {
-      const [x, y] = await tab.evaluate(() => window.__carom.screenPosition(1));
-      await tab.keyboard.down("Control");
-      await tab.mouse.move(x, y);
-      await tab.mouse.down();
-      await tab.mouse.move(x, Math.max(10, y - 190), { steps: 6 });
-      if (await rises()) break;
-      assert.ok(attempt < 4, "the cube does not rise");
-      await tab.mouse.up();
-      await tab.keyboard.up("Control");
-    }
-    assert.equal(await hook(tab, "selected"), 1);
-    await tab.mouse.up();
-    await tab.keyboard.up("Control");
-    await until("it falls again", async () => (await height()) < last + 0.02);
-    assert.deepEqual(problems, []);
-    await close();
-    await stop();
-  });
-
   test("a joint's slider moves the pendulum", async () => {
     const { address, stop } = await view("pendulum.xml");
     const { tab, frames, close } = await openLive(address);
