@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use carom::flow::{FlowSettings, Tolerances};
+pub(crate) use carom_tasks::evaluate::figure;
 use carom_tasks::evaluate::{Metric, Report, evaluate};
 use carom_tasks::problem::Stepping;
 use carom_tasks::recording::{self, Mapping};
@@ -137,27 +138,6 @@ pub(crate) fn head(metric: &Metric) -> String {
         return name.to_owned();
     }
     format!("{name} [{}]", metric.unit)
-}
-
-/// A number with four digits that count.
-pub(crate) fn figure(number: f64) -> String {
-    if number.is_nan() {
-        return "–".to_owned();
-    }
-    let size = number.abs();
-    if size != 0.0 && !(1e-4..1e5).contains(&size) {
-        return format!("{number:.3e}");
-    }
-    let decimals = match size {
-        s if s >= 1000.0 => 0,
-        s if s >= 100.0 => 1,
-        s if s >= 10.0 => 2,
-        s if s >= 1.0 => 3,
-        s if s >= 0.1 => 4,
-        s if s >= 0.01 => 5,
-        _ => 6,
-    };
-    format!("{number:.decimals$}")
 }
 
 fn as_json(report: &Report, warnings: &[String]) -> serde_json::Value {

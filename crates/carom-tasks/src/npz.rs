@@ -76,17 +76,42 @@ pub type Npz = BTreeMap<String, Array>;
 
 /// Reads a `.npz` file.
 pub fn read(path: &Path) -> Result<Npz, NpzError> {
-    let file = open_regular(path, LARGEST).map_err(|cause| error(cause.to_string()))?;
-    read_from(std::io::BufReader::new(file))
+    let mut file = open_regular(path, LARGEST).map_err(|cause| error(cause.to_string()))?;
+    whole_archive(&mut file)
+        .and_then(|()| read_from(std::io::BufReader::new(file)))
         .map_err(|cause| error(format!("'{}': {cause}", path.display())))
 }
 
 /// Largest file and most memory for the arrays of a file (bytes); a guard against archives that expand without end.
 pub const LARGEST: u64 = 2 << 30;
 
+/// Says what a file is that is no archive.
+fn whole_archive(file: &mut (impl Read + Seek)) -> Result<(), NpzError> {
+    let mut start = Vec::new();
+    let read = file.by_ref().take(6).read_to_end(&mut start);
+    read.and_then(|_| file.rewind())
+        .map_err(|cause| error(format!("cannot be read ({cause})")))?;
+    match start.as_slice() {
+        [] => Err(error(
+            "the file is empty; write it again with numpy.savez(file, name=array, …)",
+        )),
+        b"\x93NUMPY" => Err(error(
+            "this is one .npy array without a name; write it with numpy.savez(file, name=array, …)",
+        )),
+        [b'P', b'K', ..] => Ok(()),
+        _ => Err(error(
+            "not an .npz archive; write it with numpy.savez(file, name=array, …)",
+        )),
+    }
+}
+
 fn read_from(reader: impl Read + Seek) -> Result<Npz, NpzError> {
     let mut archive = zip::ZipArchive::new(reader)
-        .map_err(|cause| error(format!("not an .npz archive ({cause})")))?;
+        .map_err(|cause| {
+        error(format!(
+            "the file is cut off or damaged ({cause}); copy it again, or write it anew with numpy.savez"
+        ))
+    })?;
     let mut arrays = Npz::new();
     let mut budget = LARGEST;
     for index in 0..archive.len() {
@@ -132,6 +157,11 @@ fn read_npy(reader: &mut impl Read, size: u64, budget: &mut u64) -> Result<Array
     fill(&mut header)?;
     let header = Header::parse(&header)?;
     let kind = header.kind()?;
+    if header.is_column_major && matches!(kind, Kind::Strings(_)) {
+        return Err(error(
+            "words in column-major order; save them with numpy.ascontiguousarray",
+        ));
+    }
     let bytes = kind
         .bytes(header.count)
         .filter(|&bytes| bytes <= size - (size.min((consumed + length) as u64)));
@@ -153,10 +183,45 @@ fn read_npy(reader: &mut impl Read, size: u64, budget: &mut u64) -> Result<Array
             Values::Numbers(read_numbers(&mut fill, width, decode, header.count)?)
         }
     };
-    Ok(Array {
-        shape: header.shape,
-        values,
+    // The archive compares its sum at the end of the entry.
+    match reader.read(&mut [0]) {
+        Ok(0) => {}
+        Ok(_) => {
+            return Err(error(format!(
+                "it has more values than its shape {:?} says",
+                header.shape
+            )));
+        }
+        Err(cause) => return Err(error(format!("the file is damaged ({cause})"))),
+    }
+    Ok(match values {
+        Values::Numbers(numbers) if header.is_column_major => {
+            Array::numbers(&header.shape, row_major(&header.shape, &numbers))
+        }
+        values => Array {
+            shape: header.shape,
+            values,
+        },
     })
+}
+
+/// Numbers whose first index runs fastest, in the order in which the last one does.
+fn row_major(shape: &[usize], numbers: &[f64]) -> Vec<f64> {
+    let mut index = vec![0; shape.len()];
+    let mut ordered = Vec::with_capacity(numbers.len());
+    for _ in 0..numbers.len() {
+        let pairs = index.iter().zip(shape).rev();
+        let place = pairs.fold(0, |place, (index, length)| place * length + index);
+        ordered.push(numbers[place]);
+        for (axis, count) in index.iter_mut().enumerate().rev() {
+            *count += 1;
+            if *count < shape[axis] {
+                break;
+            }
+            *count = 0;
+        }
+    }
+    ordered
 }
 
 /// Longest description of an array (bytes); those of arrays that we read have some hundred.
@@ -169,6 +234,7 @@ struct Header {
     descriptor: String,
     shape: Vec<usize>,
     count: usize,
+    is_column_major: bool,
 }
 
 impl Header {
@@ -178,11 +244,8 @@ impl Header {
         let order = header.find("'fortran_order'").map(|at| &header[at + 15..]);
         let order = order.map(|rest| rest.trim_start_matches([':', ' ']));
         let shape = parse_shape(header).ok_or_else(|| error("no 'shape'"))?;
-        if shape.len() > 1 && !order.is_some_and(|order| order.starts_with("False")) {
-            return Err(error(
-                "column-major order; save with numpy.ascontiguousarray",
-            ));
-        }
+        let is_column_major =
+            shape.len() > 1 && !order.is_some_and(|order| order.starts_with("False"));
         let count = shape
             .iter()
             .try_fold(1usize, |product, length| product.checked_mul(*length))
@@ -192,6 +255,7 @@ impl Header {
             descriptor,
             shape,
             count,
+            is_column_major,
         })
     }
 

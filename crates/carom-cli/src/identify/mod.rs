@@ -1,8 +1,11 @@
 //! `carom identify`: from recordings to a calibrated model.
 
+mod checks;
 pub(crate) mod report;
+mod said;
 mod spoken;
 
+pub(crate) use checks::{Checks, objections};
 pub(crate) use spoken::{as_json, as_text};
 
 use std::io::Write as _;
@@ -20,7 +23,7 @@ use carom_tasks::identify::{
 use carom_tasks::recording::{self, Mapping, Recordings};
 use indicatif::ProgressBar;
 
-use crate::command_line::Argument;
+use crate::command_line::{Argument, unfit};
 use crate::failure::{COMPUTATION, CONTENT, Failure, READ, WRITE, finish};
 use crate::gradient::problem::unselected;
 use crate::load::{self, Loaded};
@@ -85,6 +88,15 @@ pub(crate) struct Args {
     /// Fit although the recordings cannot tell some parameters.
     #[arg(long)]
     pub(crate) anyway: bool,
+    /// Follow the profile likelihood of every parameter, which is done unasked where it takes little.
+    #[arg(long)]
+    pub(crate) profiles: bool,
+    /// Fit again without each of K parts of the trajectories, and measure errors on the part that was left out.
+    #[arg(long, value_name = "K", value_parser = values::count, allow_negative_numbers = true)]
+    pub(crate) folds: Option<usize>,
+    /// Identify N synthetic sets that the calibrated model makes with the stated noise, and see whether its parameters are found.
+    #[arg(long, value_name = "N", value_parser = values::count, allow_negative_numbers = true)]
+    pub(crate) recovery: Option<usize>,
     /// Write the calibrated model (MJCF).
     #[arg(long, value_name = "MODEL.xml")]
     pub(crate) out: Option<PathBuf>,
@@ -124,6 +136,8 @@ pub(crate) struct Found<'a> {
     pub(crate) shown: &'a Recordings,
     /// True values, where they are known.
     pub(crate) truth: Option<Vec<f64>>,
+    /// What was looked at beyond the search.
+    pub(crate) checks: Checks,
 }
 
 /// Runs the command.
@@ -141,22 +155,32 @@ fn answer(args: &Args) -> Result<ExitCode, Failure> {
     let loaded = load::load(&args.model, &args.allow)?;
     stdio::warn(&loaded.warnings);
     let (recordings, kept_back) = recordings(args, &loaded.model)?;
-    for warning in &recordings.warnings {
+    let others = kept_back.iter().flat_map(|others| &others.warnings);
+    let warnings: Vec<&String> = recordings
+        .warnings
+        .iter()
+        .chain(others.filter(|warning| !recordings.warnings.contains(warning)))
+        .collect();
+    for warning in &warnings {
         stdio::warn(&format!("warning: {warning}\n"));
     }
+    check_folds(args, &recordings)?;
     let settings = settings(args, &loaded.model, &recordings)?;
     let mut task =
         Task::new(&loaded.model, &recordings, settings).map_err(|error| failed(&error))?;
     let inspection = prepare(&loaded, &mut task)?;
+    let suggestions = checks::before(&task, &inspection);
+    checks::say(&suggestions);
     let resume = checkpoint(args)?;
     let watcher = Watcher::new(args.checkpoint.clone());
-    let found = find(
+    let mut found = find(
         (&loaded, inspection),
         &task,
         kept_back.as_ref(),
         resume.as_deref(),
         watcher,
     )?;
+    found.checks = checks::after(args, &found, suggestions)?;
     if let (Some(path), Some(text)) = (&args.out, &found.description) {
         output::write_whole(path, |out| out.write_all(text.as_bytes()))?;
     }
@@ -167,7 +191,7 @@ fn answer(args: &Args) -> Result<ExitCode, Failure> {
     if args.json {
         let mut document = as_json(&found);
         document["diagnostics"] = loaded.listed();
-        document["warnings"] = recordings.warnings.clone().into();
+        document["warnings"] = serde_json::json!(warnings);
         crate::print(&document.to_string());
     } else {
         crate::print(&as_text(&found));
@@ -177,10 +201,35 @@ fn answer(args: &Args) -> Result<ExitCode, Failure> {
             }
         }
     }
-    if found.solution.is_stopped {
+    if found.solution.is_stopped || interrupt::asked() {
         return Ok(interrupt::exit_code());
     }
-    Ok(ExitCode::from(u8::from(found.solution.is_stalled)))
+    let is_refused = found
+        .checks
+        .recovery
+        .as_ref()
+        .is_some_and(|recovery| !recovery.is_passed);
+    Ok(ExitCode::from(u8::from(
+        is_refused || !objections(&found).is_empty(),
+    )))
+}
+
+/// Refuses folds that cannot be made before the search, not after it.
+fn check_folds(args: &Args, recordings: &Recordings) -> Result<(), Failure> {
+    let count = recordings.trajectories.len();
+    match args.folds {
+        Some(_) if count < 2 => Err(unfit(
+            "--folds",
+            "there is one trajectory, which cannot be parted: give more recordings, or cut it by [trajectories] in the mapping",
+            "nothing to part",
+        )),
+        Some(folds) if folds < 2 || folds > count => Err(unfit(
+            "--folds",
+            &format!("there are {count} trajectories, which make 2 to {count} folds"),
+            "no such number of folds",
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// Looks before, and for a better start.
@@ -190,9 +239,20 @@ pub(crate) fn prepare(loaded: &Loaded, task: &mut Task<'_>) -> Result<Inspection
     if let Some(refusal) = inspection.refusal()
         && !task.settings().anyway
     {
-        return Err(Failure::sentence(COMPUTATION, refusal).answered().help(
-            "hold one of them, give a prior in --settings, record other motions, or fit all the same with --anyway",
-        ));
+        let suggestions = checks::before(task, &inspection);
+        checks::say(&suggestions);
+        let motions = suggestions.iter().map(|one| one.motion.as_str());
+        let motions: Vec<&str> = motions.collect();
+        let record = match motions.as_slice() {
+            [] => "record other motions".to_owned(),
+            motions => format!("record other motions ({})", motions.join(", or ")),
+        };
+        let help = format!(
+            "hold one of them, give a prior in --settings, {record}, or fit all the same with --anyway"
+        );
+        return Err(Failure::sentence(COMPUTATION, refusal)
+            .answered()
+            .help(help));
     }
     interrupt::watch();
     task.warm_up(Some(interrupt::flag()))
@@ -230,6 +290,7 @@ pub(crate) fn find<'a>(
         description: Some(description.map_err(|error| failed(&error))?),
         shown: kept_back.unwrap_or(task.problem().recordings()),
         truth: None,
+        checks: Checks::default(),
         task,
         inspection,
         solution,

@@ -1,14 +1,21 @@
 //! What was found, as text and as JSON.
 
+use carom::Model;
+use carom::contact_units;
 use carom_tasks::evaluate;
-use carom_tasks::identify::Estimate;
+use carom_tasks::identify::{Estimate, FrameResidual};
 use serde_json::{Value, json};
 
-use super::Found;
+use super::{Found, objections, said};
 use crate::evaluate::{figure, head};
+use crate::naming::pair_name;
 
 pub(crate) fn as_text(found: &Found<'_>) -> String {
-    let mut lines = vec![summary(found), String::new()];
+    let mut lines = vec![summary(found)];
+    for objection in objections(found) {
+        lines.push(format!("no success: {objection}"));
+    }
+    lines.push(String::new());
     lines.extend(table(found));
     lines.push(String::new());
     lines.extend(remarks(found));
@@ -24,6 +31,7 @@ pub(crate) fn as_text(found: &Found<'_>) -> String {
         );
         lines.extend(errors(&title, kept_back));
     }
+    lines.extend(said::as_text(found));
     lines.join("\n")
 }
 
@@ -109,12 +117,7 @@ pub(crate) fn remarks(found: &Found<'_>) -> Vec<String> {
         ));
     }
     lines.extend(identified.correlated.iter().cloned());
-    if found.solution.is_stalled {
-        lines.push(format!(
-            "the search is stuck and not at a minimum ({}): the values are the best that it met, and intervals mean little; try shorter segments, another start or --optimiser cmaes",
-            found.solution.end
-        ));
-    } else if !found.solution.is_finished {
+    if !found.solution.is_finished && !found.solution.is_stalled {
         lines.push(
             "the search did not reach its end: intervals are those of the best point so far"
                 .to_owned(),
@@ -169,9 +172,17 @@ pub(crate) fn as_json(found: &Found<'_>) -> Value {
         Value::Object(pairs.collect())
     };
     let both = |[before, after]: &[evaluate::Report; 2]| {
+        let each = before.trajectories.iter().zip(&after.trajectories);
+        let each: Vec<Value> = each
+            .map(|(one, other)| {
+                json!({
+                    "label": one.label, "before": one.errors, "after": other.errors, "failure": other.failure,
+                })
+            })
+            .collect();
         json!({
             "before": totals(before), "after": totals(after),
-            "trajectories": before.trajectories.len(), "failed": after.failures().count(),
+            "trajectories": before.trajectories.len(), "failed": after.failures().count(), "each": each,
         })
     };
     let identified = &found.identified;
@@ -200,7 +211,40 @@ pub(crate) fn as_json(found: &Found<'_>) -> Value {
             "silent": silent, "untold": inspection.untold, "weak": inspection.weak,
         },
         "correlated": identified.correlated,
+        "objections": objections(found),
         "fit": both(&found.fitted),
         "validation": found.kept_back.as_ref().map(both),
+        "history": found.solution.history,
+        "residuals": residuals(found),
+        "contacts": contacts(found),
+        "checks": said::as_json(found),
     })
+}
+
+/// Residuals over time, as the report shows them.
+fn residuals(found: &Found<'_>) -> Value {
+    let frames = &found.identified.frames;
+    let of =
+        |number: fn(&FrameResidual) -> f64| -> Vec<f64> { frames.iter().map(number).collect() };
+    json!({
+        "time": of(|frame| frame.time), "before": of(|frame| frame.before), "after": of(|frame| frame.after),
+    })
+}
+
+/// Contacts in physical units, before and after.
+fn contacts(found: &Found<'_>) -> Value {
+    let of = |model: &Model| -> Vec<Value> {
+        let kinds = contact_units::survey(model);
+        let kinds = kinds.iter().map(|kind| {
+            let depth = kind.contact.full_depth();
+            json!({
+                "geoms": pair_name(model, kind.geoms), "friction": kind.parameters.friction[0],
+                "stiffness": kind.contact.stiffness(depth), "damping": kind.contact.damping(depth),
+                "restitution": kind.restitution, "time_constant": kind.time_constant,
+                "rest_penetration": kind.rest_penetration,
+            })
+        });
+        kinds.collect()
+    };
+    json!({ "before": of(found.before), "after": of(&found.identified.model) })
 }

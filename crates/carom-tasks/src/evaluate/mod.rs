@@ -113,6 +113,18 @@ pub fn predict(
     stepping: Stepping,
     trajectory: usize,
 ) -> Result<Vec<(usize, State)>, ProblemError> {
+    let predicted = predictions(model, recordings, stepping, trajectory)?;
+    let states = predicted.into_iter();
+    Ok(states.map(|known| (known.frame, known.state)).collect())
+}
+
+/// As [`predict`], with the sensors.
+pub(crate) fn predictions(
+    model: &Model,
+    recordings: &Recordings,
+    stepping: Stepping,
+    trajectory: usize,
+) -> Result<Vec<Predicted>, ProblemError> {
     let flow = flow_of(model, stepping)?;
     let meter = Meter::new(recordings, flow.is_some())?;
     let evaluation = Evaluation {
@@ -132,11 +144,28 @@ pub fn predict(
     let mut model = model.clone();
     let mut data = Data::new(&model);
     let predicted = evaluation.simulate(&mut model, &mut data, run);
-    let predicted = predicted.map_err(ProblemError)?;
-    Ok(predicted
-        .into_iter()
-        .map(|known| (known.frame, known.state))
-        .collect())
+    predicted.map_err(ProblemError)
+}
+
+/// A number with four digits that count.
+pub fn figure(number: f64) -> String {
+    if number.is_nan() {
+        return "–".to_owned();
+    }
+    let size = number.abs();
+    if size != 0.0 && !(1e-4..1e5).contains(&size) {
+        return format!("{number:.3e}");
+    }
+    let decimals = match size {
+        s if s >= 1000.0 => 0,
+        s if s >= 100.0 => 1,
+        s if s >= 10.0 => 2,
+        s if s >= 1.0 => 3,
+        s if s >= 0.1 => 4,
+        s if s >= 0.01 => 5,
+        _ => 6,
+    };
+    format!("{number:.decimals$}")
 }
 
 fn flow_of(model: &Model, stepping: Stepping) -> Result<Option<carom::flow::Flow>, ProblemError> {

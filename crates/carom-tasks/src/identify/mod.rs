@@ -32,16 +32,29 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod again;
 mod calibrated;
+mod candidates;
 mod conclude;
+mod cross_validation;
+mod excitation;
 mod inspect;
+mod profile;
+mod recovery;
+mod replay;
 mod settings;
 mod solve;
+mod synthetic;
 mod task;
 
 pub use calibrated::calibrated;
 pub use conclude::{Estimate, FrameResidual, Identified};
+pub use cross_validation::{CrossValidation, Fold};
+pub use excitation::{Excitation, Told};
 pub use inspect::{Inspection, Silent};
+pub use profile::{Held, ParameterProfile, ProfileEnd};
+pub use recovery::{Recovered, Recovery};
+pub use replay::{Replay, replay_objections};
 pub use settings::{
     FREE_STARTS, Free, LOSSES, OptimiserKind, Prior, Settings, in_continuous_time, loss_of,
 };

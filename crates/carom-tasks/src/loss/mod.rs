@@ -17,8 +17,8 @@
 mod observe;
 mod penalty;
 
-pub(crate) use observe::Observed;
 pub use observe::Observer;
+pub(crate) use observe::{Observed, measured};
 pub use penalty::Penalty;
 
 use crate::recording::{Channel, Quantity};

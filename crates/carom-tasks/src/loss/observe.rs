@@ -297,6 +297,28 @@ impl<'a> Observer<'a> {
     }
 }
 
+/// What a channel would measure of a state whose kinematics and sensors are known.
+pub(crate) fn measured(
+    channel: &Channel,
+    state: &State,
+    kinematics: &Kinematics,
+    sensors: &[f64],
+) -> Vec<f64> {
+    match channel.quantity {
+        Quantity::JointPosition { qpos, .. } => vec![state.qpos[qpos]],
+        Quantity::JointVelocity { dof } => vec![state.qvel[dof]],
+        Quantity::LinearVelocity { dof } | Quantity::AngularVelocity { dof } => {
+            state.qvel[dof..dof + 3].to_vec()
+        }
+        Quantity::Position(frame) => position(frame, state, kinematics).0.to_vec(),
+        Quantity::Rotation(frame) => rotation(frame, state, kinematics).0.to_vec(),
+        Quantity::Sensor { first } => {
+            let values = sensors.get(first..first + channel.width);
+            values.map_or_else(|| vec![f64::NAN; channel.width], <[f64]>::to_vec)
+        }
+    }
+}
+
 fn position<T: Scalar>(frame: Frame, state: &State<T>, kinematics: &Kinematics<T>) -> Vec3<T> {
     match frame {
         Frame::State { qpos, .. } => Vec3(std::array::from_fn(|k| state.qpos[qpos + k])),

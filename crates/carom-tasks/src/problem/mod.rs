@@ -305,6 +305,17 @@ impl<'a> Problem<'a> {
         counts.sum()
     }
 
+    /// Steps of all runs together, about: in continuous time their number is not known beforehand.
+    pub(crate) fn steps(&self) -> usize {
+        const STEPS_A_FRAME: usize = 10;
+        let stretches = self.jobs.iter().flat_map(|job| &job.stretches);
+        let steps: usize = stretches.map(|stretch| stretch.steps).sum();
+        match self.settings.stepping {
+            Stepping::Fixed => steps,
+            Stepping::Flow(_) => STEPS_A_FRAME * steps,
+        }
+    }
+
     /// Standard deviations of the shifts of all starts, in the order of the unknowns; none unless starts are free.
     pub(crate) fn start_deviations(&self) -> impl Iterator<Item = f64> {
         (self.jobs.iter()).flat_map(|_| self.prior.iter().copied())

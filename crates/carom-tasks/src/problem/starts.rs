@@ -76,7 +76,7 @@ pub(crate) fn state(
     timestep: f64,
 ) -> Result<State, RecordingError> {
     let mut start = recordings.start(model, run.trajectory, run.first)?;
-    if !recordings.velocities_are_means {
+    if !recordings.velocity.means {
         return Ok(start);
     }
     let trajectory = &recordings.trajectories[run.trajectory];

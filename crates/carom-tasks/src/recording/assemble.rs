@@ -1,9 +1,11 @@
 //! Trajectories from rows: values on frames, velocities that were not recorded, and states to start from.
 
+use carom::Model;
 use carom::math::{Quat, Vec3};
 
 use super::bind::Binder;
 use super::load::Plan;
+use super::mapping::VelocityMapping;
 use super::split::{Piece, Series};
 use super::velocity::{of_quaternions, of_vectors};
 use super::{Channel, Frame, Quantity, Trajectory};
@@ -16,29 +18,16 @@ pub(super) fn trajectory(
     piece: &Piece,
     label: String,
 ) -> Trajectory {
-    let mapping = binder.mapping;
     let frames = piece.times.len();
     let mut recorded = series.iter().zip(&piece.rows);
     let mut values: Vec<Vec<f64>> = Vec::with_capacity(plan.channels.len());
-    // Where starts are taken from, if they are not the values themselves.
-    let mut smoothed: Vec<Option<Vec<f64>>> = vec![None; plan.channels.len()];
-    for (channel, from) in plan.channels.iter().zip(&plan.from) {
-        if let Some(from) = *from {
-            let positions = &values[from];
-            let found = match plan.channels[from].quantity {
-                Quantity::Rotation(_) => of_quaternions(&piece.times, positions, &mapping.velocity),
-                _ => of_vectors(
-                    &piece.times,
-                    positions,
-                    plan.channels[from].width,
-                    &mapping.velocity,
-                ),
-            };
-            smoothed[from] = mapping.velocity.smooth_positions.then_some(found.position);
-            values.push(found.velocity);
-            continue;
-        }
-        let Some((series, rows)) = recorded.next() else {
+    for channel in &plan.channels {
+        let source = if channel.is_recorded() {
+            recorded.next()
+        } else {
+            None
+        };
+        let Some((series, rows)) = source else {
             values.push(vec![f64::NAN; frames * channel.width]);
             continue;
         };
@@ -68,8 +57,37 @@ pub(super) fn trajectory(
         qpos: Vec::new(),
         qvel: Vec::new(),
     };
-    states(binder, plan, &smoothed, &mut trajectory);
+    complete(
+        binder.model,
+        &plan.channels,
+        &binder.mapping.velocity,
+        &mut trajectory,
+    );
     trajectory
+}
+
+/// Finds velocities that were not recorded from positions, and the states that simulations start from.
+pub(crate) fn complete(
+    model: &Model,
+    channels: &[Channel],
+    how: &VelocityMapping,
+    trajectory: &mut Trajectory,
+) {
+    // Where starts are taken from, if they are not the values themselves.
+    let mut smoothed: Vec<Option<Vec<f64>>> = vec![None; channels.len()];
+    for (index, channel) in channels.iter().enumerate() {
+        let Some(from) = channel.found_from else {
+            continue;
+        };
+        let (times, positions) = (&trajectory.times, &trajectory.values[from]);
+        let found = match channels[from].quantity {
+            Quantity::Rotation(_) => of_quaternions(times, positions, how),
+            _ => of_vectors(times, positions, channels[from].width, how),
+        };
+        smoothed[from] = how.smooth_positions.then_some(found.position);
+        trajectory.values[index] = found.velocity;
+    }
+    states(model, channels, &smoothed, trajectory);
 }
 
 /// Takes jumps out of angles, where the mapping asks for it, and lets signs of quaternions be continuous.
@@ -115,17 +133,17 @@ fn continue_angles(binder: &Binder<'_>, channel: &Channel, values: &mut [f64]) {
 
 /// States at all frames: what is recorded, between frames where it is missing, and the model's reference where nothing is mapped.
 fn states(
-    binder: &Binder<'_>,
-    plan: &Plan,
+    model: &Model,
+    channels: &[Channel],
     smoothed: &[Option<Vec<f64>>],
     trajectory: &mut Trajectory,
 ) {
-    let n = binder.model.counts();
+    let n = model.counts();
     let frames = trajectory.frames();
-    let reference = &binder.model.qpos.reference;
+    let reference = &model.qpos.reference;
     let mut qpos: Vec<f64> = reference.repeat(frames);
     let mut qvel = vec![0.0; frames * n.nv];
-    for (index, channel) in plan.channels.iter().enumerate() {
+    for (index, channel) in channels.iter().enumerate() {
         let (into, first, total) = match channel.quantity {
             Quantity::JointPosition { qpos: first, .. }
             | Quantity::Position(Frame::State { qpos: first, .. })

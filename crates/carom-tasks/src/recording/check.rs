@@ -4,7 +4,8 @@ use carom::model::JointKind;
 
 use super::bind::Binder;
 use super::load::Plan;
-use super::{Quantity, RecordingError, Recordings, Trajectory};
+use super::{Quantity, RecordingError, Recordings, Trajectory, outliers};
+use crate::evaluate::figure;
 
 /// Motions larger than this many times the body, or smaller than [`TINY`] of it, look like a wrong unit.
 const HUGE: f64 = 300.0;
@@ -110,7 +111,7 @@ pub(super) fn motion(plan: &Plan, recordings: &mut Recordings) {
             .iter()
             .map(|t| range(t, index, channel.width));
         let widest = ranges.fold(0.0, f64::max);
-        if channel.is_recorded {
+        if channel.is_recorded() {
             moves |= widest > 1e-9;
         }
         let size = plan.sizes[index];
@@ -118,8 +119,8 @@ pub(super) fn motion(plan: &Plan, recordings: &mut Recordings) {
             let file = &recordings.trajectories[0].file;
             if widest > HUGE * size {
                 warnings.push(format!(
-                    "{file}: {} moves by {widest:.4} m, {:.0} times the size of the body; if it is in millimetres, give unit = \"mm\"",
-                    channel.name, widest / size
+                    "{file}: {} moves by {} m, {} times the size of the body; if it is in millimetres, give unit = \"mm\"",
+                    channel.name, figure(widest), figure(widest / size)
                 ));
             } else if widest < TINY * size {
                 warnings.push(format!(
@@ -136,6 +137,7 @@ pub(super) fn motion(plan: &Plan, recordings: &mut Recordings) {
             recordings.trajectories[0].file
         ));
     }
+    warnings.extend(outliers::warnings(plan, recordings));
     recordings.warnings.extend(warnings);
 }
 
@@ -154,7 +156,7 @@ fn velocity_units(plan: &Plan, index: usize, recordings: &Recordings, warnings: 
         .channels
         .iter()
         .position(|other| is_partner(other.quantity));
-    let Some(partner) = partner.filter(|_| channel.is_recorded) else {
+    let Some(partner) = partner.filter(|_| channel.is_recorded()) else {
         return;
     };
     let (mut recorded, mut found) = (Vec::new(), Vec::new());
@@ -179,8 +181,8 @@ fn velocity_units(plan: &Plan, index: usize, recordings: &Recordings, warnings: 
         let ratio = recorded / found;
         if !(1.0 / DIFFERENT..=DIFFERENT).contains(&ratio) {
             warnings.push(format!(
-                "{}: {} is {ratio:.3} times what differences of the positions give; one of the two has a wrong unit, or the time has",
-                recordings.trajectories[0].file, channel.name
+                "{}: {} is {} times what differences of the positions give; one of the two has a wrong unit, or the time has",
+                recordings.trajectories[0].file, channel.name, figure(ratio)
             ));
         }
     }

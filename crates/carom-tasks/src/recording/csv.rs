@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::RecordingError;
-use super::table::{Array, Table, number_words};
+use super::table::{Array, Table, number_words, shortened};
 
 /// Reads a table: a header, then one row a line, separated by commas, semicolons or tabs. Empty cells and `nan` are missing
 /// numbers; columns with words can only be used to split trajectories.
@@ -43,13 +43,13 @@ pub(super) fn read(path: &Path) -> Result<Table, RecordingError> {
         )));
     }
     let mut cells: Vec<Vec<String>> = vec![Vec::new(); names.len()];
-    let mut first_line = None;
+    let mut numbers = Vec::new();
     for (index, line) in lines {
-        first_line.get_or_insert(index + 1);
+        numbers.push(index + 1);
         let row: Vec<String> = line.split(separator).map(clean).collect();
         if row.len() != names.len() {
             return Err(fail(format!(
-                "line {}: {} cells, but the header has {} columns",
+                "line {}: {} cells, but the header has {} columns; complete the line, or remove it",
                 index + 1,
                 row.len(),
                 names.len()
@@ -66,7 +66,8 @@ pub(super) fn read(path: &Path) -> Result<Table, RecordingError> {
         file,
         arrays,
         clocks: BTreeMap::new(),
-        row_name: ("line", first_line.unwrap_or(2)),
+        row_name: "line",
+        lines: numbers,
     })
 }
 
@@ -74,19 +75,16 @@ fn clean(cell: &str) -> String {
     cell.trim().trim_matches('"').trim().to_owned()
 }
 
-fn shortened(line: &str) -> String {
-    line.chars().take(40).collect()
-}
-
 fn column(cells: &[String]) -> Array {
     let number = |cell: &String| match cell.as_str() {
         "" | "nan" | "NaN" | "NAN" | "null" | "NA" => Some(f64::NAN),
         cell => cell.parse::<f64>().ok(),
     };
+    let word = cells.iter().position(|cell| number(cell).is_none());
     let numbers: Option<Vec<f64>> = cells.iter().map(number).collect();
     Array {
         width: 1,
-        is_text: numbers.is_none(),
+        word: word.map(|row| (row, shortened(&cells[row]))),
         values: numbers.unwrap_or_else(|| number_words(cells)),
         rows_per_trajectory: None,
     }

@@ -15,8 +15,6 @@ use super::{Channel, Frame, Quantity, RecordingError, Recordings, assemble, chec
 #[derive(Debug, Default)]
 pub(super) struct Plan {
     pub(super) channels: Vec<Channel>,
-    /// For each channel.
-    pub(super) from: Vec<Option<usize>>,
     /// How large what it measures is (m), for each channel; 0 if unknown.
     pub(super) sizes: Vec<f64>,
 }
@@ -37,7 +35,7 @@ pub fn load(
         trajectories: Vec::new(),
         warnings: Vec::new(),
         start: mapping.trajectories.start,
-        velocities_are_means: mapping.velocity.means,
+        velocity: mapping.velocity.clone(),
         steps_per_frame: mapping.simulation.steps_per_frame,
         evaluate: mapping.evaluate.clone(),
     };
@@ -171,7 +169,7 @@ fn plan(binder: &Binder<'_>) -> Result<Plan, RecordingError> {
         let quantity = Quantity::Sensor { first };
         let mut channel = channel("sensor", &sensor.name, "values", quantity, width);
         channel.noise = check_noise(binder, sensor.noise)?;
-        plan.push(channel, None, 0.0);
+        plan.push(channel, 0.0);
     }
     for actuator in &mapping.actuators {
         binder.actuator(&actuator.name)?;
@@ -201,7 +199,7 @@ fn channel(kind: &str, element: &str, part: &str, quantity: Quantity, width: usi
         width,
         noise: None,
         is_compared: true,
-        is_recorded: true,
+        found_from: None,
         is_angle: matches!(
             quantity,
             Quantity::Rotation(_) | Quantity::AngularVelocity { .. }
@@ -237,9 +235,8 @@ fn is_compared(
 }
 
 impl Plan {
-    fn push(&mut self, channel: Channel, from: Option<usize>, size: f64) {
+    fn push(&mut self, channel: Channel, size: f64) {
         self.channels.push(channel);
-        self.from.push(from);
         self.sizes.push(size);
     }
 
@@ -303,11 +300,11 @@ impl Plan {
             }
             let mut channel = channel(kind, &pose.name, part, quantity, width);
             channel.noise = check_noise(binder, noise)?;
-            channel.is_recorded = is_recorded;
+            channel.found_from = from.filter(|_| !is_recorded);
             channel.is_compared =
                 is_recorded && is_compared(binder, &what, pose.compare.as_ref(), &names, part)?;
             places[index] = Some(self.channels.len());
-            self.push(channel, from.filter(|_| !is_recorded), radius);
+            self.push(channel, radius);
         }
         Ok(())
     }
@@ -329,7 +326,7 @@ impl Plan {
             channel.is_angle = is_hinge;
             channel.is_compared = compared("position")?;
             position = Some(self.channels.len());
-            self.push(channel, None, 0.0);
+            self.push(channel, 0.0);
         }
         let mut channel = channel(
             "joint",
@@ -340,11 +337,11 @@ impl Plan {
         );
         channel.noise = check_noise(binder, joint.velocity_noise)?;
         channel.is_angle = is_hinge;
-        channel.is_recorded = joint.velocity.is_some() && !binder.mapping.velocity.ignore_recorded;
-        channel.is_compared = channel.is_recorded && compared("velocity")?;
-        if channel.is_recorded || position.is_some() {
-            let from = position.filter(|_| !channel.is_recorded);
-            self.push(channel, from, 0.0);
+        let is_recorded = joint.velocity.is_some() && !binder.mapping.velocity.ignore_recorded;
+        channel.is_compared = is_recorded && compared("velocity")?;
+        if is_recorded || position.is_some() {
+            channel.found_from = position.filter(|_| !is_recorded);
+            self.push(channel, 0.0);
         }
         Ok(())
     }

@@ -323,7 +323,8 @@ impl Bag {
             file,
             arrays,
             clocks,
-            row_name: ("message", 0),
+            row_name: "message",
+            lines: Vec::new(),
         }
     }
 }

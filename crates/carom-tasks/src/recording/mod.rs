@@ -29,11 +29,13 @@ mod csv;
 mod load;
 pub mod mapping;
 mod mcap;
+mod outliers;
 mod pose;
 mod split;
 pub mod table;
 mod velocity;
 
+pub(crate) use assemble::complete;
 pub use load::load;
 pub use mapping::Mapping;
 
@@ -42,7 +44,7 @@ use std::path::Path;
 
 use carom::{Model, State};
 use carom_spec::source::{DiskSource, FileSource};
-use mapping::EvaluateMapping;
+use mapping::{EvaluateMapping, VelocityMapping};
 
 /// What is wrong with a recording or a mapping, where, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -130,10 +132,17 @@ pub struct Channel {
     pub noise: Option<f64>,
     /// Whether simulations are compared with it.
     pub is_compared: bool,
-    /// Whether it was recorded, and not reconstructed from positions.
-    pub is_recorded: bool,
+    /// The channel of positions that it is reconstructed from, if it was not recorded.
+    pub found_from: Option<usize>,
     /// Whether it is an angle (rad) or its velocity.
     pub is_angle: bool,
+}
+
+impl Channel {
+    /// Whether it was recorded, and not reconstructed from positions.
+    pub fn is_recorded(&self) -> bool {
+        self.found_from.is_none()
+    }
 }
 
 /// One motion.
@@ -182,8 +191,8 @@ pub struct Recordings {
     pub warnings: Vec<String>,
     /// The frame from which simulations start.
     pub start: usize,
-    /// Whether velocities are means since the frame before.
-    pub velocities_are_means: bool,
+    /// What velocities are, and how those are found that were not recorded.
+    pub velocity: VelocityMapping,
     /// Steps from a frame to the next, if the mapping says so.
     pub steps_per_frame: Option<usize>,
     /// Which errors are reported.

@@ -109,7 +109,10 @@ pub(super) fn check_values(
         return Ok(());
     };
     let (row, column) = (index / block.width, index % block.width);
-    let advice = if block.values[index].is_nan() {
+    let is_time = what == "time" || what.starts_with("[time]");
+    let advice = if is_time {
+        "remove the row, or give it a time"
+    } else if block.values[index].is_nan() {
         "if that means 'not measured', say so in the mapping: missing = true"
     } else {
         "remove the row or mark the value as missing (NaN, missing = true)"

@@ -314,6 +314,9 @@ impl Splitter<'_> {
                     .block(std::slice::from_ref(name), 1, what)?
                     .values;
                 match values.first() {
+                    Some(first) if first.is_nan() => Err(self.table.error(&format!(
+                        "{what}: '{name}' is NaN; give the number in the mapping instead"
+                    ))),
                     Some(&first) if values.iter().all(|&other| other == first) => Ok(first),
                     _ => Err(self.table.error(&format!(
                         "{what}: '{name}' should be one number, it has {} (time stamps go into 'column')",

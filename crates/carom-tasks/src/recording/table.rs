@@ -15,8 +15,8 @@ pub struct Array {
     pub values: Vec<f64>,
     /// Rows of each trajectory, where the array's first axis counts them.
     pub rows_per_trajectory: Option<usize>,
-    /// Whether it holds words, of which only equality counts.
-    pub is_text: bool,
+    /// The first word with its row, where it holds words: only their equality counts.
+    pub word: Option<(usize, String)>,
 }
 
 impl Array {
@@ -35,8 +35,10 @@ pub struct Table {
     pub arrays: BTreeMap<String, Array>,
     /// The array of time stamps of an array that has its own.
     pub clocks: BTreeMap<String, String>,
-    /// What a row is called in messages, and the number of the first one.
-    pub row_name: (&'static str, usize),
+    /// What a row is called in messages.
+    pub row_name: &'static str,
+    /// Numbers of the rows in the file, where some lines are none; otherwise they count from 0.
+    pub lines: Vec<usize>,
 }
 
 /// Some numbers of every row.
@@ -82,7 +84,8 @@ impl Table {
             file: path.display().to_string(),
             arrays,
             clocks: BTreeMap::new(),
-            row_name: ("row", 0),
+            row_name: "row",
+            lines: Vec::new(),
         })
     }
 
@@ -181,8 +184,13 @@ impl Table {
         })?;
         if let (Some(array), Some(range)) = (self.arrays.get(name), &range) {
             if range.end > array.width || range.is_empty() {
+                let advice = if array.width == 1 && array.rows() > 1 {
+                    "; if its numbers are all in one row, reshape it to (frames, numbers)"
+                } else {
+                    ""
+                };
                 return Err(self.error(&format!(
-                    "{what}: '{place}' asks for columns {} to {}, but '{name}' has {} (0 to {})",
+                    "{what}: '{place}' asks for columns {} to {}, but '{name}' has {} (0 to {}){advice}",
                     range.start,
                     range.end.saturating_sub(1),
                     array.width,
@@ -215,8 +223,17 @@ impl Table {
         range: std::ops::Range<usize>,
         what: &str,
     ) -> Result<Vec<NamedColumn>, RecordingError> {
-        if array.is_text {
-            return Err(self.error(&format!("{what}: '{name}' holds words, not numbers")));
+        if let Some((row, word)) = &array.word {
+            let is_comma = word.contains(',') && word.replace(',', ".").parse::<f64>().is_ok();
+            let advice = if is_comma {
+                "write decimal points, not commas"
+            } else {
+                "correct the cell, or leave it empty if nothing was measured (missing = true)"
+            };
+            return Err(self.error(&format!(
+                "{what}: '{name}', {}: '{word}' is not a number; {advice}",
+                self.row(row / array.width.max(1))
+            )));
         }
         let is_single = array.width == 1;
         let column = |index: usize| NamedColumn {
@@ -250,7 +267,8 @@ impl Table {
 
     /// What a row is called: `row 17` of an array, `line 18` of a table.
     pub fn row(&self, index: usize) -> String {
-        format!("{} {}", self.row_name.0, index + self.row_name.1)
+        let number = self.lines.get(index).copied().unwrap_or(index);
+        format!("{} {number}", self.row_name)
     }
 }
 
@@ -278,9 +296,12 @@ fn parse_place(place: &str) -> Option<(&str, Option<std::ops::Range<usize>>)> {
 
 /// Arrays of any shape as rows: the first axis counts frames, or the first trajectories and the second frames.
 fn from_numpy(array: &npz::Array, has_axis: bool) -> Array {
-    let (values, is_text) = match &array.values {
-        Values::Numbers(numbers) => (numbers.clone(), false),
-        Values::Strings(words) => (number_words(words), true),
+    let (values, word) = match &array.values {
+        Values::Numbers(numbers) => (numbers.clone(), None),
+        Values::Strings(words) => {
+            let word = words.first().map_or("", |word| word);
+            (number_words(words), Some((0, shortened(word))))
+        }
     };
     let leading = if has_axis && array.shape.len() >= 2 {
         2
@@ -297,8 +318,13 @@ fn from_numpy(array: &npz::Array, has_axis: bool) -> Array {
         width,
         values,
         rows_per_trajectory: (leading == 2).then(|| array.shape[1]),
-        is_text,
+        word,
     }
+}
+
+/// The beginning of a text, for messages.
+pub(super) fn shortened(text: &str) -> String {
+    text.chars().take(40).collect()
 }
 
 /// Words as numbers: equal ones are equal.

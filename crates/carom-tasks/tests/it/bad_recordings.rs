@@ -55,6 +55,17 @@ fn times_that_do_not_rise() {
         refusal("repeated", POSE, &table),
         "'toss.csv': time stamps 't', line 4: 0.2 repeats the one before; remove one of the two rows"
     );
+    let table = rows(&["0,0,0,1,1,0,0,0", ",0,0,1,1,0,0,0"]);
+    assert_eq!(
+        refusal("timeless", POSE, &table),
+        "'toss.csv': [time] column: 't', line 3: NaN is not a number; remove the row, or give it a time"
+    );
+    // Comments and empty lines count as lines of the file.
+    let table = "# made by hand\nt,x,y,z,w,i,j,k\n0,0,0,1,1,0,0,0\n\n0.2,0,0,1,1,0,0,0\n0.1,0,0,1,1,0,0,0\n";
+    assert_eq!(
+        refusal("lines", POSE, table),
+        "'toss.csv': time stamps 't', line 6: 0.1 comes after 0.2; sort the rows by time, or split trajectories by [trajectories] columns or offsets"
+    );
 }
 
 #[test]
@@ -76,12 +87,28 @@ fn columns_that_are_not_there() {
         "'toss.csv': [[body]] \"cube\" position: 2 columns (x, y), but 3 are needed"
     );
     assert_eq!(
-        refusal("words", POSE, "t,x,y,z,w,i,j,k\n0,a,0,1,1,0,0,0\n"),
-        "'toss.csv': [[body]] \"cube\" position: 'x' holds words, not numbers"
+        refusal(
+            "words",
+            POSE,
+            "t,x,y,z,w,i,j,k\n0,0,0,1,1,0,0,0\n\n# a comment\n0.1,a,0,1,1,0,0,0\n"
+        ),
+        "'toss.csv': [[body]] \"cube\" position: 'x', line 5: 'a' is not a number; correct the cell, or leave it empty if nothing was measured (missing = true)"
+    );
+    assert_eq!(
+        refusal(
+            "commas",
+            POSE,
+            "t;x;y;z;w;i;j;k\n0;0;0;1;1;0;0;0\n0,1;0;0;0,9;1;0;0;0\n"
+        ),
+        "'toss.csv': [[body]] \"cube\" position: 'z', line 3: '0,9' is not a number; write decimal points, not commas"
     );
     assert_eq!(
         refusal("cells", POSE, "t,x,y,z,w,i,j,k\n0,0,0,1,1,0,0\n"),
-        "'toss.csv': line 2: 7 cells, but the header has 8 columns"
+        "'toss.csv': line 2: 7 cells, but the header has 8 columns; complete the line, or remove it"
+    );
+    assert_eq!(
+        refusal("double", POSE, "t,x,y,z,w,i,j,x\n0,0,0,1,1,0,0,0\n"),
+        "'toss.csv': two columns are called 'x'; rename one"
     );
 }
 
@@ -212,15 +239,15 @@ fn units_that_are_wrong_by_a_thousand() {
     assert_eq!(
         warnings("millimetres", &mapping, &fall(1000.0, 1.0)),
         [
-            "toss.csv: body cube position moves by 412.5105 m, 4545 times the size of the body; if it is in millimetres, give unit = \"mm\"",
-            "toss.csv: body cube linear_velocity is 0.001 times what differences of the positions give; one of the two has a wrong unit, or the time has"
+            "toss.csv: body cube position moves by 412.5 m, 4545 times the size of the body; if it is in millimetres, give unit = \"mm\"",
+            "toss.csv: body cube linear_velocity is 0.001000 times what differences of the positions give; one of the two has a wrong unit, or the time has"
         ]
     );
     assert_eq!(
         warnings("milliseconds", &mapping, &fall(1.0, 1000.0)),
         [
             "toss.csv: frames are 10.000 s apart; if time stamps are not in seconds, give [time] factor (0.001 for milliseconds, 1e-9 for nanoseconds)",
-            "toss.csv: body cube linear_velocity is 1034.483 times what differences of the positions give; one of the two has a wrong unit, or the time has"
+            "toss.csv: body cube linear_velocity is 1034 times what differences of the positions give; one of the two has a wrong unit, or the time has"
         ]
     );
 }
@@ -301,4 +328,166 @@ fn axes_that_differ() {
         folder.plain(&error.to_string()),
         "'runs.npz': [[joint]] \"elbow\" position has 4 frames a trajectory, but [[joint]] \"shoulder\" position has 6 frames a trajectory; all arrays need the same"
     );
+}
+
+/// A fall of thirty frames, of which one is written differently.
+fn fall_with(frame: usize, row: &str) -> String {
+    let mut all: Vec<String> = (0..30_u8)
+        .map(|k| {
+            let t = f64::from(k) * 0.01;
+            format!("{t},0,0,{},1,0,0,0", 1.0 - 4.905 * t * t)
+        })
+        .collect();
+    row.clone_into(&mut all[frame]);
+    format!("{HEADER}{}\n", all.join("\n"))
+}
+
+#[test]
+fn frames_that_do_not_fit_the_others() {
+    let only = |name: &str, table: &str| warnings(name, POSE, table);
+    assert_eq!(
+        only("jump", &fall_with(12, "0.12,2,0,0.93,1,0,0,0")),
+        [
+            "toss.csv: body cube position at frame 12 (0.1200 s) jumps by 2.000 m, 96.69 times as far as most others; correct the frame, or mark it as missing (NaN, missing = true)"
+        ]
+    );
+    assert_eq!(
+        only("far", &fall_with(12, "0.12,1e300,0,0.93,1,0,0,0")),
+        [
+            "toss.csv: body cube position moves by 1.000e300 m, 1.102e301 times the size of the body; if it is in millimetres, give unit = \"mm\"",
+            "toss.csv: body cube position at frame 12 (0.1200 s) jumps by inf m, inf times as far as most others; correct the frame, or mark it as missing (NaN, missing = true)"
+        ]
+    );
+    assert_eq!(
+        only("turn", &fall_with(12, "0.12,0,0,0.93,0,1,0,0")),
+        [
+            "toss.csv: body cube rotation at frame 12 (0.1200 s) jumps by 3.142 rad, inf times as far as most others; correct the frame, or mark it as missing (NaN, missing = true)"
+        ]
+    );
+    assert_eq!(
+        only("gap", &fall_with(0, "-5,0,0,1,1,0,0,0")),
+        [
+            "toss.csv: frames 0 and 1 are 5.010 s apart, 501 times as far as most; cut trajectories there by [trajectories] longest_gap, or correct the time stamps"
+        ]
+    );
+}
+
+#[test]
+fn joints_in_degrees_and_with_wraps() {
+    let folder = Folder::new("degrees");
+    let pendulum = model("models/pendulum.xml");
+    let of = |name: &str, angle: &dyn Fn(f64) -> f64, rate: &str| {
+        let mut text = "t,angle,rate\n".to_owned();
+        for k in 0..100_u8 {
+            let t = 0.01 * f64::from(k);
+            text += &format!("{t},{},{rate}\n", angle(t));
+        }
+        let path = folder.write(name, &text);
+        let mapping = "time.column = 't'\n[[joint]]\nname = 'pivot'\nposition = 'angle'\nvelocity = 'rate'\n[[actuator]]\nname = 'pivot_torque'\ncontrol = 'rate'\nfactor = 0\n";
+        let warnings = load(&pendulum, mapping, &path).unwrap().warnings;
+        warnings
+            .iter()
+            .map(|one| folder.plain(one))
+            .collect::<Vec<_>>()
+    };
+    let swing = |t: f64| 0.8 * (3.6 * t).cos();
+    assert_eq!(of("right.csv", &swing, "1"), Vec::<String>::new());
+    assert_eq!(
+        of("degrees.csv", &|t| 57.3 * swing(t), "100"),
+        [
+            "degrees.csv: joint pivot position goes to and fro over 91.66 rad, 15 turns; if it is in degrees, give unit = \"deg\""
+        ]
+    );
+    let turning = |t: f64| (3.0 + 2.0 * t) % std::f64::consts::TAU - std::f64::consts::PI;
+    let wrapped = of(
+        "wrapped.csv",
+        &|t| {
+            if t < 0.5 {
+                turning(t)
+            } else {
+                turning(t) - std::f64::consts::TAU
+            }
+        },
+        "2",
+    );
+    assert_eq!(
+        wrapped,
+        [
+            "wrapped.csv: joint pivot position at frame 50 (0.5000 s) jumps by 6.263 rad, 313.2 times as far as most others; if angles start anew after a turn, give unwrap = true"
+        ]
+    );
+    let fast = of("fast.csv", &swing, "1e12");
+    assert!(
+        fast.iter().any(|one| one.starts_with("fast.csv: joint pivot velocity at frame 0 (0.000000 s) is 1.000e12 rad/s; correct the value")),
+        "{fast:?}"
+    );
+}
+
+#[test]
+fn archives_that_are_damaged() {
+    let folder = Folder::new("archives");
+    let cube = model(CUBE);
+    let state = || [0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 0.0].repeat(40);
+    let path = folder.npz("toss.npz", &[("state", &[40, 7], state())]);
+    let mapping = "time.dt = 0.1\n[[body]]\nname = 'cube'\nposition = 'state[0:3]'\nrotation = 'state[3:7]'\n";
+    let refusal = |name: &str, bytes: &[u8]| {
+        let path = folder.write_bytes(name, bytes);
+        folder.plain(&load(&cube, mapping, &path).unwrap_err().to_string())
+    };
+    let whole = std::fs::read(&path).unwrap();
+    assert_eq!(
+        refusal("empty.npz", b""),
+        "'empty.npz': the file is empty; write it again with numpy.savez(file, name=array, …)"
+    );
+    assert_eq!(
+        refusal("single.npz", b"\x93NUMPY\x01\x00"),
+        "'single.npz': this is one .npy array without a name; write it with numpy.savez(file, name=array, …)"
+    );
+    assert_eq!(
+        refusal("words.npz", b"time,x,y\n"),
+        "'words.npz': not an .npz archive; write it with numpy.savez(file, name=array, …)"
+    );
+    for length in [4, whole.len() / 2, whole.len() - 1] {
+        let message = refusal("cut.npz", &whole[..length]);
+        assert!(
+            message.starts_with("'cut.npz': the file is cut off or damaged ("),
+            "{message}"
+        );
+        assert!(
+            message.ends_with("copy it again, or write it anew with numpy.savez"),
+            "{message}"
+        );
+    }
+    // A byte of the packed numbers: the archive's own sum tells.
+    let mut flipped = whole.clone();
+    let place = 60;
+    flipped[place] ^= 0x55;
+    let message = refusal("flipped.npz", &flipped);
+    assert!(message.contains("damaged"), "{message}");
+}
+
+#[test]
+fn arrays_in_column_major_order_are_read() {
+    let folder = Folder::new("columns");
+    // Two rows of three, written column by column as numpy does for transposed arrays.
+    let mut npy = b"\x93NUMPY\x01\x00\x46\x00{'descr': '<f8', 'fortran_order': True, 'shape': (2, 3), }           \n".to_vec();
+    assert_eq!(npy.len(), 10 + 0x46);
+    for number in [1.0_f64, 4.0, 2.0, 5.0, 3.0, 6.0] {
+        npy.extend(number.to_le_bytes());
+    }
+    let path = folder.write_bytes("columns.npz", &stored("a.npy", &npy));
+    let arrays = carom_tasks::npz::read(&path).unwrap();
+    assert_eq!(arrays["a"].shape, [2, 3]);
+    assert_eq!(arrays["a"].as_numbers(), [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+}
+
+/// A zip archive with one entry that is not packed.
+fn stored(name: &str, content: &[u8]) -> Vec<u8> {
+    use std::io::Write as _;
+    let mut archive = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    let options =
+        zip::write::SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored);
+    archive.start_file(name, options).unwrap();
+    archive.write_all(content).unwrap();
+    archive.finish().unwrap().into_inner()
 }

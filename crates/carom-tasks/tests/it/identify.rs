@@ -21,7 +21,7 @@ use crate::support::{Folder, model, root, shared};
 const NOISE: f64 = 0.01;
 
 /// Swings of a pendulum as a camera sees them.
-fn swings(pendulum: &Model, seed: u64, has_torque: bool) -> (Recordings, Folder) {
+pub(crate) fn swings(pendulum: &Model, seed: u64, has_torque: bool) -> (Recordings, Folder) {
     let folder = Folder::new("swings");
     let mut random = Random::new(seed, 0);
     let mut paths: Vec<PathBuf> = Vec::new();
@@ -61,18 +61,18 @@ fn free(names: &[&str]) -> Vec<Free> {
         .collect()
 }
 
-const FREE: [&str; 2] = ["joint.pivot.damping[0]", "geom.bob.mass log"];
-const TRUTH: [f64; 2] = [0.06, 0.8];
+pub(crate) const FREE: [&str; 2] = ["joint.pivot.damping[0]", "geom.bob.mass log"];
+pub(crate) const TRUTH: [f64; 2] = [0.06, 0.8];
 
 /// The pendulum with other damping and mass.
-fn hidden() -> (Model, Model) {
+pub(crate) fn hidden() -> (Model, Model) {
     let pendulum = model("models/pendulum.xml");
     let parameters = Parameters::select(&pendulum, &FREE).unwrap();
     let hidden = parameters.apply(&[TRUTH[0], TRUTH[1].ln()]).unwrap();
     (pendulum, hidden)
 }
 
-fn settings(names: &[&str]) -> Settings {
+pub(crate) fn settings(names: &[&str]) -> Settings {
     let mut settings = Settings {
         free: free(names),
         confidence: 0.999,
@@ -82,7 +82,7 @@ fn settings(names: &[&str]) -> Settings {
     settings
 }
 
-fn solved(task: &Task<'_>) -> Solution {
+pub(crate) fn solved(task: &Task<'_>) -> Solution {
     task.solve(None, None, &mut Unwatched).unwrap()
 }
 

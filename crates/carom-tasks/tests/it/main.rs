@@ -12,6 +12,7 @@ mod bags;
 mod datasets;
 mod documents;
 mod identify;
+mod identify_checks;
 mod loading;
 mod problems;
 mod support;

@@ -73,7 +73,7 @@ fn means_start_half_an_interval_later() {
     let cube = model("datasets/contactnets_cube.xml");
     let path = folder.write("toss.csv", &toss());
     let mut recordings = load(&cube, &mapping("method = 'backward'\nmeans = true"), &path).unwrap();
-    assert!(recordings.velocities_are_means);
+    assert!(recordings.velocity.means);
     // In continuous time a toss without contact is then predicted exactly but for what rounding leaves.
     recordings.start = 1;
     let settings = carom::flow::FlowSettings::default();
@@ -81,7 +81,7 @@ fn means_start_half_an_interval_later() {
     let report = carom_tasks::evaluate::evaluate(&cube, &recordings, stepping).unwrap();
     let error = report.total_of("position").unwrap();
     assert!(error < 1e-7, "{error}");
-    recordings.velocities_are_means = false;
+    recordings.velocity.means = false;
     let report = carom_tasks::evaluate::evaluate(&cube, &recordings, stepping).unwrap();
     assert!(report.total_of("position").unwrap() > 1e-3);
 }

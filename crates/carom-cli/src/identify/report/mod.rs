@@ -1,0 +1,252 @@
+//! The report: one page, complete in itself, light or dark as the reader has it.
+
+mod motion;
+mod parameters;
+mod plots;
+mod tables;
+
+use std::fmt::Write as _;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use carom_tasks::evaluate::Metric;
+
+use super::spoken::{remarks, summary};
+use super::{Found, objections};
+use crate::evaluate::{figure, head};
+
+const STYLE: &str = include_str!("report.css");
+
+/// The page.
+pub(crate) fn html(found: &Found<'_>) -> String {
+    let names = &found.before.structure.names;
+    let title = match names.model.as_str() {
+        "" => "Identified parameters".to_owned(),
+        name => format!("Identified parameters of {name}"),
+    };
+    let mut body = format!(
+        "<h1>{}</h1><p class=\"lead\">{}</p>",
+        escape(&title),
+        escape(&summary(found))
+    );
+    body += &verdict(found);
+    body += &figures(found);
+    body += &section("Parameters", &parameters::table(found));
+    body += &section("What the recordings tell", &told(found));
+    body += &suggestions(found);
+    body += &tables::contacts(found);
+    body += &section("Measured and simulated", &motion::motion(found));
+    let charts = [plots::loss(found), plots::residuals(found)];
+    body += &section("The search", &plots::grid(&charts));
+    body += &profiles(found);
+    body += &errors(found);
+    if let Some(folds) = &found.checks.cross_validation {
+        let title = format!("Cross-validation over {} folds", folds.folds.len());
+        body += &section(&title, &tables::folds(folds));
+    }
+    if let Some(recovery) = &found.checks.recovery {
+        body += &section("Recovery of a known truth", &tables::recovery(recovery));
+    }
+    body += &description(found);
+    format!(
+        "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\
+         <title>{}</title><style>{STYLE}</style></head>\n<body><main>{body}</main></body></html>\n",
+        escape(&title)
+    )
+}
+
+fn escape(text: &str) -> String {
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+        .replace('"', "&quot;")
+}
+
+fn section(title: &str, content: &str) -> String {
+    format!("<section><h2>{}</h2>{content}</section>\n", escape(title))
+}
+
+/// Whether the answer is a success, and what speaks against it.
+fn verdict(found: &Found<'_>) -> String {
+    let mut against = objections(found);
+    if let Some(recovery) = &found.checks.recovery
+        && !recovery.is_passed
+    {
+        against.extend(recovery.words.iter().cloned());
+    }
+    if against.is_empty() {
+        let where_from = if found.kept_back.is_some() {
+            "the recordings of the fit and on those that were kept back"
+        } else {
+            "the recordings of the fit; give others with --validate to see whether it holds beyond them"
+        };
+        return format!(
+            "<div class=\"verdict good\"><b>Better than the start</b> on {where_from}.</div>"
+        );
+    }
+    format!(
+        "<div class=\"verdict bad\"><b>No success</b>{}</div>",
+        tables::said(&against)
+    )
+}
+
+/// The few numbers that matter most.
+fn figures(found: &Found<'_>) -> String {
+    let mut cards = String::new();
+    let mut card = |what: &str, value: &str, (class, note): (&str, &str)| {
+        let _ = write!(
+            cards,
+            "<div class=\"figure\"><span>{}</span><b>{}</b><span class=\"{class}\">{}</span></div>",
+            escape(what),
+            escape(value),
+            escape(note)
+        );
+    };
+    let (reports, whose) = match &found.kept_back {
+        Some(kept_back) => (kept_back, "recordings kept back"),
+        None => (&found.fitted, "recordings of the fit"),
+    };
+    for (index, metric) in main_metrics(&reports[0].metrics) {
+        let [before, after] = [reports[0].total[index], reports[1].total[index]];
+        let change = 100.0 * (after / before - 1.0);
+        let change = if change.is_finite() {
+            format!("{change:+.0} %")
+        } else {
+            String::new()
+        };
+        card(
+            &format!("{}, {whose}", head(metric)),
+            &format!("{} → {}", figure(before), figure(after)),
+            (tables::class(before, after), &change),
+        );
+    }
+    if found.task.settings().problem.loss.by_noise {
+        card(
+            "residuals in units of their noise",
+            &figure(found.identified.noise),
+            ("same", "1 if model and noise are right"),
+        );
+    }
+    let taken = format!("{:.1} s", found.seconds);
+    let evaluations = format!("{} evaluations", found.solution.history.len());
+    card("search and checks", &taken, ("same", &evaluations));
+    if let Some(truth) = &found.truth {
+        let inside = within(found, truth);
+        let all = truth.len();
+        card(
+            "hidden parameters within their intervals",
+            &format!("{inside} of {all}"),
+            ("same", ""),
+        );
+    }
+    format!("<div class=\"figures\">{cards}</div>")
+}
+
+/// How many true values lie within their intervals.
+pub(crate) fn within(found: &Found<'_>, truth: &[f64]) -> usize {
+    let pairs = found.identified.estimates.iter().zip(truth);
+    pairs
+        .filter(|(one, truth)| one.interval[0] <= **truth && **truth <= one.interval[1])
+        .count()
+}
+
+/// Positions and rotations if there are any, else what comes first.
+fn main_metrics(metrics: &[Metric]) -> Vec<(usize, &Metric)> {
+    let wanted = ["position_percent", "rotation", "angle_degrees", "slide"];
+    let all = || metrics.iter().enumerate();
+    let mut chosen: Vec<_> = all()
+        .filter(|(_, metric)| wanted.contains(&metric.name.as_str()))
+        .collect();
+    if chosen.is_empty() {
+        chosen = all().take(2).collect();
+    }
+    chosen.truncate(2);
+    chosen
+}
+
+fn told(found: &Found<'_>) -> String {
+    let inspection = &found.inspection;
+    let mut list = format!(
+        "<p>{} numbers were compared in {} simulations. At the start, {} of {} combinations of parameters can be told (condition {}).</p>",
+        inspection.residuals,
+        found.task.problem().all_runs().len(),
+        inspection.rank,
+        found.identified.estimates.len(),
+        figure(inspection.condition)
+    );
+    let remarks = remarks(found);
+    list += &if remarks.is_empty() {
+        tables::said(&["every parameter is known, and each by itself".to_owned()])
+    } else {
+        tables::said(&remarks)
+    };
+    list += "<p class=\"note\">Intervals follow from how strongly the recordings depend on each parameter and from the residuals that remain. They hold \
+             if the model can be right; they cannot know of effects that the model lacks.</p>";
+    list
+}
+
+/// Motions that would tell more.
+fn suggestions(found: &Found<'_>) -> String {
+    let words: Vec<String> = (found.checks.suggestions.iter())
+        .map(carom_tasks::identify::Excitation::words)
+        .collect();
+    if words.is_empty() {
+        return String::new();
+    }
+    let content = format!(
+        "<p>Of the motions that were tried in simulation, these would tell most of what these recordings leave open, each in addition to those before:</p>{}\
+         <p class=\"note\">A parameter's scale is the width of its bounds, or the size of its start; of logarithms, a factor of e.</p>",
+        tables::said(&words)
+    );
+    section("What to record next", &content)
+}
+
+fn profiles(found: &Found<'_>) -> String {
+    let Some(profiles) = &found.checks.profiles else {
+        return String::new();
+    };
+    let estimates = &found.identified.estimates;
+    let charts: Vec<String> = (profiles.iter())
+        .map(|profile| {
+            let one = estimates.iter().find(|one| one.name == profile.name);
+            plots::profile(profile, one.map_or("", super::spoken::unit))
+        })
+        .collect();
+    let words: Vec<String> = (profiles.iter())
+        .flat_map(|profile| profile.words.iter().cloned())
+        .collect();
+    let words = if words.is_empty() {
+        vec!["profiles and intervals agree: the loss is close to a parabola".to_owned()]
+    } else {
+        words
+    };
+    let content = format!(
+        "<p>Each parameter is held at other values while all others are fitted again. Where the loss has risen to the limit, the interval ends.</p>{}{}",
+        tables::said(&words),
+        plots::grid(&charts)
+    );
+    section("Profile likelihoods", &content)
+}
+
+fn errors(found: &Found<'_>) -> String {
+    let mut sections = String::new();
+    if let Some(kept_back) = &found.kept_back {
+        let content = tables::errors(kept_back);
+        sections += &section("Errors on recordings that were kept back", &content);
+    }
+    let content = tables::errors(&found.fitted);
+    sections + &section("Errors on the recordings of the fit", &content)
+}
+
+fn description(found: &Found<'_>) -> String {
+    let Some(text) = &found.description else {
+        return String::new();
+    };
+    let content = format!(
+        "<a class=\"button\" download=\"calibrated.xml\" href=\"data:application/xml;base64,{}\">Download calibrated.xml</a>\
+         <details><summary>show it</summary><pre>{}</pre></details>",
+        STANDARD.encode(text),
+        escape(text)
+    );
+    section("The calibrated model", &content)
+}

@@ -1,0 +1,64 @@
+//! The measured motion with the simulated one as a ghost.
+
+use carom_tasks::evaluate;
+use carom_viewer::{Recording, Trajectory, export_html};
+
+use super::super::Found;
+use super::escape;
+
+/// Frames a second of the motion that is shown.
+const FRAME_RATE: f64 = 60.0;
+
+/// A trajectory as it was measured, and as the calibrated model moves.
+pub(super) fn motion(found: &Found<'_>) -> String {
+    let model = &found.identified.model;
+    let shown = found.shown;
+    let stepping = found.task.settings().problem.stepping;
+    // The one in the middle by its error after the fit: neither the best nor the worst.
+    let report = &found.kept_back.as_ref().unwrap_or(&found.fitted)[1];
+    let mut order: Vec<usize> = (0..report.trajectories.len()).collect();
+    let error = |index: &usize| {
+        report.trajectories[*index]
+            .errors
+            .first()
+            .copied()
+            .unwrap_or(f64::NAN)
+    };
+    order.sort_by(|a, b| error(a).total_cmp(&error(b)));
+    let index = order.get(order.len() / 2).copied().unwrap_or(0);
+    let predicted = match evaluate::predict(model, shown, stepping, index) {
+        Ok(predicted) => predicted,
+        Err(why) => return format!("<p class=\"note\">{}</p>", escape(&why.to_string())),
+    };
+    let recorded = &shown.trajectories[index];
+    let nq = model.counts().nq;
+    let (mut times, mut measured, mut simulated) = (Vec::new(), Vec::new(), Vec::new());
+    for (frame, state) in &predicted {
+        let qpos = &recorded.qpos[frame * nq..][..nq];
+        if qpos.iter().all(|number| number.is_finite()) {
+            times.push(recorded.times[*frame]);
+            measured.extend_from_slice(qpos);
+            simulated.extend_from_slice(&state.qpos);
+        }
+    }
+    let film = |name: &str, qpos: &[f64]| {
+        let motion = Trajectory {
+            time: &times,
+            qpos,
+            ..Trajectory::default()
+        };
+        Recording::new(name, model, &motion, Some(FRAME_RATE))
+    };
+    let (Ok(measured), Ok(simulated)) =
+        (film("measured", &measured), film("simulated", &simulated))
+    else {
+        return "<p class=\"note\">The configurations were not all recorded, so there is nothing to show.</p>".to_owned();
+    };
+    let page = export_html(model, &[measured, simulated]);
+    format!(
+        "<p>{}: as it was measured, and, as a ghost, as the calibrated model moves from the same start. Of all trajectories its error is the median.</p>\
+         <iframe title=\"measured and simulated\" srcdoc=\"{}\"></iframe>",
+        escape(&recorded.label),
+        page.replace('&', "&amp;").replace('"', "&quot;")
+    )
+}

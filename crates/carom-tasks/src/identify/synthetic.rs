@@ -1,0 +1,169 @@
+//! Recordings of a model itself: what would have been measured at the frames of recordings if the model were right.
+
+use carom::math::{Quat, Vec3};
+use carom::stages::kinematics;
+use carom::{Data, Model};
+use carom_optimise::random::Random;
+use rayon::prelude::*;
+
+use crate::evaluate::predictions;
+use crate::loss::measured;
+use crate::problem::Stepping;
+use crate::problem::fixed::Predicted;
+use crate::recording::{Channel, Quantity, Recordings, Trajectory, complete};
+
+/// A model's own motions from the recorded starts.
+pub(super) struct Synthetic<'a> {
+    model: &'a Model,
+    recordings: &'a Recordings,
+    /// Of each trajectory that could be simulated, with what was measured replaced by what the model does.
+    trajectories: Vec<Trajectory>,
+    /// Trajectories that could not be, and why.
+    pub(super) left_out: Vec<String>,
+    /// Deviation of the noise of each channel.
+    deviations: Vec<f64>,
+    /// Channels whose noise is not stated: what the model leaves unexplained stands for it.
+    pub(super) unstated: Vec<String>,
+}
+
+impl<'a> Synthetic<'a> {
+    /// Simulates a model from all recorded starts.
+    pub(super) fn new(model: &'a Model, recordings: &'a Recordings, stepping: Stepping) -> Self {
+        let motions: Vec<Result<Trajectory, String>> = (0..recordings.trajectories.len())
+            .into_par_iter()
+            .map(|index| {
+                let predicted = predictions(model, recordings, stepping, index)
+                    .map_err(|error| error.to_string())?;
+                Ok(replaced(model, recordings, index, &predicted))
+            })
+            .collect();
+        let unexplained = unexplained(recordings, &motions);
+        let mut synthetic = Self {
+            model,
+            recordings,
+            trajectories: Vec::new(),
+            left_out: Vec::new(),
+            deviations: Vec::new(),
+            unstated: Vec::new(),
+        };
+        for (motion, recorded) in motions.into_iter().zip(&recordings.trajectories) {
+            match motion {
+                Ok(motion) => synthetic.trajectories.push(motion),
+                Err(why) => {
+                    let label = &recorded.label;
+                    synthetic.left_out.push(format!("{label}: {why}"));
+                }
+            }
+        }
+        for (channel, unexplained) in recordings.channels.iter().zip(unexplained) {
+            if channel.noise.is_none() && channel.is_compared {
+                synthetic.unstated.push(channel.name.clone());
+            }
+            synthetic
+                .deviations
+                .push(channel.noise.unwrap_or(unexplained));
+        }
+        synthetic
+    }
+
+    /// What would have been measured without noise.
+    pub(super) fn exact(self) -> Vec<Trajectory> {
+        self.trajectories
+    }
+
+    /// What would have been measured, noise and all. Starts and velocities are found from it as from what was recorded.
+    pub(super) fn measure(&self, random: &mut Random) -> Recordings {
+        let mut recordings = self.recordings.clone();
+        recordings.warnings.clear();
+        recordings.trajectories.clone_from(&self.trajectories);
+        let channels = &self.recordings.channels;
+        for trajectory in &mut recordings.trajectories {
+            for (index, channel) in channels.iter().enumerate() {
+                if channel.is_recorded() {
+                    let values = &mut trajectory.values[index];
+                    disturb(values, channel, self.deviations[index], random);
+                }
+            }
+            complete(self.model, channels, &self.recordings.velocity, trajectory);
+        }
+        recordings
+    }
+}
+
+/// A trajectory with the measured values after its start replaced by those of a prediction. What is missing stays missing.
+fn replaced(
+    model: &Model,
+    recordings: &Recordings,
+    index: usize,
+    predicted: &[Predicted],
+) -> Trajectory {
+    let mut trajectory = recordings.trajectories[index].clone();
+    let mut data = Data::new(model);
+    for known in predicted
+        .iter()
+        .filter(|known| known.frame > recordings.start)
+    {
+        kinematics::forward(model, &known.state, &mut data.kinematics);
+        for (index, channel) in recordings.channels.iter().enumerate() {
+            let width = channel.width;
+            if !channel.is_recorded() || trajectory.value(index, known.frame, width).is_none() {
+                continue;
+            }
+            let found = measured(channel, &known.state, &data.kinematics, &known.sensors);
+            let place = &mut trajectory.values[index][known.frame * width..][..width];
+            // Sensors that are not compared are not simulated: they stay as they were recorded.
+            if found.iter().all(|number| number.is_finite()) {
+                place.copy_from_slice(&found);
+            }
+        }
+    }
+    trajectory
+}
+
+/// Root mean square of what a model leaves unexplained of each channel, per number.
+fn unexplained(recordings: &Recordings, motions: &[Result<Trajectory, String>]) -> Vec<f64> {
+    let of = |(index, channel): (usize, &Channel)| {
+        let (mut sum, mut count) = (0.0, 0.0);
+        for (recorded, motion) in recordings.trajectories.iter().zip(motions) {
+            let Ok(motion) = motion else { continue };
+            for frame in recordings.start + 1..recorded.frames() {
+                let pair = [recorded, motion].map(|one| one.value(index, frame, channel.width));
+                if let [Some(recorded), Some(found)] = pair {
+                    for error in errors(channel, recorded, found) {
+                        sum += error * error;
+                        count += 1.0;
+                    }
+                }
+            }
+        }
+        if count > 0.0 {
+            (sum / f64::max(count, 1.0)).sqrt()
+        } else {
+            0.0
+        }
+    };
+    recordings.channels.iter().enumerate().map(of).collect()
+}
+
+fn errors(channel: &Channel, recorded: &[f64], found: &[f64]) -> Vec<f64> {
+    if let Quantity::Rotation(_) = channel.quantity {
+        let quat = |numbers: &[f64]| Quat(std::array::from_fn(|k| numbers[k]));
+        return quat(found).difference(quat(recorded)).0.to_vec();
+    }
+    found.iter().zip(recorded).map(|(a, b)| a - b).collect()
+}
+
+/// Adds noise to all values of a channel; for orientations, a small turn about each axis.
+fn disturb(values: &mut [f64], channel: &Channel, deviation: f64, random: &mut Random) {
+    if let Quantity::Rotation(_) = channel.quantity {
+        for numbers in values.chunks_exact_mut(4) {
+            let quat = Quat(std::array::from_fn(|k| numbers[k]));
+            let turn = Vec3(std::array::from_fn(|_| deviation * random.normal()));
+            numbers.copy_from_slice(&quat.mul(Quat::exp(turn)).0);
+        }
+        return;
+    }
+    for value in values {
+        *value += deviation * random.normal();
+    }
+}

@@ -1,0 +1,195 @@
+//! Single frames that do not fit the others: jumps, gaps in time, and numbers that nothing on a table has.
+
+use carom::math::Quat;
+
+use super::load::Plan;
+use super::{Channel, Quantity, Recordings, Trajectory};
+use crate::evaluate::figure;
+
+/// A jump is so many times as far as most frames go, …
+const FAR: f64 = 30.0;
+/// … which is this part of them.
+const MOST: f64 = 0.75;
+/// Jumps of bodies are farther than so many of their sizes.
+const SIZES: f64 = 3.0;
+/// Jumps of bodies and sites without a size (m), of slides (m), and of angles (rad) are farther than this.
+const LEAST: [f64; 3] = [0.5, 0.2, 2.0];
+/// A gap is so many times as long as most, and longer than this (s).
+const LONG: (f64, f64) = (20.0, 0.2);
+/// Speeds beyond these (m/s, rad/s) are no motion of a robot.
+const FAST: [f64; 2] = [1e3, 1e4];
+/// Angles that go to and fro over more turns than this look like degrees.
+const TURNS: f64 = 4.0;
+
+/// Warnings, one for a channel at most.
+pub(super) fn warnings(plan: &Plan, recordings: &Recordings) -> Vec<String> {
+    let mut found: Vec<String> = recordings
+        .trajectories
+        .iter()
+        .find_map(gap)
+        .into_iter()
+        .collect();
+    for (index, channel) in plan.channels.iter().enumerate() {
+        if !channel.is_recorded() {
+            continue;
+        }
+        let look = |trajectory: &Trajectory| {
+            let series = Series {
+                trajectory,
+                channel,
+                index,
+                size: plan.sizes[index],
+            };
+            series
+                .too_fast()
+                .or_else(|| series.degrees())
+                .or_else(|| series.jump())
+        };
+        found.extend(recordings.trajectories.iter().find_map(look));
+    }
+    found
+}
+
+/// A gap in time that the others do not have.
+fn gap(trajectory: &Trajectory) -> Option<String> {
+    let gaps: Vec<f64> = (trajectory.times.windows(2))
+        .map(|pair| pair[1] - pair[0])
+        .collect();
+    let usual = part_of(gaps.clone(), 0.5)?;
+    let (frame, longest) = greatest(&gaps)?;
+    let is_long = longest > LONG.0 * usual && longest > LONG.1;
+    is_long.then(|| {
+        format!(
+            "{}: frames {frame} and {} are {} s apart, {:.0} times as far as most; cut trajectories there by [trajectories] longest_gap, or correct the time stamps",
+            trajectory.label,
+            frame + 1,
+            figure(longest),
+            longest / usual
+        )
+    })
+}
+
+/// One channel of a trajectory.
+struct Series<'a> {
+    trajectory: &'a Trajectory,
+    channel: &'a Channel,
+    index: usize,
+    size: f64,
+}
+
+impl Series<'_> {
+    /// Frames that have a value, with it.
+    fn values(&self) -> impl Iterator<Item = (usize, &[f64])> {
+        let width = self.channel.width;
+        (0..self.trajectory.frames()).filter_map(move |frame| {
+            Some((frame, self.trajectory.value(self.index, frame, width)?))
+        })
+    }
+
+    fn place(&self, frame: usize) -> String {
+        let Trajectory { label, times, .. } = self.trajectory;
+        let (name, time) = (&self.channel.name, figure(times[frame]));
+        format!("{label}: {name} at frame {frame} ({time} s)")
+    }
+
+    /// A speed that nothing has.
+    fn too_fast(&self) -> Option<String> {
+        let (most, unit) = match self.channel.quantity {
+            Quantity::LinearVelocity { .. } => (FAST[0], "m/s"),
+            Quantity::AngularVelocity { .. } => (FAST[1], "rad/s"),
+            Quantity::JointVelocity { .. } if self.channel.is_angle => (FAST[1], "rad/s"),
+            Quantity::JointVelocity { .. } => (FAST[0], "m/s"),
+            _ => return None,
+        };
+        let fast = |value: &[f64]| value.iter().map(|x| x * x).sum::<f64>().sqrt();
+        let (frame, value) = self.values().find(|(_, value)| fast(value) > most)?;
+        Some(format!(
+            "{} is {} {unit}; correct the value, or mark it as missing (NaN, missing = true)",
+            self.place(frame),
+            figure(fast(value))
+        ))
+    }
+
+    /// Angles that go to and fro over many turns.
+    fn degrees(&self) -> Option<String> {
+        let Quantity::JointPosition { .. } = self.channel.quantity else {
+            return None;
+        };
+        let values: Vec<f64> = self.values().map(|(_, value)| value[0]).collect();
+        let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+        let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let turns = (most - least) / std::f64::consts::TAU;
+        let (first, last) = (values.first()?, values.last()?);
+        // Wheels go on and on; what comes back far was not turning.
+        let comes_back = (last - first).abs() < 0.9 * (most - least);
+        (self.channel.is_angle && turns > TURNS && comes_back).then(|| {
+            format!(
+                "{}: {} goes to and fro over {} rad, {turns:.0} turns; if it is in degrees, give unit = \"deg\"",
+                self.trajectory.label,
+                self.channel.name,
+                figure(most - least)
+            )
+        })
+    }
+
+    /// A frame that is far from the one before, where others are not.
+    fn jump(&self) -> Option<String> {
+        let (least, unit) = match self.channel.quantity {
+            Quantity::Position(_) if self.size > 0.0 => (SIZES * self.size, "m"),
+            Quantity::Position(_) => (LEAST[0], "m"),
+            Quantity::JointPosition { .. } if !self.channel.is_angle => (LEAST[1], "m"),
+            Quantity::JointPosition { .. } | Quantity::Rotation(_) => (LEAST[2], "rad"),
+            _ => return None,
+        };
+        let values: Vec<(usize, &[f64])> = self.values().collect();
+        let steps: Vec<f64> = values
+            .windows(2)
+            .map(|pair| self.distance(pair[0].1, pair[1].1))
+            .collect();
+        let usual = part_of(steps.clone(), MOST)?;
+        let (place, farthest) = greatest(&steps)?;
+        if farthest <= FAR * usual || farthest <= least {
+            return None;
+        }
+        let frame = values[place + 1].0;
+        let turns = farthest / std::f64::consts::TAU;
+        let is_wrapped = self.channel.is_angle && (turns - turns.round()).abs() < 0.1;
+        let advice = if is_wrapped {
+            "if angles start anew after a turn, give unwrap = true"
+        } else {
+            "correct the frame, or mark it as missing (NaN, missing = true)"
+        };
+        Some(format!(
+            "{} jumps by {} {unit}, {} times as far as most others; {advice}",
+            self.place(frame),
+            figure(farthest),
+            figure(farthest / usual)
+        ))
+    }
+
+    fn distance(&self, from: &[f64], to: &[f64]) -> f64 {
+        if let Quantity::Rotation(_) = self.channel.quantity {
+            let quat = |numbers: &[f64]| Quat(std::array::from_fn(|k| numbers[k]));
+            return quat(to).difference(quat(from)).norm();
+        }
+        let squares = to.iter().zip(from).map(|(to, from)| (to - from).powi(2));
+        squares.sum::<f64>().sqrt()
+    }
+}
+
+/// The number below which a part of all lies.
+fn part_of(mut numbers: Vec<f64>, part: f64) -> Option<f64> {
+    numbers.sort_by(f64::total_cmp);
+    #[allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a place in a list"
+    )]
+    let place = (part * (numbers.len() as f64 - 1.0)) as usize;
+    numbers.get(place).copied()
+}
+
+fn greatest(numbers: &[f64]) -> Option<(usize, f64)> {
+    let all = numbers.iter().copied().enumerate();
+    all.max_by(|a, b| a.1.total_cmp(&b.1))
+}
