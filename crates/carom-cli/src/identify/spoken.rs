@@ -2,6 +2,7 @@
 
 use carom::Model;
 use carom::contact_units;
+use carom::model::JointKind;
 use carom_tasks::evaluate;
 use carom_tasks::identify::{Estimate, FrameResidual};
 use serde_json::{Value, json};
@@ -73,14 +74,29 @@ fn table(found: &Found<'_>) -> Vec<String> {
             figure(one.start),
             figure(one.value),
             interval(one),
-            unit(one)
+            unit(one, found.before)
         ));
     }
     lines
 }
 
-/// The unit of one component of an attribute whose units are listed.
-pub(crate) fn unit(one: &Estimate) -> &str {
+/// The unit of one component of an attribute whose units are listed; where joints that slide and joints that turn differ, that of the joint.
+pub(crate) fn unit<'a>(one: &'a Estimate, model: &Model) -> &'a str {
+    if let Some((sliding, turning)) = one.unit.split_once(" or ") {
+        let element = one.name.split('.').nth(1).unwrap_or_default();
+        let structure = &model.structure;
+        let joints = structure.names.joints.iter().zip(&structure.joints.kind);
+        let mut own = joints.filter(|(name, _)| element.contains('*') || *name == element);
+        let first = own.next().map(|(_, kind)| *kind);
+        return match first {
+            Some(first) if own.all(|(_, kind)| *kind == first) => match first {
+                JointKind::Slide => sliding,
+                JointKind::Hinge | JointKind::Ball => turning,
+                JointKind::Free => &one.unit,
+            },
+            _ => &one.unit,
+        };
+    }
     let component = one
         .name
         .rsplit_once('[')

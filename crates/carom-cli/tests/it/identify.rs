@@ -215,3 +215,282 @@ fn mistakes_are_placed() {
         "{outcome:?}"
     );
 }
+
+/// Three noisy swings of the hidden pendulum, driven by its motor, as files with a mapping that states their noise.
+fn noisy_swings(folder: &Folder) -> Vec<String> {
+    swings(folder);
+    let mut state = 1_u64;
+    let mut paths = Vec::new();
+    for swing in 0..3 {
+        let clean = folder.path(&format!("clean{swing}.csv"));
+        let seconds = format!("{}", 1.2 + 0.3 * f64::from(swing));
+        let key = ["horizontal", "hanging", "horizontal"][usize::try_from(swing).unwrap()];
+        let controls = folder.path(&format!("controls{swing}.csv"));
+        let torque = |k: u32| (0.05 * f64::from(k) * f64::from(swing + 1)).sin();
+        let rows: Vec<String> = (0..400).map(|k| torque(k / 4).to_string()).collect();
+        fs::write(&controls, format!("pivot_torque\n{}\n", rows.join("\n"))).unwrap();
+        let hidden = folder.path("hidden.xml");
+        let line = [
+            "sim",
+            hidden.to_str().unwrap(),
+            "--seconds",
+            &seconds,
+            "--keyframe",
+            key,
+            "--every",
+            "4",
+            "--controls",
+            controls.to_str().unwrap(),
+            "--out",
+            clean.to_str().unwrap(),
+        ];
+        run(&line).succeeds();
+        // Numbers that scatter evenly, with a deviation of 1.
+        let mut noise = || {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (f64::from(u32::try_from(state >> 33).unwrap()) / f64::from(1_u32 << 31) - 0.5)
+                * 12.0_f64.sqrt()
+        };
+        let text = fs::read_to_string(&clean).unwrap();
+        let mut lines = text.lines();
+        let header: Vec<&str> = lines.next().unwrap().split(',').collect();
+        let place = |name: &str| header.iter().position(|one| *one == name).unwrap();
+        let (time, angle, rate) = (place("time"), place("qpos[0]"), place("qvel[0]"));
+        let mut out = "t,angle,rate,torque\n".to_owned();
+        for (row, line) in lines.enumerate() {
+            let cells: Vec<f64> = line.split(',').map(|cell| cell.parse().unwrap()).collect();
+            let torque = torque(u32::try_from(row).unwrap());
+            out += &format!(
+                "{},{},{},{torque}\n",
+                cells[time],
+                cells[angle] + 0.002 * noise(),
+                cells[rate] + 0.01 * noise()
+            );
+        }
+        let path = folder.path(&format!("noisy{swing}.csv"));
+        fs::write(&path, out).unwrap();
+        paths.push(path.to_str().unwrap().to_owned());
+    }
+    let mapping = "time.column = 't'\n[[joint]]\nname = 'pivot'\nposition = 'angle'\nvelocity = 'rate'\nnoise = 0.002\nvelocity_noise = 0.01\n\
+        [[actuator]]\nname = 'pivot_torque'\ncontrol = 'torque'\n";
+    fs::write(folder.path("noisy.toml"), mapping).unwrap();
+    paths
+}
+
+fn identify_noisy(folder: &Folder, paths: &[String], more: &[&str]) -> Outcome {
+    let [model, mapping] = ["model.xml", "noisy.toml"].map(|name| folder.path(name));
+    let mut line = vec!["identify", model.to_str().unwrap()];
+    line.extend(paths.iter().map(String::as_str));
+    line.extend(["--mapping", mapping.to_str().unwrap()]);
+    line.extend(more);
+    run(&line)
+}
+
+#[test]
+fn answers_are_looked_at_from_all_sides() {
+    let folder = Folder::new("identify-checks");
+    let paths = noisy_swings(&folder);
+    let report = folder.path("report.html");
+    let asked = [
+        "--free",
+        "joint.pivot.damping[0]",
+        "--free-starts",
+        "--profiles",
+        "--folds",
+        "3",
+        "--recovery",
+        "2",
+        "--report",
+        report.to_str().unwrap(),
+        "--json",
+    ];
+    let document = identify_noisy(&folder, &paths, &asked).succeeds().json();
+    assert_eq!(
+        document["objections"].as_array().unwrap().len(),
+        0,
+        "{document}"
+    );
+    let checks = &document["checks"];
+    let profile = &checks["profiles"][0];
+    assert_eq!(profile["name"], "joint.pivot.damping[0]");
+    let [low, high] = ["lower", "upper"].map(|end| profile[end]["value"].as_f64().unwrap());
+    assert!(low < 0.02 && 0.02 < high && high < 0.03, "{profile}");
+    assert_eq!(
+        checks["cross_validation"]["folds"]
+            .as_array()
+            .unwrap()
+            .len(),
+        3
+    );
+    assert_eq!(checks["recovery"]["rounds"], 2);
+    assert_eq!(checks["recovery"]["passed"], true, "{checks}");
+    assert_eq!(document["fit"]["each"].as_array().unwrap().len(), 3);
+    assert_eq!(
+        document["history"].as_array().unwrap().len(),
+        usize::try_from(document["evaluations"].as_u64().unwrap()).unwrap()
+    );
+    let page = fs::read_to_string(&report).unwrap();
+    for words in [
+        "Better than the start",
+        "Profile likelihoods",
+        "Cross-validation over 3 folds",
+        "Recovery of a known truth",
+        "Residuals over time",
+        "N·m·s/rad",
+    ] {
+        assert!(page.contains(words), "{words}");
+    }
+    // The text has the same.
+    let text = identify_noisy(&folder, &paths, &asked[..8])
+        .succeeds()
+        .stdout
+        .clone();
+    for words in [
+        "profile likelihoods:",
+        "cross-validation over 3 folds",
+        "recovery of a known truth",
+    ] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+}
+
+#[test]
+fn what_is_not_better_than_the_start_is_no_success() {
+    let folder = Folder::new("identify-gate");
+    swings(&folder);
+    let free = ["--free", "joint.pivot.damping[0]"];
+    // The start itself is the best that one evaluation can find.
+    let one = [&free[..], &["--evaluations", "1", "--optimiser", "lm"]].concat();
+    let outcome = identify(&folder, &one);
+    assert_eq!(outcome.code, Some(1), "{outcome:?}");
+    assert!(
+        outcome
+            .stdout
+            .contains("no success: the search found nothing better than the start"),
+        "{outcome:?}"
+    );
+    // Recordings of a pendulum with less damping than the model, not more, speak against the fit.
+    let text = fs::read_to_string(folder.path("model.xml")).unwrap();
+    let smooth = folder.path("smooth.xml");
+    fs::write(
+        &smooth,
+        text.replace("damping=\"0.01\"", "damping=\"0.001\""),
+    )
+    .unwrap();
+    let other = folder.path("smooth.csv");
+    let sim = [
+        "sim",
+        smooth.to_str().unwrap(),
+        "--seconds",
+        "2",
+        "--keyframe",
+        "horizontal",
+        "--every",
+        "4",
+        "--out",
+        other.to_str().unwrap(),
+    ];
+    run(&sim).succeeds();
+    let report = folder.path("gate.html");
+    let validated = [
+        &free[..],
+        &[
+            "--validate",
+            other.to_str().unwrap(),
+            "--report",
+            report.to_str().unwrap(),
+        ],
+    ]
+    .concat();
+    let outcome = identify(&folder, &validated);
+    assert_eq!(outcome.code, Some(1), "{outcome:?}");
+    let words = "on recordings that were kept back, the calibrated model is worse than the one at the start";
+    assert!(outcome.stdout.contains(words), "{outcome:?}");
+    let page = fs::read_to_string(&report).unwrap();
+    assert!(
+        page.contains("No success") && page.contains("kept back, the calibrated model is worse")
+    );
+}
+
+#[test]
+fn what_to_record_next_is_said_with_a_refusal() {
+    let folder = Folder::new("identify-next");
+    swings(&folder);
+    let more = [
+        "--free",
+        "geom.bob.mass log,geom.rod.mass log,joint.pivot.damping[0] log",
+    ];
+    identify(&folder, &more).fails(
+        1,
+        &[
+            "trade off",
+            "what to record next",
+            "pivot_torque with a chirp",
+            "record other motions (",
+        ],
+    );
+    identify(
+        &folder,
+        &["--free", "joint.pivot.damping[0]", "--folds", "2"],
+    )
+    .fails(2, &["--folds", "one trajectory"]);
+    let paths = noisy_swings(&folder);
+    let more = ["--free", "joint.pivot.damping[0]", "--folds", "4"];
+    identify_noisy(&folder, &paths, &more)
+        .fails(2, &["there are 3 trajectories, which make 2 to 3 folds"]);
+}
+
+#[test]
+fn kills_at_any_moment_do_not_change_a_bit() {
+    let folder = Folder::new("identify-kills");
+    let paths = noisy_swings(&folder);
+    let [model, mapping, whole, out, checkpoint] =
+        ["model.xml", "noisy.toml", "whole.xml", "out.xml", "fit.bin"]
+            .map(|name| folder.path(name));
+    let line = |out: &std::path::Path| {
+        let mut line = vec!["identify".to_owned(), model.display().to_string()];
+        line.extend(paths.iter().cloned());
+        for word in [
+            "--mapping",
+            mapping.to_str().unwrap(),
+            "--free",
+            "joint.pivot.damping[0],geom.bob.mass log",
+            "--free-starts",
+            "--out",
+            out.to_str().unwrap(),
+            "--checkpoint",
+            checkpoint.to_str().unwrap(),
+            "--resume",
+        ] {
+            line.push(word.to_owned());
+        }
+        line
+    };
+    let begin = std::time::Instant::now();
+    run(&line(&whole)).succeeds();
+    let took = begin.elapsed();
+    let mut killed = 0;
+    for part in [0.15, 0.35, 0.5, 0.65, 0.8] {
+        let _ = fs::remove_file(&checkpoint);
+        let _ = fs::remove_file(&out);
+        let mut child = crate::support::carom()
+            .args(line(&out))
+            .stdout(std::process::Stdio::null())
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        std::thread::sleep(took.mul_f64(part));
+        killed += u32::from(child.try_wait().unwrap().is_none());
+        let _ = child.kill();
+        child.wait().unwrap();
+        run(&line(&out)).succeeds();
+        assert_eq!(
+            fs::read(&whole).unwrap(),
+            fs::read(&out).unwrap(),
+            "killed after {part} of the time"
+        );
+    }
+    assert!(killed > 0, "all runs were quicker than the first one");
+}

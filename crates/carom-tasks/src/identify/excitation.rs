@@ -20,7 +20,7 @@ const MOST: usize = 3;
 /// A suggestion takes away at least this part of what is unknown.
 const LEAST_GAIN: f64 = 0.2;
 /// It is enough if parameters are known to this part of their scales.
-const ENOUGH: f64 = 0.02;
+const ENOUGH: f64 = 0.05;
 /// Parameters are named whose deviation falls to this part or less.
 const TOLD: f64 = 0.7;
 

@@ -12,7 +12,7 @@ use super::fixed::{Predicted, Stop};
 use super::sum::{Engine, Failure, Tape, Worker, failure};
 use super::{Job, Problem, ProblemError, starts};
 
-type Number = Dual<LANES>;
+pub(super) type Number = Dual<LANES>;
 
 /// A backward pass costs about so many forward passes of plain numbers; one over dual numbers about one a direction.
 const BACKWARD_COST: usize = 2;
@@ -141,8 +141,8 @@ impl Problem<'_> {
     pub(super) fn linearise_by(&self, x: &[f64], way: Option<Way>) -> Result<Linear, ProblemError> {
         let (theta, shifts) = self.unknowns(x)?;
         let engine = Engine::new(self, theta)?;
-        // Models over dual numbers are the same for all runs, as far as their directions are parameters.
-        let varied: Vec<Model<Number>> = (0..theta.len().max(1))
+        // Models over dual numbers are the same for all runs: those whose directions are parameters, and one whose are none.
+        let varied: Vec<Model<Number>> = (0..theta.len() + LANES)
             .step_by(LANES)
             .map(|first| {
                 let columns = Columns { theta, shift: &[] };
@@ -162,7 +162,9 @@ impl Problem<'_> {
             };
             let way = way.unwrap_or_else(|| self.cheaper_way(job.count, columns.len()));
             let lines = match (way, &tape) {
-                (Way::Forward, Tape::Fixed(_)) => self.forward_fixed(&varied, job, &columns),
+                (Way::Forward, Tape::Fixed(_)) => {
+                    self.forward_fixed(worker, &varied, job, &columns)
+                }
                 (Way::Forward, Tape::Flow(motions)) => {
                     // Motions that forward sensitivities do not know have backward passes.
                     match self.forward_flow(&engine, &varied, job, (&predicted, motions), &columns)
@@ -264,6 +266,7 @@ impl Problem<'_> {
     /// Rows of the Jacobian by fixed steps over dual numbers.
     fn forward_fixed(
         &self,
+        worker: &mut Worker,
         varied: &[Model<Number>],
         job: &Job,
         columns: &Columns<'_>,
@@ -271,48 +274,29 @@ impl Problem<'_> {
         let mut lines = vec![0.0; job.count * columns.len()];
         for first in (0..columns.len()).step_by(LANES) {
             let (theta, shift) = columns.seeded(first);
-            let mut model = self.varied_model(varied, first, columns)?;
+            let place = varied_place(varied, first);
+            worker.varied.resize(varied.len(), None);
+            let (model, data) = worker.varied[place]
+                .get_or_insert_with(|| (varied[place].clone(), Data::new(&varied[place])));
             let mut state: State<Number> = self
                 .parameters
                 .apply_state(&theta, &job.start)
                 .map_err(|error| error.to_string())?;
             starts::moved(self.parameters.base(), &mut state, &shift);
-            let residuals = self.dual_residuals(&mut model, state, job);
+            let residuals = self.dual_residuals((model, data), state, job);
             write_columns(&residuals, first, columns.len(), &mut lines);
         }
         Ok(lines)
     }
 
-    /// The model whose directions are some columns.
-    fn varied_model(
-        &self,
-        varied: &[Model<Number>],
-        first: usize,
-        columns: &Columns<'_>,
-    ) -> Result<Model<Number>, String> {
-        if let (true, Some(model)) = (first < columns.theta.len(), varied.get(first / LANES)) {
-            return Ok(model.clone());
-        }
-        let theta: Vec<Number> = columns
-            .theta
-            .iter()
-            .copied()
-            .map(Number::constant)
-            .collect();
-        self.parameters
-            .apply(&theta)
-            .map_err(|error| error.to_string())
-    }
-
     /// Simulates a run over dual numbers.
     fn dual_residuals(
         &self,
-        model: &mut Model<Number>,
+        (model, data): (&mut Model<Number>, &mut Data<Number>),
         mut state: State<Number>,
         job: &Job,
     ) -> Vec<Number> {
         let trajectory = &self.recordings.trajectories[job.run.trajectory];
-        let mut data = Data::new(model);
         let mut input = Input::zeros(model);
         let mut controls = vec![0.0; model.counts().nu];
         let mut residuals = Vec::with_capacity(job.count);
@@ -324,7 +308,7 @@ impl Problem<'_> {
                 for (number, &control) in input.ctrl.iter_mut().zip(&controls) {
                     *number = Number::constant(control);
                 }
-                carom::integrate::step(model, &mut state, &input, &mut data);
+                carom::integrate::step(model, &mut state, &input, data);
                 if let Some(&(_, frame)) = marks.next_if(|(end, _)| *end == step + 1) {
                     let nu = controls.len();
                     for (number, &control) in input
@@ -334,10 +318,10 @@ impl Problem<'_> {
                     {
                         *number = Number::constant(control);
                     }
-                    self.observer.prepare(model, &state, &input, &mut data);
+                    self.observer.prepare(model, &state, &input, data);
                     let at = (trajectory, frame);
                     self.observer
-                        .residuals(at, (&state, &data), job.factor, &mut residuals);
+                        .residuals(at, (&state, &*data), job.factor, &mut residuals);
                 }
             }
         }
@@ -360,7 +344,7 @@ impl Problem<'_> {
         let mut lines = vec![0.0; job.count * columns.len()];
         for first in (0..columns.len()).step_by(LANES) {
             let (theta, shift) = columns.seeded(first);
-            let model = self.varied_model(varied, first, columns)?;
+            let model = &varied[varied_place(varied, first)];
             let mut start: State<Number> = self
                 .parameters
                 .apply_state(&theta, &job.start)
@@ -369,18 +353,18 @@ impl Problem<'_> {
             let count = LANES.min(columns.len() - first);
             let along = (0..count)
                 .map(|lane| Variation {
-                    start: tangent_of(&engine.model, &model, &start, lane),
+                    start: tangent_of(&engine.model, model, &start, lane),
                     model: (first < columns.theta.len())
-                        .then(|| lane_of(&engine.model, &model, lane)),
+                        .then(|| lane_of(&engine.model, model, lane)),
                 })
                 .collect();
             let changes = super::flowing::forward(flow, job, motions, along)?;
-            let mut data = Data::new(&model);
+            let mut data = Data::new(model);
             let mut residuals = Vec::with_capacity(job.count);
             for (index, known) in predicted.iter().enumerate() {
                 let state = with_tangents(&engine.model, &known.state, &changes, index);
-                let input = Input::zeros(&model);
-                self.observer.prepare(&model, &state, &input, &mut data);
+                let input = Input::zeros(model);
+                self.observer.prepare(model, &state, &input, &mut data);
                 let at = (trajectory, known.frame);
                 self.observer
                     .residuals(at, (&state, &data), job.factor, &mut residuals);
@@ -418,6 +402,11 @@ impl Problem<'_> {
         }
         Ok(lines)
     }
+}
+
+/// Which of the models carries the directions of the columns from `first` on; the last one for those that are no parameters.
+fn varied_place(varied: &[Model<Number>], first: usize) -> usize {
+    (first / LANES).min(varied.len() - 1)
 }
 
 /// Writes the derivatives of residuals as columns.

@@ -7,6 +7,7 @@ use carom::{Data, Model, State};
 use rayon::prelude::*;
 
 use super::fixed::{FrameBar, Predicted, Stop};
+use super::linear::Number;
 use super::{Job, Problem, ProblemError, Stepping, fixed, flowing, starts};
 use crate::loss::Observed;
 
@@ -74,6 +75,8 @@ pub(crate) struct Worker {
     pub(crate) data: Data,
     /// Cotangents of the model from what is observed.
     observed_bar: Model,
+    /// Models over dual numbers with their memory, by the directions that they carry.
+    pub(super) varied: Vec<Option<(Model<Number>, Data<Number>)>>,
 }
 
 impl Engine {
@@ -99,6 +102,7 @@ impl Engine {
             model: self.model.clone(),
             data: Data::new(&self.model),
             observed_bar: Model::zeros(self.model.structure.clone(), self.model.settings),
+            varied: Vec::new(),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Single frames that do not fit the others: jumps, gaps in time, and numbers that nothing on a table has.
 
 use carom::math::Quat;
+use carom_optimise::linalg::norm;
 
 use super::load::Plan;
 use super::{Channel, Quantity, Recordings, Trajectory};
@@ -101,12 +102,11 @@ impl Series<'_> {
             Quantity::JointVelocity { .. } => (FAST[0], "m/s"),
             _ => return None,
         };
-        let fast = |value: &[f64]| value.iter().map(|x| x * x).sum::<f64>().sqrt();
-        let (frame, value) = self.values().find(|(_, value)| fast(value) > most)?;
+        let (frame, value) = self.values().find(|(_, value)| norm(value) > most)?;
         Some(format!(
             "{} is {} {unit}; correct the value, or mark it as missing (NaN, missing = true)",
             self.place(frame),
-            figure(fast(value))
+            figure(norm(value))
         ))
     }
 
@@ -121,7 +121,7 @@ impl Series<'_> {
         let turns = (most - least) / std::f64::consts::TAU;
         let (first, last) = (values.first()?, values.last()?);
         // Wheels go on and on; what comes back far was not turning.
-        let comes_back = (last - first).abs() < 0.9 * (most - least);
+        let comes_back = (last - first).abs() < 0.98 * (most - least);
         (self.channel.is_angle && turns > TURNS && comes_back).then(|| {
             format!(
                 "{}: {} goes to and fro over {} rad, {turns:.0} turns; if it is in degrees, give unit = \"deg\"",
@@ -147,10 +147,9 @@ impl Series<'_> {
             .map(|pair| self.distance(pair[0].1, pair[1].1))
             .collect();
         let usual = part_of(steps.clone(), MOST)?;
-        let (place, farthest) = greatest(&steps)?;
-        if farthest <= FAR * usual || farthest <= least {
-            return None;
-        }
+        let is_jump = |step: &f64| *step > FAR * usual && *step > least;
+        let place = steps.iter().position(is_jump)?;
+        let farthest = steps[place];
         let frame = values[place + 1].0;
         let turns = farthest / std::f64::consts::TAU;
         let is_wrapped = self.channel.is_angle && (turns - turns.round()).abs() < 0.1;
@@ -159,11 +158,15 @@ impl Series<'_> {
         } else {
             "correct the frame, or mark it as missing (NaN, missing = true)"
         };
+        let compared = if usual > 0.0 {
+            format!("{} times as far as most others", figure(farthest / usual))
+        } else {
+            "where most others do not move".to_owned()
+        };
         Some(format!(
-            "{} jumps by {} {unit}, {} times as far as most others; {advice}",
+            "{} jumps by {} {unit}, {compared}; {advice}",
             self.place(frame),
-            figure(farthest),
-            figure(farthest / usual)
+            figure(farthest)
         ))
     }
 
@@ -172,8 +175,8 @@ impl Series<'_> {
             let quat = |numbers: &[f64]| Quat(std::array::from_fn(|k| numbers[k]));
             return quat(to).difference(quat(from)).norm();
         }
-        let squares = to.iter().zip(from).map(|(to, from)| (to - from).powi(2));
-        squares.sum::<f64>().sqrt()
+        let change: Vec<f64> = to.iter().zip(from).map(|(to, from)| to - from).collect();
+        norm(&change)
     }
 }
 

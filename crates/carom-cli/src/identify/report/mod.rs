@@ -129,7 +129,7 @@ fn figures(found: &Found<'_>) -> String {
     }
     let taken = format!("{:.1} s", found.seconds);
     let evaluations = format!("{} evaluations", found.solution.history.len());
-    card("search and checks", &taken, ("same", &evaluations));
+    card("search", &taken, ("same", &evaluations));
     if let Some(truth) = &found.truth {
         let inside = within(found, truth);
         let all = truth.len();
@@ -209,7 +209,8 @@ fn profiles(found: &Found<'_>) -> String {
     let charts: Vec<String> = (profiles.iter())
         .map(|profile| {
             let one = estimates.iter().find(|one| one.name == profile.name);
-            plots::profile(profile, one.map_or("", super::spoken::unit))
+            let unit = one.map(|one| super::spoken::unit(one, found.before));
+            plots::profile(profile, unit.unwrap_or_default())
         })
         .collect();
     let words: Vec<String> = (profiles.iter())
@@ -223,7 +224,7 @@ fn profiles(found: &Found<'_>) -> String {
     let content = format!(
         "<p>Each parameter is held at other values while all others are fitted again. Where the loss has risen to the limit, the interval ends.</p>{}{}",
         tables::said(&words),
-        plots::grid(&charts)
+        plots::grid(&charts).replacen("charts", "charts profiles", 1)
     );
     section("Profile likelihoods", &content)
 }

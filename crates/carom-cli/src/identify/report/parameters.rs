@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use carom::Model;
 use carom_tasks::identify::Estimate;
 
 use super::super::Found;
@@ -49,7 +50,7 @@ pub(super) fn table(found: &Found<'_>) -> String {
             escape(&interval(one)),
             profiled.unwrap_or_default(),
             range(one, truth.map(|truth| truth[index])),
-            shown_unit(one),
+            shown_unit(one, found.before),
         );
     }
     rows += "</table><p class=\"note\">Bars: the interval, the value (line), the start (circle)";
@@ -62,8 +63,8 @@ pub(super) fn table(found: &Found<'_>) -> String {
 }
 
 /// A unit for readers: plain numbers have none.
-pub(super) fn shown_unit(one: &Estimate) -> String {
-    match unit(one) {
+fn shown_unit(one: &Estimate, model: &Model) -> String {
+    match unit(one, model) {
         "1" => String::new(),
         unit => escape(unit),
     }
