@@ -245,6 +245,7 @@ fn recorded(recordings: &Recordings, clock: &Clock, candidate: &Candidate) -> Re
         warnings: Vec::new(),
         start: 0,
         velocity,
+        flat_starts: Vec::new(),
         steps_per_frame: recordings.steps_per_frame,
         evaluate: recordings.evaluate.clone(),
     }

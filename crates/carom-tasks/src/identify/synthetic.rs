@@ -10,7 +10,7 @@ use crate::evaluate::predictions;
 use crate::loss::measured;
 use crate::problem::Stepping;
 use crate::problem::fixed::Predicted;
-use crate::recording::{Channel, Quantity, Recordings, Trajectory, complete};
+use crate::recording::{Channel, Quantity, Recordings, Trajectory, complete, lay};
 
 /// A model's own motions from the recorded starts.
 pub(super) struct Synthetic<'a> {
@@ -85,6 +85,7 @@ impl<'a> Synthetic<'a> {
                 }
             }
             complete(self.model, channels, &self.recordings.velocity, trajectory);
+            lay(self.model, &self.recordings.flat_starts, trajectory);
         }
         recordings
     }

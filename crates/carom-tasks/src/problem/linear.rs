@@ -1,18 +1,17 @@
 //! Residuals with their Jacobian: by forward sensitivities over dual numbers, or by a backward pass for every residual, whichever
 //! is less work.
 
-use carom::dual::{Dual, LANES};
+use carom::dual::LANES;
 use carom::flow::{Motion, Variation};
 use carom::linearize::Tangent;
 use carom::math::{Quat, Vec3};
 use carom::model::JointKind;
+use carom::varied::{self, Varied as Number};
 use carom::{Data, Input, Model, State};
 
 use super::fixed::{Predicted, Stop};
 use super::sum::{Engine, Failure, Tape, Worker, failure};
 use super::{Job, Problem, ProblemError, starts};
-
-pub(super) type Number = Dual<LANES>;
 
 /// A backward pass costs about so many forward passes of plain numbers; one over dual numbers about one a direction.
 const BACKWARD_COST: usize = 2;
@@ -146,7 +145,7 @@ impl Problem<'_> {
             .step_by(LANES)
             .map(|first| {
                 let columns = Columns { theta, shift: &[] };
-                self.parameters.apply(&columns.seeded(first).0)
+                varied::model(&self.parameters, &columns.seeded(first).0)
             })
             .collect::<Result<_, _>>()?;
         let runs = self.in_chunks(&engine, |worker, index, job| {
@@ -277,10 +276,8 @@ impl Problem<'_> {
             let place = varied_place(varied, first);
             worker.varied.resize(varied.len(), None);
             let (model, data) = worker.varied[place]
-                .get_or_insert_with(|| (varied[place].clone(), Data::new(&varied[place])));
-            let mut state: State<Number> = self
-                .parameters
-                .apply_state(&theta, &job.start)
+                .get_or_insert_with(|| (varied[place].clone(), varied::data(&varied[place])));
+            let mut state = varied::start(&self.parameters, &theta, &job.start)
                 .map_err(|error| error.to_string())?;
             starts::moved(self.parameters.base(), &mut state, &shift);
             let residuals = self.dual_residuals((model, data), state, job);
@@ -308,7 +305,7 @@ impl Problem<'_> {
                 for (number, &control) in input.ctrl.iter_mut().zip(&controls) {
                     *number = Number::constant(control);
                 }
-                carom::integrate::step(model, &mut state, &input, data);
+                varied::step(model, &mut state, &input, data);
                 if let Some(&(_, frame)) = marks.next_if(|(end, _)| *end == step + 1) {
                     let nu = controls.len();
                     for (number, &control) in input
@@ -345,9 +342,7 @@ impl Problem<'_> {
         for first in (0..columns.len()).step_by(LANES) {
             let (theta, shift) = columns.seeded(first);
             let model = &varied[varied_place(varied, first)];
-            let mut start: State<Number> = self
-                .parameters
-                .apply_state(&theta, &job.start)
+            let mut start = varied::start(&self.parameters, &theta, &job.start)
                 .map_err(|error| error.to_string())?;
             starts::moved(&engine.model, &mut start, &shift);
             let count = LANES.min(columns.len() - first);
@@ -359,7 +354,7 @@ impl Problem<'_> {
                 })
                 .collect();
             let changes = super::flowing::forward(flow, job, motions, along)?;
-            let mut data = Data::new(model);
+            let mut data = varied::data(model);
             let mut residuals = Vec::with_capacity(job.count);
             for (index, known) in predicted.iter().enumerate() {
                 let state = with_tangents(&engine.model, &known.state, &changes, index);

@@ -3,11 +3,11 @@
 use carom::cotangent::StateBar;
 use carom::flow::{Flow, Motion};
 use carom::rollout::Rollout;
+use carom::varied::Varied;
 use carom::{Data, Model, State};
 use rayon::prelude::*;
 
 use super::fixed::{FrameBar, Predicted, Stop};
-use super::linear::Number;
 use super::{Job, Problem, ProblemError, Stepping, fixed, flowing, starts};
 use crate::loss::Observed;
 
@@ -76,7 +76,7 @@ pub(crate) struct Worker {
     /// Cotangents of the model from what is observed.
     observed_bar: Model,
     /// Models over dual numbers with their memory, by the directions that they carry.
-    pub(super) varied: Vec<Option<(Model<Number>, Data<Number>)>>,
+    pub(super) varied: Vec<Option<(Model<Varied>, Data<Varied>)>>,
 }
 
 impl Engine {

@@ -9,7 +9,7 @@ use super::mapping::{JointMapping, Mapping, PoseMapping, Source, unit_factor};
 use super::pose::{self, PoseSeries, check_values, check_width};
 use super::split::{Series, split};
 use super::table::Table;
-use super::{Channel, Frame, Quantity, RecordingError, Recordings, assemble, check};
+use super::{Channel, Frame, Quantity, RecordingError, Recordings, assemble, check, flat};
 
 /// Channels of a mapping, and from which channel of positions each velocity is found that was not recorded.
 #[derive(Debug, Default)]
@@ -36,6 +36,7 @@ pub fn load(
         warnings: Vec::new(),
         start: mapping.trajectories.start,
         velocity: mapping.velocity.clone(),
+        flat_starts: flat::starts(&binder, &plan.channels)?,
         steps_per_frame: mapping.simulation.steps_per_frame,
         evaluate: mapping.evaluate.clone(),
     };
@@ -48,6 +49,9 @@ pub fn load(
     }
     if recordings.trajectories.is_empty() {
         return Err(binder.error("no trajectory is left that has a frame after its start"));
+    }
+    for trajectory in &mut recordings.trajectories {
+        flat::lay(model, &recordings.flat_starts, trajectory);
     }
     check::steps(&binder, &recordings)?;
     check::starts(&binder, &plan, &mut recordings);

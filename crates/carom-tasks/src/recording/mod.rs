@@ -26,6 +26,7 @@ mod bind;
 mod cdr;
 mod check;
 mod csv;
+mod flat;
 mod load;
 pub mod mapping;
 mod mcap;
@@ -36,6 +37,8 @@ pub mod table;
 mod velocity;
 
 pub(crate) use assemble::complete;
+pub use flat::FlatStart;
+pub(crate) use flat::lay;
 pub use load::load;
 pub use mapping::Mapping;
 
@@ -193,6 +196,8 @@ pub struct Recordings {
     pub start: usize,
     /// What velocities are, and how those are found that were not recorded.
     pub velocity: VelocityMapping,
+    /// Bodies that lie flat at the starts of simulations.
+    pub flat_starts: Vec<FlatStart>,
     /// Steps from a frame to the next, if the mapping says so.
     pub steps_per_frame: Option<usize>,
     /// Which errors are reported.
