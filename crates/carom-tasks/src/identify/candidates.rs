@@ -231,7 +231,7 @@ impl Candidates<'_> {
             start
         };
         let mut sideways = base.clone();
-        let along = if up.0[0].abs() < 0.9 { 0 } else { 1 };
+        let along = usize::from(up.0[0].abs() >= 0.9);
         sideways.qvel[dof + along] += THROW;
         let throws = [
             (
