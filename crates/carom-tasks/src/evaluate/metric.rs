@@ -75,6 +75,8 @@ enum Kind {
     Sensor,
     /// Channels and factors.
     Distance(Vec<(usize, f64)>),
+    /// Channels and factors of a sum.
+    Sum(Vec<(usize, f64)>),
 }
 
 /// Errors of a frame, channel by channel.
@@ -217,7 +219,12 @@ impl<'a> Meter<'a> {
                 )));
             }
             let parts = channels.into_iter().zip(factors).collect();
-            self.add(&distance.name, "", Kind::Distance(parts));
+            let kind = if distance.sum {
+                Kind::Sum(parts)
+            } else {
+                Kind::Distance(parts)
+            };
+            self.add(&distance.name, "", kind);
         }
         Ok(())
     }
@@ -311,13 +318,8 @@ impl<'a> Meter<'a> {
             Kind::Sensor => absolute(of(&|i| {
                 matches!(channels[i].quantity, Quantity::Sensor { .. })
             })),
-            Kind::Distance(parts) => {
-                let square = |&(index, factor): &(usize, f64)| {
-                    Some((frame.vector[index].as_ref()?[0] * factor).powi(2))
-                };
-                let squares: Option<Vec<f64>> = parts.iter().map(square).collect();
-                squares.map(|squares| squares.iter().sum::<f64>().sqrt())
-            }
+            Kind::Distance(parts) => scaled(parts, frame).map(|errors| length(&errors)),
+            Kind::Sum(parts) => scaled(parts, frame).map(|errors| errors.iter().sum::<f64>().abs()),
         }
     }
 
@@ -338,6 +340,12 @@ impl<'a> Meter<'a> {
         };
         mean(self.bodies.iter().filter_map(body))
     }
+}
+
+/// Errors of channels times their factors; none where one of them was not recorded.
+fn scaled(parts: &[(usize, f64)], frame: &Frame) -> Option<Vec<f64>> {
+    let error = |&(index, factor): &(usize, f64)| Some(frame.vector[index].as_ref()?[0] * factor);
+    parts.iter().map(error).collect()
 }
 
 /// Bodies of which position, rotation and both velocities are compared.

@@ -9,7 +9,7 @@ use carom::parameters::Parameters;
 use carom_spec::ModelSpec;
 use carom_spec::mjcf::ReadSettings;
 use carom_spec::mjcf::{AssetStorage, write_with};
-use carom_spec::model_spec::{InertiaSpec, InertialSpec};
+use carom_spec::model_spec::{ContactLaw, InertiaSpec, InertialSpec};
 use carom_spec::read::read;
 use carom_spec::source::MemorySource;
 
@@ -106,6 +106,7 @@ impl Place<'_> {
             "geoms" | "sources" => self.geom(change),
             "sites" => self.site(change),
             "pairs" => self.pair(change),
+            "laws" => self.law(change),
             "actuators" => self.actuator(change),
             _ => None,
         };
@@ -282,6 +283,31 @@ impl Place<'_> {
             "adhesion" => Some(&mut pair.adhesion),
             "friction" => pair.friction.get_mut(k),
             _ => None,
+        }
+    }
+
+    fn law(&mut self, change: &Change) -> Option<&mut f64> {
+        let spec = self.spec.contact_laws.get_mut(change.element)?;
+        match (&mut spec.law, change.field) {
+            (ContactLaw::Complementarity(law), field) => match field {
+                "restitution" => Some(&mut law.restitution),
+                "restitution_speed" => Some(&mut law.restitution_speed),
+                "baumgarte" => law.baumgarte.get_mut(change.component),
+                "mixing" => Some(&mut law.mixing),
+                _ => None,
+            },
+            (ContactLaw::HuntCrossley(law), field) => match field {
+                "stiffness" => Some(&mut law.stiffness),
+                "exponent" => Some(&mut law.exponent),
+                "dissipation" => Some(&mut law.dissipation),
+                "transition_speed" => Some(&mut law.transition_speed),
+                "static_ratio" => Some(&mut law.static_ratio),
+                "viscous" => Some(&mut law.viscous),
+                "viscous_force" => Some(&mut law.viscous_force),
+                _ => None,
+            },
+            (ContactLaw::Impulse(law), "restitution") => Some(&mut law.restitution),
+            (ContactLaw::Soft | ContactLaw::Impulse(_), _) => None,
         }
     }
 

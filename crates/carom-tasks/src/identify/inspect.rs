@@ -6,7 +6,7 @@ use carom_optimise::statistics::{Direction, Information};
 use rayon::prelude::*;
 
 use super::task::Task;
-use super::{IdentifyError, Marginal};
+use super::{IdentifyError, Marginal, OptimiserKind};
 
 /// By how much θ is changed, relative to its scale.
 const STEP: f64 = 1e-3;
@@ -96,7 +96,7 @@ impl Task<'_> {
                     parameter: names[index].to_owned(),
                     reason: self.reason(names[index]),
                 });
-            } else if !shows(index) {
+            } else if !shows(index) && self.optimiser() != OptimiserKind::Cmaes {
                 silent.push(Silent {
                     parameter: names[index].to_owned(),
                     reason: "a change of it shows, but its derivative is zero at the start; start elsewhere, or use cmaes"

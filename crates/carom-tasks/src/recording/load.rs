@@ -88,6 +88,13 @@ fn check_counts(binder: &Binder<'_>) -> Result<(), RecordingError> {
             return Err(binder.error(&format!("{name} = {count}: give a number from 1 to {MOST}")));
         }
     }
+    let degrees = 1..=super::velocity::MOST_DEGREE;
+    if let Some(degree) = (mapping.velocity.degree).filter(|degree| !degrees.contains(degree)) {
+        return Err(binder.error(&format!(
+            "[velocity] degree = {degree}: give a number from 1 to {}",
+            degrees.end()
+        )));
+    }
     let poses = mapping.bodies.iter().chain(&mapping.sites);
     for pose in poses {
         for (name, fixed) in [("world", &pose.world), ("tracked", &pose.tracked)] {

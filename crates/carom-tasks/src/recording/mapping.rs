@@ -130,7 +130,7 @@ pub enum VelocityMethod {
     /// The mean velocity since the frame before.
     #[default]
     Backward,
-    /// The slope of a parabola through the frames around.
+    /// The slope of a polynomial through the frames around.
     Smooth,
 }
 
@@ -141,9 +141,11 @@ pub struct VelocityMapping {
     /// How they are found.
     #[serde(default)]
     pub method: VelocityMethod,
-    /// Frames on each side of a parabola.
+    /// Frames on each side of a polynomial.
     pub frames: Option<usize>,
-    /// Whether simulations start from the parabolas too, and not from the recorded positions.
+    /// Degree of the polynomial, 1 to 5; 2 if absent.
+    pub degree: Option<usize>,
+    /// Whether simulations start from the polynomials too, and not from the recorded positions.
     #[serde(default)]
     pub smooth_positions: bool,
     /// Whether velocities, recorded or reconstructed by differences, are means since the frame before. Simulations then
@@ -365,7 +367,7 @@ pub struct EvaluateMapping {
     pub distances: Vec<DistanceMapping>,
 }
 
-/// The distance √Σ(factor·error)² over some joints.
+/// The distance √Σ(factor·error)² over some joints, or the size of the sum of their errors.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct DistanceMapping {
@@ -379,6 +381,9 @@ pub struct DistanceMapping {
     pub velocities: Vec<String>,
     /// Factors of all of them in order; 1 if absent.
     pub factors: Option<Vec<f64>>,
+    /// Whether it is |Σ factor·error|, as of an angle that is the sum of those of joints.
+    #[serde(default)]
+    pub sum: bool,
 }
 
 impl Mapping {

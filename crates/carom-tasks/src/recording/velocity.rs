@@ -3,16 +3,23 @@
 //! Backward differences: v(tₖ) = (xₖ − xₖ₋₁)/(tₖ − tₖ₋₁), the mean velocity since the frame before; at the first frame, that until the
 //! second. Noise of positions σ becomes √2·σ/Δt.
 //!
-//! Smoothing: a parabola a + b·τ + c·τ² through the frames around tₖ by least squares, τ = t − tₖ; the velocity is b and the position a, for
-//! even times what Savitzky and Golay tabulated. On orientations the same is done with y = log(qₖ⁻¹·q) in the frame of the body at tₖ,
+//! Smoothing: a polynomial a + b·τ + c·τ² + … through the frames around tₖ by least squares, τ = t − tₖ; the velocity is b and the position
+//! a, for even times what Savitzky and Golay tabulated. A parabola keeps noise low, a cubic follows motions whose acceleration changes
+//! within the window: a third derivative j biases the slope of a parabola over m frames on each side by about j·m²·Δt²/10. On orientations the same is done with y = log(qₖ⁻¹·q) in the frame of the body at tₖ,
 //! which gives the angular velocity in the body's axes, and qₖ·exp(a).
 
 use carom::math::{Quat, Vec3};
 
 use super::mapping::{VelocityMapping, VelocityMethod};
 
-/// Frames on each side of a parabola, unless a mapping says otherwise.
+/// Frames on each side of a polynomial, unless a mapping says otherwise.
 const FRAMES: usize = 5;
+/// Its degree, unless a mapping says otherwise.
+const DEGREE: usize = 2;
+/// The greatest degree.
+pub(super) const MOST_DEGREE: usize = 5;
+/// The most coefficients.
+const MOST: usize = MOST_DEGREE + 1;
 
 /// Velocities at all frames, and positions where they were smoothed.
 pub(super) struct Reconstructed {
@@ -95,7 +102,10 @@ impl Frames<'_> {
                 VelocityMethod::Backward => self
                     .difference(frame)
                     .map(|rate| (vec![0.0; self.width], rate)),
-                VelocityMethod::Smooth => self.parabola(frame, how.frames.unwrap_or(FRAMES).max(1)),
+                VelocityMethod::Smooth => {
+                    let degree = how.degree.unwrap_or(DEGREE);
+                    self.polynomial(frame, how.frames.unwrap_or(FRAMES).max(1), degree)
+                }
             };
             let (place, rate) =
                 found.unwrap_or_else(|| (vec![f64::NAN; self.width], vec![f64::NAN; self.width]));
@@ -115,8 +125,8 @@ impl Frames<'_> {
         Some(change.into_iter().map(|change| change / span).collect())
     }
 
-    /// Value and slope of the parabola around a frame.
-    fn parabola(&self, frame: usize, side: usize) -> Option<(Vec<f64>, Vec<f64>)> {
+    /// Value and slope of the polynomial around a frame; of a lower degree where there are few frames.
+    fn polynomial(&self, frame: usize, side: usize, degree: usize) -> Option<(Vec<f64>, Vec<f64>)> {
         let here = |range: &mut dyn Iterator<Item = usize>| -> Vec<usize> {
             range
                 .filter(|&other| (self.is_here)(other))
@@ -126,17 +136,17 @@ impl Frames<'_> {
         let mut others = here(&mut (0..frame).rev());
         others.push(frame);
         others.extend(here(&mut (frame + 1..self.times.len())));
-        let degree = others.len().min(3) - 1;
-        if degree == 0 {
+        let size = others.len().min(degree + 1).min(MOST);
+        if size < 2 {
             return None;
         }
         let span = others
             .iter()
             .map(|&other| (self.times[other] - self.times[frame]).abs())
             .fold(0.0, f64::max);
-        // Normal equations of Σ (a + b·τ + c·τ² − y)², with τ in parts of the span.
-        let mut moments = [0.0; 5];
-        let mut sides = vec![[0.0; 3]; self.width];
+        // Normal equations of Σ (a + b·τ + c·τ² + … − y)², with τ in parts of the span.
+        let mut moments = [0.0; 2 * MOST - 1];
+        let mut sides = vec![[0.0; MOST]; self.width];
         for &other in &others {
             let tau = (self.times[other] - self.times[frame]) / span;
             for (power, moment) in moments.iter_mut().enumerate() {
@@ -148,8 +158,8 @@ impl Frames<'_> {
                 }
             }
         }
-        let solve = |side: &[f64; 3]| solve_moments(&moments, side, degree + 1);
-        let fits: Vec<[f64; 3]> = sides.iter().map(solve).collect();
+        let solve = |side: &[f64; MOST]| solve_moments(&moments, side, size);
+        let fits: Vec<[f64; MOST]> = sides.iter().map(solve).collect();
         Some((
             fits.iter().map(|fit| fit[0]).collect(),
             fits.iter().map(|fit| fit[1] / span).collect(),
@@ -158,22 +168,22 @@ impl Frames<'_> {
 }
 
 /// Solves Σⱼ m(i+j)·xⱼ = sᵢ for `size` unknowns by elimination; the matrix is positive.
-fn solve_moments(moments: &[f64; 5], side: &[f64; 3], size: usize) -> [f64; 3] {
-    let mut matrix: [[f64; 4]; 3] = std::array::from_fn(|i| {
-        std::array::from_fn(|j| if j < 3 { moments[i + j] } else { side[i] })
+fn solve_moments(moments: &[f64; 2 * MOST - 1], side: &[f64; MOST], size: usize) -> [f64; MOST] {
+    let mut matrix: [[f64; MOST + 1]; MOST] = std::array::from_fn(|i| {
+        std::array::from_fn(|j| if j < MOST { moments[i + j] } else { side[i] })
     });
     for pivot in 0..size {
         for row in pivot + 1..size {
             let factor = matrix[row][pivot] / matrix[pivot][pivot];
-            for column in pivot..4 {
+            for column in pivot..=MOST {
                 matrix[row][column] -= factor * matrix[pivot][column];
             }
         }
     }
-    let mut solution = [0.0; 3];
+    let mut solution = [0.0; MOST];
     for row in (0..size).rev() {
         let known: f64 = (row + 1..size).map(|j| matrix[row][j] * solution[j]).sum();
-        solution[row] = (matrix[row][3] - known) / matrix[row][row];
+        solution[row] = (matrix[row][MOST] - known) / matrix[row][row];
     }
     solution
 }

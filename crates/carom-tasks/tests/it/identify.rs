@@ -325,6 +325,39 @@ fn calibrated_models_are_written_as_they_were_found() {
 }
 
 #[test]
+fn laws_are_named_by_their_labels_and_written() {
+    let folder = Folder::new("laws");
+    let path = folder.write(
+        "laws.xml",
+        r#"<mujoco><worldbody><geom name="floor" type="plane" size="1 1 1"/>
+          <body name="ball"><freejoint/><geom name="ball" size="0.1"/></body>
+          <body name="brick"><freejoint/><geom name="brick" type="box" size="0.1 0.1 0.1"/></body></worldbody>
+          <custom><text name="carom/contact" data="law=complementarity; restitution=0.5"/>
+          <text name="carom/contact/rubber" data="law=hunt_crossley; geom1=ball; dissipation=0.3; viscous=0.1"/></custom></mujoco>"#,
+    );
+    let loaded = carom::load::file(&path, &[]).unwrap();
+    let names = [
+        "law.0.restitution",
+        "law.0.baumgarte",
+        "law.rubber.dissipation",
+        "law.rubber.stiffness",
+        "law.rubber.exponent",
+        "law.rubber.transition_speed",
+        "law.rubber.static_ratio",
+        "law.rubber.viscous",
+    ];
+    let parameters = Parameters::select(&loaded.model, &names).unwrap();
+    let theta: Vec<f64> = (parameters.theta0().iter())
+        .map(|theta| 1.01 * theta)
+        .collect();
+    let text = calibrated(&loaded.spec, &parameters, &theta).unwrap();
+    assert!(text.contains("restitution=0.505"), "{text}");
+    assert!(text.contains("dissipation=0.303"), "{text}");
+    let error = Parameters::select(&loaded.model, &["law.rubber.restitution"]).unwrap_err();
+    assert!(error.to_string().contains("another law"), "{error}");
+}
+
+#[test]
 fn settings_are_read_and_mistakes_are_placed() {
     let text = "free = ['joint.pivot.damping[0] bounds(0,1)']\n[[parameter]]\nselect = 'geom.bob.mass'\ntransform = 'log'\n\
         prior = { mean = 1.0, sd = 0.2 }\nbounds = [0.1, 5]\n[loss]\nhuber = 2\nframes = 5\n[starts]\nfree = true\n\

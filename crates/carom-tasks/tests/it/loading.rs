@@ -1,5 +1,7 @@
 //! Recordings of all formats and conventions.
 
+use carom_tasks::evaluate::evaluate;
+use carom_tasks::problem::Stepping;
 use carom_tasks::recording::Trajectory;
 
 use crate::support::{Folder, load, model};
@@ -220,4 +222,25 @@ fn angles_are_unwrapped_on_request() {
     let recordings = load(&pendulum, &mapping, &path).unwrap();
     let last = recordings.trajectories[0].values[0][3].to_degrees();
     assert!((last - 197.0).abs() < 1e-9, "{last}");
+}
+
+#[test]
+fn errors_of_joints_add_up_where_a_sum_is_asked_for() {
+    let folder = Folder::new("sums");
+    let pendulum = model("datasets/double_pendulum_ibm.xml");
+    // It hangs at rest: all that is recorded is error.
+    let path = folder.write(
+        "swing.csv",
+        "t,a,b,v\n0,0,0,0\n0.01,0.03,-0.04,0\n0.02,0.03,-0.04,0\n",
+    );
+    let mapping = "[time]\ncolumn = 't'\n[[joint]]\nname = 'joint1'\nposition = 'a'\nvelocity = 'v'\n\
+        [[joint]]\nname = 'joint2'\nposition = 'b'\nvelocity = 'v'\n[evaluate]\nwithout_start = true\n\
+        [[evaluate.distance]]\nname = 'both'\npositions = ['joint1', 'joint2']\n\
+        [[evaluate.distance]]\nname = 'arm2'\npositions = ['joint1', 'joint2']\nsum = true\n";
+    let recordings = load(&pendulum, mapping, &path).unwrap();
+    let report = evaluate(&pendulum, &recordings, Stepping::Fixed).unwrap();
+    for (name, expected) in [("both", 0.05), ("arm2", 0.01)] {
+        let found = report.total_of(name).unwrap();
+        assert!((found - expected).abs() < 1e-12, "{name}: {found}");
+    }
 }

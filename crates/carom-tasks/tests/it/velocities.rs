@@ -105,3 +105,41 @@ fn missing_frames_are_passed_over() {
     assert!((start.qpos[0] - (0.2 + 1.5 * 0.03)).abs() < 1e-12);
     assert!((start.qvel[3] - 3.0).abs() < 1e-9);
 }
+
+#[test]
+fn a_cubic_is_exact_where_a_parabola_is_biased_as_documented() {
+    let folder = Folder::new("cubic");
+    let pendulum = model("models/pendulum.xml");
+    let (rate, jerk) = (100.0, 60.0);
+    let mut text = "t,angle\n".to_owned();
+    for k in 0..21 {
+        let t = f64::from(k) / rate;
+        text += &format!(
+            "{t},{}\n",
+            0.3 + 0.5 * t - 2.0 * t * t + jerk / 6.0 * t.powi(3)
+        );
+    }
+    let path = folder.write("swing.csv", &text);
+    let slope = |velocity: &str| {
+        let mapping = format!(
+            "[time]\ncolumn = 't'\n[velocity]\nmethod = 'smooth'\nframes = 7\n{velocity}\n[[joint]]\nname = 'pivot'\nposition = 'angle'\n"
+        );
+        let recordings = load(&pendulum, &mapping, &path).unwrap();
+        recordings.start(&pendulum, 0, 10).unwrap().qvel[0]
+    };
+    let t: f64 = 0.1;
+    let expected = 0.5 - 4.0 * t + jerk / 2.0 * t * t;
+    for degree in 3..=5 {
+        let found = slope(&format!("degree = {degree}"));
+        assert!((found - expected).abs() < 1e-9, "{degree}: {found}");
+    }
+    // Σk⁴/Σk² = (3m² + 3m − 1)/5, about 3m²/5 for many frames.
+    let bias = jerk / 6.0 * (3.0 * 49.0 + 21.0 - 1.0) / 5.0 / (rate * rate);
+    assert!((slope("") - expected - bias).abs() < 1e-9);
+    let mapping = "[time]\ncolumn = 't'\n[velocity]\nmethod = 'smooth'\ndegree = 9\n[[joint]]\nname = 'pivot'\nposition = 'angle'\n";
+    let error = load(&pendulum, mapping, &path).unwrap_err().to_string();
+    assert!(
+        error.contains("[velocity] degree = 9: give a number from 1 to 5"),
+        "{error}"
+    );
+}

@@ -4,7 +4,7 @@
 
 use crate::model::{
     ActuatorDynamics, BiasKind, EqualityKind, GainKind, GeomKind, GeomShape, Interpolation,
-    JointKind, MassSource, Model, Recipe, Structure, Transmission,
+    JointKind, LawKind, MassSource, Model, Recipe, Structure, Transmission,
 };
 
 /// Which elements of a field belong to the element that is selected.
@@ -395,7 +395,7 @@ pub(super) fn element_names(structure: &Structure, family: &str) -> Vec<String> 
         "mesh" => (&names.meshes, structure.counts.nmesh),
         "hfield" => (&names.height_fields, structure.counts.nheight_field),
         "pair" => (&names.pairs, structure.counts.npair),
-        "law" => (&nothing, structure.counts.nlaw),
+        "law" => (&structure.laws.label, structure.counts.nlaw),
         "equality" => (&names.equalities, structure.counts.nequality),
         "tendon" => (&names.tendons, structure.counts.ntendon),
         "actuator" => (&names.actuators, structure.counts.nactuator),
@@ -422,6 +422,7 @@ pub(super) fn available(
         "joint" => joint(model, recipe, attribute, element),
         "geom" => geom(model, recipe, attribute, element),
         "mesh" => mesh(model, element),
+        "law" => law(model, attribute, element),
         "equality" => equality(model, attribute, element),
         "tendon" => tendon(model, attribute, element),
         "actuator" => actuator(model, recipe, attribute, element),
@@ -446,6 +447,19 @@ fn body(model: &Model, attribute: &str, body: usize) -> Availability {
         }
         _ => Ok(None),
     }
+}
+
+fn law(model: &Model, attribute: &str, law: usize) -> Availability {
+    let kind = model.structure.laws.kind[law];
+    let has_it = match attribute {
+        "restitution" => matches!(kind, LawKind::Complementarity | LawKind::Impulse),
+        "restitution_speed" | "baumgarte" | "mixing" => kind == LawKind::Complementarity,
+        _ => kind == LawKind::HuntCrossley,
+    };
+    if has_it {
+        return Ok(None);
+    }
+    no("is another law, without that number")
 }
 
 fn joint(model: &Model, recipe: &Recipe, attribute: &str, joint: usize) -> Availability {
