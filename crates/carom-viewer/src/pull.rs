@@ -39,7 +39,7 @@ const FIXED: f64 = 1e-6;
 const DAMPING: [f64; 2] = [1e-6, 1e6];
 
 /// Changes of coordinates that are tried for one place of the hand.
-const MOST_CHANGES: usize = 50;
+const MOST_CHANGES: usize = 100;
 
 /// What is at the hand (m).
 const ARRIVED: f64 = 1e-9;
@@ -100,10 +100,7 @@ impl Pull {
             state.mocap_position[mocap] += self.target - place;
             return;
         }
-        let columns = jacobian::columns(model, &data.kinematics, self.body, place);
-        let velocity = columns.fold(Vec3::ZERO, |sum: Vec3, (dof, _, linear)| {
-            sum.scale_add(linear, state.qvel[dof])
-        });
+        let velocity = self.moved(model, data, &state.qvel);
         let rate = RATE.min(RATE_OF_STEP / model.option.timestep[0]);
         let wish = (self.target - place) * (rate * rate) - velocity * (2.0 * rate);
         let force = wish * self.mass;
@@ -126,30 +123,69 @@ impl Pull {
             }
             // The kinematics are those of the last attempt, which may have been left.
             kinematics::forward(model, state, &mut data.kinematics);
-            let change = self.change(model, data, way, damping);
+            let change = self.change_within_limits(model, (&state.qpos, data), way, damping);
+            let expected = way - self.moved(model, data, &change);
             nearer.qpos.clone_from(&state.qpos);
             integrate_positions(model, &mut nearer.qpos, &change, 1.0);
             keep_limits(model, &mut nearer.qpos);
             let left = self.target - self.place(model, &nearer, data);
-            if left.norm() < way.norm() {
+            let gain = way.norm() - left.norm();
+            let is_as_expected = gain > 0.5 * (way.norm() - expected.norm());
+            if gain > 0.0 {
                 state.qpos.clone_from(&nearer.qpos);
                 way = left;
-                damping = (damping / 10.0).max(DAMPING[0]);
-            } else {
-                damping *= 10.0;
             }
+            // Far from the hand, small changes are better foreseen than large ones.
+            damping = if is_as_expected {
+                (damping / 10.0).max(DAMPING[0])
+            } else {
+                damping * 5.0
+            };
         }
         for &dof in jacobian::moving_dofs(model, self.body) {
             state.qvel[dof] = 0.0;
         }
     }
 
-    /// δq of (2).
-    fn change(&self, model: &Model, data: &Data, way: Vec3, damping: f64) -> Vec<f64> {
+    /// δq of (2). Joints that it would push beyond limits at which they are leave the way to the others.
+    fn change_within_limits(
+        &self,
+        model: &Model,
+        (qpos, data): (&[f64], &Data),
+        way: Vec3,
+        damping: f64,
+    ) -> Vec<f64> {
+        let mut free: Vec<bool> = (0..model.counts().nv)
+            .map(|dof| !turns_freely(model, dof))
+            .collect();
+        loop {
+            let change = self.change(model, data, way, (damping, &free));
+            let stopped: Vec<usize> = limits(model)
+                .filter(|&(place, dof, [low, high])| {
+                    let (place, change) = (qpos[place], change[dof]);
+                    free[dof] && (place <= low && change < 0.0 || place >= high && change > 0.0)
+                })
+                .map(|(_, dof, _)| dof)
+                .collect();
+            if stopped.is_empty() {
+                return change;
+            }
+            stopped.into_iter().for_each(|dof| free[dof] = false);
+        }
+    }
+
+    /// δq of (2) for the degrees of freedom that are free to move.
+    fn change(
+        &self,
+        model: &Model,
+        data: &Data,
+        way: Vec3,
+        (damping, free): (f64, &[bool]),
+    ) -> Vec<f64> {
         let place = world(data, self.body, self.point);
         let columns = || {
             jacobian::columns(model, &data.kinematics, self.body, place)
-                .filter(|(dof, ..)| !turns_freely(model, *dof))
+                .filter(|(dof, ..)| free[*dof])
         };
         let mut square = [[0.0; 3]; 3];
         for (_, _, linear) in columns() {
@@ -172,6 +208,15 @@ impl Pull {
         change
     }
 
+    /// The motion of the point with a small change of the coordinates (m).
+    fn moved(&self, model: &Model, data: &Data, change: &[f64]) -> Vec3 {
+        let place = world(data, self.body, self.point);
+        let columns = jacobian::columns(model, &data.kinematics, self.body, place);
+        columns.fold(Vec3::ZERO, |sum: Vec3, (dof, _, linear)| {
+            sum.scale_add(linear, change[dof])
+        })
+    }
+
     /// Where the point is, in the world (m). Writes the kinematics of the state.
     fn place(&self, model: &Model, state: &State, data: &mut Data) -> Vec3 {
         kinematics::forward(model, state, &mut data.kinematics);
@@ -192,15 +237,23 @@ fn turns_freely(model: &Model, dof: usize) -> bool {
     joints.kind[joint] == JointKind::Free && dof >= joints.dof[joint] + 3
 }
 
+/// Hinges and slides with limits: coordinate, degree of freedom and limits.
+fn limits(model: &Model) -> impl Iterator<Item = (usize, usize, [f64; 2])> {
+    let joints = &model.structure.joints;
+    let is_meant = |&joint: &usize| {
+        joints.limited[joint] && matches!(joints.kind[joint], JointKind::Hinge | JointKind::Slide)
+    };
+    let all = (0..joints.kind.len()).filter(is_meant);
+    all.map(|joint| {
+        let range = model.joints.range[joint];
+        (joints.qpos[joint], joints.dof[joint], range)
+    })
+}
+
 /// Puts hinges and slides that are beyond their limits on them.
 fn keep_limits(model: &Model, qpos: &mut [f64]) {
-    let joints = &model.structure.joints;
-    for (joint, kind) in joints.kind.iter().enumerate() {
-        let [low, high] = model.joints.range[joint];
-        if matches!(kind, JointKind::Hinge | JointKind::Slide) && joints.limited[joint] {
-            let place = &mut qpos[joints.qpos[joint]];
-            *place = place.min(high).max(low);
-        }
+    for (place, _, [low, high]) in limits(model) {
+        qpos[place] = qpos[place].min(high).max(low);
     }
 }
 
