@@ -68,7 +68,10 @@ class Jax:
         return [np.asarray(one) for one in found], {name: np.asarray(one) for name, one in derivatives.items()}
 
 
-@pytest.fixture(params=[Torch, Jax], ids=["torch", "jax"])
+TORCH = pytest.param(Torch, marks=pytest.mark.torch)
+
+
+@pytest.fixture(params=[TORCH, Jax], ids=["torch", "jax"])
 def bridge(request: pytest.FixtureRequest) -> Any:
     return request.param()
 
@@ -135,6 +138,7 @@ def test_wrong_shapes_are_told(toss: carom.Model, bridge: Any) -> None:
             attempt()
 
 
+@pytest.mark.torch
 def test_gradcheck_of_torch(toss: carom.Model) -> None:
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     import carom.torch
@@ -151,6 +155,7 @@ def test_gradcheck_of_torch(toss: carom.Model) -> None:
     assert torch.autograd.gradcheck(ends, tensors, eps=1e-6, atol=1e-5, rtol=1e-4)
 
 
+@pytest.mark.torch
 def test_float32_tensors_stay_float32(toss: carom.Model) -> None:
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     import carom.torch
@@ -213,7 +218,7 @@ class Core:
         return [run.qpos], {"qvel": gradient.qvel, "theta": gradient.by(parameters, given["theta"])}
 
 
-@pytest.mark.parametrize("kind", [Core, Torch, Jax], ids=["core", "torch", "jax"])
+@pytest.mark.parametrize("kind", [Core, TORCH, Jax], ids=["core", "torch", "jax"])
 def test_a_thousand_tosses_have_the_same_bits_for_any_threads(
     load: Callable[[str], carom.Model], kind: Callable[[], Any]
 ) -> None:

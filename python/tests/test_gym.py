@@ -422,6 +422,7 @@ def test_gymnasium_is_optional() -> None:
     assert "carom.gym needs Gymnasium 1.1 or later: pip install" in run.stderr.strip().splitlines()[-1]
 
 
+@pytest.mark.torch
 def test_stable_baselines_learns_to_balance() -> None:
     pytest.importorskip("stable_baselines3", reason="Stable-Baselines3 is not installed")
     import time
@@ -451,6 +452,7 @@ def test_stable_baselines_learns_to_balance() -> None:
     assert seconds < 60
 
 
+@pytest.mark.torch
 def test_environments_of_stable_baselines_are_ours() -> None:
     pytest.importorskip("stable_baselines3", reason="Stable-Baselines3 is not installed")
     import carom.gym.sb3

@@ -9,7 +9,7 @@ use std::process::Command;
 
 use crate::Outcome;
 use crate::command::{command, root, run};
-use crate::python::PACKAGE;
+use crate::python::{LEARNING, PACKAGE};
 
 /// Where the package is put, from the root.
 const FOLDER: &str = "target/package";
@@ -51,15 +51,36 @@ pub(crate) fn check() -> Outcome {
             "--ignore-unused-allowlist",
         ],
     ];
-    let failed: Vec<String> = checks
+    let mut failed: Vec<String> = checks
         .into_iter()
         .filter_map(|arguments| run(with_package(&python).args(arguments)).err())
         .collect();
+    failed.extend(check_learning().err());
     if failed.is_empty() {
         Ok(())
     } else {
         Err(failed.join("\n"))
     }
+}
+
+/// The bridge to PyTorch, and a short training by Stable-Baselines3. The package index has PyTorch for Linux in a form of
+/// several gigabytes alone, so these tests are run with a system's PyTorch, where it has one.
+fn check_learning() -> Outcome {
+    if !LEARNING.is_possible() {
+        println!(
+            "skipped: no Python here has PyTorch (the package python3-torch of Debian), so neither the bridge to it nor a \
+             training by Stable-Baselines3 is tried"
+        );
+        return Ok(());
+    }
+    let python = LEARNING.with_module("stable_baselines3")?;
+    let tests = ["-m", "pytest", "--quiet", "-rs", "-m", "torch"];
+    let files = ["bridges", "examples", "gym"].map(|name| format!("python/tests/test_{name}.py"));
+    run(with_package(&python).args(tests).args(files))?;
+    let examples = ["-m", "pytest", "--quiet", "--doctest-modules", "--pyargs"];
+    run(with_package(&python)
+        .args(examples)
+        .args(["carom.torch", "carom.gym.sb3"]))
 }
 
 /// What `pip install .` does, into our folder.

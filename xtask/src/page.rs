@@ -43,16 +43,9 @@ fn in_browser(browser: &Path) -> Outcome {
     let arguments = ["build", "--quiet", "--locked", "--profile=test"];
     run(cargo(&arguments).args(["--package", "carom-cli"]))?;
     let program = target_folder().join("debug").join("carom");
-    let tests = || {
-        let mut tests = in_folder("npm");
-        tests.args(["run", "--silent", "test:browser"]);
-        run(tests.env("CHROMIUM", browser).env("CAROM_BIN", &program))
-    };
-    tests().or_else(|first| {
-        // They wait for a live simulation and for pictures drawn without a graphics card: a busy machine may be too slow once.
-        println!("{first}; once more");
-        tests()
-    })
+    let mut tests = in_folder("npm");
+    tests.args(["run", "--silent", "test:browser"]);
+    run(tests.env("CHROMIUM", browser).env("CAROM_BIN", program))
 }
 
 fn in_folder(program: &str) -> Command {

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 
 use crate::command::{command, root, run};
 
@@ -12,6 +13,15 @@ pub(crate) struct Environment {
     /// Names an interpreter with the packages that the user already has; no environment is made then.
     variable: &'static str,
     purpose: &'static str,
+    base: Base,
+}
+
+/// What an environment is made from.
+enum Base {
+    /// Any Python 3. What the requirements require in turn is installed as well.
+    Any,
+    /// A Python of the system that has this module, too large to be installed here. The requirements name all the rest.
+    With(&'static str),
 }
 
 /// What the tests need: MuJoCo.
@@ -20,6 +30,7 @@ const REFERENCE: Environment = Environment {
     requirements: "xtask/reference/requirements.txt",
     variable: "CAROM_PYTHON",
     purpose: "The tests against MuJoCo",
+    base: Base::Any,
 };
 
 /// The peers that compute gradients: Pinocchio, MJX, and diffrax with it.
@@ -28,6 +39,7 @@ pub(crate) const PEERS: Environment = Environment {
     requirements: "xtask/bench/requirements.txt",
     variable: "CAROM_PEERS_PYTHON",
     purpose: "The benchmarks beside Pinocchio and MJX",
+    base: Base::Any,
 };
 
 /// What builds and tests the Python package.
@@ -36,6 +48,16 @@ pub(crate) const PACKAGE: Environment = Environment {
     requirements: "xtask/package/requirements.txt",
     variable: "CAROM_PACKAGE_PYTHON",
     purpose: "The Python package and its tests",
+    base: Base::Any,
+};
+
+/// What tries the Python package with PyTorch and Stable-Baselines3.
+pub(crate) const LEARNING: Environment = Environment {
+    folder: ".venv-learning",
+    requirements: "xtask/package/learning.txt",
+    variable: "CAROM_LEARNING_PYTHON",
+    purpose: "The tests with PyTorch and Stable-Baselines3",
+    base: Base::With("torch"),
 };
 
 /// The interpreter that the tests use.
@@ -44,6 +66,20 @@ pub(crate) fn interpreter() -> Result<PathBuf, String> {
 }
 
 impl Environment {
+    /// Whether this machine has what the environment is made from.
+    pub(crate) fn is_possible(&self) -> bool {
+        std::env::var_os(self.variable).is_some() || self.base().is_some()
+    }
+
+    /// The Python to make it from.
+    fn base(&self) -> Option<&'static str> {
+        let pythons = system_pythons();
+        match self.base {
+            Base::Any => pythons.first().copied(),
+            Base::With(module) => pythons.iter().copied().find(|python| has(python, module)),
+        }
+    }
+
     /// The interpreter that has the packages.
     pub(crate) fn interpreter(&self) -> Result<PathBuf, String> {
         if let Some(python) = std::env::var_os(self.variable) {
@@ -94,25 +130,41 @@ impl Environment {
             "creating {} with the packages of {}",
             self.folder, self.requirements
         );
-        run(command(system_python())
-            .args(["-m", "venv"])
-            .arg(environment))?;
-        let install = [
-            "-m",
-            "pip",
-            "install",
-            "--quiet",
-            "--disable-pip-version-check",
-        ];
-        run(command(python)
-            .args(install)
-            .args(["-r", self.requirements]))
+        let base = self.base().ok_or("no Python has what it is made from")?;
+        let mut make = command(base);
+        make.args(["-m", "venv"]).arg(environment);
+        let mut install = command(python);
+        install.args(["-m", "pip", "install", "--quiet"]);
+        install.args(["--disable-pip-version-check", "-r", self.requirements]);
+        if let Base::With(_) = self.base {
+            make.arg("--system-site-packages");
+            install.arg("--no-deps");
+        }
+        run(&mut make)?;
+        run(&mut install)
     }
 }
 
 /// The Python of the system, to make environments with.
 pub(crate) fn system_python() -> &'static str {
-    if cfg!(windows) { "python" } else { "python3" }
+    system_pythons()[0]
+}
+
+/// The Python that the user calls, and the system's own, whose packages come with the system's.
+fn system_pythons() -> &'static [&'static str] {
+    if cfg!(windows) {
+        &["python"]
+    } else {
+        &["python3", "/usr/bin/python3"]
+    }
+}
+
+/// Whether a Python is there and has a module.
+fn has(python: &str, module: &str) -> bool {
+    let mut attempt = command(python);
+    attempt.args(["-c", &format!("import {module}")]);
+    attempt.stdout(Stdio::null()).stderr(Stdio::null());
+    attempt.status().is_ok_and(|status| status.success())
 }
 
 /// The interpreter of an environment.

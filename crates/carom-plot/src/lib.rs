@@ -380,5 +380,8 @@ mod tests {
             .map(|part| html.find(part).unwrap_or(usize::MAX));
         assert!(places.is_sorted(), "{places:?}");
         assert!(places[4] < html.len());
+        let names: Vec<_> = page.files().into_iter().map(|(name, _)| name).collect();
+        assert_eq!(names, ["t.svg", "index.html"]);
+        assert_eq!(page.files()[1].1, html);
     }
 }

@@ -1,8 +1,6 @@
 //! HTML pages: headings, paragraphs, tables and charts, one below the other.
 
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
-use std::{fs, io};
 
 use super::{Chart, escape};
 
@@ -82,19 +80,11 @@ impl Page {
         self
     }
 
-    /// Writes the page as `index.html`, and each chart as a file of its own, into a folder that is made if need be. Returns
-    /// the page's place.
-    ///
-    /// # Errors
-    /// When a file cannot be written.
-    pub fn save(&self, folder: &Path) -> io::Result<PathBuf> {
-        fs::create_dir_all(folder)?;
-        for (name, svg) in &self.charts {
-            fs::write(folder.join(name), svg)?;
-        }
-        let page = folder.join("index.html");
-        fs::write(&page, self.html())?;
-        Ok(page)
+    /// What to write into a folder, by file names: each chart as a picture of its own, and at the end the page as `index.html`.
+    pub fn files(&self) -> Vec<(String, String)> {
+        let mut files = self.charts.clone();
+        files.push(("index.html".to_owned(), self.html()));
+        files
     }
 
     /// The page.

@@ -309,6 +309,9 @@ impl Run {
             Message::Shown(_) => return,
             _ => {
                 refusal = self.simulation.apply(message).err();
+                if matches!(message, Message::Drag { .. }) && self.status.borrow().paused {
+                    self.simulation.follow_hand();
+                }
                 self.changed = true;
             }
         }

@@ -184,6 +184,15 @@ impl Simulation {
         Ok(())
     }
 
+    /// While time stands still: the body that is dragged goes to the hand.
+    pub(crate) fn follow_hand(&mut self) {
+        if let Some(pull) = self.pull
+            && self.error.is_none()
+        {
+            pull.bring(&self.model, &mut self.state, &mut self.data);
+        }
+    }
+
     fn release(&mut self) {
         if let Some(pull) = self.pull.take() {
             self.input.body_force[pull.body] = carom::math::Spatial::default();

@@ -229,6 +229,29 @@ fn replicas_turn_and_move_on() {
     assert_close(&sites[2].quaternion, &[0.0, 0.0, 0.0, 1.0]);
 }
 
+/// MuJoCo 4.0.0 copies sensors that refer to nothing with each replica, and copies of copies with the next one.
+#[test]
+fn sensors_of_replicas_are_those_of_mujoco() {
+    let model = model(
+        "<mujoco><worldbody><site name='w'/><replicate count='2' offset='1 0 0'>\
+         <body><joint name='j'/><geom size='1'/></body></replicate></worldbody>\
+         <sensor><user name='user' dim='2'/><clock name='clock'/><jointpos name='angle' joint='j'/>\
+         <framepos name='place' objtype='site' objname='w'/></sensor></mujoco>",
+    );
+    let names: Vec<_> = model
+        .sensors
+        .iter()
+        .map(|sensor| sensor.name.as_str())
+        .collect();
+    assert_eq!(
+        names,
+        [
+            "user", "clock", "place", "user0", "clock0", "angle0", "user1", "clock1", "angle1",
+            "user01", "clock01",
+        ]
+    );
+}
+
 #[test]
 fn paths_and_lengths_of_tendons() {
     let model = model(

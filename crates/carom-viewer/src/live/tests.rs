@@ -1,5 +1,7 @@
+use carom::math::Vec3;
+
 use super::*;
-use crate::testing::{ball_and_pendulum, model, time};
+use crate::testing::{ball_and_pendulum, model, numbers, time};
 
 fn wait_until(mut condition: impl FnMut() -> bool) {
     let begin = Instant::now();
@@ -58,6 +60,23 @@ fn steps_are_counted_while_paused() {
     assert!((time(&live.frames.borrow()) - 0.502).abs() < 1e-9);
     live.offer(Message::Reset).unwrap();
     wait_until(|| time(&live.frames.borrow()) == 0.0);
+}
+
+#[test]
+fn bodies_are_dragged_while_paused() {
+    let live = started(true);
+    let _watching = live.watch();
+    let drag = Message::Drag {
+        body: 1,
+        point: Vec3::ZERO,
+        target: Vec3([0.4, 0.0, 0.2]),
+    };
+    live.offer(drag).unwrap();
+    wait_until(|| {
+        let frame = live.frames.borrow();
+        !frame.is_empty() && (f64::from(numbers(&frame)[7]) - 0.4).abs() < 1e-6
+    });
+    assert_eq!(time(&live.frames.borrow()), 0.0);
 }
 
 #[test]

@@ -15,7 +15,7 @@ fn body_position(simulation: &mut Simulation, body: usize) -> Vec3 {
 }
 
 /// The ball is held at rest 0.3 m beside its target; the spring pulls it there, critically damped: it comes near and
-/// does not swing over, but for the sag m·g/(m·ω²) = g/100 under its weight.
+/// does not swing over, but for the sag m·g/(m·ω²) = g/625 under its weight.
 #[test]
 fn a_dragged_body_follows_without_swinging() {
     let mut simulation = started(ball_and_pendulum());
@@ -78,6 +78,62 @@ fn a_dragged_mocap_body_goes_where_the_hand_is() {
     simulation.step();
     let place = body_position(&mut simulation, 1);
     assert!((place - Vec3([0.9, 2.0, 3.0])).norm() < 1e-6, "{place:?}");
+}
+
+/// An arm of two hinges, 0.5 m each, the second within ±1.2, a ball on it that turns, and a box that is free.
+const STILL: &str = r#"<mujoco><compiler angle="radian"/><worldbody>
+    <body pos="0 0 1"><joint type="hinge" axis="0 1 0"/><geom type="capsule" fromto="0 0 0 0.5 0 0" size="0.02"/>
+      <body pos="0.5 0 0"><joint type="hinge" axis="0 1 0" range="-1.2 1.2"/><geom type="capsule" fromto="0 0 0 0.5 0 0" size="0.02"/>
+        <body pos="0.5 0 0"><joint type="ball"/><geom size="0.05"/></body></body></body>
+    <body pos="0 2 1"><freejoint/><geom type="box" size="0.1 0.1 0.1"/></body>
+    </worldbody></mujoco>"#;
+
+fn dragged_while_still(body: usize, point: Vec3, target: Vec3) -> Simulation {
+    let mut simulation = started(model(STILL));
+    simulation.state.qvel.fill(1.0);
+    let drag = Message::Drag {
+        body,
+        point,
+        target,
+    };
+    simulation.apply(&drag).unwrap();
+    simulation.follow_hand();
+    simulation
+}
+
+#[test]
+fn while_time_stands_still_a_free_body_is_moved_and_not_turned() {
+    let (point, target) = (Vec3([0.1, 0.05, 0.1]), Vec3([1.0, 1.5, 0.3]));
+    let mut simulation = dragged_while_still(4, point, target);
+    let place = body_position(&mut simulation, 4);
+    assert!((place - (target - point)).norm() < 1e-6, "{place:?}");
+    assert_eq!(simulation.state.qpos[9..], [1.0, 0.0, 0.0, 0.0]);
+    assert_eq!(simulation.state.qvel[..5], [1.0; 5]);
+    assert_eq!(simulation.state.qvel[5..], [0.0; 6]);
+    assert_eq!(simulation.state.time, 0.0);
+}
+
+#[test]
+fn while_time_stands_still_an_arm_reaches_as_far_as_its_joints_let_it() {
+    let target = Vec3([0.3, 0.0, 1.8]);
+    let mut simulation = dragged_while_still(3, Vec3::ZERO, target);
+    let place = body_position(&mut simulation, 3);
+    assert!((place - target).norm() < 1e-6, "{place:?}");
+    assert_eq!(simulation.state.qvel[..5], [0.0; 5]);
+    // The stretched arm has no way inwards: it stays, and moves when the hand leaves the line.
+    let mut simulation = dragged_while_still(3, Vec3::ZERO, Vec3([0.95, 0.0, 1.0]));
+    let place = body_position(&mut simulation, 3);
+    assert!((place - Vec3([1.0, 0.0, 1.0])).norm() < 1e-6, "{place:?}");
+    // Beyond reach it is stretched, and too near bent to the limit, towards the hand in both.
+    let mut simulation = dragged_while_still(3, Vec3::ZERO, Vec3([0.0, 0.5, 3.0]));
+    let place = body_position(&mut simulation, 3);
+    assert!((place - Vec3([0.0, 0.0, 2.0])).norm() < 1e-3, "{place:?}");
+    let mut simulation = dragged_while_still(3, Vec3::ZERO, Vec3([0.3, 0.0, 1.6]));
+    assert_eq!(simulation.state.qpos[1].abs(), 1.2);
+    let reach = (0.5 + 0.5 * 1.2_f64.cos()).sqrt();
+    let nearest = Vec3([0.3, 0.0, 0.6]).normalized().0 * reach + Vec3([0.0, 0.0, 1.0]);
+    let place = body_position(&mut simulation, 3);
+    assert!((place - nearest).norm() < 1e-3, "{place:?}");
 }
 
 #[test]

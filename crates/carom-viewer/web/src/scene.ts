@@ -279,13 +279,14 @@ export class SceneView {
     return out;
   }
 
-  /** Appends balls (x, y, z, radius) around what is shown: what moves, or everything if nothing does. */
-  collectBalls(out: number[]): void {
+  /** Appends balls (x, y, z, radius) around what is shown: `bodies`, or what moves, or everything if nothing does. */
+  collectBalls(out: number[], bodies: ReadonlySet<number> | null = null): void {
     for (const movingOnly of [true, false]) {
       for (const batch of this.batches) {
         const ball = batch.mesh.geometry.boundingSphere;
         if (!ball || !batch.mesh.visible || batch.isSite || (movingOnly && batch.fixed)) continue;
         for (let i = 0; i < batch.shapes.length; i++) {
+          if (bodies && !bodies.has(batch.bodies[i])) continue;
           scratch.multiplyMatrices(this.bodies[batch.bodies[i]].matrixWorld, batch.locals[i]);
           scratchSphere.copy(ball).applyMatrix4(scratch);
           const { center, radius } = scratchSphere;

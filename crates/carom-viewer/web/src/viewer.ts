@@ -4,6 +4,7 @@ import { OrbitCamera } from "./camera";
 import { DARK, LIGHT, type Palette } from "./colours";
 import { Decorations, type Drag } from "./decorations";
 import { Highlight } from "./highlight";
+import { landing } from "./landing";
 import { Frame, type Scene } from "./protocol";
 import type { Recording } from "./recording";
 import { ballAround, SceneView } from "./scene";
@@ -144,18 +145,27 @@ export class Viewer {
     }
     if (!this.fitted) {
       this.fitted = true;
-      this.fit(true, FIT_LIVE * model.scene.extent);
+      this.fitStart(model);
     }
     return lost;
   }
 
-  /** Everything into view; at least `reach` metres of it. */
-  fit(atOnce = false, reach = 0): void {
+  /** Everything into view. */
+  fit(): void {
     const balls: number[] = [];
     this.model?.collectBalls(balls);
+    this.orbit.fit(this.ballOr(balls), true);
+  }
+
+  /** The first view: everything, the way that free bodies fall, and at least a part of the model's extent. */
+  private fitStart(model: SceneView): void {
+    const balls: number[] = [];
+    model.collectBalls(balls);
+    const fallen = landing(model);
+    if (fallen) balls.push(...fallen.center.toArray(), fallen.radius);
     const ball = this.ballOr(balls);
-    ball.radius = Math.max(ball.radius, reach);
-    this.orbit.fit(ball, true, atOnce);
+    ball.radius = Math.max(ball.radius, FIT_LIVE * model.scene.extent);
+    this.orbit.fit(ball, true, true);
   }
 
   /** Fits what recordings show over all their time, unless they wander far from where they begin. */

@@ -1,4 +1,5 @@
 // Headless Chromium with software WebGL, and measures of pictures.
+import assert from "node:assert/strict";
 import { chromium } from "playwright-core";
 import { PNG } from "pngjs";
 
@@ -42,6 +43,26 @@ export function ready(page) {
 
 export const hook = (page, field) => page.evaluate((name) => window.__carom[name], field);
 export const poses = (page) => page.evaluate(() => Array.from(window.__carom.poses()));
+
+/** Waits until a check is met, as long as a slow machine may need. */
+export async function until(what, check) {
+  for (const end = Date.now() + PATIENCE; Date.now() < end; ) {
+    if (await check()) return;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  assert.fail(`waited in vain until ${what}`);
+}
+
+/** Waits until a number or list of numbers is the same as a while ago. */
+export async function rest(what, value, tolerance = 0, pause = 500) {
+  let last = [await value()].flat();
+  await until(`${what} rests`, async () => {
+    await new Promise((resolve) => setTimeout(resolve, pause));
+    const before = last;
+    last = [await value()].flat();
+    return distance(before, last) <= tolerance;
+  });
+}
 
 /** Waits until what was changed is drawn. */
 export function drawn(page) {

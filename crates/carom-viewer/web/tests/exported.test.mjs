@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { colourDifference, distance, drawn, hook, launch, liveliness, openPage, poses, ready, shrink, smallPng } from "./browser.mjs";
+import { colourDifference, distance, drawn, hook, launch, liveliness, openPage, poses, ready, rest, shrink, smallPng, until } from "./browser.mjs";
 import { encodeFrame, encodeRecording, exportPage, fakeFrame, fakeRecording, fakeScene, posesOf } from "./fake-model.mjs";
 
 const page = readFileSync(new URL("../dist/index.html", import.meta.url), "utf8");
@@ -65,10 +65,7 @@ test("a recording plays by itself, stops, steps, loops and scrubs", async () => 
   await tab.waitForFunction((before) => window.__carom.framesShown > before + 3, start);
   await tab.keyboard.press("Space");
   assert.equal(await hook(tab, "paused"), true);
-  await tab.waitForTimeout(600);
-  const still = await hook(tab, "pictures");
-  await tab.waitForTimeout(500);
-  assert.equal(await hook(tab, "pictures"), still, "a page that shows nothing new draws nothing");
+  await rest("the count of pictures of a page that shows nothing new", () => hook(tab, "pictures"));
 
   await tab.evaluate(() => window.__carom.setTime(2));
   await tab.keyboard.press("ArrowRight");
@@ -121,7 +118,7 @@ test("pictures are not blank and look like the stored ones", async () => {
     await tab.evaluate(() => window.__carom.setTime(1.2));
     await act(tab);
     await drawn(tab);
-    await tab.waitForTimeout(300); // Switches slide.
+    await tab.evaluate(() => Promise.allSettled(document.getAnimations().map((animation) => animation.finished))); // Switches slide.
     pictures[name] = compare(name, await tab.screenshot());
     assert.deepEqual(problems, []);
     await close();
@@ -184,12 +181,8 @@ test("the wheel zooms to what is under the pointer", async () => {
   const wide = await size();
   await tab.mouse.move(...before);
   await tab.mouse.wheel(0, -240);
-  let last = NaN;
-  while ((await size()) !== last) {
-    last = await size();
-    await tab.waitForTimeout(500);
-  }
-  assert.ok(last > 1.2 * wide, `from ${wide} to ${last} pixels`);
+  await until("what was seen is larger", async () => (await size()) > 1.2 * wide);
+  await rest("the camera", place);
   assert.ok(distance(before, await place()) < 25, `from ${before} to ${await place()}`);
   await close();
 });

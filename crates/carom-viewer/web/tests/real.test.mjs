@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { colourDifference, distance, drawn, hook, launch, liveliness, openPage, poses, ready, shrink, smallPng } from "./browser.mjs";
+import { colourDifference, distance, drawn, hook, launch, liveliness, openPage, poses, ready, rest, shrink, smallPng, until } from "./browser.mjs";
 import { posesOf } from "./fake-model.mjs";
 
 const carom = process.env.CAROM_BIN;
@@ -49,28 +49,22 @@ async function view(model) {
   return { address, stop: () => new Promise((resolve) => (child.removeAllListeners("exit"), child.on("exit", resolve), child.kill())) };
 }
 
-/** Opens a page and keeps the frames that the server sends it. */
+/** Opens a page and keeps the frames that the server sends it, and what it says to the server. */
 async function openLive(address) {
   const frames = new Map();
+  const said = [];
   const opened = await openPage(browser, "about:blank");
-  opened.page.on("websocket", (socket) =>
+  opened.page.on("websocket", (socket) => {
+    socket.on("framesent", ({ payload }) => said.push(JSON.parse(payload)));
     socket.on("framereceived", ({ payload }) => {
       if (typeof payload === "string" || payload.readUInt32LE(0) !== 0x31465243) return;
       frames.set(payload.readUInt32LE(4), payload);
       if (frames.size > 600) frames.delete(frames.keys().next().value);
-    }),
-  );
+    });
+  });
   await opened.page.goto(address);
   await ready(opened.page);
-  return { ...opened, tab: opened.page, frames };
-}
-
-async function until(what, check) {
-  for (let i = 0; i < 300; i++) {
-    if (await check()) return;
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-  assert.fail(`waited in vain until ${what}`);
+  return { ...opened, tab: opened.page, frames, said };
 }
 
 /** Pauses; then the last frame sent is the one shown. */
@@ -98,6 +92,8 @@ for (const name of carom ? names : []) {
     await until("frames advance", async () => (await hook(tab, "framesShown")) > shown + 3);
     await pause(tab, frames);
     const [frame, places] = await tab.evaluate(() => [window.__carom.frame, Array.from(window.__carom.poses())]);
+    // What the page was sent is told to the page first, and to the tests then.
+    await until("the frame that is shown is known", () => frames.has(frame));
     assert.ok(distance(places, posesOf(frames.get(frame))) < 1e-5);
     assert.equal(await hook(tab, "error"), null);
     const { deviation, share } = liveliness(shrink(await tab.screenshot()));
@@ -153,7 +149,75 @@ function compare(name, png) {
   assert.ok(difference.mean < 3 && difference.worst < 24, `${name} looks different: ${JSON.stringify(difference)}`);
 }
 
+/** Where a point of a body is in the world; poses are x y z, qw qx qy qz. */
+function worldPoint(places, body, [x, y, z]) {
+  const [px, py, pz, w, a, b, c] = places.slice(7 * body, 7 * body + 7);
+  // v + 2·q×(q×v + w·v), with q the vector part.
+  const [tx, ty, tz] = [b * z - c * y + w * x, c * x - a * z + w * y, a * y - b * x + w * z];
+  return [px + x + 2 * (b * tz - c * ty), py + y + 2 * (c * tx - a * tz), pz + z + 2 * (a * ty - b * tx)];
+}
+
 if (carom) {
+  test("the mouse pulls the cube off the floor", async () => {
+    const { address, stop } = await view("cube.xml");
+    const { tab, frames, problems, said, close } = await openLive(address);
+    const place = async () => (await poses(tab)).slice(7, 14);
+    const pull = async (x, y, to) => {
+      await tab.keyboard.down("Control");
+      await tab.mouse.move(x, y);
+      await tab.mouse.down();
+      assert.equal(await hook(tab, "selected"), 1);
+      await tab.mouse.move(...to, { steps: 6 });
+    };
+    const letGo = async () => {
+      await tab.mouse.up();
+      await tab.keyboard.up("Control");
+    };
+    // A page that is quick enough to show the start, with the cube in the air, still shows it on the floor, free of panels.
+    await pause(tab, frames);
+    await tab.keyboard.press("r");
+    await until("it is at the start", async () => (await hook(tab, "time")) === 0);
+    await tab.reload();
+    await ready(tab);
+    assert.ok(Math.abs((await place())[2] - 0.3) < 1e-6);
+    await tab.keyboard.press("Space");
+    await until("the cube is on the floor", async () => (await place())[2] < 0.051);
+    await rest("the cube", place, 1e-5);
+    const floor = await place();
+    const [x, y] = await tab.evaluate(() => window.__carom.screenPosition(1));
+    assert.equal(await tab.evaluate((at) => document.elementFromPoint(...at)?.tagName, [x, y]), "CANVAS", `the cube is seen at ${[x, y]}`);
+
+    await pull(x, y, [x + 40, y - 230]);
+    await until("the cube rises", async () => (await place())[2] > floor[2] + 0.02);
+    // It swings about the point that is held, which hangs below the hand: by g/ω² times its mass over the mass that is felt
+    // there, 3/tr(W) = m/(1 + 4·r²/a²) for a cube with sides a, held at a distance r from its centre.
+    await rest("the hand", () => said.length - said.filter((message) => message.type === "shown").length);
+    const { point, target } = said.findLast((message) => message.type === "drag");
+    const sag = (9.81 / 25 ** 2) * (1 + (4 * Math.hypot(...point) ** 2) / 0.1 ** 2);
+    const hanging = [target[0], target[1], target[2] - sag];
+    await until("the held point is at the hand", async () => distance(worldPoint(await poses(tab), 1, point), hanging) < 4e-3);
+    assert.ok((await place())[2] > floor[2] + 0.02, "it hangs in the air");
+
+    await letGo();
+    await until("it falls again", async () => (await place())[2] < 0.051);
+
+    // While time stands still it goes to the hand, as it is.
+    await tab.keyboard.press("Escape"); // The card about the cube may be before it.
+    await rest("the cube", place, 1e-5);
+    await pause(tab, frames);
+    const [time, lying] = [await hook(tab, "time"), await place()];
+    const from = await tab.evaluate(() => window.__carom.screenPosition(1));
+    await pull(...from, [from[0] + 10, from[1] - 80]);
+    await until("the cube is lifted", async () => (await place())[2] > lying[2] + 0.02);
+    assert.ok(distance((await place()).slice(3), lying.slice(3)) < 1e-6, "it is not turned");
+    await letGo();
+    assert.equal(await hook(tab, "time"), time);
+    assert.equal(await hook(tab, "error"), null);
+    assert.deepEqual(problems, []);
+    await close();
+    await stop();
+  });
+
   test("a joint's slider moves the pendulum", async () => {
     const { address, stop } = await view("pendulum.xml");
     const { tab, frames, close } = await openLive(address);

@@ -8,6 +8,8 @@
 pub(crate) mod toss;
 
 use std::error::Error;
+use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use carom::cotangent::StateBar;
@@ -15,6 +17,7 @@ use carom::rollout::Loss;
 use carom::{Model, State, compile};
 use carom_plot::Page;
 use carom_spec::mjcf::ReadSettings;
+use carom_spec::output::write_whole;
 use carom_spec::read::{self, ReadModel};
 
 /// Whether a shorter form is asked for, with fewer points: `-- --quick`. It makes the same claims.
@@ -100,10 +103,14 @@ pub(crate) fn print_table(head: &[&str], rows: &[Vec<String>], words: usize) {
     }
 }
 
-/// Writes a page below `target/experiments/`, or below `quick/` there, and says where it is.
+/// Writes a page, each file whole or not at all, below `target/experiments/`, or below `quick/` there, and says where it is.
 pub(crate) fn save(page: &Page, name: &str) -> Result<(), Box<dyn Error>> {
     let form = if is_quick() { "quick" } else { "" };
     let folder = root().join("target/experiments").join(form).join(name);
-    println!("page: {}", page.save(&folder)?.display());
+    fs::create_dir_all(&folder)?;
+    for (name, text) in page.files() {
+        write_whole(&folder.join(name), |out| out.write_all(text.as_bytes()))?;
+    }
+    println!("page: {}", folder.join("index.html").display());
     Ok(())
 }

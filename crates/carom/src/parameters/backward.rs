@@ -26,7 +26,8 @@ impl Parameters {
     ///
     /// # Errors
     ///
-    /// When θ has the wrong length or gives no model, or when the cotangent of the state is needed and missing.
+    /// When θ has the wrong length or gives no model, when a cotangent has the shape of another model's, or when that of
+    /// the state is needed and missing.
     // Inline, so that whoever calls it compiles the derivation over dual numbers, and not everybody who builds this crate.
     #[inline]
     pub fn backward(
@@ -36,6 +37,7 @@ impl Parameters {
         state_bar: Option<&StateBar>,
     ) -> Result<Vec<f64>, ParameterError> {
         self.check_length(theta.len())?;
+        self.check_cotangents(model_bar, state_bar)?;
         let mut theta_bar = vec![0.0; self.len()];
         let bars = layout::flat_model(model_bar);
         self.backward_direct(theta, &bars, &mut theta_bar);
@@ -65,6 +67,32 @@ impl Parameters {
         gradient: &Gradient,
     ) -> Result<Vec<f64>, ParameterError> {
         self.backward(theta, &gradient.model, Some(&gradient.start))
+    }
+
+    /// Refuses cotangents of another model, as far as their shapes tell.
+    fn check_cotangents(
+        &self,
+        model_bar: &Model,
+        state_bar: Option<&StateBar>,
+    ) -> Result<(), ParameterError> {
+        let n = self.base.counts();
+        let expected = [n.nv, n.nv, n.na, n.nmocap, n.nmocap];
+        let fits = |bar: &StateBar| {
+            let mocap = [bar.mocap_position.len(), bar.mocap_rotation.len()];
+            [
+                bar.qpos.len(),
+                bar.qvel.len(),
+                bar.act.len(),
+                mocap[0],
+                mocap[1],
+            ] == expected
+        };
+        if model_bar.counts() == n && state_bar.is_none_or(fits) {
+            return Ok(());
+        }
+        let message = "the gradient is that of another model than the parameters are of; choose parameters of the model that was \
+                       simulated";
+        Err(ParameterError::Value(message.to_owned()))
     }
 
     /// Numbers that go straight to the model.

@@ -1,6 +1,8 @@
 //! What cannot be selected, and what is said about it.
 
 use super::RICH;
+use crate::Model;
+use crate::cotangent::StateBar;
 use crate::parameters::{ParameterError, Parameters};
 use crate::testing::model_from_mjcf;
 
@@ -101,4 +103,25 @@ fn patterns_leave_out_what_has_no_such_numbers() {
         "{table}"
     );
     assert!(table.contains("geom.hull.size[2]"), "{table}");
+}
+
+#[test]
+fn gradients_of_other_models_are_refused() {
+    let model = model_from_mjcf(RICH);
+    let other = model_from_mjcf(
+        "<mujoco><worldbody><body><freejoint/><geom size='1'/></body></worldbody></mujoco>",
+    );
+    let bar_of = |model: &Model| Model::zeros(model.structure.clone(), model.settings);
+    for selector in ["geom.hull.size", "state.qvel"] {
+        let parameters = Parameters::select(&model, &[selector]).unwrap();
+        let theta = parameters.theta0();
+        let (own, strange) = (StateBar::zeros(&model), StateBar::zeros(&other));
+        for (model_bar, state_bar) in [(&model, &strange), (&other, &own), (&other, &strange)] {
+            let found = parameters.backward(theta, &bar_of(model_bar), Some(state_bar));
+            let message = found.unwrap_err().to_string();
+            assert!(message.contains("that of another model"), "{message}");
+        }
+        let found = parameters.backward(theta, &bar_of(&model), Some(&own));
+        assert!(found.is_ok());
+    }
 }
