@@ -176,7 +176,6 @@ struct Comparison {
     frames: usize,
     first: f64,
     found: Vec<f64>,
-    end: String,
     squares: Cost,
     cma: Cost,
 }
@@ -222,7 +221,6 @@ impl Comparison {
             frames,
             first,
             found,
-            end,
             squares,
             cma,
         })
@@ -273,25 +271,28 @@ const HEAD: [&str; 11] = [
     "times s",
 ];
 
+/// The bounds of all parameters.
+fn box_of(parameters: &Parameters) -> Result<[Vec<f64>; 2], Box<dyn Error>> {
+    let mut ends = [parameters.theta0(), parameters.theta0()].map(<[f64]>::to_vec);
+    for (name, (_, range)) in parameters.names().zip(FREE) {
+        for (end, value) in ends.iter_mut().zip(range) {
+            parameters.set(end, name, value)?;
+        }
+    }
+    Ok(ends)
+}
+
 /// What is searched, from a start.
 fn space_of(parameters: &Parameters, start: Vec<f64>) -> Result<Space, Box<dyn Error>> {
-    let mut bounds = Bounds {
-        lower: start.clone(),
-        upper: start.clone(),
-    };
-    for (name, (_, [low, high])) in parameters.names().zip(FREE) {
-        parameters.set(&mut bounds.lower, name, low)?;
-        parameters.set(&mut bounds.upper, name, high)?;
-    }
-    Ok(Space::new(start, bounds)?)
+    let [lower, upper] = box_of(parameters)?;
+    Ok(Space::new(start, Bounds::new(lower, upper)?)?)
 }
 
 /// A start anywhere between the bounds.
 fn random_start(parameters: &Parameters, seed: u64) -> Result<Vec<f64>, Box<dyn Error>> {
-    let space = space_of(parameters, parameters.theta0().to_vec())?;
-    let Bounds { lower, upper } = space.bounds();
+    let [lower, upper] = box_of(parameters)?;
     let mut random = Random::new(seed, 0);
-    let ranges = lower.iter().zip(upper);
+    let ranges = lower.iter().zip(&upper);
     Ok(ranges
         .map(|(low, high)| low + (high - low) * random.uniform())
         .collect())
@@ -357,7 +358,12 @@ fn main() -> Result<(), Box<dyn Error>> {
         let comparison = Comparison::of(name, &problem, frames, &space)?;
         for (what, theta) in [("start", &start), ("found", &comparison.found)] {
             let mut row = vec![comparison.name.clone(), what.to_owned()];
-            row.extend(parameters.values(theta).iter().map(|value| format!("{value:.4}")));
+            row.extend(
+                parameters
+                    .values(theta)
+                    .iter()
+                    .map(|value| format!("{value:.4}")),
+            );
             found_rows.push(row);
         }
         let before = errors(&parameters.apply(&start)?, &others.recordings)?;
@@ -369,7 +375,13 @@ fn main() -> Result<(), Box<dyn Error>> {
         error_rows.push(row);
         comparisons.push(comparison);
     }
-    report(&tosses, &others, &parameters, &comparisons, [found_rows, error_rows])?;
+    report(
+        &tosses,
+        &others,
+        &parameters,
+        &comparisons,
+        [found_rows, error_rows],
+    )?;
     for comparison in &comparisons {
         let ratios = comparison.ratios();
         assert!(
@@ -392,11 +404,17 @@ fn report(
     let rows: Vec<Vec<String>> = comparisons.iter().map(Comparison::row).collect();
     common::print_table(&HEAD, &rows, 1);
     let names = parameters.names().map(|name| name.replace("geom.", ""));
-    let names: Vec<String> = ["start".to_owned(), String::new()].into_iter().chain(names).collect();
+    let names: Vec<String> = ["start".to_owned(), String::new()]
+        .into_iter()
+        .chain(names)
+        .collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     common::print_table(&names, &found, 2);
     let error_head = ["start", "mae13", "position (mm)", "rotation (deg)"];
-    println!("errors over {}, whole, in continuous time:", others.describe());
+    println!(
+        "errors over {}, whole, in continuous time:",
+        others.describe()
+    );
     common::print_table(&error_head, &errors, 1);
     let mut page = Page::new("All contact parameters of a cube from its tosses")
         .text(&format!(

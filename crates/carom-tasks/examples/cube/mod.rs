@@ -129,8 +129,7 @@ impl Tosses {
 }
 
 fn shared() -> PathBuf {
-    std::env::var_os("CAROM_SHARED")
-        .map_or_else(|| common::root().join("../shared"), PathBuf::from)
+    std::env::var_os("CAROM_SHARED").map_or_else(|| common::root().join("../shared"), PathBuf::from)
 }
 
 /// Simulated tosses are alike: a few of them tell all.
