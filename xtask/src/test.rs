@@ -175,13 +175,15 @@ fn doctests() -> Outcome {
 }
 
 /// Examples that fail when what they claim does not hold.
-const EXPERIMENTS: [&str; 6] = [
+const EXPERIMENTS: [&str; 8] = [
     "point_mass",
     "tosses",
     "pareto",
     "cfd_adjoints",
     "cfd_billiard",
     "cfd_hover",
+    "cube_side",
+    "cube_contact",
 ];
 
 /// Examples of the book, one topic each; they assert what they claim, too.

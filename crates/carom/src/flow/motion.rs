@@ -341,11 +341,14 @@ impl Flow {
     ) -> Motion {
         controls.assert_fit(&self.model);
         let mut run = Run::new(self, start);
+        let mut before = Vec::new();
         for index in 0..intervals {
+            before.clone_from(&run.input.ctrl);
             controls.write(index, &mut run.input.ctrl);
             run.interval = index;
             let end = start.time + (index + 1) as f64 * interval;
-            run.motion.status = run.follow(end);
+            let goes_on = index > 0 && run.input.ctrl == before;
+            run.motion.status = run.follow(end, goes_on);
             run.motion.states.push(run.state.clone());
             if run.motion.status != Status::Done {
                 break;
@@ -421,10 +424,10 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Goes to a time.
-    fn follow(&mut self, end: f64) -> Status {
+    /// Goes to a time, from an interval of the same controls as if there were no end between, or else with a new start.
+    fn follow(&mut self, end: f64, goes_on: bool) -> Status {
         let time = |run: &Self| run.state.time;
-        if !self.restart() {
+        if !goes_on && !self.restart() {
             return Status::NotFinite { time: time(self) };
         }
         let mut attempts = 0;
@@ -470,7 +473,9 @@ impl<'a> Run<'a> {
                 None if error <= 1.0 => {
                     let reached = self.state.time + h;
                     self.accept((h, 1.0), if reaches_end { end } else { reached });
-                    self.h = h * self.next_factor(error);
+                    let next = h * self.next_factor(error);
+                    // That the time was up says nothing against the step that was planned.
+                    self.h = if reaches_end { next.max(self.h) } else { next };
                     if self.let_go() {
                         Passed::Yes
                     } else {

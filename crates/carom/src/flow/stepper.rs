@@ -19,6 +19,7 @@ use crate::dynamics;
 use crate::integrate::{add_scaled, integrate_positions, tangent_rates};
 use crate::model::{JointKind, Model};
 use crate::stages::actuation::{is_disabled, write_bends};
+use crate::stages::collision::Contact;
 use crate::stages::solve::{Phase, SolveStatus};
 use crate::state::{Input, State};
 
@@ -128,7 +129,7 @@ pub(super) struct Stepper {
     pub(super) early: Option<f64>,
     /// The same of the end of a piece.
     pub(super) early_kink: Option<f64>,
-    spare: (State, Vec<Gauge>),
+    spare: (State, Vec<Gauge>, Vec<Contact>),
     pub(super) slope: Rates,
     /// Length of the step, where it is implicit.
     pub(super) horizon: f64,
@@ -158,7 +159,7 @@ impl Stepper {
             path_weights: Vec::new(),
             early: None,
             early_kink: None,
-            spare: (State::reference(model), Vec::new()),
+            spare: (State::reference(model), Vec::new(), Vec::new()),
             slope: Rates::zeros(model),
             horizon: 0.0,
             stiffness: 0.0,
@@ -568,9 +569,10 @@ impl Stepper {
     ) -> Option<f64> {
         let mut parts = parts.peekable();
         parts.peek()?;
-        // The end of the step is needed again.
+        // The end of the step is needed again, and rows of constraints refer to its contacts.
         self.spare.0.copy_from(&self.state);
         self.spare.1.clone_from(&self.gauges);
+        self.spare.2.clone_from(&self.data.collision.contacts);
         let left = parts.find(|&part| {
             self.go_along(model, start, h, part);
             self.probe(model);
@@ -579,6 +581,7 @@ impl Stepper {
         if left.is_none() {
             self.state.copy_from(&self.spare.0);
             std::mem::swap(&mut self.gauges, &mut self.spare.1);
+            std::mem::swap(&mut self.data.collision.contacts, &mut self.spare.2);
         }
         left
     }

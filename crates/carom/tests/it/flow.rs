@@ -380,3 +380,55 @@ fn all_methods_follow_a_pendulum() {
         assert!(error < 1e-6, "{name}: {error}");
     }
 }
+
+/// A cube that lies and rocks: between the ends of a long step fewer of its corners touch than at its end.
+#[test]
+fn contacts_within_a_step_are_not_those_of_its_end() {
+    let model = models::from_text(
+        r#"<mujoco><default><geom friction="0.4 0.01 0.1" solref="0.02 1" solimp="0.05 0.95 0.01 0.5 2"/></default>
+          <worldbody><geom type="plane" size="1 1 0.1"/>
+          <body><freejoint/><geom type="box" size="0.0515 0.0515 0.0515" mass="0.37"/></body></worldbody></mujoco>"#,
+    );
+    let flow = Flow::new(&model, settings(1e-5)).unwrap();
+    let mut start = State::reference(&model);
+    (start.qpos).copy_from_slice(&[0.0, 0.0, 0.0517, 0.955, 0.0019, -0.0038, 0.2965]);
+    (start.qvel).copy_from_slice(&[0.062, -0.065, -0.03, 0.57, 0.344, 0.0]);
+    let motion = flow.run(&start, &Controls::Zero, 1.0 / 148.0, 1);
+    assert!(motion.status().is_done(), "{}", motion.status());
+    let exact = Flow::new(&model, settings(1e-11)).unwrap();
+    let exact = exact.run(&start, &Controls::Zero, 1.0 / 148.0, 1);
+    for (found, expected) in motion.end().qpos.iter().zip(&exact.end().qpos) {
+        assert!(
+            (found - expected).abs() < 1e-5,
+            "{found} instead of {expected}"
+        );
+    }
+}
+
+/// The ends of intervals are met, and cost nothing but the steps that end there; new controls are a new start.
+#[test]
+fn intervals_of_the_same_controls_are_one_motion() {
+    let model = models::from_text(
+        r#"<mujoco><worldbody><body><joint name="hinge" axis="0 1 0"/><geom size="0.05" pos="0 0 -0.5"/></body></worldbody>
+          <actuator><motor joint="hinge"/></actuator></mujoco>"#,
+    );
+    let flow = Flow::new(&model, settings(1e-6)).unwrap();
+    let mut start = State::reference(&model);
+    start.qvel[0] = 1.0;
+    let run = |controls: &Controls| flow.run(&start, controls, 0.005, 20);
+    let same = run(&Controls::Constant(vec![0.1]));
+    let again = run(&Controls::PerStep(vec![0.1; 20]));
+    let other = run(&Controls::PerStep(
+        (0..20).map(|k| 0.1 + 1e-9 * f64::from(k)).collect(),
+    ));
+    assert_eq!(same, again);
+    assert_eq!(same.states().len(), 21);
+    assert_eq!((same.steps(), other.steps()), (20, 20));
+    // An evaluation of the new start, and one for the length of the first step.
+    assert_eq!(other.evaluations() - same.evaluations(), 2 * 19);
+    let exact = Flow::new(&model, settings(1e-12)).unwrap();
+    let exact = exact.run(&start, &Controls::Constant(vec![0.1]), 0.1, 1);
+    for motion in [&same, &other] {
+        assert!((motion.end().qpos[0] - exact.end().qpos[0]).abs() < 1e-6);
+    }
+}

@@ -1,0 +1,447 @@
+//! Experiment: all contact parameters and the side of a cube at once from its tosses [Paulus 2025, fig. S7], by
+//! Levenberg–Marquardt with Jacobians of forward sensitivities and by CMA-ES.
+//!
+//! Both make the same loss small: segments of tosses, followed in continuous time, mean squared errors of poses. From the tuned
+//! start of the paper ten frames are predicted, from random ones four, as there. CMA-ES is run until it is as low as
+//! Levenberg–Marquardt was at its end, and must need ten times the simulations and ten times the CPU time. A Jacobian is counted by
+//! what it costs: in simulations that take as long.
+//!
+//! The paper finds the mass too. It is no parameter of these motions: forces of MuJoCo's contacts are in proportion to the mass they
+//! act on, so that the derivative by it is zero, which is checked.
+//!
+//! `cargo run --release -p carom-tasks --example cube_contact` (some ten minutes) prints tables and writes
+//! `target/experiments/cube_contact/`; with `-- --quick` for fewer tosses and starts, and CMA-ES given up where it has used more than
+//! that. The recordings are looked for in `CAROM_SHARED`; without them, tosses of a hidden cube are simulated.
+#![allow(
+    clippy::print_stdout,
+    reason = "the figures are what the experiment is for"
+)]
+
+#[path = "../../carom/examples/common/mod.rs"]
+mod common;
+mod cube;
+
+use std::error::Error;
+
+use carom::Model;
+use carom::parameters::Parameters;
+use carom_optimise::linalg::Matrix;
+use carom_optimise::random::Random;
+use carom_optimise::{
+    Bounds, CmaSettings, Evaluation, Failure, LeastSquaresSettings, Limits, LocalSettings,
+    OneByOne, Optimiser, Outcome, Request, Settings as Method, Space, Unobserved, Want, minimise,
+};
+use carom_plot::{Chart, Page, Scale, Series};
+use carom_tasks::evaluate::evaluate;
+use carom_tasks::loss::Loss;
+use carom_tasks::problem::{Horizon, Problem, Settings};
+use carom_tasks::recording::Recordings;
+use cpu_time::ProcessTime;
+
+use cube::{Cube, PAPER, Tosses};
+
+/// What is free, and between what.
+const FREE: [(&str, [f64; 2]); 9] = [
+    ("geom.cube.size tied", [0.03, 0.07]),
+    ("geom.*.solref[0] log tied", [0.005, 0.1]),
+    ("geom.*.solref[1] log tied", [0.1, 5.0]),
+    ("geom.*.solimp[0] tied", [0.001, 0.9]),
+    ("geom.*.solimp[1] tied", [0.5, 0.999]),
+    ("geom.*.solimp[2] log tied", [0.001, 0.05]),
+    ("geom.*.solimp[3] tied", [0.1, 0.9]),
+    ("geom.*.solimp[4] tied", [1.0, 5.0]),
+    ("geom.*.friction[0] log tied", [0.02, 2.0]),
+];
+
+/// Tosses of the fit, tosses kept back, and random starts.
+const EXTENT: (usize, usize, usize) = (24, 40, 3);
+/// The same in the quick form.
+const QUICK: (usize, usize, usize) = (2, 4, 1);
+/// Predicted frames from the tuned start and from random ones.
+const HORIZONS: [usize; 2] = [10, 4];
+/// Allowed error of a step.
+const TOLERANCE: f64 = 1e-4;
+/// By how many times CMA-ES must need more simulations and more time.
+const RATIO: f64 = 10.0;
+/// Most simulations of CMA-ES.
+const MOST: u64 = 6000;
+/// What the cube of simulated tosses is like.
+const HIDDEN: Cube = Cube {
+    side: 0.104,
+    friction: 0.25,
+    solref: [0.03, 0.8],
+    solimp: [0.02, 0.9, 0.015, 0.5, 2.0],
+};
+
+/// What a search asked for, and what it took.
+#[derive(Default)]
+struct Cost {
+    /// Values, and Jacobians, with the CPU time of each (s).
+    simulations: usize,
+    simulating: f64,
+    jacobians: usize,
+    linearising: f64,
+    /// CPU time and simulations so far, and the lowest loss.
+    path: Vec<[f64; 3]>,
+}
+
+impl Cost {
+    fn seconds(&self) -> f64 {
+        self.simulating + self.linearising
+    }
+
+    /// Jacobians as simulations that take as long.
+    fn equivalents(&self) -> f64 {
+        let one = self.simulating / self.simulations.max(1) as f64;
+        self.seconds() / one
+    }
+
+    fn lowest(&self) -> f64 {
+        self.path.last().map_or(f64::INFINITY, |point| point[2])
+    }
+
+    /// Evaluates a request, and keeps account of it.
+    fn answer(&mut self, problem: &Problem<'_>, request: &Request) -> Outcome {
+        let clock = ProcessTime::now();
+        let found = match request.want {
+            Want::Jacobian => jacobian(problem, &request.point),
+            _ => problem
+                .residuals(&request.point)
+                .map(|found| Evaluation::Residuals(found.residuals))
+                .map_err(|error| error.to_string()),
+        };
+        let seconds = clock.elapsed().as_secs_f64();
+        if request.want == Want::Jacobian {
+            self.jacobians += 1;
+            self.linearising += seconds;
+        } else {
+            self.simulations += 1;
+            self.simulating += seconds;
+        }
+        let found = found.map_err(Failure::new)?;
+        let value = found.value();
+        let lowest = if value < self.lowest() {
+            value
+        } else {
+            self.lowest()
+        };
+        self.path
+            .push([self.seconds(), self.simulations as f64, lowest]);
+        Ok(found)
+    }
+}
+
+fn jacobian(problem: &Problem<'_>, point: &[f64]) -> Result<Evaluation, String> {
+    let linear = problem
+        .linearise(point)
+        .map_err(|error| error.to_string())?;
+    let jacobian = Matrix::from_data(linear.residuals.len(), point.len(), linear.dense())
+        .ok_or("the Jacobian has not as many rows as there are residuals")?;
+    Ok(Evaluation::Jacobian {
+        residuals: linear.residuals,
+        jacobian,
+    })
+}
+
+/// Makes the loss small by a method; where it ended, and what it took. Ends early at a loss, or where a limit of time (s) and
+/// simulations is passed.
+fn search(
+    problem: &Problem<'_>,
+    method: &Method,
+    space: &Space,
+    target: Option<f64>,
+    give_up: &dyn Fn(&Cost) -> bool,
+) -> Result<(Vec<f64>, Cost, String), Box<dyn Error>> {
+    let mut search = method.search(space.clone(), 1);
+    let mut cost = Cost::default();
+    let stop = std::sync::atomic::AtomicBool::new(false);
+    let mut evaluator = OneByOne(|request: &Request| {
+        let outcome = cost.answer(problem, request);
+        stop.fetch_or(give_up(&cost), std::sync::atomic::Ordering::Relaxed);
+        outcome
+    });
+    let limits = Limits {
+        target,
+        stop: Some(&stop),
+        ..Limits::default()
+    };
+    let end = minimise(&mut search, &mut evaluator, &limits, &mut Unobserved)?;
+    let best = search.best().ok_or("the start cannot be simulated")?;
+    Ok((best.point, cost, end.to_string()))
+}
+
+/// A start with what was found from it.
+struct Comparison {
+    name: String,
+    frames: usize,
+    first: f64,
+    found: Vec<f64>,
+    squares: Cost,
+    cma: Cost,
+}
+
+impl Comparison {
+    fn of(
+        name: String,
+        problem: &Problem<'_>,
+        frames: usize,
+        space: &Space,
+    ) -> Result<Self, Box<dyn Error>> {
+        let first = problem.value(space.start())?.value;
+        let squares = Method::Local(LocalSettings::LeastSquares(LeastSquaresSettings {
+            value_tolerance: 1e-4,
+            ..LeastSquaresSettings::default()
+        }));
+        let (found, squares, end) = search(problem, &squares, space, None, &|_| false)?;
+        println!(
+            "{name}: {} simulations, {} Jacobians, {:.1} s, loss {:.4e}, {end}",
+            squares.simulations,
+            squares.jacobians,
+            squares.seconds(),
+            squares.lowest()
+        );
+        // In the quick form CMA-ES need not get there: that it has not by then is enough.
+        let is_beyond = |cost: &Cost| {
+            cost.seconds() > 1.02 * RATIO * squares.seconds()
+                && cost.simulations as f64 > RATIO * squares.equivalents()
+        };
+        let give_up = |cost: &Cost| {
+            cost.simulations as u64 >= MOST || (common::is_quick() && is_beyond(cost))
+        };
+        let cma = Method::CmaEs(CmaSettings::default());
+        let (_, cma, _) = search(problem, &cma, space, Some(squares.lowest()), &give_up)?;
+        println!(
+            "{name}: CMA-ES {} simulations, {:.1} s, loss {:.4e}",
+            cma.simulations,
+            cma.seconds(),
+            cma.lowest()
+        );
+        Ok(Self {
+            name,
+            frames,
+            first,
+            found,
+            squares,
+            cma,
+        })
+    }
+
+    fn is_reached(&self) -> bool {
+        self.cma.lowest() <= self.squares.lowest()
+    }
+
+    /// Simulations, and CPU time, of CMA-ES beside those of Levenberg–Marquardt.
+    fn ratios(&self) -> [f64; 2] {
+        [
+            self.cma.simulations as f64 / self.squares.equivalents(),
+            self.cma.seconds() / self.squares.seconds(),
+        ]
+    }
+
+    fn row(&self) -> Vec<String> {
+        let least = if self.is_reached() { "" } else { "> " };
+        let [simulations, seconds] = self.ratios();
+        vec![
+            self.name.clone(),
+            self.frames.to_string(),
+            format!("{:.3e}", self.first),
+            format!("{:.3e}", self.squares.lowest()),
+            format!("{} + {}", self.squares.simulations, self.squares.jacobians),
+            format!("{:.0}", self.squares.equivalents()),
+            format!("{:.1}", self.squares.seconds()),
+            format!("{least}{}", self.cma.simulations),
+            format!("{least}{:.1}", self.cma.seconds()),
+            format!("{least}{simulations:.0}"),
+            format!("{least}{seconds:.0}"),
+        ]
+    }
+}
+
+const HEAD: [&str; 11] = [
+    "start",
+    "frames",
+    "loss before",
+    "after",
+    "values + Jacobians",
+    "as simulations",
+    "s",
+    "CMA-ES: simulations",
+    "s",
+    "times simulations",
+    "times s",
+];
+
+/// The bounds of all parameters.
+fn box_of(parameters: &Parameters) -> Result<[Vec<f64>; 2], Box<dyn Error>> {
+    let mut ends = [parameters.theta0(), parameters.theta0()].map(<[f64]>::to_vec);
+    for (name, (_, range)) in parameters.names().zip(FREE) {
+        for (end, value) in ends.iter_mut().zip(range) {
+            parameters.set(end, name, value)?;
+        }
+    }
+    Ok(ends)
+}
+
+/// What is searched, from a start.
+fn space_of(parameters: &Parameters, start: Vec<f64>) -> Result<Space, Box<dyn Error>> {
+    let [lower, upper] = box_of(parameters)?;
+    Ok(Space::new(start, Bounds::new(lower, upper)?)?)
+}
+
+/// A start anywhere between the bounds.
+fn random_start(parameters: &Parameters, seed: u64) -> Result<Vec<f64>, Box<dyn Error>> {
+    let [lower, upper] = box_of(parameters)?;
+    let mut random = Random::new(seed, 0);
+    let ranges = lower.iter().zip(&upper);
+    Ok(ranges
+        .map(|(low, high)| low + (high - low) * random.uniform())
+        .collect())
+}
+
+fn settings(frames: usize) -> Settings {
+    Settings {
+        loss: Loss::squared_poses(),
+        horizon: Horizon::Segments {
+            frames: frames + 1,
+            every: frames + 1,
+        },
+        stepping: cube::adaptive(TOLERANCE),
+        ..Settings::default()
+    }
+}
+
+/// Fails unless nothing depends on the mass.
+fn check_mass(model: &Model, recordings: &Recordings) -> Result<(), Box<dyn Error>> {
+    let parameters = Parameters::select(model, &["geom.cube.mass log", "geom.cube.size log tied"])?;
+    let problem = Problem::new(recordings, parameters, settings(HORIZONS[1]))?;
+    let found = problem.gradient(&problem.start())?;
+    let [by_mass, by_side] = [found.gradient[0], found.gradient[1]];
+    println!(
+        "loss {:.3e}; changes by {by_side:.1e} a part of the side and by {by_mass:.1e} a part of the mass",
+        found.value
+    );
+    assert!(
+        by_mass.abs() < 1e-9 * by_side.abs(),
+        "the motion depends on the mass"
+    );
+    Ok(())
+}
+
+/// Errors of a model over whole tosses: mae13, distance (mm), angle (deg).
+fn errors(model: &Model, recordings: &Recordings) -> Result<[f64; 3], Box<dyn Error>> {
+    let report = evaluate(model, recordings, cube::adaptive(TOLERANCE))?;
+    if let Some(failed) = report.failures().next() {
+        return Err(format!("{}: {:?}", failed.label, failed.failure).into());
+    }
+    let of = |name: &str| report.total_of(name).unwrap_or(f64::NAN);
+    Ok([of("mae13"), 1e3 * of("position"), of("rotation")])
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let (count, kept, random) = if common::is_quick() { QUICK } else { EXTENT };
+    let tosses = Tosses::of("train.npz", count, HIDDEN)?;
+    let others = Tosses::of("first40.npz", kept, HIDDEN)?;
+    let model = PAPER.model()?;
+    check_mass(&model, &tosses.recordings)?;
+    let parameters = Parameters::select(&model, &FREE.map(|(selector, _)| selector))?;
+    let mut starts = vec![("tuned".to_owned(), parameters.theta0().to_vec())];
+    for seed in 1..=random as u64 {
+        starts.push((format!("random {seed}"), random_start(&parameters, seed)?));
+    }
+    let mut comparisons = Vec::new();
+    let mut found_rows = Vec::new();
+    let mut error_rows = Vec::new();
+    for (index, (name, start)) in starts.into_iter().enumerate() {
+        let frames = HORIZONS[usize::from(index > 0)];
+        let problem = Problem::new(&tosses.recordings, parameters.clone(), settings(frames))?;
+        let space = space_of(&parameters, start.clone())?;
+        let comparison = Comparison::of(name, &problem, frames, &space)?;
+        for (what, theta) in [("start", &start), ("found", &comparison.found)] {
+            let mut row = vec![comparison.name.clone(), what.to_owned()];
+            row.extend(
+                parameters
+                    .values(theta)
+                    .iter()
+                    .map(|value| format!("{value:.4}")),
+            );
+            found_rows.push(row);
+        }
+        let before = errors(&parameters.apply(&start)?, &others.recordings)?;
+        let after = errors(&parameters.apply(&comparison.found)?, &others.recordings)?;
+        let mut row = vec![comparison.name.clone()];
+        for (before, after) in before.iter().zip(after) {
+            row.push(format!("{before:.3} → {after:.3}"));
+        }
+        error_rows.push(row);
+        comparisons.push(comparison);
+    }
+    report(
+        &tosses,
+        &others,
+        &parameters,
+        &comparisons,
+        [found_rows, error_rows],
+    )?;
+    for comparison in &comparisons {
+        let ratios = comparison.ratios();
+        assert!(
+            ratios.iter().all(|ratio| *ratio >= RATIO),
+            "{}: CMA-ES needs {ratios:.1?} times the simulations and the time",
+            comparison.name
+        );
+    }
+    Ok(())
+}
+
+/// Prints tables and writes the page.
+fn report(
+    tosses: &Tosses,
+    others: &Tosses,
+    parameters: &Parameters,
+    comparisons: &[Comparison],
+    [found, errors]: [Vec<Vec<String>>; 2],
+) -> Result<(), Box<dyn Error>> {
+    let rows: Vec<Vec<String>> = comparisons.iter().map(Comparison::row).collect();
+    common::print_table(&HEAD, &rows, 1);
+    let names = parameters.names().map(|name| name.replace("geom.", ""));
+    let names: Vec<String> = ["start".to_owned(), String::new()]
+        .into_iter()
+        .chain(names)
+        .collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    common::print_table(&names, &found, 2);
+    let error_head = ["start", "mae13", "position (mm)", "rotation (deg)"];
+    println!(
+        "errors over {}, whole, in continuous time:",
+        others.describe()
+    );
+    common::print_table(&error_head, &errors, 1);
+    let mut page = Page::new("All contact parameters of a cube from its tosses")
+        .text(&format!(
+            "{}. Levenberg–Marquardt with Jacobians in continuous time, and CMA-ES on the same loss until it is as low.",
+            tosses.describe()
+        ))
+        .table(&HEAD, &rows);
+    for comparison in comparisons {
+        let curve = |name: &str, cost: &Cost| {
+            let points = cost.path.iter().map(|[seconds, _, loss]| [*seconds, *loss]);
+            Series::line(name, points.collect())
+        };
+        page = page.chart(&Chart {
+            title: &comparison.name,
+            x: ("CPU time (s)", Scale::Logarithmic),
+            y: ("lowest loss", Scale::Logarithmic),
+            series: &[
+                curve("Levenberg–Marquardt", &comparison.squares),
+                curve("CMA-ES", &comparison.cma),
+            ],
+        });
+    }
+    let page = page
+        .heading("What was found")
+        .table(&names, &found)
+        .heading("Errors over whole tosses that were kept back")
+        .text(&format!("{}, before and after.", others.describe()))
+        .table(&error_head, &errors);
+    common::save(&page, "cube_contact")
+}
