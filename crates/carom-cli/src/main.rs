@@ -18,6 +18,7 @@ mod naming;
 mod output;
 mod parity;
 mod progress;
+mod quickstart;
 mod sim;
 mod stdio;
 mod usage;
@@ -44,6 +45,7 @@ struct Cli {
 
 #[derive(clap::Subcommand, Debug)]
 enum Command {
+    Quickstart(quickstart::Args),
     Sim(sim::Args),
     Check(check::Args),
     Gradient(gradient::Args),
@@ -57,6 +59,7 @@ enum Command {
 
 fn main() -> ExitCode {
     let code = match Cli::try_parse().map(|cli| cli.command) {
+        Ok(Command::Quickstart(args)) => quickstart::run(&args),
         Ok(Command::Sim(args)) => sim::run(&args),
         Ok(Command::Check(args)) => check::run(&args),
         Ok(Command::Gradient(args)) => gradient::run(&args),
