@@ -36,7 +36,7 @@ use stdio::print;
 #[command(
     name = "carom",
     version,
-    after_help = "Examples:\n  carom check robot.xml\n  carom sim robot.xml --seconds 10 --out run.npz\n  carom gradient robot.xml --loss qpos[0] --wrt qvel[0],body.*.mass\n\nExit codes: 0 success, 1 the answer is no, 2 the question could not be asked, 130 interrupted.\nEvery command has --help with examples, and --json for programs."
+    after_help = "Examples:\n  carom quickstart\n  carom check robot.xml\n  carom sim robot.xml --seconds 10 --out run.npz\n  carom gradient robot.xml --loss qpos[0] --wrt qvel[0],body.*.mass\n\nExit codes: 0 success, 1 the answer is no, 2 the question could not be asked, 130 interrupted.\nEvery command has --help with examples, and --json for programs."
 )]
 struct Cli {
     #[command(subcommand)]

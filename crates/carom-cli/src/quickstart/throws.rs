@@ -33,7 +33,7 @@ impl Unknown {
 }
 
 pub(super) const UNKNOWNS: [Unknown; 4] = [
-    Unknown::new("friction", "", 1.0, [0.1, 0.25]),
+    Unknown::new("friction", "", 1.0, [0.12, 0.22]),
     Unknown::new("radius", "mm", 1e3, [0.045, 0.055]),
     Unknown::new("time constant of the contact", "ms", 1e3, [0.012, 0.03]),
     Unknown::new("damping ratio of the contact", "", 1.0, [0.08, 0.22]),
@@ -112,8 +112,8 @@ fn let_go(model: &Model, random: &mut Random) -> State {
     let mut draw = |ranges: [[f64; 2]; 3]| ranges.map(|range| between(random, range));
     let place = draw([[-0.5, -0.3], [-0.1, 0.1], [0.2, 0.3]]);
     let turn = draw([[-1.0, 1.0]; 3]);
-    let speed = draw([[0.8, 1.6], [-0.3, 0.3], [-0.5, 0.3]]);
-    let spin = draw([[-4.0, 4.0], [-35.0, -15.0], [-4.0, 4.0]]);
+    let speed = draw([[1.0, 1.8], [-0.3, 0.3], [-0.5, 0.3]]);
+    let spin = draw([[-4.0, 4.0], [-45.0, -25.0], [-4.0, 4.0]]);
     let quat = Quat::exp(Vec3(turn));
     state.qpos[..3].copy_from_slice(&place);
     state.qpos[3..7].copy_from_slice(&quat.0);

@@ -33,6 +33,7 @@
 //! ```
 
 mod calibrated;
+mod chords;
 mod conclude;
 mod inspect;
 mod settings;
