@@ -11,6 +11,7 @@ mod licences;
 mod package;
 mod page;
 mod python;
+mod quickstart;
 mod reference;
 mod test;
 mod tidy;
@@ -56,6 +57,15 @@ enum Command {
         #[arg(long)]
         check: bool,
     },
+    /// Run `carom quickstart` for many seeds: hidden numbers must lie within their intervals for 19 of 20
+    Quickstart {
+        /// How many seeds
+        #[arg(long, default_value_t = 20)]
+        seeds: u64,
+        /// The first of them
+        #[arg(long, default_value_t = 1)]
+        first: u64,
+    },
     /// Watch the viewer's memory while five pages are connected, one of which hardly reads
     SoakViewer {
         /// How long
@@ -96,6 +106,7 @@ fn main() -> ExitCode {
             names,
             check,
         } => reference::run(&directory, &names, check),
+        Command::Quickstart { seeds, first } => quickstart::check(first, seeds),
         Command::SoakViewer { minutes } => soak_viewer(minutes),
         Command::Bench {
             peer,

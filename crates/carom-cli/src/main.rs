@@ -18,6 +18,7 @@ mod naming;
 mod output;
 mod parity;
 mod progress;
+mod quickstart;
 mod sim;
 mod stdio;
 mod usage;
@@ -35,7 +36,7 @@ use stdio::print;
 #[command(
     name = "carom",
     version,
-    after_help = "Examples:\n  carom check robot.xml\n  carom sim robot.xml --seconds 10 --out run.npz\n  carom gradient robot.xml --loss qpos[0] --wrt qvel[0],body.*.mass\n\nExit codes: 0 success, 1 the answer is no, 2 the question could not be asked, 130 interrupted.\nEvery command has --help with examples, and --json for programs."
+    after_help = "Examples:\n  carom quickstart\n  carom check robot.xml\n  carom sim robot.xml --seconds 10 --out run.npz\n  carom gradient robot.xml --loss qpos[0] --wrt qvel[0],body.*.mass\n\nExit codes: 0 success, 1 the answer is no, 2 the question could not be asked, 130 interrupted.\nEvery command has --help with examples, and --json for programs."
 )]
 struct Cli {
     #[command(subcommand)]
@@ -44,6 +45,7 @@ struct Cli {
 
 #[derive(clap::Subcommand, Debug)]
 enum Command {
+    Quickstart(quickstart::Args),
     Sim(sim::Args),
     Check(check::Args),
     Gradient(gradient::Args),
@@ -57,6 +59,7 @@ enum Command {
 
 fn main() -> ExitCode {
     let code = match Cli::try_parse().map(|cli| cli.command) {
+        Ok(Command::Quickstart(args)) => quickstart::run(&args),
         Ok(Command::Sim(args)) => sim::run(&args),
         Ok(Command::Check(args)) => check::run(&args),
         Ok(Command::Gradient(args)) => gradient::run(&args),

@@ -2,10 +2,13 @@
 
 use crate::support::{Folder, carom, finish, run, words};
 
-const COMMANDS: [&str; 7] = [
+const COMMANDS: [&str; 10] = [
+    "quickstart",
     "sim",
     "check",
     "gradient",
+    "identify",
+    "evaluate",
     "parity",
     "bench",
     "view",

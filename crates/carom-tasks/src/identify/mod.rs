@@ -35,6 +35,7 @@
 mod again;
 mod calibrated;
 mod candidates;
+mod chords;
 mod conclude;
 mod cross_validation;
 mod excitation;

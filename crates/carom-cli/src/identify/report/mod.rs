@@ -145,9 +145,12 @@ fn figures(found: &Found<'_>) -> String {
 /// How many true values lie within their intervals.
 pub(crate) fn within(found: &Found<'_>, truth: &[f64]) -> usize {
     let pairs = found.identified.estimates.iter().zip(truth);
-    pairs
-        .filter(|(one, truth)| one.interval[0] <= **truth && **truth <= one.interval[1])
-        .count()
+    pairs.filter(|(one, truth)| holds(one, **truth)).count()
+}
+
+/// Whether an interval holds a value.
+pub(crate) fn holds(one: &Estimate, truth: f64) -> bool {
+    one.interval[0] <= truth && truth <= one.interval[1]
 }
 
 /// Positions and rotations if there are any, else what comes first.
