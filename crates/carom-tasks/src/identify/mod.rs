@@ -34,7 +34,9 @@
 
 mod calibrated;
 mod conclude;
+mod global;
 mod inspect;
+mod preset;
 mod settings;
 mod solve;
 mod task;
@@ -42,6 +44,7 @@ mod task;
 pub use calibrated::calibrated;
 pub use conclude::{Estimate, FrameResidual, Identified};
 pub use inspect::{Inspection, Silent};
+pub use preset::{PRESETS, preset};
 pub use settings::{
     FREE_STARTS, Free, LOSSES, OptimiserKind, Prior, Settings, in_continuous_time, loss_of,
 };

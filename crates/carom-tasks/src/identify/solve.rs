@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use carom_optimise::{
-    AdamSettings, Answer, AnyMethod, CmaSettings, End, Evaluator, LbfgsbSettings,
+    AdamSettings, Answer, AnyMethod, CemSettings, CmaSettings, End, Evaluator, LbfgsbSettings,
     LeastSquaresSettings, Limits, LocalSettings, Observer, Optimiser, Progress, Request, Restarts,
     RunError, Schedule, Search, Settings as SearchSettings, Status, checkpoint, minimise,
 };
@@ -195,6 +195,10 @@ impl Task<'_> {
             OptimiserKind::Auto | OptimiserKind::Lm => {
                 SearchSettings::Local(LocalSettings::LeastSquares(LeastSquaresSettings::default()))
             }
+            OptimiserKind::Cem => SearchSettings::Cem(CemSettings::default()),
+            OptimiserKind::MultiStart => self.multi_start(),
+            OptimiserKind::BasinHopping => self.basin_hopping(),
+            OptimiserKind::Islands => self.islands(),
             OptimiserKind::Lbfgs => {
                 SearchSettings::Local(LocalSettings::Lbfgsb(LbfgsbSettings::default()))
             }
