@@ -9,8 +9,10 @@
 
 #[path = "../../carom/examples/common/mod.rs"]
 mod common;
+mod motions;
 
 use std::error::Error;
+use std::f64::consts::FRAC_PI_2;
 use std::path::PathBuf;
 
 use carom::{Model, State};
@@ -20,6 +22,7 @@ use carom_tasks::identify::{Free, OptimiserKind, Settings, Task, Unwatched};
 use carom_tasks::problem::Horizon;
 use carom_tasks::recording::{self, Mapping, Recordings};
 use cpu_time::ProcessTime;
+use motions::Motion;
 use rayon::prelude::*;
 
 /// Link lengths of the recording, and how near to both counts as found (m).
@@ -46,25 +49,29 @@ fn recordings(model: &Model) -> Result<Recordings, Box<dyn Error>> {
     let mapping = std::fs::read_to_string(common::root().join("datasets/pendulum_lengths.toml"))?;
     // Fourth-order steps of a frame each: they are off by less than a millionth.
     let mapping = mapping + "\n[simulation]\nsteps_per_frame = 1\n";
-    let mapping = Mapping::parse(&mapping, "pendulum_lengths.toml")?;
     let shared = std::env::var_os("CAROM_SHARED");
     let shared = shared.map_or_else(|| common::root().join("../shared"), PathBuf::from);
     let path = shared.join("data/pendulum_lengths/reference.npz");
     if path.is_file() {
+        let mapping = Mapping::parse(&mapping, "pendulum_lengths.toml")?;
         return Ok(recording::load(model, &mapping, &[path])?);
     }
-    println!("{} is not there: the model makes a recording itself", path.display());
-    let folder = common::root().join("target/experiments/pendulum_lengths");
-    std::fs::create_dir_all(&folder)?;
-    let path = folder.join("recording.npz");
-    common::write_motion(model, &start(model), (FRAMES, 10), &path)?;
-    Ok(recording::load(model, &mapping, &[path])?)
-}
-
-fn start(model: &Model) -> State {
+    println!(
+        "{} is not there: the model makes a recording itself",
+        path.display()
+    );
     let mut start = State::reference(model);
-    start.qpos.copy_from_slice(&[std::f64::consts::FRAC_PI_2, 0.3]);
-    start
+    start.qpos.copy_from_slice(&[FRAC_PI_2, 0.3]);
+    let motion = Motion {
+        start,
+        frames: FRAMES,
+        every: 10,
+        control: &|_| Vec::new(),
+        noise: [0.0; 2],
+        seed: 0,
+    };
+    let mapping = mapping.replace("dt = \"dt\"", "column = \"t\"");
+    motion.record(model, ("pendulum_lengths", &mapping), model)
 }
 
 /// How a search went.

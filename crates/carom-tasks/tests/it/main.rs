@@ -14,5 +14,6 @@ mod documents;
 mod identify;
 mod loading;
 mod problems;
+mod recovery;
 mod support;
 mod velocities;
