@@ -34,7 +34,8 @@ const UNKNOWN: [(&str, f64, f64); 4] = [
 ];
 /// Noise of the recorded angles (rad) and velocities (rad/s).
 const NOISE: [f64; 2] = [5e-4, 0.01];
-/// Length of the chirp (s), its frequencies at start and end (Hz), and its amplitude (rad).
+/// Frames of the chirp, 4 ms apart; its length (s), its frequencies at start and end (Hz), and its amplitude (rad).
+const FRAMES: usize = 1000;
 const SECONDS: f64 = 4.0;
 const FREQUENCIES: [f64; 2] = [0.3, 6.0];
 const AMPLITUDE: f64 = 0.4;
@@ -44,7 +45,8 @@ const SEEDS: [u64; 2] = [10, 2];
 /// A lever on a geared motor, with a servo whose commands arrive late.
 fn lever(gains: [f64; 2]) -> Result<Model, Box<dyn Error>> {
     let [stiffness, damping] = gains;
-    let [friction, armature, loss, delay] = [UNKNOWN[0].2, UNKNOWN[2].2, UNKNOWN[1].2, UNKNOWN[3].2];
+    let [friction, armature, loss, delay] =
+        [UNKNOWN[0].2, UNKNOWN[2].2, UNKNOWN[1].2, UNKNOWN[3].2];
     common::model_from_text(format!(
         r#"<mujoco><option timestep="0.002" integrator="implicitfast"/>
           <worldbody><body><joint name="shaft" axis="0 1 0" damping="{friction}" frictionloss="{loss}" armature="{armature}"/>
@@ -61,16 +63,13 @@ fn chirp(time: f64) -> f64 {
 }
 
 /// What a servo's chirp looks like.
-fn recorded(
-    (name, model): (&str, &Model),
-    seed: u64,
-) -> Result<Recordings, Box<dyn Error>> {
+fn recorded((name, model): (&str, &Model), seed: u64) -> Result<Recordings, Box<dyn Error>> {
     let names = UNKNOWN.map(|(name, _, _)| name.trim_end_matches(" log"));
     let parameters = Parameters::select(model, &names)?;
     let truth = parameters.apply(&UNKNOWN.map(|(_, truth, _)| truth))?;
     let motion = Motion {
         start: State::reference(&truth),
-        frames: (SECONDS / 0.004) as usize,
+        frames: FRAMES,
         every: 2,
         control: &|time| vec![chirp(time)],
         noise: NOISE,
@@ -92,7 +91,9 @@ fn found(model: &Model, recordings: &Recordings) -> Result<Identified, Box<dyn E
 /// The mean error of the angle (rad).
 fn error(model: &Model, recordings: &Recordings) -> Result<f64, Box<dyn Error>> {
     let report = evaluate(model, recordings, Stepping::Fixed)?;
-    report.total_of("angle").ok_or_else(|| "no angles were compared".into())
+    report
+        .total_of("angle")
+        .ok_or_else(|| "no angles were compared".into())
 }
 
 /// The model of one servo with what was found with the other.
@@ -108,24 +109,37 @@ fn main() -> Result<(), Box<dyn Error>> {
         .text("Damping, dry friction, armature and the delay of commands, from one chirp of a servo. Intervals are at 99 %.");
     for seed in 0..SEEDS[usize::from(common::is_quick())] {
         let names = GAINS.map(|(name, _)| name);
-        let recordings = [recorded((names[0], &models[0]), seed)?, recorded((names[1], &models[1]), seed)?];
+        let recordings = [
+            recorded((names[0], &models[0]), seed)?,
+            recorded((names[1], &models[1]), seed)?,
+        ];
         for (index, name) in names.into_iter().enumerate() {
             let other = 1 - index;
             let found = found(&models[index], &recordings[index])?;
             for (estimate, (_, truth, _)) in found.estimates.iter().zip(UNKNOWN) {
                 asked += 1;
                 held += usize::from(motions::holds(estimate, truth));
-                assert!((estimate.value / truth - 1.0).abs() < 0.1, "seed {seed}, {name}: {estimate:?}, the truth is {truth}");
+                assert!(
+                    (estimate.value / truth - 1.0).abs() < 0.1,
+                    "seed {seed}, {name}: {estimate:?}, the truth is {truth}"
+                );
             }
             let before = error(&models[other], &recordings[other])?;
             let after = error(&transferred(&models[other], &found)?, &recordings[other])?;
             // What is left is the noise of the recording: its mean is 0.8 deviations.
-            assert!(after < NOISE[0], "seed {seed}: found with the {name} servo, the other is off by {after} rad");
+            assert!(
+                after < NOISE[0],
+                "seed {seed}: found with the {name} servo, the other is off by {after} rad"
+            );
             if seed == 0 {
                 let rows: Vec<Vec<String>> = (found.estimates.iter().zip(UNKNOWN))
                     .map(|(estimate, (_, truth, _))| motions::row(estimate, truth))
                     .collect();
-                println!("\n{name} servo; the other servo's angle is off by {:.2} mrad before, {:.2} mrad after", 1e3 * before, 1e3 * after);
+                println!(
+                    "\n{name} servo; the other servo's angle is off by {:.2} mrad before, {:.2} mrad after",
+                    1e3 * before,
+                    1e3 * after
+                );
                 common::print_table(&motions::HEAD, &rows, 1);
                 page = page.heading(&format!("With the {name} servo"))
                     .text(&format!("With these parameters, the angle of the other servo is predicted to {:.2} mrad; it was {:.1} mrad before. The noise of the recordings is {:.2} mrad.", 1e3 * after, 1e3 * before, 1e3 * NOISE[0]))
@@ -135,7 +149,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
     }
     println!("\n{held} of {asked} intervals hold the truth");
-    assert!(held * 20 >= asked * 19, "only {held} of {asked} intervals hold the truth");
+    assert!(
+        held * 20 >= asked * 19,
+        "only {held} of {asked} intervals hold the truth"
+    );
     common::save(&page, "joint_chirp")?;
     Ok(())
 }

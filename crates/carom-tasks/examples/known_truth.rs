@@ -85,14 +85,25 @@ fn recorded(truth: &Model, model: &Model, seed: u64) -> Result<Recordings, Box<d
     motion.record(truth, (&format!("arm_{seed}"), &mapping), model)
 }
 
-fn inspected(model: &Model, recordings: &Recordings, free: Vec<Free>) -> Result<Inspection, Box<dyn Error>> {
-    let settings = Settings { free, ..Settings::default() };
+fn inspected(
+    model: &Model,
+    recordings: &Recordings,
+    free: Vec<Free>,
+) -> Result<Inspection, Box<dyn Error>> {
+    let settings = Settings {
+        free,
+        ..Settings::default()
+    };
     Ok(Task::new(model, recordings, settings)?.inspect()?)
 }
 
 /// How far the truth may be from the drawings: a deviation of each number.
 fn deviation(name: &str, value: f64) -> f64 {
-    if name.contains("ipos") { DRAWINGS[1] } else { DRAWINGS[0] * value }
+    if name.contains("ipos") {
+        DRAWINGS[1]
+    } else {
+        DRAWINGS[0] * value
+    }
 }
 
 /// An arm that was built, somewhere around its drawings in some of its numbers.
@@ -115,14 +126,19 @@ struct Held {
 impl Held {
     fn add(&mut self, estimates: &[Estimate], truth: &[f64]) {
         let pairs = estimates.iter().zip(truth);
-        self.held += pairs.filter(|(one, truth)| motions::holds(one, **truth)).count();
+        self.held += pairs
+            .filter(|(one, truth)| motions::holds(one, **truth))
+            .count();
         self.asked += truth.len();
     }
 
     fn judge(&self, what: &str) {
         let Self { held, asked } = self;
         println!("{what}: {held} of {asked} intervals hold the truth");
-        assert!(held * 20 >= asked * 19, "{what}: only {held} of {asked} intervals hold the truth");
+        assert!(
+            held * 20 >= asked * 19,
+            "{what}: only {held} of {asked} intervals hold the truth"
+        );
     }
 }
 
@@ -130,13 +146,21 @@ impl Held {
 fn chart(page: Page, title: &str, estimates: &[Estimate], truth: &[f64]) -> Page {
     let of = |number: &dyn Fn(&Estimate) -> f64| -> Vec<[f64; 2]> {
         (estimates.iter().zip(truth).enumerate())
-            .map(|(index, (one, truth))| [index as f64, (number(one) - truth) / deviation(&one.name, one.start)])
+            .map(|(index, (one, truth))| {
+                [
+                    index as f64,
+                    (number(one) - truth) / deviation(&one.name, one.start),
+                ]
+            })
             .collect()
     };
     page.chart(&Chart {
         title,
         x: ("parameter, in the order of the table", Scale::Linear),
-        y: ("less the truth, over the drawings' deviation", Scale::Linear),
+        y: (
+            "less the truth, over the drawings' deviation",
+            Scale::Linear,
+        ),
         series: &[
             Series::dots("found", of(&|one| one.value)),
             Series::line("low end", of(&|one| one.interval[0])),
@@ -152,17 +176,33 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     // All ten numbers of every link.
     let all = inspected(&arm, &plan, motions::free(&["body.link?.pseudo_inertia"])?)?;
-    println!("all inertias: {} of {} combinations can be told", all.rank, 10 * LINKS.len());
-    assert_eq!(all.rank, TOLD, "the joints tell {TOLD} combinations: {all:?}");
+    println!(
+        "all inertias: {} of {} combinations can be told",
+        all.rank,
+        10 * LINKS.len()
+    );
+    assert_eq!(
+        all.rank, TOLD,
+        "the joints tell {TOLD} combinations: {all:?}"
+    );
     assert!(all.refusal().is_some());
 
     // Mass, centre and moments of each, one by one: what must be held is said.
     let names = inertial_names();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let each = inspected(&arm, &plan, motions::free(&names)?)?;
-    let refusal = each.refusal().ok_or("a set that cannot be told was not refused")?;
-    println!("\nmasses, centres and moments: refused, since {}", refusal.replace("; ", ";\n  "));
-    let silent: Vec<&str> = each.silent.iter().map(|one| one.parameter.as_str()).collect();
+    let refusal = each
+        .refusal()
+        .ok_or("a set that cannot be told was not refused")?;
+    println!(
+        "\nmasses, centres and moments: refused, since {}",
+        refusal.replace("; ", ";\n  ")
+    );
+    let silent: Vec<&str> = each
+        .silent
+        .iter()
+        .map(|one| one.parameter.as_str())
+        .collect();
     let rest: Vec<&str> = (names.iter().copied())
         .filter(|name| !silent.contains(name) && !each.hold.iter().any(|held| held == name))
         .collect();
@@ -176,24 +216,43 @@ fn main() -> Result<(), Box<dyn Error>> {
         // The parameters that were proposed are held at what they are.
         let (truth, values) = built(&arm, &rest, seed)?;
         let recordings = recorded(&truth, &arm, seed)?;
-        let settings = Settings { free: motions::free(&rest)?, ..Settings::default() };
+        let settings = Settings {
+            free: motions::free(&rest)?,
+            ..Settings::default()
+        };
         let found = motions::identified(&arm, &recordings, settings)?;
         reduced.add(&found.estimates, &values);
         if seed == 1 {
-            page = shown(page, ("With the proposed parameters held", "held"), &found.estimates, &values);
+            page = shown(
+                page,
+                ("With the proposed parameters held", "held"),
+                &found.estimates,
+                &values,
+            );
         }
         // Nothing is held, but the drawings are priors.
         let (truth, values) = built(&arm, &names, seed + 100)?;
         let recordings = recorded(&truth, &arm, seed + 100)?;
-        let mut settings = Settings { free: motions::free(&names)?, ..Settings::default() };
+        let mut settings = Settings {
+            free: motions::free(&names)?,
+            ..Settings::default()
+        };
         let drawings = Parameters::select(&arm, &names)?.theta0().to_vec();
         for ((free, name), mean) in settings.free.iter_mut().zip(&names).zip(drawings) {
-            free.prior = Some(Prior { mean, sd: deviation(name, mean) });
+            free.prior = Some(Prior {
+                mean,
+                sd: deviation(name, mean),
+            });
         }
         let found = motions::identified(&arm, &recordings, settings)?;
         with_priors.add(&found.estimates, &values);
         if seed == 1 {
-            page = shown(page, ("With the drawings as priors", "priors"), &found.estimates, &values);
+            page = shown(
+                page,
+                ("With the drawings as priors", "priors"),
+                &found.estimates,
+                &values,
+            );
         }
     }
     reduced.judge("with the proposed parameters held");
@@ -210,5 +269,10 @@ fn shown(page: Page, (title, short): (&str, &str), estimates: &[Estimate], truth
     println!("\n{title}");
     common::print_table(&motions::HEAD, &rows, 1);
     let page = page.heading(title).table(&motions::HEAD, &rows);
-    chart(page, &format!("Errors and intervals ({short})"), estimates, truth)
+    chart(
+        page,
+        &format!("Errors and intervals ({short})"),
+        estimates,
+        truth,
+    )
 }

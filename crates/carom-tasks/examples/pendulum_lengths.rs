@@ -112,7 +112,9 @@ fn search(
     let task = Task::new(model, recordings, settings)?;
     let solution = task.solve(None, None, &mut Unwatched)?;
     let lengths = solution.x.iter().map(|position| -position);
-    let distance = lengths.zip(TRUTH).map(|(length, truth)| (length - truth).abs());
+    let distance = lengths
+        .zip(TRUTH)
+        .map(|(length, truth)| (length - truth).abs());
     Ok(Search {
         start,
         distance: distance.fold(0.0, f64::max),
@@ -166,16 +168,30 @@ fn map(page: Page, name: &str, searches: &[Search]) -> Page {
 }
 
 fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
-    let model = common::model_from_file("datasets/pendulum_lengths.xml").map_err(|error| error.to_string())?;
+    let model = common::model_from_file("datasets/pendulum_lengths.xml")
+        .map_err(|error| error.to_string())?;
     let recordings = recordings(&model).map_err(|error| error.to_string())?;
     let form = usize::from(common::is_quick());
     let mut random = Random::new(1, 0);
     let scattered: Vec<[f64; 2]> = (0..HOPPERS[form])
-        .map(|_| [random.uniform() * STARTS, random.uniform() * STARTS].map(|length| length.max(BOUNDS[0])))
+        .map(|_| {
+            [random.uniform() * STARTS, random.uniform() * STARTS]
+                .map(|length| length.max(BOUNDS[0]))
+        })
         .collect();
     let mut rows = vec![
-        row("SciPy: L-BFGS-B, differences", (400, PEER_SUCCESS), PEER_ROLLOUTS[0], None),
-        row("SciPy: basin hopping, 30 hops", (20, 1.0), PEER_ROLLOUTS[1], None),
+        row(
+            "SciPy: L-BFGS-B, differences",
+            (400, PEER_SUCCESS),
+            PEER_ROLLOUTS[0],
+            None,
+        ),
+        row(
+            "SciPy: basin hopping, 30 hops",
+            (20, 1.0),
+            PEER_ROLLOUTS[1],
+            None,
+        ),
     ];
     let mut page = Page::new("Link lengths of a double pendulum")
         .text("Both lengths from 500 frames of the joints' angles, from starts anywhere in 0 … 10 m. The loss has many minima: a search that goes down from its start ends in one of them, basin hopping walks from one to the next.");
@@ -187,10 +203,24 @@ fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
         let (found, seconds) = searches((&model, &recordings), optimiser, &starts)?;
         let rollouts = found.iter().map(|search| search.rollouts).sum();
         let part = success(&found);
-        rows.push(row(&format!("carom: {name}"), (found.len(), part), rollouts, Some(seconds)));
+        rows.push(row(
+            &format!("carom: {name}"),
+            (found.len(), part),
+            rollouts,
+            Some(seconds),
+        ));
         page = map(page, name, &found);
-        let least = if optimiser == OptimiserKind::BasinHopping { 1.0 } else { PEER_SUCCESS };
-        assert!(part >= least, "{name} finds the lengths from {:.1} % of its starts, less than {:.1} %", 100.0 * part, 100.0 * least);
+        let least = if optimiser == OptimiserKind::BasinHopping {
+            1.0
+        } else {
+            PEER_SUCCESS
+        };
+        assert!(
+            part >= least,
+            "{name} finds the lengths from {:.1} % of its starts, less than {:.1} %",
+            100.0 * part,
+            100.0 * least
+        );
     }
     let head = ["search", "starts", "found (%)", "rollouts", "CPU (s)"];
     common::print_table(&head, &rows, 1);
@@ -199,7 +229,12 @@ fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
     Ok(())
 }
 
-fn row(name: &str, (starts, part): (usize, f64), rollouts: usize, seconds: Option<f64>) -> Vec<String> {
+fn row(
+    name: &str,
+    (starts, part): (usize, f64),
+    rollouts: usize,
+    seconds: Option<f64>,
+) -> Vec<String> {
     vec![
         name.to_owned(),
         starts.to_string(),

@@ -42,7 +42,10 @@ impl Motion<'_> {
                     write!(text, ",{}", number + noise * random.normal())?;
                 }
             }
-            input.ctrl.iter().try_for_each(|control| write!(text, ",{control}"))?;
+            input
+                .ctrl
+                .iter()
+                .try_for_each(|control| write!(text, ",{control}"))?;
             for _ in 0..self.every {
                 carom::step(model, &mut state, &input, &mut data);
             }
@@ -75,16 +78,21 @@ fn place(name: &str) -> Result<PathBuf, Box<dyn Error>> {
 
 /// A mapping of some joints and actuators in the columns of [`Motion::table`].
 pub(crate) fn mapping(joints: &[(&str, [f64; 2])], actuators: &[&str]) -> String {
-    let mut text = String::from("[time]\ncolumn = \"t\"\n");
-    for (index, (name, [position, velocity])) in joints.iter().enumerate() {
-        text += &format!(
+    let joint = |(index, (name, [position, velocity])): (usize, &(&str, [f64; 2]))| {
+        format!(
             "[[joint]]\nname = \"{name}\"\nposition = \"q[{index}]\"\nvelocity = \"qd[{index}]\"\nnoise = {position}\nvelocity_noise = {velocity}\n"
-        );
-    }
-    for (index, name) in actuators.iter().enumerate() {
-        text += &format!("[[actuator]]\nname = \"{name}\"\ncontrol = \"u[{index}]\"\n");
-    }
-    text
+        )
+    };
+    let actuator = |(index, name): (usize, &&str)| {
+        format!("[[actuator]]\nname = \"{name}\"\ncontrol = \"u[{index}]\"\n")
+    };
+    let joints = joints.iter().enumerate().map(joint);
+    let actuators = actuators.iter().enumerate().map(actuator);
+    let time = "[time]\ncolumn = \"t\"\n".to_owned();
+    std::iter::once(time)
+        .chain(joints)
+        .chain(actuators)
+        .collect()
 }
 
 /// Parameters by name.
@@ -131,4 +139,11 @@ pub(crate) fn row(estimate: &Estimate, truth: f64) -> Vec<String> {
 }
 
 /// The head of such a table.
-pub(crate) const HEAD: [&str; 6] = ["parameter", "start", "found", "interval", "truth", "holds it"];
+pub(crate) const HEAD: [&str; 6] = [
+    "parameter",
+    "start",
+    "found",
+    "interval",
+    "truth",
+    "holds it",
+];

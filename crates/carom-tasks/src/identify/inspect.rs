@@ -309,7 +309,10 @@ mod tests {
         // Two trade-offs, of the first two and of the last three, seen as any mixture of both.
         let (one, two) = ([1.0, -2.0, 0.0, 0.0, 0.0], [0.0, 0.0, 1.0, 1.0, 3.0]);
         let mix = |a: f64, b: f64| -> Vec<f64> {
-            one.iter().zip(two).map(|(one, two)| a * one + b * two).collect()
+            one.iter()
+                .zip(two)
+                .map(|(one, two)| a * one + b * two)
+                .collect()
         };
         let found = sparse(vec![mix(0.6, 0.8), mix(-0.8, 0.6)]);
         let pivots: Vec<usize> = found.iter().map(|&(pivot, _)| pivot).collect();

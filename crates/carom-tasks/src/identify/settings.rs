@@ -327,7 +327,9 @@ impl Settings {
             settings.free.push(Free::new(selection));
         }
         if let Some(name) = &read.preset {
-            settings.free.extend(preset(name).map_err(|why| wrong(&why))?);
+            settings
+                .free
+                .extend(preset(name).map_err(|why| wrong(&why))?);
         }
         for parameter in &read.parameter {
             settings

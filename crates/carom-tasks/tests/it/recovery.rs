@@ -44,7 +44,10 @@ const TABLE: &str = r#"<mujoco><option timestep="0.002" cone="elliptic"/><worldb
   </worldbody></mujoco>"#;
 const POSE: &str = "time.column = 't'\n[[body]]\nname = 'box'\nposition = 'qpos[0:3]'\nrotation = 'qpos[3:7]'\n\
     linear_velocity = 'qvel[0:3]'\nangular_velocity = 'qvel[3:6]'\n";
-const SLIDING: (&[f64], &[f64]) = (&[0.0, 0.0, 0.05, 1.0, 0.0, 0.0, 0.0], &[1.2, 0.3, 0.0, 0.0, 0.0, 1.5]);
+const SLIDING: (&[f64], &[f64]) = (
+    &[0.0, 0.0, 0.05, 1.0, 0.0, 0.0, 0.0],
+    &[1.2, 0.3, 0.0, 0.0, 0.0, 1.5],
+);
 const FALLING: (&[f64], &[f64]) = (
     &[0.0, 0.0, 0.12, 0.96, 0.2, 0.15, 0.1],
     &[0.4, 0.1, -0.5, 1.0, -0.7, 0.5],
@@ -53,14 +56,26 @@ const FALLING: (&[f64], &[f64]) = (
 const CASES: &[(&str, Case)] = &[
     ("damping", servo(&[("joint.hinge.damping[0]", 0.25)], ANGLE)),
     ("armature", servo(&[("joint.hinge.armature", 0.05)], ANGLE)),
-    ("dry friction", servo(&[("joint.hinge.frictionloss", 0.12)], ANGLE)),
+    (
+        "dry friction",
+        servo(&[("joint.hinge.frictionloss", 0.12)], ANGLE),
+    ),
     (
         "spring",
-        servo(&[("joint.hinge.stiffness[0]", 1.5), ("joint.hinge.springref", 0.3)], ANGLE),
+        servo(
+            &[
+                ("joint.hinge.stiffness[0]", 1.5),
+                ("joint.hinge.springref", 0.3),
+            ],
+            ANGLE,
+        ),
     ),
     (
         "gains of a servo",
-        servo(&[("actuator.servo.kp", 16.0), ("actuator.servo.kv", 0.7)], ANGLE),
+        servo(
+            &[("actuator.servo.kp", 16.0), ("actuator.servo.kv", 0.7)],
+            ANGLE,
+        ),
     ),
     (
         "gain and bias",
@@ -73,13 +88,29 @@ const CASES: &[(&str, Case)] = &[
             ANGLE,
         ),
     ),
-    ("delay of commands", servo(&[("actuator.servo.delay", 0.0223)], ANGLE)),
-    ("delay of a reading", servo(&[("sensor.late.delay", 0.0223)], READINGS)),
-    ("gravity", servo(&[("option.gravity[0]", 0.4), ("option.gravity[2]", -9.2)], ANGLE)),
+    (
+        "delay of commands",
+        servo(&[("actuator.servo.delay", 0.0223)], ANGLE),
+    ),
+    (
+        "delay of a reading",
+        servo(&[("sensor.late.delay", 0.0223)], READINGS),
+    ),
+    (
+        "gravity",
+        servo(
+            &[("option.gravity[0]", 0.4), ("option.gravity[2]", -9.2)],
+            ANGLE,
+        ),
+    ),
     (
         "place of a sensor",
         servo(
-            &[("site.imu.pos[0]", 0.05), ("site.imu.pos[2]", -0.25), ("site.imu.quat[2]", 0.1)],
+            &[
+                ("site.imu.pos[0]", 0.05),
+                ("site.imu.pos[2]", -0.25),
+                ("site.imu.quat[2]", 0.1),
+            ],
             READINGS,
         ),
     ),
@@ -87,27 +118,46 @@ const CASES: &[(&str, Case)] = &[
         "mass and centre",
         servo(&[("body.1.mass", 1.1), ("body.1.ipos[0]", 0.03)], ANGLE),
     ),
-    ("friction, tied", table(&[("geom.*.friction[0] tied", 0.25)], SLIDING)),
+    (
+        "friction, tied",
+        table(&[("geom.*.friction[0] tied", 0.25)], SLIDING),
+    ),
     (
         "tilt and offset of the table",
         table(
-            &[("geom.table.quat[1]", 0.03), ("geom.table.quat[2]", -0.02), ("geom.table.pos[2]", 0.004)],
+            &[
+                ("geom.table.quat[1]", 0.03),
+                ("geom.table.quat[2]", -0.02),
+                ("geom.table.pos[2]", 0.004),
+            ],
             SLIDING,
         ),
     ),
     (
         "size of a box",
-        table(&[("geom.box.size[0]", 0.055), ("geom.box.size[2]", 0.045)], FALLING),
+        table(
+            &[("geom.box.size[0]", 0.055), ("geom.box.size[2]", 0.045)],
+            FALLING,
+        ),
     ),
     (
         "contact, tied",
-        table(&[("geom.*.solref[0] log tied", 0.03), ("geom.*.solimp[2] log tied", 0.015)], FALLING),
+        table(
+            &[
+                ("geom.*.solref[0] log tied", 0.03),
+                ("geom.*.solimp[2] log tied", 0.015),
+            ],
+            FALLING,
+        ),
     ),
     ("margin", table(&[("geom.box.margin", 0.004)], FALLING)),
     (
         "corner radius",
         Case {
-            unknown: &[("geom.corner*.size[0] tied", 0.016), ("geom.corner*.pos[2] tied-ratio", -0.043)],
+            unknown: &[
+                ("geom.corner*.size[0] tied", 0.016),
+                ("geom.corner*.pos[2] tied-ratio", -0.043),
+            ],
             model: ROUNDED,
             mapping: POSE,
             start: FALLING,
@@ -117,7 +167,10 @@ const CASES: &[(&str, Case)] = &[
     (
         "vertices of a mesh",
         Case {
-            unknown: &[("mesh.stone.vertex[2]", 0.012), ("mesh.stone.vertex[17]", -0.052)],
+            unknown: &[
+                ("mesh.stone.vertex[2]", 0.012),
+                ("mesh.stone.vertex[17]", -0.052),
+            ],
             model: STONE,
             mapping: POSE,
             start: FALLING,
@@ -232,7 +285,10 @@ fn a_pseudo_inertia_is_found() {
           <actuator><motor name="x" site="grip" gear="3 0 0 0.1 0 0"/><motor name="y" site="grip" gear="0 2 1 0 0.2 0"/></actuator></mujoco>"#,
         mapping: "time.column = 't'\n[[body]]\nname = 'box'\nposition = 'qpos[0:3]'\nrotation = 'qpos[3:7]'\nlinear_velocity = 'qvel[0:3]'\n\
             angular_velocity = 'qvel[3:6]'\n[[actuator]]\nname = 'x'\ncontrol = 'ctrl[0]'\n[[actuator]]\nname = 'y'\ncontrol = 'ctrl[1]'\n",
-        start: (&[0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 0.0], &[0.1, 0.0, 2.0, 1.0, -0.5, 2.0]),
+        start: (
+            &[0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 0.0],
+            &[0.1, 0.0, 2.0, 1.0, -0.5, 2.0],
+        ),
         steps: (200, 2),
     };
     let folder = Folder::new("inertia");
@@ -258,17 +314,37 @@ fn a_pseudo_inertia_is_found() {
     // Mass and moments of a body that nothing pushes go together: a prior on one of them tells the rest.
     let text = simulate(&truth, &start, case.steps, &|_| 0.0);
     let recordings = load(&model, case.mapping, &folder.write("free.csv", &text)).unwrap();
-    let names = ["body.box.inertia[0]", "body.box.inertia[1]", "body.box.inertia[2]"];
+    let names = [
+        "body.box.inertia[0]",
+        "body.box.inertia[1]",
+        "body.box.inertia[2]",
+    ];
     let task = Task::new(&model, &recordings, settings(&names)).unwrap();
     let refusal = task.inspect().unwrap().refusal().unwrap();
-    assert!(refusal.contains("body.box.inertia[0], body.box.inertia[1] and body.box.inertia[2] trade off"), "{refusal}");
-    assert!(refusal.contains("held, the others could be told"), "{refusal}");
+    assert!(
+        refusal
+            .contains("body.box.inertia[0], body.box.inertia[1] and body.box.inertia[2] trade off"),
+        "{refusal}"
+    );
+    assert!(
+        refusal.contains("held, the others could be told"),
+        "{refusal}"
+    );
     let mut with_prior = settings(&names);
-    with_prior.free[0].prior = Some(Prior { mean: 0.02, sd: 1e-3 });
+    with_prior.free[0].prior = Some(Prior {
+        mean: 0.02,
+        sd: 1e-3,
+    });
     let task = Task::new(&model, &recordings, with_prior).unwrap();
     assert_eq!(task.inspect().unwrap().refusal(), None);
     let task = Task::new(&model, &recordings, settings(&[heavier])).unwrap();
-    assert!(task.inspect().unwrap().refusal().unwrap().starts_with("body.box.mass has no effect"));
+    assert!(
+        task.inspect()
+            .unwrap()
+            .refusal()
+            .unwrap()
+            .starts_with("body.box.mass has no effect")
+    );
 }
 
 #[test]
@@ -307,7 +383,12 @@ fn what_has_no_gradient_is_refused_by_name() {
     assert!(error.to_string().contains("give interp="), "{error}");
     let smooth = model_of(&folder, &SERVO.replace("frictionloss=\"0.05\"", ""));
     let error = Task::new(&smooth, &swing, settings(&["joint.hinge.frictionloss"])).unwrap_err();
-    assert!(error.to_string().contains("start from a positive frictionloss"), "{error}");
+    assert!(
+        error
+            .to_string()
+            .contains("start from a positive frictionloss"),
+        "{error}"
+    );
 }
 
 /// Commands from before a segment are those that a delayed servo acts on at its start.
@@ -338,11 +419,28 @@ fn presets_free_contacts_within_their_ranges() {
     // The model's impedance starts at 0 and bends at 0.5, outside of the ranges: the search starts at the nearest ends.
     let start = task.start();
     assert_eq!((start[0], start[1], start[4]), (0.4, 0.9, 0.1), "{names:?}");
-    let settings = Settings::parse("preset = 'contact'\n[optimiser]\nkind = 'basin-hopping'\n", "identify.toml").unwrap();
-    assert_eq!((settings.free.len(), settings.optimiser), (8, OptimiserKind::BasinHopping));
+    let settings = Settings::parse(
+        "preset = 'contact'\n[optimiser]\nkind = 'basin-hopping'\n",
+        "identify.toml",
+    )
+    .unwrap();
+    assert_eq!(
+        (settings.free.len(), settings.optimiser),
+        (8, OptimiserKind::BasinHopping)
+    );
     let error = Settings::parse("preset = 'contacts'", "identify.toml").unwrap_err();
-    assert!(error.to_string().contains("there is no preset 'contacts'; there are: contact, contact-pairs"), "{error}");
-    let pairs = Settings { free: preset("contact-pairs").unwrap(), ..Settings::default() };
-    let error = Task::new(&model, &recordings, pairs).unwrap_err().to_string();
+    assert!(
+        error
+            .to_string()
+            .contains("there is no preset 'contacts'; there are: contact, contact-pairs"),
+        "{error}"
+    );
+    let pairs = Settings {
+        free: preset("contact-pairs").unwrap(),
+        ..Settings::default()
+    };
+    let error = Task::new(&model, &recordings, pairs)
+        .unwrap_err()
+        .to_string();
     assert!(error.contains("pair"), "{error}");
 }
