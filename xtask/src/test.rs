@@ -175,13 +175,16 @@ fn doctests() -> Outcome {
 }
 
 /// Examples that fail when what they claim does not hold.
-const EXPERIMENTS: [&str; 6] = [
+const EXPERIMENTS: [&str; 9] = [
     "point_mass",
     "tosses",
     "pareto",
     "cfd_adjoints",
     "cfd_billiard",
     "cfd_hover",
+    "pendulum_lengths",
+    "known_truth",
+    "joint_chirp",
 ];
 
 /// Examples of the book, one topic each; they assert what they claim, too.
