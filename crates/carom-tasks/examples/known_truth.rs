@@ -31,6 +31,8 @@ const TOLD: usize = 7 * JOINTS.len() - 6;
 const NOISE: [f64; 2] = [2e-4, 2e-3];
 /// How well drawings know masses and moments, relative, and centres of mass (m).
 const DRAWINGS: [f64; 2] = [0.1, 0.005];
+/// With which probability intervals are to hold the truth.
+const CONFIDENCE: f64 = 0.99;
 /// Truths that are tried, and in the quick form.
 const TRUTHS: [u64; 2] = [6, 1];
 
@@ -85,16 +87,21 @@ fn recorded(truth: &Model, model: &Model, seed: u64) -> Result<Recordings, Box<d
     motion.record(truth, (&format!("arm_{seed}"), &mapping), model)
 }
 
+/// What is asked of some parameters.
+fn asked(free: Vec<Free>) -> Settings {
+    Settings {
+        free,
+        confidence: CONFIDENCE,
+        ..Settings::default()
+    }
+}
+
 fn inspected(
     model: &Model,
     recordings: &Recordings,
     free: Vec<Free>,
 ) -> Result<Inspection, Box<dyn Error>> {
-    let settings = Settings {
-        free,
-        ..Settings::default()
-    };
-    Ok(Task::new(model, recordings, settings)?.inspect()?)
+    Ok(Task::new(model, recordings, asked(free))?.inspect()?)
 }
 
 /// How far the truth may be from the drawings: a deviation of each number.
@@ -216,10 +223,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         // The parameters that were proposed are held at what they are.
         let (truth, values) = built(&arm, &rest, seed)?;
         let recordings = recorded(&truth, &arm, seed)?;
-        let settings = Settings {
-            free: motions::free(&rest)?,
-            ..Settings::default()
-        };
+        let settings = asked(motions::free(&rest)?);
         let found = motions::identified(&arm, &recordings, settings)?;
         reduced.add(&found.estimates, &values);
         if seed == 1 {
@@ -233,10 +237,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         // Nothing is held, but the drawings are priors.
         let (truth, values) = built(&arm, &names, seed + 100)?;
         let recordings = recorded(&truth, &arm, seed + 100)?;
-        let mut settings = Settings {
-            free: motions::free(&names)?,
-            ..Settings::default()
-        };
+        let mut settings = asked(motions::free(&names)?);
         let drawings = Parameters::select(&arm, &names)?.theta0().to_vec();
         for ((free, name), mean) in settings.free.iter_mut().zip(&names).zip(drawings) {
             free.prior = Some(Prior {
