@@ -217,7 +217,10 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     let mut page = Page::new("Inertias of an arm with a known truth")
         .text(&format!("All ten numbers of the inertia of three links: the motion of the joints tells {} of 30 combinations, as many as theory says. The set is refused.", all.rank))
-        .text(&format!("Mass, centre and moments of the three links, one by one, are refused: {refusal}."));
+        .table(
+            &["Mass, centre and moments of the three links, one by one, are refused"],
+            &refusal.split("; ").map(|reason| vec![reason.to_owned()]).collect::<Vec<_>>(),
+        );
     let (mut reduced, mut with_priors) = (Held::default(), Held::default());
     for seed in 1..=TRUTHS[usize::from(common::is_quick())] {
         // The parameters that were proposed are held at what they are.

@@ -130,10 +130,10 @@ pub(crate) fn row(estimate: &Estimate, truth: f64) -> Vec<String> {
     let [low, high] = estimate.interval;
     vec![
         estimate.name.clone(),
-        format!("{:.4}", estimate.start),
-        format!("{:.4}", estimate.value),
-        format!("{low:.4} … {high:.4}"),
-        format!("{truth:.4}"),
+        format!("{:.5}", estimate.start),
+        format!("{:.5}", estimate.value),
+        format!("{low:.5} … {high:.5}"),
+        format!("{truth:.5}"),
         if holds(estimate, truth) { "yes" } else { "no" }.to_owned(),
     ]
 }
