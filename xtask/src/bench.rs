@@ -8,6 +8,7 @@ mod contacts;
 mod figures;
 mod gradients;
 mod growth;
+mod identify;
 mod python;
 mod time;
 
@@ -43,6 +44,8 @@ pub(crate) enum Set {
     Gradients,
     /// Gradients of motions in continuous time; beside differences in C, and MJX under diffrax.
     Time,
+    /// Identification of a pendulum and of an arm beside mujoco.sysid.
+    Identify,
     /// Batches of trajectories from Python beside the same from Rust.
     Python,
     /// The first build of the core crates.
@@ -96,6 +99,9 @@ pub(crate) fn bench(plan: &Plan) -> Outcome {
     if set == Set::Python {
         return python::bench(carom, rounds);
     }
+    if set == Set::Identify {
+        return identify::bench(carom, rounds);
+    }
     let mut engines = Engines {
         carom,
         peer: Server::start(command(interpreter()?).arg("xtask/bench/mujoco_peer.py"))?,
@@ -116,7 +122,7 @@ pub(crate) fn bench(plan: &Plan) -> Outcome {
         Set::Gradients => gradients::bench(&mut engines, rounds, plan.quick),
         Set::Time => time::bench(&mut engines, rounds, plan.quick),
         Set::Growth => growth::bench(&mut engines, rounds),
-        Set::Python | Set::Compile => Ok(()), // have returned above, without these engines
+        Set::Identify | Set::Python | Set::Compile => Ok(()), // have returned above, without these engines
     }
 }
 
@@ -362,14 +368,18 @@ impl Server {
         })
     }
 
-    /// Times one batch.
-    fn time(&mut self, request: &Value) -> Result<Answer, String> {
+    /// The answer to a request.
+    fn ask(&mut self, request: &Value) -> Result<Value, String> {
         let fail = |error: std::io::Error| format!("the engine stopped answering: {error}");
         writeln!(self.requests, "{request}").map_err(fail)?;
         let mut line = String::new();
         self.answers.read_line(&mut line).map_err(fail)?;
-        let answer: Value = serde_json::from_str(&line)
-            .map_err(|_| format!("the engine could not run {request}"))?;
+        serde_json::from_str(&line).map_err(|_| format!("the engine could not run {request}"))
+    }
+
+    /// Times one batch.
+    fn time(&mut self, request: &Value) -> Result<Answer, String> {
+        let answer = self.ask(request)?;
         let microseconds = answer["microseconds"].as_f64();
         let contacts = answer["contacts"].as_u64();
         match (microseconds, contacts) {

@@ -42,6 +42,14 @@ pub(crate) const PEERS: Environment = Environment {
     base: Base::Any,
 };
 
+/// MuJoCo with its toolbox for identification.
+pub(crate) const SYSID: Environment = Environment {
+    folder: ".venv-sysid",
+    requirements: "xtask/bench/requirements-sysid.txt",
+    variable: "CAROM_SYSID_PYTHON",
+    purpose: "The benchmark beside mujoco.sysid",
+};
+
 /// What builds and tests the Python package.
 pub(crate) const PACKAGE: Environment = Environment {
     folder: ".venv-package",

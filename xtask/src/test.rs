@@ -175,7 +175,7 @@ fn doctests() -> Outcome {
 }
 
 /// Examples that fail when what they claim does not hold.
-const EXPERIMENTS: [&str; 8] = [
+const EXPERIMENTS: [&str; 11] = [
     "point_mass",
     "tosses",
     "pareto",
@@ -184,6 +184,9 @@ const EXPERIMENTS: [&str; 8] = [
     "cfd_hover",
     "cube_side",
     "cube_contact",
+    "pendulum_lengths",
+    "known_truth",
+    "joint_chirp",
 ];
 
 /// Examples of the book, one topic each; they assert what they claim, too.

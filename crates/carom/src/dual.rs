@@ -254,6 +254,11 @@ impl<const N: usize> Scalar for Dual<N> {
     }
 
     #[inline]
+    fn vanishes(self) -> bool {
+        self.value == 0.0 && self.tangent.iter().all(|part| *part == 0.0)
+    }
+
+    #[inline]
     fn with_value(self, value: f64) -> Self {
         Self { value, ..self }
     }

@@ -42,6 +42,8 @@ pub trait Scalar:
 
     /// The number without its derivatives.
     fn value(self) -> f64;
+    /// Whether the number is zero, and all its derivatives are: then what it is a factor of may be skipped.
+    fn vanishes(self) -> bool;
     /// The same derivatives at a value that was found in another way: the plain number itself.
     #[must_use]
     fn with_value(self, value: f64) -> Self;
@@ -151,6 +153,11 @@ impl Scalar for f64 {
     #[inline]
     fn value(self) -> f64 {
         self
+    }
+
+    #[inline]
+    fn vanishes(self) -> bool {
+        self == 0.0
     }
 
     #[inline]

@@ -1,6 +1,7 @@
 //! `carom bench`: CPU time per step of a model, and answers to the benchmark harness.
 
 mod gradient;
+mod identify;
 mod linearize;
 mod motion;
 mod threads;
@@ -17,6 +18,7 @@ use serde_json::{Value, json};
 use crate::command_line::unfit;
 use crate::failure::{COMPUTATION, CONTENT, Failure, READ, finish};
 use crate::{interrupt, load, progress, stdio, values};
+use identify::Question;
 use motion::Motion;
 use threads::Batch;
 
@@ -162,7 +164,7 @@ fn reply(line: &str, cases: &mut Vec<(String, (Measure, Case))>) -> Result<(), F
     }
     let (measure, case) = &mut cases[index].1;
     let no = |message: String| Failure::sentence(COMPUTATION, message).answered();
-    let mut found = None;
+    let (mut found, mut solution) = (None, None);
     let microseconds = match measure {
         Measure::Step => case.cpu_microseconds_per_step(),
         Measure::Batch(batch) => batch.cpu_microseconds_per_step(case),
@@ -177,12 +179,21 @@ fn reply(line: &str, cases: &mut Vec<(String, (Measure, Case))>) -> Result<(), F
             found = Some((measured.derivative, motion.parameters()));
             measured.microseconds
         }
+        Measure::Identify(question) => {
+            let (microseconds, end) = question.measure(&case.model).map_err(no)?;
+            solution = Some(end);
+            microseconds
+        }
     };
     let contacts = case.data.collision.contacts.len();
     let mut answer = json!({ "microseconds": microseconds, "contacts": contacts });
     if let Some((derivative, parameters)) = found {
         answer["derivative"] = json!(derivative);
         answer["parameters"] = json!(parameters);
+    }
+    if let Some(solution) = solution {
+        answer["values"] = json!(solution.x);
+        answer["squares"] = json!(2.0 * solution.value);
     }
     crate::print(&answer.to_string());
     Ok(())
@@ -208,12 +219,14 @@ enum Measure {
     Acceleration,
     /// A motion in continuous time with its gradient.
     MotionGradient(Box<Motion>),
+    /// An identification.
+    Identify(Box<Question>),
 }
 
 impl Measure {
     /// `"measure": "batch" | "backward" | "gradient" | "first gradient" | "linearize" | "linearize after step" | "acceleration" |
-    /// "motion gradient"`, the first as [`Batch::from_request`] reads it, the third with an optional `"bytes"` budget, the last
-    /// as [`Motion::from_request`] reads it.
+    /// "motion gradient" | "identify"`, the first as [`Batch::from_request`] reads it, the third with an optional `"bytes"` budget,
+    /// the last two as [`Motion::from_request`] and [`Question::from_request`] read them.
     fn from_request(request: &Value, model: &Model) -> Result<Self, String> {
         match request["measure"].as_str() {
             None => Ok(Self::Step),
@@ -231,6 +244,9 @@ impl Measure {
             Some("linearize after step") => Ok(Self::LinearizeAfterStep),
             Some("acceleration") => Ok(Self::Acceleration),
             Some("motion gradient") => Ok(Self::MotionGradient(Box::new(Motion::from_request(
+                request, model,
+            )?))),
+            Some("identify") => Ok(Self::Identify(Box::new(Question::from_request(
                 request, model,
             )?))),
             Some(other) => Err(format!("cannot measure '{other}'")),

@@ -17,8 +17,8 @@ use carom::Model;
 use carom_spec::ModelSpec;
 use carom_tasks::evaluate::{self, evaluate};
 use carom_tasks::identify::{
-    FREE_STARTS, Free, Identified, IdentifyError, Inspection, LOSSES, OptimiserKind, Settings,
-    Solution, Task, Watch, calibrated, in_continuous_time, loss_of,
+    FREE_STARTS, Free, Identified, IdentifyError, Inspection, LOSSES, OptimiserKind, PRESETS,
+    Settings, Solution, Task, Watch, calibrated, in_continuous_time, loss_of, preset,
 };
 use carom_tasks::recording::{self, Mapping, Recordings};
 use indicatif::ProgressBar;
@@ -36,7 +36,7 @@ use crate::{interrupt, output, stdio, values};
 /// before and after. Ctrl-C ends the search and keeps the best parameters so far. docs/identify.md has all of it.
 #[derive(clap::Args, Debug)]
 #[command(
-    after_help = "Examples:\n  carom identify cube.xml tosses.npz --mapping cube.toml --free geom.*.friction[0],geom.cube.size --out calibrated.xml\n  carom identify cube.xml tosses.npz --mapping cube.toml --settings identify.toml --validate others.npz --report report.html\n  carom identify cube.xml tosses.npz --mapping cube.toml --free geom.cube.solref --optimiser cmaes --seed 3\n  carom identify arm.xml run.csv --mapping arm.toml --free joint.*.damping[0] --checkpoint fit.bin --resume --json"
+    after_help = "Examples:\n  carom identify cube.xml tosses.npz --mapping cube.toml --free geom.*.friction[0],geom.cube.size --out calibrated.xml\n  carom identify cube.xml tosses.npz --mapping cube.toml --settings identify.toml --validate others.npz --report report.html\n  carom identify cube.xml tosses.npz --mapping cube.toml --free geom.cube.solref --optimiser cmaes --seed 3\n  carom identify cube.xml tosses.npz --mapping cube.toml --preset contact --optimiser cmaes --anyway\n  carom identify arm.xml run.csv --mapping arm.toml --free joint.*.damping[0] --checkpoint fit.bin --resume --json"
 )]
 #[allow(clippy::struct_excessive_bools, reason = "independent switches")]
 pub(crate) struct Args {
@@ -52,6 +52,10 @@ pub(crate) struct Args {
     /// tied, tied-ratio.
     #[arg(long, value_name = "NAME,…")]
     pub(crate) free: Vec<String>,
+    /// Parameters that are often found together, within their usual ranges: contact (friction, solref and solimp of all geoms
+    /// at once), contact-pairs (of all explicit pairs).
+    #[arg(long, value_name = "NAME")]
+    pub(crate) preset: Option<String>,
     /// Settings (TOML): priors, bounds, ties, loss, starts, optimiser.
     #[arg(long)]
     pub(crate) settings: Option<PathBuf>,
@@ -70,7 +74,8 @@ pub(crate) struct Args {
     /// Simulate in continuous time to this tolerance instead of by the model's time steps.
     #[arg(long, value_parser = values::tolerance, allow_negative_numbers = true)]
     pub(crate) tolerance: Option<f64>,
-    /// How to search: auto, lm (Levenberg–Marquardt), lbfgs, adam, cmaes.
+    /// How to search: auto, lm (Levenberg–Marquardt), lbfgs, adam; where the loss has many minima cmaes, cem, multi-start,
+    /// basin-hopping, islands.
     #[arg(long)]
     pub(crate) optimiser: Option<String>,
     /// Most evaluations of the loss.
@@ -79,7 +84,7 @@ pub(crate) struct Args {
     /// Longest search (s).
     #[arg(long, value_parser = values::positive_seconds, allow_negative_numbers = true)]
     pub(crate) seconds: Option<f64>,
-    /// Seed of random numbers, which cmaes alone draws.
+    /// Seed of the random numbers of cmaes, cem, multi-start, basin-hopping and islands.
     #[arg(long)]
     pub(crate) seed: Option<u64>,
     /// Threads; all cores if not given. The numbers do not depend on it.
@@ -347,6 +352,10 @@ fn settings(args: &Args, model: &Model, recordings: &Recordings) -> Result<Setti
                 .map_err(|error| refuse(&error))?;
             settings.free.push(free);
         }
+    }
+    if let Some(name) = &args.preset {
+        let unknown = |_| Argument::new("--preset", name).unknown("preset", PRESETS);
+        settings.free.extend(preset(name).map_err(unknown)?);
     }
     if let Some(name) = &args.optimiser {
         let known = OptimiserKind::ALL.iter().find(|(known, _)| known == name);

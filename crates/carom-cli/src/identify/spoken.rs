@@ -224,7 +224,7 @@ pub(crate) fn as_json(found: &Found<'_>) -> Value {
         "noise": identified.noise, "degrees_of_freedom": identified.degrees, "errors_by_runs": identified.by_runs,
         "information": {
             "residuals": inspection.residuals, "rank": inspection.rank, "condition": inspection.condition,
-            "silent": silent, "untold": inspection.untold, "weak": inspection.weak,
+            "silent": silent, "untold": inspection.untold, "hold": inspection.hold, "weak": inspection.weak,
         },
         "correlated": identified.correlated,
         "objections": objections(found),

@@ -2,7 +2,7 @@
 
 use carom::parameters::Motion;
 use carom_optimise::linalg::{largest, norm};
-use carom_optimise::statistics::{Direction, Information};
+use carom_optimise::statistics::Information;
 use rayon::prelude::*;
 
 use super::task::Task;
@@ -16,6 +16,8 @@ const ROUNDING: f64 = 1e-10;
 const LEAST_PART: f64 = 1e-7;
 /// Combinations that are known no better than to so many scales are named.
 const WEAK: f64 = 0.5;
+/// Parameters with a smaller part in a combination, relative to the greatest, are not named.
+const PART: f64 = 0.01;
 /// Motions that are simulated to find a reason.
 const MOST_MOTIONS: usize = 3;
 
@@ -47,6 +49,8 @@ pub struct Inspection {
     pub condition: f64,
     /// Combinations that cannot be told apart, in words.
     pub untold: Vec<String>,
+    /// Parameters that could be held at what they are: all others that show could then be told.
+    pub hold: Vec<String>,
     /// Combinations that are known badly, in words.
     pub weak: Vec<String>,
 }
@@ -59,6 +63,12 @@ impl Inspection {
             .map(|silent| format!("{} has no effect: {}", silent.parameter, silent.reason))
             .collect();
         reasons.extend(self.untold.iter().cloned());
+        if !self.hold.is_empty() {
+            reasons.push(format!(
+                "with {} held, the others could be told",
+                list(&self.hold)
+            ));
+        }
         (!reasons.is_empty()).then(|| reasons.join("; "))
     }
 }
@@ -124,6 +134,7 @@ impl Task<'_> {
                 f64::INFINITY
             },
             untold: told.untold,
+            hold: told.hold,
             weak: told.weak,
         })
     }
@@ -180,6 +191,7 @@ struct Told {
     rank: usize,
     condition: f64,
     untold: Vec<String>,
+    hold: Vec<String>,
     weak: Vec<String>,
 }
 
@@ -201,10 +213,12 @@ impl Told {
         let greatest = values.first().copied().unwrap_or(1.0);
         let least = values.last().copied().unwrap_or(1.0);
         let directions = information.unknown(1.0, 1.0 / (LEAST_PART * greatest));
-        let untold: Vec<String> = directions
-            .iter()
-            .map(|one| trade_off(&names, one))
+        let combinations = sparse(directions.into_iter().map(|one| one.parts).collect());
+        let untold: Vec<String> = (combinations.iter())
+            .map(|(_, parts)| trade_off(&names, parts))
             .collect();
+        let hold = (combinations.iter()).map(|&(pivot, _)| names[pivot].to_owned());
+        let hold = hold.collect();
         let natural =
             Information::new(&names, &of(scales), &jacobian).map_err(|error| error.to_string())?;
         let weak = if untold.is_empty() {
@@ -224,26 +238,97 @@ impl Told {
                 f64::INFINITY
             },
             untold,
+            hold,
             weak,
         })
     }
 }
 
+/// Combinations that span the same space, each with a parameter that takes part in none of the others: few parameters take
+/// part in each, and with those parameters held none is left. By Gauss and Jordan's elimination with the greatest pivots.
+fn sparse(mut rows: Vec<Vec<f64>>) -> Vec<(usize, Vec<f64>)> {
+    let width = rows.first().map_or(0, Vec::len);
+    let mut pivots: Vec<usize> = Vec::with_capacity(rows.len());
+    for done in 0..rows.len() {
+        let mut greatest = (done, 0, 0.0);
+        for (index, row) in rows.iter().enumerate().skip(done) {
+            for column in (0..width).filter(|column| !pivots.contains(column)) {
+                if row[column].abs() > greatest.2 {
+                    greatest = (index, column, row[column].abs());
+                }
+            }
+        }
+        let (index, column, _) = greatest;
+        rows.swap(done, index);
+        let factor = 1.0 / rows[done][column];
+        let pivot: Vec<f64> = rows[done].iter().map(|part| part * factor).collect();
+        for row in &mut rows {
+            let along = row[column];
+            for (part, other) in row.iter_mut().zip(&pivot) {
+                *part -= along * other;
+            }
+        }
+        rows[done] = pivot;
+        pivots.push(column);
+    }
+    pivots.into_iter().zip(rows).collect()
+}
+
 /// A combination that cannot be told, in words.
-fn trade_off(names: &[&str], direction: &Direction) -> String {
-    let parts = &direction.parts;
+fn trade_off(names: &[&str], parts: &[f64]) -> String {
     let largest = parts
         .iter()
         .fold(0.0_f64, |most, part| most.max(part.abs()));
-    let involved: Vec<&str> = (names.iter().zip(parts))
-        .filter(|(_, part)| part.abs() > 0.1 * largest)
-        .map(|(name, _)| *name)
+    let involved: Vec<String> = (names.iter().zip(parts))
+        .filter(|(_, part)| part.abs() > PART * largest)
+        .map(|(name, _)| (*name).to_owned())
         .collect();
-    let list = match involved.as_slice() {
+    match involved.as_slice() {
+        [one] => format!("{one} cannot be told: the recordings stay the same if it changes"),
+        many => format!(
+            "{} trade off: the recordings stay the same if they change together, so they cannot be told apart",
+            list(many)
+        ),
+    }
+}
+
+/// Words with commas and an `and`.
+fn list(words: &[String]) -> String {
+    match words {
         [first @ .., last] if !first.is_empty() => format!("{} and {last}", first.join(", ")),
-        _ => involved.join(", "),
-    };
-    format!(
-        "{list} trade off: the recordings stay the same if they change together, so they cannot be told apart"
-    )
+        _ => words.join(", "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn combinations_are_sparse_and_have_a_parameter_each() {
+        // Two trade-offs, of the first two and of the last three, seen as any mixture of both.
+        let (one, two) = ([1.0, -2.0, 0.0, 0.0, 0.0], [0.0, 0.0, 1.0, 1.0, 3.0]);
+        let mix = |a: f64, b: f64| -> Vec<f64> {
+            one.iter()
+                .zip(two)
+                .map(|(one, two)| a * one + b * two)
+                .collect()
+        };
+        let found = sparse(vec![mix(0.6, 0.8), mix(-0.8, 0.6)]);
+        let pivots: Vec<usize> = found.iter().map(|&(pivot, _)| pivot).collect();
+        assert_eq!(pivots, [4, 1]);
+        for (row, expected) in found.iter().zip([
+            [0.0, 0.0, 1.0 / 3.0, 1.0 / 3.0, 1.0],
+            [-0.5, 1.0, 0.0, 0.0, 0.0],
+        ]) {
+            for (part, expected) in row.1.iter().zip(expected) {
+                assert!((part - expected).abs() < 1e-15, "{found:?}");
+            }
+        }
+        let names = ["a", "b", "c", "d", "e"];
+        assert!(trade_off(&names, &found[0].1).starts_with("c, d and e trade off"));
+        assert!(trade_off(&names, &found[1].1).starts_with("a and b trade off"));
+        assert!(trade_off(&names, &[0.0, 0.0, 0.0, 0.0, 1.0]).starts_with("e cannot be told"));
+        assert_eq!(sparse(Vec::new()), []);
+    }
 }

@@ -2,6 +2,7 @@
 //!
 //! ```toml
 //! free = ["geom.*.friction[0] tied", "geom.cube.size log tied"]
+//! preset = "contact"                     # contact parameters of all geoms within their usual ranges; contact-pairs
 //!
 //! [[parameter]]                          # one that needs more words
 //! select = "geom.cube.solref[0]"
@@ -26,7 +27,7 @@
 //! tolerance = 1e-6                       # in continuous time
 //!
 //! [optimiser]
-//! kind = "auto"                          # lm, lbfgs, adam, cmaes
+//! kind = "auto"                          # lm, lbfgs, adam, cmaes, cem, multi-start, basin-hopping, islands
 //! evaluations = 500
 //! seconds = 60
 //! seed = 1
@@ -39,7 +40,7 @@ use carom::flow::{FlowSettings, Tolerances};
 use carom::parameters::{Selection, Tie, Transform};
 use serde::Deserialize;
 
-use super::IdentifyError;
+use super::{IdentifyError, preset};
 use crate::loss::{Average, Loss, Penalty};
 use crate::problem::{self, Horizon, Starts, Stepping};
 
@@ -67,6 +68,8 @@ pub struct Free {
     pub prior: Option<Prior>,
     /// Where the search starts; the model's own value if none.
     pub start: Option<f64>,
+    /// Whether a start outside of the bounds is moved to the nearest one, and not refused.
+    pub moves_start: bool,
 }
 
 impl Free {
@@ -85,13 +88,14 @@ impl Free {
             bounds,
             prior: None,
             start: None,
+            moves_start: false,
         }
     }
 }
 
 /// How the loss is made small.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "kebab-case")]
 pub enum OptimiserKind {
     /// Levenberg–Marquardt, or L-BFGS where the Jacobian would not fit into memory.
     #[default]
@@ -104,16 +108,28 @@ pub enum OptimiserKind {
     Adam,
     /// CMA-ES: values alone, for losses with many minima.
     Cmaes,
+    /// The cross-entropy method: values alone, in large batches.
+    Cem,
+    /// Local searches from many starts.
+    MultiStart,
+    /// Basin hopping: walkers that jump from local minimum to local minimum.
+    BasinHopping,
+    /// Populations of local minima on islands.
+    Islands,
 }
 
 impl OptimiserKind {
     /// All, by name.
-    pub const ALL: [(&'static str, Self); 5] = [
+    pub const ALL: [(&'static str, Self); 9] = [
         ("auto", Self::Auto),
         ("lm", Self::Lm),
         ("lbfgs", Self::Lbfgs),
         ("adam", Self::Adam),
         ("cmaes", Self::Cmaes),
+        ("cem", Self::Cem),
+        ("multi-start", Self::MultiStart),
+        ("basin-hopping", Self::BasinHopping),
+        ("islands", Self::Islands),
     ];
 
     /// Its name.
@@ -204,6 +220,7 @@ pub const LOSSES: [&str; 4] = [
 struct File {
     #[serde(default)]
     free: Vec<String>,
+    preset: Option<String>,
     #[serde(default)]
     parameter: Vec<FileParameter>,
     #[serde(default)]
@@ -308,6 +325,11 @@ impl Settings {
         for text in &read.free {
             let selection: Selection = text.parse().map_err(|cause| wrong(&cause))?;
             settings.free.push(Free::new(selection));
+        }
+        if let Some(name) = &read.preset {
+            settings
+                .free
+                .extend(preset(name).map_err(|why| wrong(&why))?);
         }
         for parameter in &read.parameter {
             settings

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use carom_optimise::{
-    AdamSettings, Answer, AnyMethod, CmaSettings, End, Evaluator, LbfgsbSettings,
+    AdamSettings, Answer, AnyMethod, CemSettings, CmaSettings, End, Evaluator, LbfgsbSettings,
     LeastSquaresSettings, Limits, LocalSettings, Observer, Optimiser, Progress, Request, Restarts,
     RunError, Schedule, Search, Settings as SearchSettings, Spans, Status, checkpoint, minimise,
 };
@@ -18,6 +18,9 @@ use crate::problem::Horizon;
 
 /// Steps of Adam unless evaluations are limited.
 const ADAM_STEPS: u64 = 300;
+
+/// The longest first step of L-BFGS, in scales of the parameters.
+const FIRST_STEP: f64 = 0.01;
 
 /// Frames of the segments that a warm-up fits, one after the other.
 const WARM_UP: [usize; 3] = [5, 12, 30];
@@ -199,8 +202,16 @@ impl Task<'_> {
                     ..LeastSquaresSettings::default()
                 }))
             }
+            OptimiserKind::Cem => SearchSettings::Cem(CemSettings::default()),
+            OptimiserKind::MultiStart => self.multi_start(),
+            OptimiserKind::BasinHopping => self.basin_hopping(),
+            OptimiserKind::Islands => self.islands(),
             OptimiserKind::Lbfgs => {
-                SearchSettings::Local(LocalSettings::Lbfgsb(LbfgsbSettings::default()))
+                SearchSettings::Local(LocalSettings::Lbfgsb(LbfgsbSettings {
+                    // A first step as far as bounds allow would leave the nearest minimum, and ends in worse ones more often.
+                    first_step: Some(FIRST_STEP),
+                    ..LbfgsbSettings::default()
+                }))
             }
             OptimiserKind::Adam => SearchSettings::Local(LocalSettings::Adam(AdamSettings {
                 schedule: Schedule::Cosine {

@@ -12,7 +12,7 @@ use crate::problem::{Horizon, Linear, Problem, Starts};
 use crate::recording::Recordings;
 
 /// Numbers of a Jacobian that Levenberg–Marquardt may hold.
-const MOST_NUMBERS: usize = 60_000_000;
+pub(super) const MOST_NUMBERS: usize = 60_000_000;
 
 /// What is known before of a number of θ: (θ − mean)/deviation is a residual.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -415,6 +415,9 @@ impl Known<'_, '_> {
                 } else {
                     high_theta
                 });
+                if free.moves_start {
+                    start[index] = start[index].max(lower[index]).min(upper[index]);
+                }
                 let inside = lower[index] <= start[index] && start[index] <= upper[index];
                 if !inside {
                     let value = parameters.values(&start[..count])[index];

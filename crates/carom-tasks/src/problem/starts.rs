@@ -6,7 +6,7 @@ use carom::scalar::Scalar;
 use carom::{Data, Input, Model, State};
 
 use super::{ProblemError, Run};
-use crate::recording::{Channel, Frame, Quantity, RecordingError, Recordings};
+use crate::recording::{Channel, Frame, Quantity, RecordingError, Recordings, Trajectory};
 
 /// Where simulations start.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -67,7 +67,7 @@ fn dofs(quantity: Quantity, nv: usize) -> Option<(usize, usize)> {
     }
 }
 
-/// The recorded start of a run. Where velocities are means since the frame before, half of the acceleration of that time is added:
+/// The recorded start of a run, with what delayed actuators remember. Where velocities are means since the frame before, half of the acceleration of that time is added:
 /// (Δt − h)/2, since steps of length h move positions by the velocity at their ends.
 pub(crate) fn state(
     recordings: &Recordings,
@@ -76,10 +76,11 @@ pub(crate) fn state(
     timestep: f64,
 ) -> Result<State, RecordingError> {
     let mut start = recordings.start(model, run.trajectory, run.first)?;
+    let trajectory = &recordings.trajectories[run.trajectory];
+    remember_controls(model, trajectory, run.first, &mut start);
     if !recordings.velocity.means {
         return Ok(start);
     }
-    let trajectory = &recordings.trajectories[run.trajectory];
     let before = run.first.max(1) - 1;
     let span = trajectory.times[before + 1] - trajectory.times[before];
     let nu = model.counts().nu;
@@ -93,6 +94,25 @@ pub(crate) fn state(
         *velocity += acceleration * 0.5 * (span - timestep).max(0.0);
     }
     Ok(start)
+}
+
+/// Fills the histories of delayed actuators with the controls recorded before a frame; the first one was held before the
+/// recording began.
+fn remember_controls(model: &Model, trajectory: &Trajectory, frame: usize, start: &mut State) {
+    let nu = model.counts().nu;
+    let now = trajectory.times[frame];
+    for (actuator, history) in model.structure.actuators.history.iter().enumerate() {
+        let Some(history) = history.and_then(|index| start.history.get_mut(index)) else {
+            continue;
+        };
+        let held: Vec<f64> = (history.times().iter())
+            .map(|back| {
+                let after = (trajectory.times).partition_point(|time| *time <= now + back);
+                trajectory.controls[after.saturating_sub(1) * nu + actuator]
+            })
+            .collect();
+        history.values_mut().copy_from_slice(&held);
+    }
 }
 
 /// Moves a state by a shift in tangent space.

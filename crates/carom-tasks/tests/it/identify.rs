@@ -128,6 +128,9 @@ fn optimisers_agree() {
         (OptimiserKind::Lbfgs, 1e-6),
         (OptimiserKind::Cmaes, 1e-6),
         (OptimiserKind::Adam, 0.05),
+        (OptimiserKind::MultiStart, 1e-6),
+        (OptimiserKind::BasinHopping, 1e-6),
+        (OptimiserKind::Islands, 1e-6),
     ] {
         let other = value(optimiser);
         assert!(
@@ -238,12 +241,19 @@ impl Watch for Keeper<'_> {
 fn kills_and_threads_do_not_change_a_bit() {
     let (pendulum, hidden) = hidden();
     let (recordings, _folder) = swings(&hidden, 3, true);
-    for optimiser in [OptimiserKind::Lm, OptimiserKind::Cmaes] {
+    for (optimiser, evaluations) in [
+        (OptimiserKind::Lm, 120),
+        (OptimiserKind::Cmaes, 120),
+        (OptimiserKind::Cem, 400),
+        (OptimiserKind::MultiStart, 300),
+        (OptimiserKind::BasinHopping, 120),
+        (OptimiserKind::Islands, 120),
+    ] {
         let mut asked = settings(&FREE);
         asked.optimiser = optimiser;
-        asked.evaluations = Some(120);
+        asked.evaluations = Some(evaluations);
         asked.threads = Some(1);
-        if optimiser == OptimiserKind::Cmaes {
+        if optimiser != OptimiserKind::Lm {
             asked.problem.starts = carom_tasks::problem::Starts::Recorded;
         }
         let one = Task::new(&pendulum, &recordings, asked.clone()).unwrap();

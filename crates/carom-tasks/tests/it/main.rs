@@ -15,5 +15,6 @@ mod identify;
 mod identify_checks;
 mod loading;
 mod problems;
+mod recovery;
 mod support;
 mod velocities;

@@ -131,6 +131,7 @@ fn subtract<T: Scalar>(model: &Model<T>, row: (&[usize], &[T]), factor: T, matri
 pub(crate) fn sum_medium<T: Scalar>(model: &Model<T>, data: &mut Data<T>) -> bool {
     let (density, viscosity) = (model.option.density[0], model.option.viscosity[0]);
     let absent = density.value() <= 0.0 && viscosity.value() <= 0.0 && !T::HAS_DERIVATIVES;
+    let absent = absent || density.vanishes() && viscosity.vanishes();
     if absent || model.settings.disable.spring && model.settings.disable.damper {
         return false;
     }

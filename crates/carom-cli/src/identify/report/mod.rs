@@ -10,6 +10,7 @@ use std::fmt::Write as _;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use carom_tasks::evaluate::Metric;
+use carom_tasks::identify::Estimate;
 
 use super::spoken::{remarks, summary};
 use super::{Found, objections};

@@ -34,7 +34,7 @@ pub(super) fn forward<T: Scalar>(
 ) -> bool {
     out.fluid.fill(T::ZERO);
     let medium = Medium::new(model);
-    if !T::HAS_DERIVATIVES && medium.density == T::ZERO && medium.viscosity == T::ZERO {
+    if medium.density.vanishes() && medium.viscosity.vanishes() {
         return false;
     }
     for (body, force) in out.body_force.iter_mut().enumerate() {

@@ -1,0 +1,68 @@
+//! Global searches: many local ones, for losses with many minima [Heiden 2021].
+//!
+//! Starts are spread over the bounds of the parameters; a parameter without two bounds is sought within a scale of its start.
+
+use carom_optimise::{
+    BasinHoppingSettings, IslandsSettings, LbfgsbSettings, LeastSquaresSettings, LocalSettings,
+    MultiStartSettings, Settings as SearchSettings,
+};
+
+use super::task::{MOST_NUMBERS, Task};
+use crate::loss::Average;
+
+/// Local searches of a search from many starts, and points that are tried to choose their starts.
+const STARTS: (usize, usize) = (16, 128);
+/// Walkers of basin hopping, and descents of each.
+const WALKERS: (usize, u32) = (4, 20);
+/// Islands, members of each, and rounds.
+const ISLANDS: (usize, usize, u32) = (3, 4, 6);
+/// Iterations of one local search: those that lead somewhere end earlier.
+const ITERATIONS: u64 = 100;
+
+impl Task<'_> {
+    pub(super) fn multi_start(&self) -> SearchSettings {
+        let (starts, screened) = STARTS;
+        SearchSettings::MultiStart(MultiStartSettings {
+            screened,
+            ..MultiStartSettings::new(self.local_solver(starts), starts)
+        })
+    }
+
+    pub(super) fn basin_hopping(&self) -> SearchSettings {
+        let (walkers, hops) = WALKERS;
+        SearchSettings::BasinHopping(BasinHoppingSettings {
+            temperature: self.temperature(),
+            ..BasinHoppingSettings::new(self.local_solver(walkers), walkers, hops)
+        })
+    }
+
+    pub(super) fn islands(&self) -> SearchSettings {
+        let (islands, members, rounds) = ISLANDS;
+        let local = self.local_solver(islands * members);
+        SearchSettings::Islands(IslandsSettings::new(local, islands, members, rounds))
+    }
+
+    /// Levenberg–Marquardt; L-BFGS where the Jacobians of so many searches at a time would not fit into memory.
+    fn local_solver(&self, together: usize) -> LocalSettings {
+        let numbers = self.problem.residual_count() * self.problem.len();
+        if numbers.saturating_mul(together) <= MOST_NUMBERS {
+            LocalSettings::LeastSquares(LeastSquaresSettings {
+                iterations: ITERATIONS,
+                ..LeastSquaresSettings::default()
+            })
+        } else {
+            LocalSettings::Lbfgsb(LbfgsbSettings {
+                iterations: ITERATIONS,
+                ..LbfgsbSettings::default()
+            })
+        }
+    }
+
+    /// By how much a minimum may be higher for a walker to stay: a deviation of one residual, in the unit of the loss.
+    fn temperature(&self) -> f64 {
+        match self.problem.settings().loss.average {
+            Average::Sum => 1.0,
+            Average::Frames | Average::Runs => 1.0 / self.problem.residual_count().max(1) as f64,
+        }
+    }
+}
