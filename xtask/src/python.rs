@@ -48,6 +48,7 @@ pub(crate) const SYSID: Environment = Environment {
     requirements: "xtask/bench/requirements-sysid.txt",
     variable: "CAROM_SYSID_PYTHON",
     purpose: "The benchmark beside mujoco.sysid",
+    base: Base::Any,
 };
 
 /// What builds and tests the Python package.

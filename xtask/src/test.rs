@@ -175,7 +175,7 @@ fn doctests() -> Outcome {
 }
 
 /// Examples that fail when what they claim does not hold.
-const EXPERIMENTS: [&str; 11] = [
+const EXPERIMENTS: [&str; 12] = [
     "point_mass",
     "tosses",
     "pareto",
@@ -187,6 +187,7 @@ const EXPERIMENTS: [&str; 11] = [
     "pendulum_lengths",
     "known_truth",
     "joint_chirp",
+    "few_shot",
 ];
 
 /// Examples of the book, one topic each; they assert what they claim, too.
