@@ -129,8 +129,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         .table(&head, &rows)
         .chart(&Chart {
             title: "The lowest loss on three runs",
-            x: ("evaluations", Scale::Log),
-            y: ("loss", Scale::Log),
+            x: ("evaluations", Scale::Logarithmic),
+            y: ("loss", Scale::Logarithmic),
             series: &[
                 curve("CMA-ES", &evolution),
                 curve("least squares from several starts", &squares),
