@@ -425,13 +425,18 @@ fn report(
 ) -> Result<(), Box<dyn Error>> {
     let rows: Vec<Vec<String>> = comparisons.iter().flat_map(Comparison::rows).collect();
     common::print_table(&HEAD, &rows, 1);
-    let names = parameters.names().map(|name| name.replace("geom.", ""));
-    let names: Vec<String> = ["start".to_owned(), String::new()]
-        .into_iter()
-        .chain(names)
+    let titles = found.iter().map(|row| format!("{} {}", row[0], row[1]));
+    let titles: Vec<String> = std::iter::once("parameter".to_owned())
+        .chain(titles)
         .collect();
-    let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    common::print_table(&names, &found, 2);
+    let titles: Vec<&str> = titles.iter().map(String::as_str).collect();
+    let found: Vec<Vec<String>> = (parameters.names().enumerate())
+        .map(|(index, name)| {
+            let values = found.iter().map(|row| row[2 + index].clone());
+            std::iter::once(name.to_owned()).chain(values).collect()
+        })
+        .collect();
+    common::print_table(&titles, &found, 1);
     let error_head = ["start", "mae13", "position (mm)", "rotation (deg)"];
     println!(
         "errors over {}, whole, in continuous time:",
@@ -461,7 +466,7 @@ fn report(
     }
     let page = page
         .heading("What was found")
-        .table(&names, &found)
+        .table(&titles, &found)
         .heading("Errors over whole tosses that were kept back")
         .text(&format!("{}, before and after.", others.describe()))
         .table(&error_head, &errors);

@@ -123,11 +123,12 @@ impl Tosses {
     /// What they are, in words.
     pub(crate) fn describe(&self) -> String {
         let count = self.recordings.trajectories.len();
+        let tosses = if count == 1 { "toss" } else { "tosses" };
         match &self.truth {
-            None => format!("{count} real tosses"),
+            None => format!("{count} real {tosses}"),
             Some(cube) => {
                 let side = 1e3 * cube.side;
-                format!("{count} simulated tosses of a cube of {side:.1} mm")
+                format!("{count} simulated {tosses} of a cube of {side:.1} mm")
             }
         }
     }
