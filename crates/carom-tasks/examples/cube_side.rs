@@ -257,7 +257,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         let curves: Vec<Series> = (descents.iter())
             .map(|descent| {
                 let path = descent.path.iter().enumerate();
-                let points = path.map(|(step, [side, _])| [step as f64, *side]).collect();
+                // A search that has no gradient ends at once, and stays where it is.
+                let stays = [STEPS as f64, descent.side()];
+                let points = path.map(|(step, [side, _])| [step as f64, *side]);
+                let points = points.chain([stays]).collect();
                 Series::line(format!("from {:.0} mm", descent.start), points)
             })
             .collect();

@@ -93,6 +93,8 @@ impl Tosses {
         if path.exists() {
             let mut recordings = recording::load(&model, &mapping, &[path])?;
             recordings.trajectories.truncate(count);
+            // As in the paper. Segments also start in contact, where half of an acceleration would be that of a guessed contact.
+            recordings.velocities_are_means = false;
             return Ok(Self {
                 recordings,
                 truth: None,
@@ -109,8 +111,11 @@ impl Tosses {
         simulate(&hidden, count.min(MOST_SIMULATED), seed, &path)?;
         let recordings = recording::load(&model, &mapping, std::slice::from_ref(&path));
         std::fs::remove_file(&path)?;
+        let mut recordings = recordings?;
+        // Simulated velocities are those of their instants.
+        recordings.velocities_are_means = false;
         Ok(Self {
-            recordings: recordings?,
+            recordings,
             truth: Some(hidden),
         })
     }
@@ -118,11 +123,12 @@ impl Tosses {
     /// What they are, in words.
     pub(crate) fn describe(&self) -> String {
         let count = self.recordings.trajectories.len();
+        let tosses = if count == 1 { "toss" } else { "tosses" };
         match &self.truth {
-            None => format!("{count} real tosses"),
+            None => format!("{count} real {tosses}"),
             Some(cube) => {
                 let side = 1e3 * cube.side;
-                format!("{count} simulated tosses of a cube of {side:.1} mm")
+                format!("{count} simulated {tosses} of a cube of {side:.1} mm")
             }
         }
     }
