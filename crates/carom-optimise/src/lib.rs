@@ -68,7 +68,7 @@ pub use cma::{CmaEs, CmaSettings, CmaTolerances, Restarts};
 pub use differences::Differences;
 pub use islands::{Islands, IslandsSettings};
 pub use lbfgsb::{Lbfgsb, LbfgsbSettings};
-pub use least_squares::{Fit, LeastSquares, LeastSquaresSettings, Loss};
+pub use least_squares::{Fit, LeastSquares, LeastSquaresSettings, Loss, Spans};
 pub use local::{Descent, Local, LocalSettings};
 pub use minimise::{
     End, Evaluator, Limits, Observer, OneByOne, Progress, RunError, Unobserved, minimise,

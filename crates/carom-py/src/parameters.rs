@@ -1,8 +1,8 @@
 //! Numbers of a model as a vector θ.
 
 use carom::cotangent::StateBar;
-use carom::dual::{Dual, LANES};
 use carom::model::Counts;
+use carom::varied::{self, Varied};
 use numpy::PyArrayDyn;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -139,9 +139,9 @@ impl Parameters {
         let (theta, along) = (self.check(&theta)?, self.check(&along)?);
         let model = py.detach(|| {
             let theta: Vec<_> = (theta.iter().zip(along))
-                .map(|(&number, &rate)| Dual::<LANES>::moving(number, rate))
+                .map(|(&number, &rate)| Varied::moving(number, rate))
                 .collect();
-            self.inner.apply(&theta)
+            varied::model(&self.inner, &theta)
         });
         let model = model.map_err(|error| errors::parameter(&error))?;
         Ok(ModelBar {

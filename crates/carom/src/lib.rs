@@ -35,6 +35,7 @@ pub mod stages;
 pub mod state;
 #[cfg(test)]
 mod testing;
+pub mod varied;
 
 pub use data::Data;
 pub use model::Model;

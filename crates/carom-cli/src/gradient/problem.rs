@@ -1,11 +1,11 @@
 //! The question: which motion, which number at its end, by what.
 
 use carom::cotangent::StateBar;
-use carom::dual::{Dual, LANES};
 use carom::flow::{Adjoint, Flow, FlowSettings, Motion, Onset, Status, Tolerances, Variation};
 use carom::linearize::Tangent;
 use carom::parameters::{ParameterError, Parameters};
 use carom::rollout::{self, Controls, Gradient, Loss};
+use carom::varied::{self, Varied};
 use carom::{Data, Model, State};
 use carom_spec::Diagnostic;
 
@@ -275,12 +275,10 @@ impl<'a> Problem<'a> {
             (Kind::Parameter(index), Some(parameters)) => {
                 let theta = parameters.theta0().iter().enumerate();
                 let moving = |(k, &number): (usize, &f64)| {
-                    Dual::<LANES>::moving(number, if k == index { 1.0 } else { 0.0 })
+                    Varied::moving(number, if k == index { 1.0 } else { 0.0 })
                 };
                 let theta: Vec<_> = theta.map(moving).collect();
-                let model = parameters
-                    .apply(&theta)
-                    .map_err(|error| error.to_string())?;
+                let model = varied::model(parameters, &theta).map_err(|error| error.to_string())?;
                 Ok(Variation {
                     start: Tangent::zeros(self.model),
                     model: Some(model.map(|number| number.tangent[0])),

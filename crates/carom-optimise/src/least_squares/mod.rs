@@ -9,12 +9,15 @@
 //! method is Gauss–Newton's as long as the steps lead down. It ends where the cosine between r and every column of J that
 //! the bounds leave free is small, where the cost cannot fall by more than a part, or where Δ is a small part of ‖D·x‖.
 //!
-//! A residual that cannot be evaluated shrinks the radius as a step does that leads up.
+//! A residual that cannot be evaluated shrinks the radius as a step does that leads up. Where steps that are as short as
+//! [`LeastSquaresSettings::chords`] says still lead up, derivatives mislead, and the search goes on with slopes over spans (`chords.rs`).
 
+mod chords;
 mod robust;
 mod settings;
 mod trust;
 
+pub use chords::Spans;
 pub use robust::Loss;
 pub use settings::LeastSquaresSettings;
 
@@ -25,6 +28,7 @@ use crate::linalg::{Matrix, norm, transpose_times};
 use crate::optimiser::{Best, Method, Status};
 use crate::request::{Answered, Evaluation, Proposal, Want};
 use crate::space::Space;
+use chords::Neighbour;
 use trust::{Reduced, Step};
 
 /// Steps that predict less well than this are not taken.
@@ -52,6 +56,10 @@ pub struct LeastSquares {
     last_failure: String,
     /// Where the last step began, should the Jacobian after it fail.
     before: Option<Vec<f64>>,
+    /// The span of the chords, where derivatives mislead.
+    span: Option<f64>,
+    /// The lowest end of the chords of this point.
+    neighbour: Option<Neighbour>,
 }
 
 /// A point with its residuals and their Jacobian by scaled coordinates.
@@ -71,6 +79,8 @@ pub struct Fit {
 enum Phase {
     /// Waiting for the Jacobian here.
     Linearise,
+    /// Waiting for the residuals at the ends of the chords.
+    Chords,
     /// Waiting for the residuals after a step.
     Trial {
         point: Vec<f64>,
@@ -112,12 +122,19 @@ impl LeastSquares {
             ending: None,
             last_failure: String::new(),
             before: None,
+            span: None,
+            neighbour: None,
         }
     }
 
     /// The point of this iteration; at the end the solution with its Jacobian.
     pub fn fit(&self) -> &Fit {
         &self.here
+    }
+
+    /// Whether derivatives misled, and slopes over spans were taken instead.
+    pub fn is_by_chords(&self) -> bool {
+        self.span.is_some()
     }
 
     /// λ of the last step; zero if it was Gauss and Newton's.
@@ -250,11 +267,17 @@ impl LeastSquares {
         self.update_radius(agreement, length, actual.is_finite());
         let taken = agreement >= LEAST_AGREEMENT;
         let cost_before = self.here.cost;
+        let is_short = self.is_short(&point);
         if taken {
             self.iteration += 1;
             self.before = Some(std::mem::replace(&mut self.here.point, point));
         }
         let end = self.reached_end(actual, predicted, agreement, cost_before);
+        // Something is to be gained, says the tangent, and not even a short step gains it.
+        let misleads = !taken && is_short && !matches!(end, Some(Status::Converged(_)));
+        if misleads && self.begin_chords() {
+            return false;
+        }
         if taken {
             self.ending = end;
         } else if let Some(end) = end {
@@ -264,6 +287,13 @@ impl LeastSquares {
             self.try_step(&Reduced::new(&jacobian, &residuals));
         }
         taken
+    }
+
+    /// Whether a step to a point is shorter than the least span of chords.
+    fn is_short(&self, point: &[f64]) -> bool {
+        let least = self.settings.chords.map_or(0.0, |spans| spans.last);
+        let mut moved = point.iter().zip(&self.here.point);
+        moved.all(|(there, here)| (there - here).abs() < least)
     }
 
     fn update_radius(&mut self, agreement: f64, length: f64, known: bool) {
@@ -345,8 +375,11 @@ impl LeastSquares {
 impl Method for LeastSquares {
     fn propose(&mut self) -> Vec<Proposal> {
         let (point, want) = match &self.phase {
+            Phase::Chords => return self.chord_proposals(),
             Phase::Linearise => (&self.here.point, Want::Jacobian),
-            Phase::Trial { point, .. } if self.settings.eager_jacobian => (point, Want::Jacobian),
+            Phase::Trial { point, .. } if self.settings.eager_jacobian && self.span.is_none() => {
+                (point, Want::Jacobian)
+            }
             Phase::Trial { point, .. } => (point, Want::Residuals),
         };
         vec![Proposal {
@@ -356,7 +389,15 @@ impl Method for LeastSquares {
     }
 
     fn learn(&mut self, answered: Vec<Answered>) {
+        if matches!(self.phase, Phase::Chords) {
+            self.learn_chords(answered);
+            return;
+        }
         for Answered { outcome, .. } in answered {
+            if self.span.is_some() {
+                self.judge_chord(chords::residuals_of(outcome));
+                continue;
+            }
             let in_trial = matches!(self.phase, Phase::Trial { .. });
             match outcome {
                 Ok(Evaluation::Residuals(residuals)) if in_trial => {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use carom_optimise::{
     AdamSettings, Answer, AnyMethod, CmaSettings, End, Evaluator, LbfgsbSettings,
     LeastSquaresSettings, Limits, LocalSettings, Observer, Optimiser, Progress, Request, Restarts,
-    RunError, Schedule, Search, Settings as SearchSettings, Status, checkpoint, minimise,
+    RunError, Schedule, Search, Settings as SearchSettings, Spans, Status, checkpoint, minimise,
 };
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -193,7 +193,11 @@ impl Task<'_> {
     fn method(&self) -> SearchSettings {
         match self.optimiser {
             OptimiserKind::Auto | OptimiserKind::Lm => {
-                SearchSettings::Local(LocalSettings::LeastSquares(LeastSquaresSettings::default()))
+                SearchSettings::Local(LocalSettings::LeastSquares(LeastSquaresSettings {
+                    // In fixed steps, derivatives through contacts are those of roughness.
+                    chords: Some(Spans::default()),
+                    ..LeastSquaresSettings::default()
+                }))
             }
             OptimiserKind::Lbfgs => {
                 SearchSettings::Local(LocalSettings::Lbfgsb(LbfgsbSettings::default()))

@@ -4,6 +4,7 @@ use carom::cotangent::{StateBar, turn_bar};
 use carom::math::{Mat3, Quat, Vec3};
 use carom::scalar::Scalar;
 use carom::stages::kinematics::{self, Kinematics};
+use carom::varied::{self, Varied};
 use carom::{Data, Input, Model, State};
 
 use super::{Loss, RotationError};
@@ -92,17 +93,17 @@ impl<'a> Observer<'a> {
     }
 
     /// Computes what is needed of a state beyond its numbers.
-    pub(crate) fn prepare<T: Scalar>(
+    pub(crate) fn prepare(
         &self,
-        model: &Model<T>,
-        state: &State<T>,
-        input: &Input<T>,
-        data: &mut Data<T>,
+        model: &Model<Varied>,
+        state: &State<Varied>,
+        input: &Input<Varied>,
+        data: &mut Data<Varied>,
     ) {
         if self.needs_sensors {
-            carom::dynamics::forward_and_sense(model, state, input, data);
+            varied::forward_and_sense(model, state, input, data);
         } else if self.needs_kinematics {
-            kinematics::forward(model, state, &mut data.kinematics);
+            varied::kinematics(model, state, data);
         }
     }
 

@@ -1,18 +1,17 @@
 //! Residuals with their Jacobian: by forward sensitivities over dual numbers, or by a backward pass for every residual, whichever
 //! is less work.
 
-use carom::dual::{Dual, LANES};
+use carom::dual::LANES;
 use carom::flow::{Motion, Variation};
 use carom::linearize::Tangent;
 use carom::math::{Quat, Vec3};
 use carom::model::JointKind;
-use carom::{Data, Input, Model, State};
+use carom::varied::{self, Varied as Number};
+use carom::{Input, Model, State};
 
 use super::fixed::{Predicted, Stop};
 use super::sum::{Engine, Failure, Tape, Worker, failure};
 use super::{Job, Problem, ProblemError, starts};
-
-type Number = Dual<LANES>;
 
 /// A backward pass costs about so many forward passes of plain numbers; one over dual numbers about one a direction.
 const BACKWARD_COST: usize = 2;
@@ -146,7 +145,7 @@ impl Problem<'_> {
             .step_by(LANES)
             .map(|first| {
                 let columns = Columns { theta, shift: &[] };
-                self.parameters.apply(&columns.seeded(first).0)
+                varied::model(&self.parameters, &columns.seeded(first).0)
             })
             .collect::<Result<_, _>>()?;
         let runs = self.in_chunks(&engine, |worker, index, job| {
@@ -272,9 +271,7 @@ impl Problem<'_> {
         for first in (0..columns.len()).step_by(LANES) {
             let (theta, shift) = columns.seeded(first);
             let mut model = self.varied_model(varied, first, columns)?;
-            let mut state: State<Number> = self
-                .parameters
-                .apply_state(&theta, &job.start)
+            let mut state = varied::start(&self.parameters, &theta, &job.start)
                 .map_err(|error| error.to_string())?;
             starts::moved(self.parameters.base(), &mut state, &shift);
             let residuals = self.dual_residuals(&mut model, state, job);
@@ -299,9 +296,7 @@ impl Problem<'_> {
             .copied()
             .map(Number::constant)
             .collect();
-        self.parameters
-            .apply(&theta)
-            .map_err(|error| error.to_string())
+        varied::model(&self.parameters, &theta).map_err(|error| error.to_string())
     }
 
     /// Simulates a run over dual numbers.
@@ -312,7 +307,7 @@ impl Problem<'_> {
         job: &Job,
     ) -> Vec<Number> {
         let trajectory = &self.recordings.trajectories[job.run.trajectory];
-        let mut data = Data::new(model);
+        let mut data = varied::data(model);
         let mut input = Input::zeros(model);
         let mut controls = vec![0.0; model.counts().nu];
         let mut residuals = Vec::with_capacity(job.count);
@@ -324,7 +319,7 @@ impl Problem<'_> {
                 for (number, &control) in input.ctrl.iter_mut().zip(&controls) {
                     *number = Number::constant(control);
                 }
-                carom::integrate::step(model, &mut state, &input, &mut data);
+                varied::step(model, &mut state, &input, &mut data);
                 if let Some(&(_, frame)) = marks.next_if(|(end, _)| *end == step + 1) {
                     let nu = controls.len();
                     for (number, &control) in input
@@ -361,9 +356,7 @@ impl Problem<'_> {
         for first in (0..columns.len()).step_by(LANES) {
             let (theta, shift) = columns.seeded(first);
             let model = self.varied_model(varied, first, columns)?;
-            let mut start: State<Number> = self
-                .parameters
-                .apply_state(&theta, &job.start)
+            let mut start = varied::start(&self.parameters, &theta, &job.start)
                 .map_err(|error| error.to_string())?;
             starts::moved(&engine.model, &mut start, &shift);
             let count = LANES.min(columns.len() - first);
@@ -375,7 +368,7 @@ impl Problem<'_> {
                 })
                 .collect();
             let changes = super::flowing::forward(flow, job, motions, along)?;
-            let mut data = Data::new(&model);
+            let mut data = varied::data(&model);
             let mut residuals = Vec::with_capacity(job.count);
             for (index, known) in predicted.iter().enumerate() {
                 let state = with_tangents(&engine.model, &known.state, &changes, index);

@@ -9,7 +9,7 @@ use super::mapping::{JointMapping, Mapping, PoseMapping, Source, unit_factor};
 use super::pose::{self, PoseSeries, check_values, check_width};
 use super::split::{Series, split};
 use super::table::Table;
-use super::{Channel, Frame, Quantity, RecordingError, Recordings, assemble, check};
+use super::{Channel, Frame, Quantity, RecordingError, Recordings, assemble, check, flat};
 
 /// Channels of a mapping, and from which channel of positions each velocity is found that was not recorded.
 #[derive(Debug, Default)]
@@ -51,6 +51,7 @@ pub fn load(
     if recordings.trajectories.is_empty() {
         return Err(binder.error("no trajectory is left that has a frame after its start"));
     }
+    flat::lay(&binder, &mut recordings)?;
     check::steps(&binder, &recordings)?;
     check::starts(&binder, &plan, &mut recordings);
     check::motion(&plan, &mut recordings);

@@ -260,6 +260,8 @@ pub struct PoseMapping {
     pub noise: PoseNoise,
     /// What is compared with the model; everything if absent.
     pub compare: Option<Vec<String>>,
+    /// The height at which the body lies on a table when simulations start; its tracked height and tilt are noise then.
+    pub flat_start: Option<f64>,
     /// Whether NaN means that there is no value.
     #[serde(default)]
     pub missing: bool,

@@ -26,6 +26,7 @@ mod bind;
 mod cdr;
 mod check;
 mod csv;
+mod flat;
 mod load;
 pub mod mapping;
 mod mcap;

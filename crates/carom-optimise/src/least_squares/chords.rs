@@ -1,0 +1,287 @@
+//! Steps by chords, where tangents mislead.
+//!
+//! A cost may be rough at small scales and a bowl at large ones, as that of a simulation is in which contacts begin at one time
+//! step or at the next. Derivatives at a point then say nothing of the bowl, and no step along them is short enough to be right.
+//! Slopes over a span s do,
+//!
+//!   Jᵢⱼ ≈ (rᵢ(x + s·eⱼ) − rᵢ(x − s·eⱼ))/2s   (1)
+//!
+//! and steps no longer than s·√n, the corners of what the slopes have seen, are those of the same trust region with the span for a
+//! radius. The span shrinks where such a step does not lead down as predicted; where it is as small as wanted, nothing around is
+//! lower at any scale that was looked at.
+
+use serde::{Deserialize, Serialize};
+
+use super::{LeastSquares, Phase, Reduced, Step};
+use crate::linalg::Matrix;
+use crate::optimiser::{Best, Status};
+use crate::request::{Answered, Evaluation, Outcome, Proposal, Want};
+
+/// More unknowns than this have too many chords.
+const MOST_UNKNOWNS: usize = 256;
+/// Spans of chords, in scales of the parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Spans {
+    /// The first.
+    pub first: f64,
+    /// The search ends below this one.
+    pub last: f64,
+}
+
+impl Default for Spans {
+    fn default() -> Self {
+        Self {
+            first: 0.03,
+            last: 3e-4,
+        }
+    }
+}
+
+/// A point beside this one.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Neighbour {
+    point: Vec<f64>,
+    residuals: Vec<f64>,
+    cost: f64,
+}
+
+impl Neighbour {
+    /// Keeps the lower of two; the first of equals.
+    fn keep(self, lowest: &mut Option<Self>) {
+        if lowest.as_ref().is_none_or(|other| self.cost < other.cost) {
+            *lowest = Some(self);
+        }
+    }
+}
+
+/// The neighbours of a point along a coordinate; one where a bound is in the way, none where two are.
+fn sides(search: &LeastSquares, span: f64, coordinate: usize) -> impl Iterator<Item = Vec<f64>> {
+    [span, -span].into_iter().filter_map(move |offset| {
+        let mut point = search.here.point.clone();
+        let end = search.bounds.clamp(coordinate, point[coordinate] + offset);
+        let is_apart = (end - point[coordinate]).abs() > 0.5 * span;
+        point[coordinate] = end;
+        is_apart.then_some(point)
+    })
+}
+
+impl LeastSquares {
+    /// Goes on by chords if that is wanted and was not begun; whether it does.
+    pub(super) fn begin_chords(&mut self) -> bool {
+        let Some(spans) = self.settings.chords else {
+            return false;
+        };
+        if self.span.is_some() || self.here.point.len() > MOST_UNKNOWNS {
+            return false;
+        }
+        self.span = Some(spans.first);
+        self.phase = Phase::Chords;
+        true
+    }
+
+    /// The neighbours of this point.
+    pub(super) fn chord_proposals(&self) -> Vec<Proposal> {
+        let span = self.span.unwrap_or_default();
+        (0..self.here.point.len())
+            .flat_map(|coordinate| sides(self, span, coordinate))
+            .map(|point| Proposal {
+                point,
+                want: Want::Residuals,
+            })
+            .collect()
+    }
+
+    /// The residuals of the neighbours are there.
+    pub(super) fn learn_chords(&mut self, answered: Vec<Answered>) {
+        let size = self.here.point.len();
+        let rows = self.here.residuals.len();
+        let mut jacobian = Matrix::zeros(rows, size);
+        let mut answers = answered.into_iter();
+        for coordinate in 0..size {
+            let count = sides(self, self.span.unwrap_or_default(), coordinate).count();
+            let known: Vec<(f64, Vec<f64>)> = (answers.by_ref().take(count))
+                .filter_map(|answer| {
+                    let residuals = residuals_of(answer.outcome)?;
+                    let cost = self.settings.loss.cost(&residuals);
+                    Best::keep(&mut self.best, &answer.point, cost);
+                    let place = answer.point[coordinate];
+                    let neighbour = Neighbour {
+                        point: answer.point,
+                        residuals: residuals.clone(),
+                        cost,
+                    };
+                    neighbour.keep(&mut self.neighbour);
+                    Some((place, residuals))
+                })
+                .filter(|(_, residuals)| residuals.len() == rows)
+                .collect();
+            let here = (self.here.point[coordinate], &self.here.residuals);
+            let (high, low) = match known.as_slice() {
+                [high, low] => ((high.0, &high.1), (low.0, &low.1)),
+                [one] => ((one.0, &one.1), here),
+                _ => continue,
+            };
+            for row in 0..rows {
+                jacobian[(row, coordinate)] = (high.1[row] - low.1[row]) / (high.0 - low.0); // (1)
+            }
+        }
+        self.here.jacobian = jacobian;
+        self.try_chord_step();
+    }
+
+    fn try_chord_step(&mut self) {
+        let span = self.span.unwrap_or_default();
+        let (jacobian, residuals) = self.weighted();
+        let size = self.here.point.len();
+        let Step {
+            point,
+            length,
+            predicted,
+            damping,
+        } = Reduced::new(&jacobian, &residuals).step(
+            &self.here.point,
+            &self.bounds,
+            &vec![1.0; size],
+            span * (size as f64).sqrt(),
+        );
+        self.damping = damping;
+        if point == self.here.point {
+            self.narrow();
+        } else {
+            self.phase = Phase::Trial {
+                point,
+                length,
+                predicted,
+            };
+        }
+    }
+
+    /// The residuals after a step by chords are there, or none. A neighbour that is lower still is as good.
+    pub(super) fn judge_chord(&mut self, residuals: Option<Vec<f64>>) {
+        let Phase::Trial {
+            point, predicted, ..
+        } = std::mem::replace(&mut self.phase, Phase::Chords)
+        else {
+            return;
+        };
+        let tried = residuals.map(|residuals| Neighbour {
+            cost: self.settings.loss.cost(&residuals),
+            point,
+            residuals,
+        });
+        let mut lowest = self.neighbour.take();
+        let mut agreement = 0.0;
+        if let Some(tried) = tried.filter(|tried| tried.cost.is_finite()) {
+            Best::keep(&mut self.best, &tried.point, tried.cost);
+            if predicted > 0.0 {
+                agreement = (self.here.cost - tried.cost) / predicted;
+            }
+            tried.keep(&mut lowest);
+        }
+        if agreement > 0.75 && self.damping > 0.0 {
+            self.span = self.span.map(|span| 2.0 * span);
+        } else if agreement < 0.25 {
+            self.narrow();
+        }
+        if let Some(found) = lowest.filter(|found| found.cost < self.here.cost) {
+            self.iteration += 1;
+            self.here.point = found.point;
+            self.here.residuals = found.residuals;
+            self.here.cost = found.cost;
+        }
+        if self.iteration >= self.settings.iterations && self.status.is_running() {
+            self.status = Status::Finished(format!("all {} iterations are done", self.iteration));
+        }
+    }
+
+    fn narrow(&mut self) {
+        let Some(spans) = self.settings.chords else {
+            return;
+        };
+        let span = 0.5 * self.span.unwrap_or(spans.first);
+        self.span = Some(span);
+        self.phase = Phase::Chords;
+        if span < spans.last {
+            self.status = Status::Converged(format!(
+                "nothing around is lower, down to {span:.1e} of the scales of the parameters"
+            ));
+        }
+    }
+}
+
+pub(super) fn residuals_of(outcome: Outcome) -> Option<Vec<f64>> {
+    match outcome {
+        Ok(Evaluation::Residuals(residuals) | Evaluation::Jacobian { residuals, .. }) => {
+            Some(residuals)
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::LeastSquaresSettings;
+    use super::*;
+    use crate::any::Settings;
+    use crate::bounds::Bounds;
+    use crate::local::LocalSettings;
+    use crate::minimise::{Limits, OneByOne, Unobserved, minimise};
+    use crate::optimiser::Optimiser;
+    use crate::request::Request;
+    use crate::space::Space;
+
+    /// A bowl around (0.3, −0.2) of terraces a thousandth wide, whose derivatives lead up.
+    fn terraces(request: &Request) -> Outcome {
+        let at = |x: f64| (x / 1e-3).round() * 1e-3;
+        let (x, y) = (at(request.point[0]), at(request.point[1]));
+        let residuals = vec![x - 0.3, 2.0 * (y + 0.2), 0.5 * (x - 0.3) * (y - 1.0), 0.1];
+        Ok(match request.want {
+            Want::Jacobian => Evaluation::Jacobian {
+                residuals,
+                jacobian: Matrix::from_rows(&[
+                    &[-1.0, 0.1],
+                    &[0.0, -1.0],
+                    &[0.3, 0.0],
+                    &[0.0, 0.1],
+                ]),
+            },
+            _ => Evaluation::Residuals(residuals),
+        })
+    }
+
+    fn found(chords: Option<Spans>, bounds: Bounds) -> (Best, Status) {
+        let space = Space::new(vec![1.0, 0.5], bounds).unwrap();
+        let settings = Settings::Local(LocalSettings::LeastSquares(LeastSquaresSettings {
+            chords,
+            ..LeastSquaresSettings::default()
+        }));
+        let mut search = settings.search(space, 0);
+        let limits = Limits::default();
+        minimise(
+            &mut search,
+            &mut OneByOne(terraces),
+            &limits,
+            &mut Unobserved,
+        )
+        .unwrap();
+        (search.best().unwrap(), search.status())
+    }
+
+    #[test]
+    fn chords_find_the_bottom_where_tangents_lead_up() {
+        let (stuck, _) = found(None, Bounds::free(2));
+        assert!(stuck.value > 0.1, "{stuck:?}");
+        let (best, status) = found(Some(Spans::default()), Bounds::free(2));
+        assert!((best.point[0] - 0.3).abs() < 2e-3, "{best:?}");
+        assert!((best.point[1] + 0.2).abs() < 2e-3, "{best:?}");
+        assert!(matches!(status, Status::Converged(_)), "{status:?}");
+    }
+
+    #[test]
+    fn chords_stay_within_bounds_and_end_at_them() {
+        let bounds = Bounds::new(vec![0.5, -1.0], vec![1.2, 0.7]).unwrap();
+        let (best, _) = found(Some(Spans::default()), bounds);
+        assert_eq!(best.point[0], 0.5);
+        assert!((best.point[1] + 0.18).abs() < 0.03, "{best:?}");
+    }
+}

@@ -1,0 +1,64 @@
+//! The engine over dual numbers of [`LANES`] directions, compiled once: what [`plain`](crate::plain) is for `f64`, for those who need
+//! derivatives along directions.
+
+use crate::data::Data;
+use crate::dual::{Dual, LANES};
+use crate::model::Model;
+use crate::parameters::{ParameterError, Parameters};
+use crate::report::StepReport;
+use crate::stages::kinematics;
+use crate::state::{Input, State};
+use crate::{dynamics, integrate};
+
+/// A number with its derivatives along the directions.
+pub type Varied = Dual<LANES>;
+
+/// The model for θ: [`Parameters::apply`].
+///
+/// # Errors
+/// As there.
+pub fn model(parameters: &Parameters, theta: &[Varied]) -> Result<Model<Varied>, ParameterError> {
+    parameters.apply(theta)
+}
+
+/// The start for θ: [`Parameters::apply_state`].
+///
+/// # Errors
+/// As there.
+pub fn start(
+    parameters: &Parameters,
+    theta: &[Varied],
+    start: &State,
+) -> Result<State<Varied>, ParameterError> {
+    parameters.apply_state(theta, start)
+}
+
+/// Frames of bodies, geoms and sites.
+pub fn kinematics(model: &Model<Varied>, state: &State<Varied>, data: &mut Data<Varied>) {
+    kinematics::forward(model, state, &mut data.kinematics);
+}
+
+/// From state and input to acceleration, sensors and energies: [`dynamics::forward_and_sense`].
+pub fn forward_and_sense(
+    model: &Model<Varied>,
+    state: &State<Varied>,
+    input: &Input<Varied>,
+    data: &mut Data<Varied>,
+) {
+    dynamics::forward_and_sense(model, state, input, data);
+}
+
+/// Advances the state by one time step with the model's integrator: [`integrate::step`].
+pub fn step(
+    model: &Model<Varied>,
+    state: &mut State<Varied>,
+    input: &Input<Varied>,
+    data: &mut Data<Varied>,
+) -> StepReport {
+    integrate::step(model, state, input, data)
+}
+
+/// Memory for the results of all stages: [`Data::new`].
+pub fn data(model: &Model<Varied>) -> Data<Varied> {
+    Data::new(model)
+}
