@@ -355,9 +355,7 @@ impl Run {
         }
         if let Some(factor) = self.pace.measurement() {
             let factor = if paused { 0.0 } else { factor };
-            // Two digits are what a person reads; more would be news at every measurement.
-            let factor = (factor * 100.0).round() / 100.0;
-            self.set(|status| status.real_time_factor = factor);
+            self.set(|status| status.real_time_factor = two_digits(factor));
         }
     }
 
@@ -379,6 +377,16 @@ impl Run {
             *status != before
         });
     }
+}
+
+/// A positive number to two digits: what a person reads, also of a very slow simulation. More would be news at every
+/// measurement.
+fn two_digits(number: f64) -> f64 {
+    if number <= 0.0 {
+        return 0.0;
+    }
+    let unit = 10_f64.powf(number.log10().floor() - 1.0);
+    (number / unit).round() * unit
 }
 
 #[cfg(test)]

@@ -170,7 +170,9 @@ impl Pull {
             if stopped.is_empty() {
                 return change;
             }
-            stopped.into_iter().for_each(|dof| free[dof] = false);
+            for dof in stopped {
+                free[dof] = false;
+            }
         }
     }
 

@@ -63,6 +63,20 @@ fn steps_are_counted_while_paused() {
 }
 
 #[test]
+fn paces_have_two_digits() {
+    for (number, expected) in [
+        (0.0, 0.0),
+        (0.98765, 0.99),
+        (1.04, 1.0),
+        (12.6, 13.0),
+        (3.4567e-4, 3.5e-4),
+    ] {
+        let found = two_digits(number);
+        assert!((found - expected).abs() <= 1e-12 * expected, "{found}");
+    }
+}
+
+#[test]
 fn bodies_are_dragged_while_paused() {
     let live = started(true);
     let _watching = live.watch();

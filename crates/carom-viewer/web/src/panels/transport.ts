@@ -105,7 +105,7 @@ export class Transport {
     }
     const factor = session.status?.real_time_factor ?? 0;
     this.factor.hidden = recorded || session.paused;
-    setText(this.factor, `${factor.toFixed(2)}× real time`);
+    setText(this.factor, `${factor < 0.01 ? factor.toPrecision(2) : factor.toFixed(2)}× real time`);
     if (!Number.isNaN(fps)) {
       this.rate.hidden = fps === 0;
       setText(this.rate, `${Math.round(fps)} fps`);
