@@ -1,5 +1,7 @@
 //! What is looked at beyond the search: profiles, folds, recovery, motions to record next, and the replay gate.
 
+use std::fmt::Write as _;
+
 use carom_tasks::identify::{
     CrossValidation, Excitation, Inspection, ParameterProfile, Recovery, Task, replay_objections,
 };
@@ -41,7 +43,7 @@ pub(crate) fn say(suggestions: &[Excitation]) {
     let mut text =
         "note: the recordings tell some parameters badly; what to record next:\n".to_owned();
     for suggestion in suggestions {
-        text += &format!("  - {}\n", suggestion.words());
+        let _ = writeln!(text, "  - {}", suggestion.words());
     }
     stdio::warn(&text);
 }

@@ -1,5 +1,6 @@
 //! `carom identify`.
 
+use std::fmt::Write as _;
 use std::fs;
 
 use crate::support::{Folder, Outcome, run};
@@ -262,12 +263,14 @@ fn noisy_swings(folder: &Folder) -> Vec<String> {
         for (row, line) in lines.enumerate() {
             let cells: Vec<f64> = line.split(',').map(|cell| cell.parse().unwrap()).collect();
             let torque = torque(u32::try_from(row).unwrap());
-            out += &format!(
-                "{},{},{},{torque}\n",
+            writeln!(
+                out,
+                "{},{},{},{torque}",
                 cells[time],
                 cells[angle] + 0.002 * noise(),
                 cells[rate] + 0.01 * noise()
-            );
+            )
+            .unwrap();
         }
         let path = folder.path(&format!("noisy{swing}.csv"));
         fs::write(&path, out).unwrap();

@@ -144,19 +144,27 @@ impl Task<'_> {
             .map(|index| deviation(found.folds.iter().map(|fold| fold.values[index])))
             .collect();
         found.say_errors();
-        self.say_parameters(identified, &mut found);
+        found.say_parameters(identified);
         Ok(found)
+    }
+}
+
+impl CrossValidation {
+    /// How many times the error of held-out trajectories is that of fitted ones, by metric.
+    pub fn ratios(&self) -> Vec<f64> {
+        let pairs = self.held_out_errors.iter().zip(&self.fitted_errors);
+        pairs.map(|(held_out, fitted)| held_out / fitted).collect()
     }
 
     /// Names parameters that depend on which trajectories are fitted more than their intervals allow.
-    fn say_parameters(&self, identified: &Identified, found: &mut CrossValidation) {
+    fn say_parameters(&mut self, identified: &Identified) {
         for (index, one) in identified.estimates.iter().enumerate() {
             let [low, high] = one.interval;
-            let values = found.folds.iter().map(|fold| fold.values[index]);
+            let values = self.folds.iter().map(|fold| fold.values[index]);
             let least = values.clone().fold(f64::INFINITY, f64::min);
             let most = values.fold(f64::NEG_INFINITY, f64::max);
             if least < low || most > high {
-                found.words.push(format!(
+                self.words.push(format!(
                     "{} lies between {} and {} in the folds, beyond its interval {} … {}: it depends on which trajectories are fitted, and its interval is too narrow",
                     one.name,
                     figure(least),
@@ -166,14 +174,6 @@ impl Task<'_> {
                 ));
             }
         }
-    }
-}
-
-impl CrossValidation {
-    /// How many times the error of held-out trajectories is that of fitted ones, by metric.
-    pub fn ratios(&self) -> Vec<f64> {
-        let pairs = self.held_out_errors.iter().zip(&self.fitted_errors);
-        pairs.map(|(held_out, fitted)| held_out / fitted).collect()
     }
 
     fn say_errors(&mut self) {

@@ -96,10 +96,9 @@ impl Series<'_> {
     /// A speed that nothing has.
     fn too_fast(&self) -> Option<String> {
         let (most, unit) = match self.channel.quantity {
-            Quantity::LinearVelocity { .. } => (FAST[0], "m/s"),
             Quantity::AngularVelocity { .. } => (FAST[1], "rad/s"),
             Quantity::JointVelocity { .. } if self.channel.is_angle => (FAST[1], "rad/s"),
-            Quantity::JointVelocity { .. } => (FAST[0], "m/s"),
+            Quantity::LinearVelocity { .. } | Quantity::JointVelocity { .. } => (FAST[0], "m/s"),
             _ => return None,
         };
         let (frame, value) = self.values().find(|(_, value)| norm(value) > most)?;

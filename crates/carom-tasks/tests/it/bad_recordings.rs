@@ -1,5 +1,7 @@
 //! What is said about recordings and mappings that are wrong: file, array or column, row, remedy.
 
+use std::fmt::Write as _;
+
 use crate::support::{Folder, load, model};
 
 const CUBE: &str = "datasets/contactnets_cube.xml";
@@ -380,7 +382,7 @@ fn joints_in_degrees_and_with_wraps() {
         let mut text = "t,angle,rate\n".to_owned();
         for k in 0..100_u8 {
             let t = 0.01 * f64::from(k);
-            text += &format!("{t},{},{rate}\n", angle(t));
+            writeln!(text, "{t},{},{rate}", angle(t)).unwrap();
         }
         let path = folder.write(name, &text);
         let mapping = "time.column = 't'\n[[joint]]\nname = 'pivot'\nposition = 'angle'\nvelocity = 'rate'\n[[actuator]]\nname = 'pivot_torque'\ncontrol = 'rate'\nfactor = 0\n";
@@ -483,11 +485,10 @@ fn arrays_in_column_major_order_are_read() {
 
 /// A zip archive with one entry that is not packed.
 fn stored(name: &str, content: &[u8]) -> Vec<u8> {
-    use std::io::Write as _;
     let mut archive = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
     let options =
         zip::write::SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored);
     archive.start_file(name, options).unwrap();
-    archive.write_all(content).unwrap();
+    std::io::Write::write_all(&mut archive, content).unwrap();
     archive.finish().unwrap().into_inner()
 }
