@@ -175,13 +175,14 @@ fn doctests() -> Outcome {
 }
 
 /// Examples that fail when what they claim does not hold.
-const EXPERIMENTS: [&str; 6] = [
+const EXPERIMENTS: [&str; 7] = [
     "point_mass",
     "tosses",
     "pareto",
     "cfd_adjoints",
     "cfd_billiard",
     "cfd_hover",
+    "public_sets",
 ];
 
 /// Examples of the book, one topic each; they assert what they claim, too.
