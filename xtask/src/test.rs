@@ -175,7 +175,7 @@ fn doctests() -> Outcome {
 }
 
 /// Examples that fail when what they claim does not hold.
-const EXPERIMENTS: [&str; 12] = [
+const EXPERIMENTS: [&str; 13] = [
     "point_mass",
     "tosses",
     "pareto",
@@ -188,6 +188,7 @@ const EXPERIMENTS: [&str; 12] = [
     "known_truth",
     "joint_chirp",
     "few_shot",
+    "public_sets",
 ];
 
 /// Examples of the book, one topic each; they assert what they claim, too.
