@@ -185,13 +185,13 @@ fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
         .collect();
     let mut rows = vec![
         row(
-            "SciPy: L-BFGS-B, differences",
+            "SciPy: L-BFGS-B, differences, 500 frames",
             (400, PEER_SUCCESS),
             PEER_ROLLOUTS[0],
             None,
         ),
         row(
-            "SciPy: basin hopping, 30 hops",
+            "SciPy: basin hopping, 30 hops, 500 frames",
             (20, 1.0),
             PEER_ROLLOUTS[1],
             None,
