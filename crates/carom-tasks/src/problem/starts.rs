@@ -8,6 +8,9 @@ use carom::{Data, Input, Model, State};
 use super::{ProblemError, Run};
 use crate::recording::{Channel, Frame, Quantity, RecordingError, Recordings, Trajectory};
 
+/// Times closer than this are the same (s).
+const SAME_TIME: f64 = 1e-6;
+
 /// Where simulations start.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Starts {
@@ -107,7 +110,8 @@ fn remember_controls(model: &Model, trajectory: &Trajectory, frame: usize, start
         };
         let held: Vec<f64> = (history.times().iter())
             .map(|back| {
-                let after = (trajectory.times).partition_point(|time| *time <= now + back);
+                let then = now + back + SAME_TIME;
+                let after = (trajectory.times).partition_point(|time| *time <= then);
                 trajectory.controls[after.saturating_sub(1) * nu + actuator]
             })
             .collect();
