@@ -70,8 +70,9 @@ fn dofs(quantity: Quantity, nv: usize) -> Option<(usize, usize)> {
     }
 }
 
-/// The recorded start of a run, with what delayed actuators remember. Where velocities are means since the frame before, half of the acceleration of that time is added:
-/// (Δt − h)/2, since steps of length h move positions by the velocity at their ends.
+/// The recorded start of a run, with what delayed actuators remember. Where velocities are means since the frame before, half of the
+/// acceleration of that time is added: (Δt − h)/2, since steps of length h move positions by the velocity at their ends. Contacts that
+/// throw bodies back against all other forces have not done so for that time: nothing is added in an impact.
 pub(crate) fn state(
     recordings: &Recordings,
     model: &Model,
@@ -93,8 +94,14 @@ pub(crate) fn state(
         .copy_from_slice(&trajectory.controls[run.first * nu..][..nu]);
     let mut data = Data::new(model);
     carom::forward(model, &start, &input, &mut data);
-    for (velocity, acceleration) in start.qvel.iter_mut().zip(&data.solve.qacc) {
-        *velocity += acceleration * 0.5 * (span - timestep).max(0.0);
+    let forces = &data.acceleration.force_smooth;
+    let power: f64 = (data.solve.qacc.iter().zip(forces))
+        .map(|(acceleration, force)| acceleration * force)
+        .sum();
+    if power >= 0.0 {
+        for (velocity, acceleration) in start.qvel.iter_mut().zip(&data.solve.qacc) {
+            *velocity += acceleration * 0.5 * (span - timestep).max(0.0);
+        }
     }
     Ok(start)
 }
