@@ -1,8 +1,9 @@
 //! Experiment: models identified from public recordings predict others of the same set better than the published baselines.
 //!
-//! Four sets: tosses of two hinged boxes, drops of a square, impacts of an ellipse, swings of a double pendulum. For each, the
-//! model, the mapping and the settings in `datasets/` are all that `carom identify` needs; it sees the recordings for training, and errors on those
-//! for validation must be below the baseline in every figure.
+//! Five sets: tosses of a cube, once for its poses and once for its velocities too, tosses of two hinged boxes, drops of a square, impacts of an
+//! ellipse, swings of a double pendulum. For each, the model, the mapping and the settings in `datasets/` are all that `carom identify` needs; it
+//! sees the recordings for training, and errors on those for validation must be below the baseline in every figure, those of the cube by a tenth
+//! and a twentieth. Settings of the cube follow on each other: where one search ends, the next one starts.
 //!
 //! `cargo run --release -p carom-tasks --example public_sets` prints a table and writes `target/experiments/public_sets/`; names of sets behind `--`
 //! leave out the others. With `-- --quick` nothing is searched: the calibrated models in `datasets/`, which `carom identify` has written,
@@ -20,7 +21,10 @@ use std::error::Error;
 use std::path::PathBuf;
 
 use carom::Model;
+use carom::load::Loaded;
 use carom_plot::{Chart, Page, Scale, Series};
+use carom_spec::mjcf::ReadSettings;
+use carom_spec::read::read;
 use carom_tasks::evaluate::{Report, evaluate};
 use carom_tasks::identify::{Settings, Task, Unwatched, calibrated};
 use carom_tasks::problem::Stepping;
@@ -30,8 +34,15 @@ use cpu_time::ProcessTime;
 /// A set of recordings and what its documentation says of a baseline.
 struct Set {
     name: &'static str,
+    /// Its folder of recordings, and its mapping.
+    data: &'static str,
+    model: &'static str,
+    /// Settings of searches, each of which starts where the one before has ended; the last one names the calibrated model.
+    searches: &'static [&'static str],
     train: &'static str,
     validation: &'static str,
+    /// To which part of the baselines errors must fall.
+    part: f64,
     figures: &'static [Figure],
 }
 
@@ -48,9 +59,59 @@ struct Figure {
 /// From the first frame alone.
 const ONCE: usize = 100_000;
 
-const SETS: [Set; 4] = [
+const SETS: [Set; 8] = [
+    Set {
+        name: "contactnets_cube_poses",
+        data: "contactnets_cube",
+        model: "contactnets_cube_fine",
+        searches: &["contactnets_cube", "contactnets_cube_poses"],
+        part: 0.9,
+        train: "train.npz",
+        validation: "val.npz",
+        figures: &[
+            figure("position (%), val", &["position_percent"], None, 18.2),
+            figure("rotation (deg), val", &["rotation"], None, 22.6),
+        ],
+    },
+    Set {
+        name: "contactnets_cube_poses",
+        data: "contactnets_cube",
+        model: "contactnets_cube_fine",
+        searches: &["contactnets_cube", "contactnets_cube_poses"],
+        part: 0.9,
+        train: "train.npz",
+        validation: "first40.npz",
+        figures: &[
+            figure("position (%), first40", &["position_percent"], None, 20.0),
+            figure("rotation (deg), first40", &["rotation"], None, 19.9),
+        ],
+    },
+    Set {
+        name: "contactnets_cube_mae18",
+        data: "contactnets_cube",
+        model: "contactnets_cube_fine",
+        searches: &["contactnets_cube", "contactnets_cube_mae18"],
+        part: 0.95,
+        train: "train.npz",
+        validation: "val.npz",
+        figures: &[figure("mae18, val", &["mae18"], None, 0.214)],
+    },
+    Set {
+        name: "contactnets_cube_mae18",
+        data: "contactnets_cube",
+        model: "contactnets_cube_fine",
+        searches: &["contactnets_cube", "contactnets_cube_mae18"],
+        part: 0.95,
+        train: "train.npz",
+        validation: "first40.npz",
+        figures: &[figure("mae18, first40", &["mae18"], None, 0.232)],
+    },
     Set {
         name: "contactnets_elbow",
+        data: "contactnets_elbow",
+        model: "contactnets_elbow",
+        searches: &["contactnets_elbow"],
+        part: 1.0,
         train: "train.npz",
         validation: "val.npz",
         figures: &[
@@ -79,6 +140,10 @@ const SETS: [Set; 4] = [
     },
     Set {
         name: "planar_square_drops",
+        data: "planar_square_drops",
+        model: "planar_square_drops",
+        searches: &["planar_square_drops"],
+        part: 1.0,
         train: "train.npz",
         validation: "val.npz",
         figures: &[
@@ -100,12 +165,20 @@ const SETS: [Set; 4] = [
     },
     Set {
         name: "planar_ellipse_impacts",
+        data: "planar_ellipse_impacts",
+        model: "planar_ellipse_impacts",
+        searches: &["planar_ellipse_impacts"],
+        part: 1.0,
         train: "train.csv",
         validation: "val.csv",
         figures: &[figure("velocities (m/s)", &["error"], None, 0.276)],
     },
     Set {
         name: "double_pendulum_ibm",
+        data: "double_pendulum_ibm",
+        model: "double_pendulum_ibm",
+        searches: &["double_pendulum_ibm"],
+        part: 1.0,
         train: "train.npz",
         validation: "val.npz",
         figures: &[
@@ -152,49 +225,59 @@ struct Known {
 impl Set {
     /// Reads all, and identifies unless the quick form is asked for; none if the recordings are not there.
     fn read(&self) -> Result<Option<Known>, Box<dyn Error>> {
-        let folder = shared().join("data").join(self.name);
+        let folder = shared().join("data").join(self.data);
         let files = [self.train, self.validation].map(|file| folder.join(file));
         if let Some(absent) = files.iter().find(|file| !file.exists()) {
             println!("skipped: {} (no {})", self.name, absent.display());
             return Ok(None);
         }
-        let file = |ending: &str| common::root().join(format!("datasets/{}{ending}", self.name));
-        let loaded = carom::load::file(&file(".xml"), &[])?;
-        let mapping = Mapping::read(&file(".toml"))?;
+        let file =
+            |name: &str, ending: &str| common::root().join(format!("datasets/{name}{ending}"));
+        let mut loaded = carom::load::file(&file(self.model, ".xml"), &[])?;
+        let mapping = Mapping::read(&file(self.data, ".toml"))?;
         let [train, validation] =
             files.map(|path| recording::load(&loaded.model, &mapping, &[path]));
-        let (train, validation) = (train?, validation?);
+        let mut known = Known {
+            nominal: loaded.model.clone(),
+            calibrated: loaded.model.clone(),
+            train: train?,
+            validation: validation?,
+            seconds: None,
+        };
+        let last = self.searches.last().copied().unwrap_or(self.name);
         if common::is_quick() {
-            return Ok(Some(Known {
-                nominal: loaded.model,
-                calibrated: carom::load::file(&file("_calibrated.xml"), &[])?.model,
-                train,
-                validation,
-                seconds: None,
-            }));
+            known.calibrated = carom::load::file(&file(last, "_calibrated.xml"), &[])?.model;
+            return Ok(Some(known));
         }
-        let settings = Settings::read(&file("_identify.toml"))?;
         let begin = ProcessTime::now();
-        let mut task = Task::new(&loaded.model, &train, settings)?;
+        for name in self.searches {
+            let settings = Settings::read(&file(name, "_identify.toml"))?;
+            loaded = self.identified(&loaded, &known.train, settings)?;
+        }
+        known.seconds = Some(begin.elapsed().as_secs_f64());
+        known.calibrated = loaded.model;
+        Ok(Some(known))
+    }
+
+    /// The model that a search calibrates.
+    fn identified(
+        &self,
+        loaded: &Loaded,
+        train: &Recordings,
+        settings: Settings,
+    ) -> Result<Loaded, Box<dyn Error>> {
+        let mut task = Task::new(&loaded.model, train, settings)?;
         if let Some(refusal) = task.inspect()?.refusal() {
             return Err(format!("{}: {refusal}", self.name).into());
         }
         task.warm_up(None)?;
         let solution = task.solve(None, None, &mut Unwatched)?;
+        println!("{}: {}", self.name, solution.end);
         let theta = &solution.x[..task.parameters().len()];
         let text = calibrated(&loaded.spec, task.parameters(), theta)?;
-        let seconds = begin.elapsed().as_secs_f64();
-        println!(
-            "{}: {} ({seconds:.0} s of CPU time)",
-            self.name, solution.end
-        );
-        Ok(Some(Known {
-            calibrated: common::model_from_text(text)?,
-            nominal: loaded.model,
-            train,
-            validation,
-            seconds: Some(seconds),
-        }))
+        let files = carom_spec::MemorySource::new().with("model.xml", text);
+        let read = read("model.xml".as_ref(), &files, &ReadSettings::default());
+        Ok(carom::load::compiled(read)?)
     }
 }
 
@@ -228,6 +311,8 @@ struct Row {
     set: &'static str,
     what: &'static str,
     baseline: f64,
+    /// What the error on validation must be below.
+    bar: f64,
     /// Of the model as it was: training, validation.
     nominal: [f64; 2],
     /// Of the calibrated model.
@@ -301,11 +386,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     )?;
     for row in &rows {
         assert!(
-            row.calibrated[1] < row.baseline,
-            "{}, {}: {} on validation, not below the baseline {}",
+            row.calibrated[1] < row.bar,
+            "{}, {}: {} on validation, not below {}, as the baseline {} asks for",
             row.set,
             row.what,
             row.calibrated[1],
+            row.bar,
             row.baseline
         );
     }
@@ -323,6 +409,7 @@ fn measure(set: &Set, figure: &Figure, known: &mut Known) -> Result<Row, Box<dyn
         set: set.name,
         what: figure.what,
         baseline: figure.baseline,
+        bar: set.part * figure.baseline,
         nominal: of(&known.nominal)?,
         calibrated: of(&known.calibrated)?,
     })
