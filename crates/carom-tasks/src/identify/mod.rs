@@ -33,7 +33,6 @@
 //! ```
 
 mod calibrated;
-mod chords;
 mod conclude;
 mod inspect;
 mod settings;
