@@ -5,8 +5,6 @@
 //! depend on each other, as those of a model that is not quite right do; the greater of both counts:
 //!
 //!   C = A⁻¹·(Σ gᵢ·gᵢᵀ)·A⁻¹·n/(n − p),   A = `JᵀJ`,   gᵢ = Jᵢᵀ·rᵢ of run i
-//!
-//! In fixed steps J is that of [chords](super::chords) over the errors which its derivatives give.
 
 use carom::Model;
 use carom_optimise::linalg::Matrix;
@@ -16,7 +14,6 @@ use carom_optimise::statistics::{Information, estimated_noise};
 use super::IdentifyError;
 use super::solve::Solution;
 use super::task::{Marginal, Task};
-use crate::problem::{Linear, Stepping};
 
 /// Fewest runs whose contradictions say something.
 const FEWEST_RUNS: usize = 10;
@@ -69,15 +66,6 @@ pub struct Identified {
     pub model: Model,
 }
 
-/// What a Jacobian tells of the parameters.
-struct Known {
-    marginal: Marginal,
-    information: Information,
-    degrees: usize,
-    noise: f64,
-    covariance: Matrix,
-}
-
 /// How large the residuals of a frame are.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FrameResidual {
@@ -104,27 +92,21 @@ impl Task<'_> {
         let failed = IdentifyError::Start;
         let count = self.parameters().len();
         let theta = &solution.x[..count];
-        let mut linear = self.linearise(&solution.x).map_err(failed)?;
-        if self.settings.problem.stepping == Stepping::Fixed {
-            let known = self.known(&linear, solution.value).map_err(failed)?;
-            let errors: Vec<f64> = (0..count)
-                .map(|k| known.covariance[(k, k)].sqrt())
-                .collect();
-            self.take_chords(&solution.x, &mut linear, &errors, known.noise);
-        }
-        let Known {
-            marginal,
-            information,
-            degrees,
-            noise,
-            mut covariance,
-        } = self.known(&linear, solution.value).map_err(failed)?;
+        let linear = self.linearise(&solution.x).map_err(failed)?;
+        let marginal = self.marginal(&linear).map_err(failed)?;
         let mut residuals = linear.residuals;
         let before = self.problem.residuals(&self.origin());
         let before = before.map_err(|error| failed(error.to_string()))?.residuals;
         let frames = self.problem.by_frame(&before, &residuals);
         residuals.resize(marginal.jacobian.rows(), 0.0);
         let names: Vec<&str> = self.parameters().names().collect();
+        let information = Information::new(&names, self.theta_scale(), &marginal.jacobian)
+            .map_err(|error| failed(error.to_string()))?;
+        let degrees = residuals
+            .len()
+            .saturating_sub(information.rank() + marginal.starts);
+        let noise = estimated_noise(2.0 * solution.value, degrees).unwrap_or(f64::INFINITY);
+        let mut covariance = information.covariance(noise);
         let mut range = student_range(self.settings.confidence, degrees.max(1) as f64);
         let runs = marginal.runs.len();
         let mut by_runs = false;
@@ -154,24 +136,6 @@ impl Task<'_> {
                 .parameters()
                 .bake(theta)
                 .map_err(|error| failed(error.to_string()))?,
-        })
-    }
-
-    /// What a Jacobian tells, where the loss is `value`.
-    fn known(&self, linear: &Linear, value: f64) -> Result<Known, String> {
-        let marginal = self.marginal(linear)?;
-        let names: Vec<&str> = self.parameters().names().collect();
-        let information = Information::new(&names, self.theta_scale(), &marginal.jacobian)
-            .map_err(|error| error.to_string())?;
-        let told = information.rank() + marginal.starts;
-        let degrees = marginal.jacobian.rows().saturating_sub(told);
-        let noise = estimated_noise(2.0 * value, degrees).unwrap_or(f64::INFINITY);
-        Ok(Known {
-            covariance: information.covariance(noise),
-            marginal,
-            information,
-            degrees,
-            noise,
         })
     }
 

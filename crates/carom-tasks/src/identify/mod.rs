@@ -35,7 +35,6 @@
 mod again;
 mod calibrated;
 mod candidates;
-mod chords;
 mod conclude;
 mod cross_validation;
 mod excitation;
