@@ -397,7 +397,7 @@ fn joints_in_degrees_and_with_wraps() {
     assert_eq!(
         of("degrees.csv", &|t| 57.3 * swing(t), "100"),
         [
-            "degrees.csv: joint pivot position goes to and fro over 91.66 rad, 15 turns; if it is in degrees, give unit = \"deg\""
+            "degrees.csv: joint pivot position goes to and fro over 91.68 rad, 15 turns; if it is in degrees, give unit = \"deg\""
         ]
     );
     let turning = |t: f64| (3.0 + 2.0 * t) % std::f64::consts::TAU - std::f64::consts::PI;
