@@ -1,5 +1,6 @@
 //! The mappings that docs/recordings.md shows are ones that load.
 
+use carom_tasks::identify::Settings;
 use carom_tasks::recording::Mapping;
 
 use crate::support::root;
@@ -18,17 +19,20 @@ fn every_mapping_of_the_page_is_understood() {
 }
 
 #[test]
-fn every_mapping_that_ships_is_understood_and_its_model_compiles() {
-    let mut count = 0;
+fn every_mapping_and_setting_that_ships_is_understood_and_its_model_compiles() {
+    let (mut mappings, mut settings) = (0, 0);
     for entry in std::fs::read_dir(root().join("datasets")).unwrap() {
         let path = entry.unwrap().path();
-        let extension = path.extension().unwrap_or_default();
-        if extension == "toml" {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if name.ends_with("_identify.toml") {
+            assert!(!Settings::read(&path).unwrap().free.is_empty(), "{name}");
+            settings += 1;
+        } else if name.ends_with(".toml") {
             Mapping::read(&path).unwrap();
-            count += 1;
-        } else if extension == "xml" {
-            assert!(carom::load::file(&path, &[]).is_ok(), "{}", path.display());
+            mappings += 1;
+        } else if name.ends_with(".xml") {
+            assert!(carom::load::file(&path, &[]).is_ok(), "{name}");
         }
     }
-    assert_eq!(count, 10);
+    assert_eq!((mappings, settings), (11, 7));
 }
