@@ -323,8 +323,13 @@ fn simulated(model: &Model, mapping: &Mapping, count: usize) -> Result<Recording
     let folder = common::root().join("target/experiments");
     std::fs::create_dir_all(&folder)?;
     let path = folder.join(format!("two_cubes-{}.npz", std::process::id()));
-    let loaded = write(&path, poses, offsets)
-        .and_then(|()| Ok(recording::load(model, mapping, &[path.clone()])?));
+    let loaded = write(&path, poses, offsets).and_then(|()| {
+        Ok(recording::load(
+            model,
+            mapping,
+            std::slice::from_ref(&path),
+        )?)
+    });
     std::fs::remove_file(&path)?;
     loaded
 }

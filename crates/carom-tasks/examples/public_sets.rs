@@ -291,10 +291,10 @@ impl Figure {
         recordings.evaluate.window = self.window.map(|[frames, _]| frames);
         recordings.evaluate.every = self.window.map(|[_, every]| every);
         let report = evaluate(model, recordings, Stepping::Fixed)?;
-        match report.failures().next() {
-            None => Ok(report),
-            Some(failure) => Err(format!("{failure:?}").into()),
+        if let Some(failure) = report.failures().next() {
+            return Err(format!("{failure:?}").into());
         }
+        Ok(report)
     }
 
     fn error(&self, model: &Model, recordings: &mut Recordings) -> Result<f64, Box<dyn Error>> {

@@ -1,4 +1,4 @@
-//! The engine over dual numbers of [`LANES`] directions, compiled once: what [`plain`](crate::plain) is for `f64`, for those who need
+//! The engine over dual numbers of [`LANES`] directions, compiled once: what [`crate::step`] and its like are for `f64`, for those who need
 //! derivatives along directions.
 
 use crate::data::Data;

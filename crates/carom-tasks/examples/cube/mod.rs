@@ -94,7 +94,7 @@ impl Tosses {
             let mut recordings = recording::load(&model, &mapping, &[path])?;
             recordings.trajectories.truncate(count);
             // As in the paper. Segments also start in contact, where half of an acceleration would be that of a guessed contact.
-            recordings.velocities_are_means = false;
+            recordings.velocity.means = false;
             return Ok(Self {
                 recordings,
                 truth: None,
@@ -113,7 +113,7 @@ impl Tosses {
         std::fs::remove_file(&path)?;
         let mut recordings = recordings?;
         // Simulated velocities are those of their instants.
-        recordings.velocities_are_means = false;
+        recordings.velocity.means = false;
         Ok(Self {
             recordings,
             truth: Some(hidden),
