@@ -231,11 +231,11 @@ mod tests {
     use crate::space::Space;
 
     /// A bowl around (0.3, −0.2) of terraces a thousandth wide, whose derivatives lead up.
-    fn terraces(request: &Request) -> Outcome {
+    fn terraces(request: &Request) -> Evaluation {
         let at = |x: f64| (x / 1e-3).round() * 1e-3;
         let (x, y) = (at(request.point[0]), at(request.point[1]));
         let residuals = vec![x - 0.3, 2.0 * (y + 0.2), 0.5 * (x - 0.3) * (y - 1.0), 0.1];
-        Ok(match request.want {
+        match request.want {
             Want::Jacobian => Evaluation::Jacobian {
                 residuals,
                 jacobian: Matrix::from_rows(&[
@@ -246,7 +246,7 @@ mod tests {
                 ]),
             },
             _ => Evaluation::Residuals(residuals),
-        })
+        }
     }
 
     fn found(chords: Option<Spans>, bounds: Bounds) -> (Best, Status) {
@@ -259,7 +259,7 @@ mod tests {
         let limits = Limits::default();
         minimise(
             &mut search,
-            &mut OneByOne(terraces),
+            &mut OneByOne(|request: &Request| Ok(terraces(request))),
             &limits,
             &mut Unobserved,
         )

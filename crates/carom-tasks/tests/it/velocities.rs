@@ -1,5 +1,7 @@
 //! Velocities that were not recorded.
 
+use std::fmt::Write as _;
+
 use carom::math::{Quat, Vec3};
 
 use crate::support::{Folder, load, model};
@@ -114,10 +116,8 @@ fn a_cubic_is_exact_where_a_parabola_is_biased_as_documented() {
     let mut text = "t,angle\n".to_owned();
     for k in 0..21 {
         let t = f64::from(k) / rate;
-        text += &format!(
-            "{t},{}\n",
-            0.3 + 0.5 * t - 2.0 * t * t + jerk / 6.0 * t.powi(3)
-        );
+        let place = 0.3 + 0.5 * t - 2.0 * t * t + jerk / 6.0 * t.powi(3);
+        writeln!(text, "{t},{place}").unwrap();
     }
     let path = folder.write("swing.csv", &text);
     let slope = |velocity: &str| {
