@@ -202,6 +202,7 @@ fn fit(
     settings.problem.loss = Loss::distance_and_angle(WIDTH);
     let task = Task::new(model, recordings, settings)?;
     let solution = task.solve(None, None, &mut Unwatched)?;
+    println!("{}, seed {seed}: {}", optimiser.name(), solution.end);
     let theta = &solution.x[..task.parameters().len()];
     Ok(Fit {
         model: task.parameters().bake(theta)?,

@@ -79,6 +79,24 @@ impl LeastSquares {
         true
     }
 
+    /// The residuals of a point are there, or none: of the start, or after a step.
+    pub(super) fn learn_by_chords(&mut self, outcome: Outcome) {
+        let residuals = residuals_of(outcome);
+        if !matches!(self.phase, Phase::Arrive) {
+            self.judge_chord(residuals);
+            return;
+        }
+        let Some(residuals) = residuals else {
+            let reason = std::mem::take(&mut self.last_failure);
+            self.failed(reason);
+            return;
+        };
+        self.here.cost = self.settings.loss.cost(&residuals);
+        self.here.residuals = residuals;
+        Best::keep(&mut self.best, &self.here.point, self.here.cost);
+        self.phase = Phase::Chords;
+    }
+
     /// The neighbours of this point.
     pub(super) fn chord_proposals(&self) -> Vec<Proposal> {
         let span = self.span.unwrap_or_default();
@@ -157,7 +175,7 @@ impl LeastSquares {
     }
 
     /// The residuals after a step by chords are there, or none. A neighbour that is lower still is as good.
-    pub(super) fn judge_chord(&mut self, residuals: Option<Vec<f64>>) {
+    fn judge_chord(&mut self, residuals: Option<Vec<f64>>) {
         let Phase::Trial {
             point, predicted, ..
         } = std::mem::replace(&mut self.phase, Phase::Chords)
@@ -209,7 +227,7 @@ impl LeastSquares {
     }
 }
 
-pub(super) fn residuals_of(outcome: Outcome) -> Option<Vec<f64>> {
+fn residuals_of(outcome: Outcome) -> Option<Vec<f64>> {
     match outcome {
         Ok(Evaluation::Residuals(residuals) | Evaluation::Jacobian { residuals, .. }) => {
             Some(residuals)
@@ -227,7 +245,7 @@ mod tests {
     use crate::local::LocalSettings;
     use crate::minimise::{Limits, OneByOne, Unobserved, minimise};
     use crate::optimiser::Optimiser;
-    use crate::request::Request;
+    use crate::request::{Failure, Request};
     use crate::space::Space;
 
     /// A bowl around (0.3, −0.2) of terraces a thousandth wide, whose derivatives lead up.
@@ -275,6 +293,32 @@ mod tests {
         assert!((best.point[0] - 0.3).abs() < 2e-3, "{best:?}");
         assert!((best.point[1] + 0.2).abs() < 2e-3, "{best:?}");
         assert!(matches!(status, Status::Converged(_)), "{status:?}");
+    }
+
+    #[test]
+    fn a_start_without_derivatives_is_left_by_chords() {
+        let space = Space::new(vec![1.0, 0.5], Bounds::free(2)).unwrap();
+        let settings = Settings::Local(LocalSettings::LeastSquares(LeastSquaresSettings {
+            chords: Some(Spans::default()),
+            ..LeastSquaresSettings::default()
+        }));
+        let mut search = settings.search(space, 0);
+        let mut flat = OneByOne(|request: &Request| match request.want {
+            Want::Jacobian => Err(Failure::new("no derivatives")),
+            _ => Ok(terraces(request)),
+        });
+        minimise(&mut search, &mut flat, &Limits::default(), &mut Unobserved).unwrap();
+        let best = search.best().unwrap();
+        assert!((best.point[0] - 0.3).abs() < 2e-3, "{best:?}");
+        let space = Space::new(vec![1.0, 0.5], Bounds::free(2)).unwrap();
+        let mut search = settings.search(space, 0);
+        let mut dead = OneByOne(|_: &Request| Err(Failure::new("nothing")));
+        minimise(&mut search, &mut dead, &Limits::default(), &mut Unobserved).unwrap();
+        assert!(
+            search.status().reason().contains("nothing"),
+            "{:?}",
+            search.status()
+        );
     }
 
     #[test]

@@ -79,6 +79,8 @@ pub struct Fit {
 enum Phase {
     /// Waiting for the Jacobian here.
     Linearise,
+    /// Waiting for the residuals here, from where chords go on.
+    Arrive,
     /// Waiting for the residuals at the ends of the chords.
     Chords,
     /// Waiting for the residuals after a step.
@@ -347,10 +349,14 @@ impl LeastSquares {
             self.judge(None);
         } else if let Some(before) = self.before.take() {
             self.step_back(before, reason);
-        } else {
+        } else if self.span.is_some() || !self.begin_chords() {
             self.status = Status::Stalled(format!(
                 "the start cannot be evaluated: {reason}; start elsewhere"
             ));
+        } else {
+            // There is no derivative at the start, but perhaps there are residuals.
+            self.last_failure = reason;
+            self.phase = Phase::Arrive;
         }
     }
 
@@ -377,6 +383,7 @@ impl Method for LeastSquares {
         let (point, want) = match &self.phase {
             Phase::Chords => return self.chord_proposals(),
             Phase::Linearise => (&self.here.point, Want::Jacobian),
+            Phase::Arrive => (&self.here.point, Want::Residuals),
             Phase::Trial { point, .. } if self.settings.eager_jacobian && self.span.is_none() => {
                 (point, Want::Jacobian)
             }
@@ -395,7 +402,7 @@ impl Method for LeastSquares {
         }
         for Answered { outcome, .. } in answered {
             if self.span.is_some() {
-                self.judge_chord(chords::residuals_of(outcome));
+                self.learn_by_chords(outcome);
                 continue;
             }
             let in_trial = matches!(self.phase, Phase::Trial { .. });

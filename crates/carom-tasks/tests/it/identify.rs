@@ -342,7 +342,7 @@ fn laws_are_named_by_their_labels_and_written() {
         r#"<mujoco><worldbody><geom name="floor" type="plane" size="1 1 1"/>
           <body name="ball"><freejoint/><geom name="ball" size="0.1"/></body>
           <body name="brick"><freejoint/><geom name="brick" type="box" size="0.1 0.1 0.1"/></body></worldbody>
-          <custom><text name="carom/contact" data="law=complementarity; restitution=0.5"/>
+          <custom><text name="carom/contact" data="law=complementarity; restitution=0.5; baumgarte=0.2 0.5"/>
           <text name="carom/contact/rubber" data="law=hunt_crossley; geom1=ball; dissipation=0.3; viscous=0.1"/></custom></mujoco>"#,
     );
     let loaded = carom::load::file(&path, &[]).unwrap();
