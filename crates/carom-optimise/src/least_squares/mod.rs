@@ -34,6 +34,9 @@ use trust::{Reduced, Step};
 /// Steps that predict less well than this are not taken.
 const LEAST_AGREEMENT: f64 = 1e-4;
 
+/// Costs below this part of the first one are rounding.
+const NOTHING_LEFT: f64 = 1e-12;
+
 /// How far the radius grows beyond a step that the model predicted well. With the usual factor of two, curved valleys take
 /// twice the steps.
 const GROWTH: f64 = 3.0;
@@ -56,6 +59,8 @@ pub struct LeastSquares {
     last_failure: String,
     /// Where the last step began, should the Jacobian after it fail.
     before: Option<Vec<f64>>,
+    /// The cost at the start.
+    first_cost: f64,
     /// The span of the chords, where derivatives mislead.
     span: Option<f64>,
     /// The lowest end of the chords of this point.
@@ -124,6 +129,7 @@ impl LeastSquares {
             ending: None,
             last_failure: String::new(),
             before: None,
+            first_cost: 0.0,
             span: None,
             neighbour: None,
         }
@@ -162,6 +168,7 @@ impl LeastSquares {
             *scale = scale.max(norm(&jacobian.column(j)));
         }
         if first {
+            self.first_cost = self.here.cost;
             self.radius = self.settings.first_radius * norm(&self.scaling());
         }
         if let Some(end) = self.ending.take() {
@@ -274,12 +281,13 @@ impl LeastSquares {
             self.iteration += 1;
             self.before = Some(std::mem::replace(&mut self.here.point, point));
         }
-        let end = self.reached_end(actual, predicted, agreement, cost_before);
+        let at_bottom = self.gains_nothing(actual, predicted, agreement, cost_before);
         // Something is to be gained, says the tangent, and not even a short step gains it.
-        let misleads = !taken && is_short && !matches!(end, Some(Status::Converged(_)));
+        let misleads = !taken && is_short && at_bottom.is_none() && self.has_more_to_gain();
         if misleads && self.begin_chords() {
             return false;
         }
+        let end = at_bottom.or_else(|| self.is_narrow());
         if taken {
             self.ending = end;
         } else if let Some(end) = end {
@@ -309,7 +317,12 @@ impl LeastSquares {
         }
     }
 
-    fn reached_end(
+    /// Whether residuals are more than the rounding of those at the start.
+    fn has_more_to_gain(&self) -> bool {
+        self.here.cost > NOTHING_LEFT * self.first_cost
+    }
+
+    fn gains_nothing(
         &self,
         actual: f64,
         predicted: f64,
@@ -317,12 +330,14 @@ impl LeastSquares {
         cost: f64,
     ) -> Option<Status> {
         let part = self.settings.value_tolerance * cost;
-        if actual.abs() <= part && predicted <= part && agreement <= 2.0 {
+        (actual.abs() <= part && predicted <= part && agreement <= 2.0).then(|| {
             let gain = predicted / cost;
-            return Some(Status::Converged(format!(
-                "a step can lower the cost by a part of {gain:.1e}"
-            )));
-        }
+            Status::Converged(format!("a step can lower the cost by a part of {gain:.1e}"))
+        })
+    }
+
+    /// The end where the trust region is too narrow for steps.
+    fn is_narrow(&self) -> Option<Status> {
         let span = self.settings.step_tolerance * self.scaled_length(&self.here.point);
         let rounding = f64::EPSILON * norm(&self.scaling());
         if self.radius <= span.max(rounding) {
@@ -369,7 +384,7 @@ impl LeastSquares {
         self.radius = 0.25 * self.radius.min(self.scaled_length(&moved));
         self.here.point = before;
         self.ending = None;
-        if let Some(end) = self.reached_end(f64::INFINITY, f64::INFINITY, 0.0, self.here.cost) {
+        if let Some(end) = self.is_narrow() {
             self.status = end;
         } else {
             let (jacobian, residuals) = self.weighted();
