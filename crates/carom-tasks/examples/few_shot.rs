@@ -149,6 +149,14 @@ fn main() -> Result<(), Box<dyn Error>> {
         )
         .into());
     }
+    // A search that ends where it begins would make the next comparison one of a model with itself.
+    if all.history.first().is_some_and(|first| all.loss >= *first) {
+        return Err(format!(
+            "the fit to all runs ended where it began, at {:.3}",
+            all.loss
+        )
+        .into());
+    }
     if few > FEW_TO_ALL * after[2] {
         return Err(format!("three runs leave {few:.3}, all runs {:.3}", after[2]).into());
     }
