@@ -239,7 +239,10 @@ impl LeastSquares {
         } = reduced.step(&self.here.point, &self.bounds, &self.scaling(), self.radius);
         self.damping = damping;
         if point == self.here.point {
-            self.status = Status::Converged("the next step is smaller than rounding".into());
+            // The slopes are so steep that nothing can be gained along them, which need not be true of wider ones.
+            if !(self.has_more_to_gain() && self.begin_chords()) {
+                self.status = Status::Converged("the next step is smaller than rounding".into());
+            }
             return;
         }
         self.radius = self.radius.min(if self.iteration == 0 {
