@@ -164,8 +164,8 @@ impl LeastSquares {
         self.before = None;
         Best::keep(&mut self.best, &self.here.point, self.here.cost);
         let (jacobian, residuals) = self.weighted();
-        for (j, scale) in self.scale.iter_mut().enumerate() {
-            *scale = scale.max(norm(&jacobian.column(j)));
+        for (scale, length) in self.scale.iter_mut().zip(jacobian.column_lengths()) {
+            *scale = scale.max(length);
         }
         if first {
             self.first_cost = self.here.cost;
@@ -218,11 +218,12 @@ impl LeastSquares {
         let gradient = transpose_times(jacobian, residuals);
         let length = norm(residuals);
         let mut largest = 0.0_f64;
+        let columns = jacobian.column_lengths();
         for (j, &g) in gradient.iter().enumerate() {
             let x = self.here.point[j];
             let held =
                 g > 0.0 && x <= self.bounds.lower()[j] || g < 0.0 && x >= self.bounds.upper()[j];
-            let column = norm(&jacobian.column(j));
+            let column = columns[j];
             if !held && column > 0.0 && length > 0.0 {
                 largest = largest.max(g.abs() / column / length);
             }

@@ -8,7 +8,9 @@
 //! its reciprocal find λ in a few trials [More 1978, §5].
 
 use crate::bounds::Bounds;
-use crate::linalg::{Matrix, Qr, add_scaled, bounded_least_squares, dot, norm, transpose_times};
+use crate::linalg::{
+    Matrix, add_scaled, bounded_least_squares, dot, norm, reduce, transpose_times,
+};
 
 /// How far the length of a step may be from the radius.
 const SLACK: f64 = 0.01;
@@ -37,19 +39,11 @@ pub(super) struct Step {
 
 impl Reduced {
     pub(super) fn new(jacobian: &Matrix, residuals: &[f64]) -> Self {
-        let lengths: Vec<f64> = (0..jacobian.columns())
-            .map(|j| norm(&jacobian.column(j)))
+        let lengths: Vec<f64> = (jacobian.column_lengths().into_iter())
             .map(|length| if length > 0.0 { length } else { 1.0 })
             .collect();
-        let unit = Matrix::from_fn(jacobian.rows(), jacobian.columns(), |i, j| {
-            jacobian[(i, j)] / lengths[j]
-        });
-        let qr = Qr::new(&unit);
-        Self {
-            r: qr.r_in_order(),
-            q: qr.transpose_times(residuals),
-            lengths,
-        }
+        let (r, q) = reduce(jacobian, &lengths, residuals);
+        Self { r, q, lengths }
     }
 
     /// The step within a radius.

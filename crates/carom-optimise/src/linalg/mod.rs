@@ -14,7 +14,7 @@ mod svd;
 pub use bounded::bounded_least_squares;
 pub use cholesky::Cholesky;
 pub use eigen::SymmetricEigen;
-pub use qr::{Qr, least_squares};
+pub use qr::{Qr, least_squares, reduce};
 pub use svd::Svd;
 
 use std::ops::{Index, IndexMut};
@@ -110,6 +110,30 @@ impl Matrix {
     /// A column.
     pub fn column(&self, column: usize) -> Vec<f64> {
         (0..self.rows).map(|row| self[(row, column)]).collect()
+    }
+
+    /// The length of each column, as [`norm`] finds it.
+    pub fn column_lengths(&self) -> Vec<f64> {
+        let mut largest = vec![0.0_f64; self.columns];
+        for row in self.data.chunks_exact(self.columns.max(1)) {
+            for (largest, entry) in largest.iter_mut().zip(row) {
+                *largest = largest.max(entry.abs());
+            }
+        }
+        let mut squares = vec![0.0; self.columns];
+        for row in self.data.chunks_exact(self.columns.max(1)) {
+            for ((square, entry), largest) in squares.iter_mut().zip(row).zip(&largest) {
+                *square += (entry / largest) * (entry / largest);
+            }
+        }
+        let found = largest.iter().zip(&squares).map(|(&largest, square)| {
+            if largest == 0.0 || !largest.is_finite() {
+                largest
+            } else {
+                largest * square.sqrt()
+            }
+        });
+        found.collect()
     }
 
     /// The matrix of some of the columns.

@@ -102,6 +102,74 @@ impl Qr {
     }
 }
 
+/// Rows that [`reduce`] takes up at a time.
+const BLOCK: usize = 64;
+
+/// R and the first entries of Qᵀ·b of A·S⁻¹ = Q·R, with columns divided by `scales`, without pivoting: as many rows as A has columns.
+///
+/// For matrices of many rows: some of them are taken up at a time, [R; rows] = Q·R⁺, and lie in the cache while they are.
+pub fn reduce(matrix: &Matrix, scales: &[f64], b: &[f64]) -> (Matrix, Vec<f64>) {
+    let columns = matrix.columns();
+    // b is one more column.
+    let width = columns + 1;
+    let mut r = vec![0.0; width * width];
+    let mut block = Vec::with_capacity(BLOCK * width);
+    for first in (0..matrix.rows()).step_by(BLOCK) {
+        block.clear();
+        for row in first..(first + BLOCK).min(matrix.rows()) {
+            block.extend(
+                matrix
+                    .row(row)
+                    .iter()
+                    .zip(scales)
+                    .map(|(entry, scale)| entry / scale),
+            );
+            block.push(b[row]);
+        }
+        take_up(&mut r, &mut block, width);
+    }
+    let upper = Matrix::from_fn(columns, columns, |i, j| r[i * width + j]);
+    let right = (0..columns).map(|i| r[i * width + columns]).collect();
+    (upper, right)
+}
+
+/// R ← that of [R; rows], by reflections that leave zeros in all columns of the rows but the last.
+fn take_up(r: &mut [f64], rows: &mut [f64], width: usize) {
+    let mut products = vec![0.0; width];
+    for (column, own) in r.chunks_exact_mut(width).enumerate().take(width - 1) {
+        let below: f64 = rows
+            .chunks_exact(width)
+            .map(|row| row[column] * row[column])
+            .sum();
+        if below == 0.0 {
+            continue;
+        }
+        // v = own + sign·length on the diagonal, the rows below; H = I − 2·v·vᵀ/|v|².
+        let length = (own[column] * own[column] + below).sqrt();
+        let first = own[column] + length.copysign(own[column]);
+        let beta = 2.0 / (first * first + below);
+        let rest = column..width;
+        for (product, entry) in products[rest.clone()].iter_mut().zip(&own[rest.clone()]) {
+            *product = first * entry;
+        }
+        for row in rows.chunks_exact(width) {
+            let factor = row[column];
+            for (product, entry) in products[rest.clone()].iter_mut().zip(&row[rest.clone()]) {
+                *product += factor * entry;
+            }
+        }
+        for (entry, product) in own[rest.clone()].iter_mut().zip(&products[rest.clone()]) {
+            *entry -= beta * first * product;
+        }
+        for row in rows.chunks_exact_mut(width) {
+            let factor = beta * row[column];
+            for (entry, product) in row[rest.clone()].iter_mut().zip(&products[rest.clone()]) {
+                *entry -= factor * product;
+            }
+        }
+    }
+}
+
 /// x that makes ‖A·x − b‖ least, with zeros for columns that depend on others.
 pub fn least_squares(matrix: &Matrix, b: &[f64]) -> Vec<f64> {
     let part = f64::EPSILON * matrix.rows().max(matrix.columns()) as f64;
@@ -172,6 +240,27 @@ mod tests {
             let a = random_matrix(rows, columns, 11);
             let r = Qr::new(&a).r_in_order();
             assert_near(&r.gram(), &a.gram(), 1e-13);
+        }
+    }
+
+    #[test]
+    fn rows_taken_up_in_blocks_leave_the_same_triangle() {
+        for (rows, columns) in [(1, 1), (3, 5), (64, 4), (65, 4), (300, 7)] {
+            let a = random_matrix(rows, columns, 11);
+            let b = random_matrix(rows, 1, 12).column(0);
+            let (r, q) = reduce(&a, &vec![1.0; columns], &b);
+            assert_near(&r.gram(), &a.gram(), 1e-12);
+            let products = transpose_times(&r, &q);
+            for (product, expected) in products.iter().zip(transpose_times(&a, &b)) {
+                assert!((product - expected).abs() < 1e-12 * rows as f64, "{rows}");
+            }
+            for i in 0..columns {
+                assert!((0..i).all(|j| r[(i, j)].abs() < 1e-12));
+            }
+            let scales: Vec<f64> = (1..=columns).map(|k| 10_f64.powi(40 * k as i32)).collect();
+            let wide = Matrix::from_fn(rows, columns, |i, j| a[(i, j)] * scales[j]);
+            let (again, _) = reduce(&wide, &scales, &b);
+            assert_near(&again.gram(), &a.gram(), 1e-12);
         }
     }
 

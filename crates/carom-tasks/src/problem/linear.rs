@@ -1,17 +1,19 @@
-//! Residuals with their Jacobian: by forward sensitivities over dual numbers, or by a backward pass for every residual, whichever
-//! is less work.
+//! Residuals with their Jacobian: by formulas for fixed steps where they cover what is free, by forward sensitivities over dual
+//! numbers, or by a backward pass for every residual, whichever is less work.
 
 use carom::dual::LANES;
 use carom::flow::{Motion, Variation};
-use carom::linearize::Tangent;
+use carom::linearize::{Linearization, Tangent};
 use carom::math::{Quat, Vec3};
 use carom::model::JointKind;
+use carom::parameters::ParameterError;
 use carom::varied::{self, Varied as Number};
 use carom::{Data, Input, Model, State};
 
 use super::fixed::{Predicted, Stop};
 use super::sum::{Engine, Failure, Tape, Worker, failure};
-use super::{Job, Problem, ProblemError, starts};
+use super::tangents::Stepper;
+use super::{Job, Problem, ProblemError, Stepping, starts};
 
 /// A backward pass costs about so many forward passes of plain numbers; one over dual numbers about one a direction.
 const BACKWARD_COST: usize = 2;
@@ -98,6 +100,8 @@ impl Linear {
 /// Which way Jacobians are computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Way {
+    /// Fixed steps as linear maps.
+    Formulas,
     Forward,
     Backward,
 }
@@ -145,26 +149,42 @@ impl Problem<'_> {
             .step_by(LANES)
             .map(|first| {
                 let columns = Columns { theta, shift: &[] };
-                varied::model(&self.parameters, &columns.seeded(first).0)
+                let mut model = varied::model(&self.parameters, &columns.seeded(first).0)?;
+                self.leave_out(&mut model.settings);
+                Ok(model)
             })
-            .collect::<Result<_, _>>()?;
+            .collect::<Result<_, ParameterError>>()?;
+        let formulas = self.formulas(&engine.model, &varied, way);
         let runs = self.in_chunks(&engine, |worker, index, job| {
             let columns = Columns {
                 theta,
                 shift: self.shift(shifts, index),
             };
             let start = self.start_of(&engine, theta, job, columns.shift)?;
+            let stopped = |stop| self.failed(failure(index, job, stop), job, columns.shift);
+            if let Some(formulas) = &formulas {
+                let varied = (formulas, varied.as_slice());
+                match self.by_formulas(worker, varied, (job, &start), &columns)? {
+                    Err(stop) => return Ok(stopped(stop)),
+                    Ok(Some((predicted, lines))) => {
+                        let residuals = worker.residuals(self, job, &predicted);
+                        return Ok(self.block(job, residuals, &lines, &columns));
+                    }
+                    // Dual numbers cover every step.
+                    Ok(None) => {}
+                }
+            }
             let outcome = worker.simulate(&engine, self, job, &start);
             let (predicted, tape) = match outcome {
                 Ok(known) => known,
-                Err(stop) => return Ok(self.failed(failure(index, job, stop), job, columns.shift)),
+                Err(stop) => return Ok(stopped(stop)),
             };
             let way = way.unwrap_or_else(|| self.cheaper_way(job.count, columns.len()));
             let lines = match (way, &tape) {
-                (Way::Forward, Tape::Fixed(_)) => {
+                (Way::Forward | Way::Formulas, Tape::Fixed(_)) => {
                     self.forward_fixed(worker, &varied, job, &columns)
                 }
-                (Way::Forward, Tape::Flow(motions)) => {
+                (Way::Forward | Way::Formulas, Tape::Flow(motions)) => {
                     // Motions that forward sensitivities do not know have backward passes.
                     match self.forward_flow(&engine, &varied, job, (&predicted, motions), &columns)
                     {
@@ -181,13 +201,10 @@ impl Problem<'_> {
             let residuals = worker.residuals(self, job, &predicted);
             Ok(match lines {
                 Ok(lines) => self.block(job, residuals, &lines, &columns),
-                Err(why) => {
-                    let stop = Stop {
-                        frame: job.run.last,
-                        why,
-                    };
-                    self.failed(failure(index, job, stop), job, columns.shift)
-                }
+                Err(why) => stopped(Stop {
+                    frame: job.run.last,
+                    why,
+                }),
             })
         })?;
         let mut linear = Linear {
@@ -203,6 +220,54 @@ impl Problem<'_> {
             linear.failures.extend(failure);
         }
         Ok(linear)
+    }
+
+    /// The formulas for fixed steps along the parameters; none where they do not cover them, or another way is asked for.
+    fn formulas(
+        &self,
+        model: &Model,
+        varied: &[Model<Number>],
+        way: Option<Way>,
+    ) -> Option<Linearization> {
+        let is_asked = way.is_none_or(|way| way == Way::Formulas)
+            && self.settings.stepping == Stepping::Fixed
+            && self.settings.from_distance.is_none()
+            && !self.observer.needs_sensors();
+        is_asked
+            .then(|| Linearization::along(model, varied, self.parameters.len()))
+            .flatten()
+    }
+
+    /// Simulates a run with the rows of its Jacobian by formulas; none where they do not cover a step.
+    #[allow(
+        clippy::type_complexity,
+        reason = "an error of the problem is not one of a run"
+    )]
+    fn by_formulas(
+        &self,
+        worker: &mut Worker,
+        (formulas, varied): (&Linearization, &[Model<Number>]),
+        (job, start): (&Job, &State),
+        columns: &Columns<'_>,
+    ) -> Result<Result<Option<(Vec<Predicted>, Vec<f64>)>, Stop>, ProblemError> {
+        let Worker {
+            model,
+            data,
+            stepper,
+            ..
+        } = worker;
+        let stepper =
+            stepper.get_or_insert_with(|| Stepper::new(model, &varied[0], formulas, columns.len()));
+        let changes = stepper.start_changes();
+        if self.parameters.has_state() || !columns.shift.is_empty() {
+            for first in (0..columns.len()).step_by(LANES) {
+                let (theta, shift) = columns.seeded(first);
+                let mut state = varied::start(&self.parameters, &theta, &job.start)?;
+                starts::moved(model, &mut state, &shift);
+                changes.read(&varied[varied_place(varied, first)], &state, first);
+            }
+        }
+        Ok(stepper.run(self, (model, data), varied, (job, start)))
     }
 
     /// Forward passes over dual numbers, or backward passes, by their number.
@@ -400,12 +465,12 @@ impl Problem<'_> {
 }
 
 /// Which of the models carries the directions of the columns from `first` on; the last one for those that are no parameters.
-fn varied_place(varied: &[Model<Number>], first: usize) -> usize {
+pub(super) fn varied_place(varied: &[Model<Number>], first: usize) -> usize {
     (first / LANES).min(varied.len() - 1)
 }
 
 /// Writes the derivatives of residuals as columns.
-fn write_columns(residuals: &[Number], first: usize, width: usize, lines: &mut [f64]) {
+pub(super) fn write_columns(residuals: &[Number], first: usize, width: usize, lines: &mut [f64]) {
     for (line, residual) in lines.chunks_exact_mut(width).zip(residuals) {
         for (column, tangent) in line[first..].iter_mut().zip(residual.tangent) {
             *column = tangent;

@@ -38,6 +38,7 @@ mod linear;
 pub(crate) mod schedule;
 pub(crate) mod starts;
 mod sum;
+mod tangents;
 
 pub use linear::{Block, Linear};
 pub use starts::Starts;
@@ -389,9 +390,15 @@ impl<'a> Problem<'a> {
         &shifts[job * self.prior.len()..][..self.prior.len()]
     }
 
+    /// Sensors that nobody compares are not read.
+    fn leave_out(&self, settings: &mut carom::model::Settings) {
+        settings.disable.sensor |= !self.observer.needs_sensors();
+    }
+
     /// The model for θ, with contacts from distance if they are asked for.
     fn model(&self, theta: &[f64]) -> Result<Model, ProblemError> {
-        let model = self.parameters.apply(theta)?;
+        let mut model = self.parameters.apply(theta)?;
+        self.leave_out(&mut model.settings);
         match &self.settings.from_distance {
             None => Ok(model),
             Some(distant) => model

@@ -8,6 +8,7 @@ use carom::{Data, Model, State};
 use rayon::prelude::*;
 
 use super::fixed::{FrameBar, Predicted, Stop};
+use super::tangents::Stepper;
 use super::{Job, Problem, ProblemError, Stepping, fixed, flowing, starts};
 use crate::loss::Observed;
 
@@ -77,6 +78,8 @@ pub(crate) struct Worker {
     observed_bar: Model,
     /// Models over dual numbers with their memory, by the directions that they carry.
     pub(super) varied: Vec<Option<(Model<Varied>, Data<Varied>)>>,
+    /// Memory of runs by formulas.
+    pub(super) stepper: Option<Stepper>,
 }
 
 impl Engine {
@@ -103,6 +106,7 @@ impl Engine {
             data: Data::new(&self.model),
             observed_bar: Model::zeros(self.model.structure.clone(), self.model.settings),
             varied: Vec::new(),
+            stepper: None,
         }
     }
 }

@@ -30,7 +30,7 @@ pub(super) struct ForceDerivative {
     /// Of each actuator.
     pub(super) actuators: Vec<Sensitivity>,
     /// Zero for dofs whose limit holds the sum of actuator forces, otherwise one.
-    open: Vec<f64>,
+    pub(super) open: Vec<f64>,
 }
 
 /// Everything that forces are made from.

@@ -177,7 +177,7 @@ impl ForwardMode {
                     let entry = if column < size {
                         &mut a[row * size + column]
                     } else {
-                        &mut b[row * layout.nu + column - size]
+                        &mut b[row * layout.inputs + column - size]
                     };
                     *entry = number.tangent[lane];
                 }

@@ -63,10 +63,13 @@ impl Implicit {
         }
     }
 
-    /// Whether the integrator of the model solves for another acceleration than that of the dynamics.
-    pub(super) fn is_needed(model: &Model) -> bool {
+    /// Whether the integrator of the model solves for another acceleration than that of the dynamics, or would as soon as there is
+    /// damping, if damping changes.
+    pub(super) fn is_needed(model: &Model, dampens: bool) -> bool {
         match model.settings.integrator {
-            Integrator::Euler => euler::has_implicit_damping(model),
+            Integrator::Euler => {
+                euler::has_implicit_damping(model) || dampens && !model.settings.disable.eulerdamp
+            }
             _ => true,
         }
     }
@@ -173,9 +176,17 @@ impl Linearization {
             };
             let difference = (&*self.implicit.difference, 1.0);
             armature::add_inertia_change(model, data, &self.bends, difference, &mut rows);
+            let difference = (&*self.implicit.difference, &self.layout);
+            (self.numbers).add_inertia_change((model, data), &self.tree, difference, &mut rows);
         }
         self.add_damping_change(model, state, data);
         self.add_bias_change(model, state, data);
+        self.numbers.add_damping_change(
+            (model, state, data),
+            &self.implicit.advancing,
+            &self.layout,
+            &mut self.extra,
+        );
         let width = self.layout.width;
         for (tree, dofs) in model.structure.tree_dofs.iter().enumerate() {
             if islands.of_tree(tree).is_none() {
@@ -462,7 +473,13 @@ impl Damper<'_> {
     }
 
     /// Adds slope·Jᵀ·(J·ȧ)·x, with the columns of the sparse vector x from `start` on.
-    fn add(&self, x: Sparse<'_>, start: usize, slope: f64, (matrix, width): (&mut [f64], usize)) {
+    pub(super) fn add(
+        &self,
+        x: Sparse<'_>,
+        start: usize,
+        slope: f64,
+        (matrix, width): (&mut [f64], usize),
+    ) {
         if slope == 0.0 {
             return;
         }

@@ -9,7 +9,7 @@
 //!
 //!   H·da = −∂r/∂q·dq − ∂r/∂v·dv − ∂r/∂w·dw − ∂r/∂u·du                                             (2)
 //!
-//! assembled from inverse dynamics (`rne`), forces (`forces`, `bends`, `levers`), the medium (`medium`), armature of tendons (`armature`), limits and other single rows (`rows`), equalities (`equality`) and contacts
+//! assembled from inverse dynamics (`rne`), forces (`forces`, `bends`, `levers`), the medium (`medium`), numbers of the model that change (`numbers`), armature of tendons (`armature`), limits and other single rows (`rows`), equalities (`equality`) and contacts
 //! (`contact`), and solved in `step`. Integrators that are implicit in velocity, (M − h·D)·ȧ = M·a, add
 //!
 //!   dȧ = da + (M − h·D)⁻¹·(h·D·da + dM·(a − ȧ) + h·dD·ȧ)                                            (3)
@@ -37,6 +37,7 @@ mod geometry;
 mod implicit;
 mod levers;
 mod medium;
+mod numbers;
 mod rne;
 mod rotation;
 mod rows;
@@ -49,7 +50,7 @@ mod update;
 pub use acceleration::{AccelerationDerivative, acceleration};
 pub(crate) use forward_mode::turn;
 pub use forward_mode::{ForwardMode, Tangent};
-pub use step::{covers, step};
+pub use step::{covers, step, step_by_formulas};
 
 use std::ops::Range;
 
@@ -58,30 +59,34 @@ use bends::Bends;
 use contact::ContactDerivative;
 use equality::EqualityDerivative;
 use forces::ForceDerivative;
+use forward_mode::Number;
 use full_implicit::FullImplicit;
 use implicit::Implicit;
 use medium::MediumDerivative;
+use numbers::Numbers;
 use rne::TreeDerivative;
 use runge_kutta::Stages;
 
-/// Where columns are: configuration, velocity, activation, control.
+/// Where columns are: configuration, velocity, activation, control, directions of the model's numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Layout {
     nv: usize,
     na: usize,
-    nu: usize,
+    /// Controls and directions.
+    inputs: usize,
     /// All of them.
     width: usize,
 }
 
 impl Layout {
-    fn new(model: &Model) -> Self {
+    fn new(model: &Model, directions: usize) -> Self {
         let n = model.counts();
+        let inputs = n.nu + directions;
         Self {
             nv: n.nv,
             na: n.na,
-            nu: n.nu,
-            width: 2 * n.nv + n.na + n.nu,
+            inputs,
+            width: 2 * n.nv + n.na + inputs,
         }
     }
 
@@ -114,7 +119,7 @@ impl Rows<'_> {
 pub struct Linearization {
     /// ∂x⁺/∂x, square of side [`Self::size`], row by row; x = (q, v, act), q in tangent space.
     pub a: Vec<f64>,
-    /// ∂x⁺/∂u, [`Self::size`] × nu, row by row.
+    /// ∂x⁺/∂u, [`Self::size`] × nu, row by row; after the controls in each row, the directions of [`Self::along`].
     pub b: Vec<f64>,
     layout: Layout,
     /// Right-hand sides of (2), then the derivatives of the acceleration.
@@ -131,6 +136,7 @@ pub struct Linearization {
     tree: TreeDerivative,
     bends: Bends,
     forces: ForceDerivative,
+    numbers: Numbers,
     medium: MediumDerivative,
     contacts: ContactDerivative,
     equalities: EqualityDerivative,
@@ -149,11 +155,22 @@ impl Linearization {
     /// A model with features that only dual numbers cover gets their work area now; where this depends on the state,
     /// it is made when first needed.
     pub fn new(model: &Model) -> Self {
-        let layout = Layout::new(model);
+        Self::with_numbers(model, Numbers::default(), 0)
+    }
+
+    /// Room for the derivatives by directions of the model's numbers too, `count` in all: those of models over dual numbers,
+    /// [`LANES`](crate::dual::LANES) in each. None where the formulas do not cover the model, or what changes of it.
+    pub fn along(model: &Model, varied: &[Model<Number>], count: usize) -> Option<Self> {
+        let numbers = Numbers::new(model, varied, count)?;
+        coverage::of_model(model).then(|| Self::with_numbers(model, numbers, count))
+    }
+
+    fn with_numbers(model: &Model, numbers: Numbers, directions: usize) -> Self {
+        let layout = Layout::new(model, directions);
         let (size, nv) = (layout.control(), layout.nv);
         Self {
             a: vec![0.0; size * size],
-            b: vec![0.0; size * layout.nu],
+            b: vec![0.0; size * layout.inputs],
             layout,
             rows: vec![0.0; nv * layout.width],
             extra: vec![0.0; nv * layout.width],
@@ -164,16 +181,22 @@ impl Linearization {
             tree: TreeDerivative::new(model),
             bends: Bends::new(model),
             forces: ForceDerivative::new(model),
+            numbers,
             medium: MediumDerivative::new(model),
             contacts: ContactDerivative::new(model),
             equalities: EqualityDerivative::default(),
             implicit: Implicit::new(model),
             full_implicit: FullImplicit::new(model),
             runge_kutta: (model.settings.integrator == Integrator::RungeKutta4)
-                .then(|| Box::new(Stages::new(model))),
+                .then(|| Box::new(Stages::new(model, layout))),
             trees_are_separate: coverage::trees_are_separate(model),
             forward: (!coverage::of_model(model)).then(|| Box::new(ForwardMode::new(model))),
         }
+    }
+
+    /// Columns of [`Self::b`]: controls and directions.
+    pub fn inputs(&self) -> usize {
+        self.layout.inputs
     }
 
     /// Length of the tangent of a state: 2·nv + na.

@@ -20,10 +20,15 @@ use crate::stages::solve::law::{Curvature, Law, MAX_ROWS, Phase};
 /// R below which its floor holds, so that it does not depend on the distance.
 const LEAST_REGULARIZATION: f64 = 1e-15;
 
+/// Whether R stands at its floor.
+pub(super) fn is_floored(row: &Row) -> bool {
+    row.regularization <= LEAST_REGULARIZATION
+}
+
 /// Derivative of ln D by the row's position: D is proportional to d/(1 − d).
 pub(super) fn weight_rate(row: &Row) -> f64 {
     let d = row.impedance.value;
-    if row.regularization <= LEAST_REGULARIZATION {
+    if is_floored(row) {
         return 0.0;
     }
     row.impedance.slope / (d * (1.0 - d))

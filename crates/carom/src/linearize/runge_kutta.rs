@@ -85,8 +85,8 @@ pub(super) struct Stages {
 
 impl Stages {
     /// Room for a model.
-    pub(super) fn new(model: &Model) -> Self {
-        let Layout { nv, na, width, .. } = Layout::new(model);
+    pub(super) fn new(model: &Model, layout: Layout) -> Self {
+        let Layout { nv, na, width, .. } = layout;
         let of = |count| Carried::new(count, width);
         Self {
             state: State::reference(model),
@@ -217,7 +217,7 @@ pub(super) fn step(model: &Model, state: &State, input: &Input, out: &mut Linear
     let mut stages = out
         .runge_kutta
         .take()
-        .unwrap_or_else(|| Box::new(Stages::new(model)));
+        .unwrap_or_else(|| Box::new(Stages::new(model, out.layout)));
     let done = out.chain(model, state, input, &mut stages);
     out.runge_kutta = Some(stages);
     done
@@ -313,7 +313,9 @@ impl Linearization {
     /// The end of the step, from the means.
     fn write_means(&mut self, model: &Model, state: &State, stages: &mut Stages) {
         let h = model.option.timestep[0];
-        let Layout { nv, nu, width, .. } = self.layout;
+        let Layout {
+            nv, inputs, width, ..
+        } = self.layout;
         let size = self.size();
         let [rate, acceleration, dot] = &stages.mean;
         advance_positions(model, rate, h, &mut stages.position.rows);
@@ -337,7 +339,7 @@ impl Linearization {
         let rows = all.iter().flat_map(|part| part.rows.chunks_exact(width));
         for (index, row) in rows.enumerate() {
             self.a[index * size..(index + 1) * size].copy_from_slice(&row[..size]);
-            self.b[index * nu..(index + 1) * nu].copy_from_slice(&row[size..]);
+            self.b[index * inputs..(index + 1) * inputs].copy_from_slice(&row[size..]);
         }
     }
 }

@@ -27,12 +27,7 @@ pub fn covers(model: &Model, data: &Data) -> bool {
 // Inline, so that whoever calls it compiles the step over dual numbers, and not everybody who builds this crate.
 #[inline]
 pub fn step(model: &Model, state: &State, input: &Input, data: &mut Data, out: &mut Linearization) {
-    let done = if model.settings.integrator == Integrator::RungeKutta4 {
-        coverage::of_model(model) && runge_kutta::step(model, state, input, out)
-    } else {
-        covers(model, data) && by_formulas(model, state, input, data, out)
-    };
-    if !done {
+    if !step_by_formulas(model, state, input, data, out) {
         let Linearization {
             forward,
             a,
@@ -45,6 +40,22 @@ pub fn step(model: &Model, state: &State, input: &Input, data: &mut Data, out: &
     }
 }
 
+/// As [`step`], by formulas alone; false where they do not cover the step. With the directions of [`Linearization::along`] this is the
+/// way to their columns.
+pub fn step_by_formulas(
+    model: &Model,
+    state: &State,
+    input: &Input,
+    data: &mut Data,
+    out: &mut Linearization,
+) -> bool {
+    if model.settings.integrator == Integrator::RungeKutta4 {
+        coverage::of_model(model) && runge_kutta::step(model, state, input, out)
+    } else {
+        covers(model, data) && by_formulas(model, state, input, data, out)
+    }
+}
+
 /// The formulas; false where something cannot be factored.
 fn by_formulas(
     model: &Model,
@@ -53,7 +64,7 @@ fn by_formulas(
     data: &mut Data,
     out: &mut Linearization,
 ) -> bool {
-    let implicit = Implicit::is_needed(model);
+    let implicit = Implicit::is_needed(model, out.numbers.dampens);
     if implicit && !out.prepare_implicit(model, state, data) {
         return false;
     }
@@ -142,6 +153,8 @@ impl Linearization {
                 rows::add(&context, &self.bends, index, &mut rows);
             }
         }
+        let open = &self.forces.open;
+        (self.numbers).add(&context, &self.tree, (at, open), &mut rows);
         self.contacts.add(&context, &self.tree, &mut rows)
     }
 

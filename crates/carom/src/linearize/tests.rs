@@ -1,11 +1,13 @@
 use std::path::Path;
 
-use super::{ForwardMode, Layout, Linearization, Tangent, acceleration, covers, step};
+use super::{
+    ForwardMode, Layout, Linearization, Tangent, acceleration, covers, step, step_by_formulas,
+};
 use crate::data::Data;
 use crate::dual::{Dual, LANES};
 use crate::dynamics;
 use crate::integrate;
-use crate::model::{Integrator, Model};
+use crate::model::{Integrator, JointKind, Model};
 use crate::stages::solve;
 use crate::state::{Input, State};
 use crate::testing::{
@@ -14,9 +16,9 @@ use crate::testing::{
 
 /// A and B by dual numbers through the whole step.
 fn by_duals(model: &Model, state: &State, input: &Input) -> (Vec<f64>, Vec<f64>) {
-    let layout = Layout::new(model);
+    let layout = Layout::new(model, 0);
     let size = layout.control();
-    let (mut a, mut b) = (vec![0.0; size * size], vec![0.0; size * layout.nu]);
+    let (mut a, mut b) = (vec![0.0; size * size], vec![0.0; size * layout.inputs]);
     ForwardMode::new(model).linearize(state, input, &layout, (&mut a, &mut b));
     (a, b)
 }
@@ -31,6 +33,132 @@ fn assert_exact(name: &str, model: &Model, state: &State, input: &Input) {
     let (a, b) = by_duals(model, state, input);
     assert_matrix(&format!("{name}, A"), &found.a, &a, found.size());
     assert_matrix(&format!("{name}, B"), &found.b, &b, model.counts().nu);
+    assert_numbers_exact(name, model, state, input);
+}
+
+/// Families and fields of numbers that the formulas may cover.
+const NUMBERS: [(&str, &str); 19] = [
+    ("dofs", "damping"),
+    ("dofs", "damping_poly"),
+    ("dofs", "armature"),
+    ("dofs", "frictionloss"),
+    ("dofs", "inverse_weight"),
+    ("joints", "stiffness"),
+    ("joints", "stiffness_poly"),
+    ("qpos", "spring"),
+    ("actuators", "gain"),
+    ("actuators", "bias"),
+    ("option", "gravity"),
+    ("bodies", "mass"),
+    ("bodies", "inertial_position"),
+    ("bodies", "inertial_quat"),
+    ("bodies", "inertia"),
+    ("bodies", "inertia_products"),
+    ("bodies", "inverse_weight"),
+    ("tendons", "inverse_weight"),
+    // Never covered: what moves geoms.
+    ("geoms", "size"),
+];
+
+/// A model in which the numbers of some fields change, each field along its lane, as far as the formulas may cover them.
+fn varied_model(model: &Model, fields: &[(&str, &str)]) -> Model<Dual<LANES>> {
+    let mut random = Random::new(3);
+    let mut varied = model.map(Dual::constant);
+    let joints = model.structure.joints.clone();
+    let is_straight =
+        |joint: usize| matches!(joints.kind[joint], JointKind::Hinge | JointKind::Slide);
+    let joint_at = |at: usize| joints.qpos.iter().rposition(|&first| first <= at).unwrap();
+    varied.for_each_mut(|family, field, element, component, number| {
+        let Some(lane) = fields.iter().position(|&known| known == (family, field)) else {
+            return;
+        };
+        let is_free = match (family, field) {
+            ("joints", _) => is_straight(element),
+            ("qpos", _) => is_straight(joint_at(element)),
+            ("actuators", _) => component < 3,
+            ("bodies", _) => element > 0,
+            _ => true,
+        };
+        if is_free {
+            number.tangent[lane] = random.next() * (0.1 + number.value.abs());
+        }
+    });
+    for quat in &mut varied.bodies.inertial_quat {
+        // Tangential: a change of direction alone.
+        for lane in 0..LANES {
+            let along: f64 = (0..4)
+                .map(|k| quat.0[k].value * quat.0[k].tangent[lane])
+                .sum();
+            for k in 0..4 {
+                quat.0[k].tangent[lane] -= along * quat.0[k].value;
+            }
+        }
+    }
+    varied
+}
+
+/// The changes of the next state along the directions of a model over dual numbers.
+fn changes_by_duals(
+    model: &Model<Dual<LANES>>,
+    plain: (&Model, &State, &Input),
+) -> Vec<Dual<LANES>> {
+    let mut state = dual_state(plain.0, plain.1);
+    let mut data = Data::new(model);
+    integrate::step(model, &mut state, &dual_input(plain.0, plain.2), &mut data);
+    let end: Vec<_> = (state.qpos.iter())
+        .map(|number| Dual::constant(number.value))
+        .collect();
+    let mut change = vec![Dual::constant(0.0); plain.0.counts().nv];
+    integrate::difference(model, &end, &state.qpos, &mut change);
+    change.extend(&state.qvel);
+    change.extend(&state.act);
+    change
+}
+
+/// Asserts that the columns of all numbers that are covered agree with dual numbers.
+fn assert_numbers_exact(name: &str, model: &Model, state: &State, input: &Input) -> usize {
+    let covered: Vec<_> = (NUMBERS.into_iter())
+        .filter(|&field| {
+            let varied = varied_model(model, &[field]);
+            Linearization::along(model, &[varied], 1).is_some()
+        })
+        .collect();
+    let has_geoms = model.counts().ngeom > 0;
+    assert!(
+        !(has_geoms && covered.contains(&("geoms", "size"))),
+        "{name}"
+    );
+    let varied: Vec<_> = covered
+        .chunks(LANES)
+        .map(|fields| varied_model(model, fields))
+        .collect();
+    let mut found = Linearization::along(model, &varied, covered.len()).unwrap();
+    let mut data = Data::new(model);
+    dynamics::forward(model, state, input, &mut data);
+    assert!(
+        step_by_formulas(model, state, input, &mut data, &mut found),
+        "{name}"
+    );
+    let (inputs, nu) = (found.inputs(), model.counts().nu);
+    for (index, field) in covered.iter().enumerate() {
+        let expected = changes_by_duals(&varied[index / LANES], (model, state, input));
+        let expected: Vec<f64> = expected
+            .iter()
+            .map(|number| number.tangent[index % LANES])
+            .collect();
+        let actual: Vec<f64> = (0..found.size())
+            .map(|row| found.b[row * inputs + nu + index])
+            .collect();
+        let scale = expected.iter().fold(1e-4_f64, |max, x| max.max(x.abs()));
+        for (row, (a, e)) in actual.iter().zip(&expected).enumerate() {
+            let error = (a - e).abs() / scale;
+            assert!(
+                error < 1e-8,
+                "{name}, {field:?}, row {row}: {a} instead of {e}"
+            );
+        }
+    }
+    covered.len()
 }
 
 fn assert_matrix(name: &str, actual: &[f64], expected: &[f64], width: usize) {
@@ -302,6 +430,19 @@ fn shipped(mut check: impl FnMut(&str, &Model, &State, &Input)) {
                 check(&format!("{name}, step {step}"), &model, &state, &input);
             }
             integrate::step(&model, &mut state, &input, &mut data);
+        }
+    }
+}
+
+#[test]
+fn numbers_of_joints_bodies_and_servos_are_covered() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models");
+    for name in ["arm7", "pendulum", "double_pendulum", "hand"] {
+        let model = model_from_file(&folder.join(name).with_extension("xml"));
+        for field in NUMBERS.into_iter().take(NUMBERS.len() - 1) {
+            let varied = varied_model(&model, &[field]);
+            let found = Linearization::along(&model, &[varied], 1);
+            assert!(found.is_some(), "{name}, {field:?}");
         }
     }
 }

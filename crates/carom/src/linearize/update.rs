@@ -12,7 +12,9 @@ impl Linearization {
     /// Rows of the next state.
     pub(super) fn write(&mut self, model: &Model, state: &State, data: &Data) {
         let h = model.option.timestep[0];
-        let Layout { nv, nu, width, .. } = self.layout;
+        let Layout {
+            nv, inputs, width, ..
+        } = self.layout;
         let size = self.size();
         for dof in 0..nv {
             let row = &self.rows[dof * width..(dof + 1) * width];
@@ -22,7 +24,7 @@ impl Linearization {
                 *target = h * rate;
             }
             target[nv + dof] += 1.0;
-            let target = &mut self.b[(nv + dof) * nu..(nv + dof + 1) * nu];
+            let target = &mut self.b[(nv + dof) * inputs..(nv + dof + 1) * inputs];
             for (target, &rate) in target.iter_mut().zip(by_control) {
                 *target = h * rate;
             }
@@ -45,21 +47,21 @@ impl Linearization {
 
     /// q⁺ = q + h·v⁺.
     fn write_translation(&mut self, dof: usize, h: f64) {
-        let (size, nv, nu) = (self.size(), self.layout.nv, self.layout.nu);
+        let (size, nv, inputs) = (self.size(), self.layout.nv, self.layout.inputs);
         scaled_copy(&mut self.a, [dof * size, (nv + dof) * size], size, h);
         self.a[dof * size + dof] += 1.0;
-        scaled_copy(&mut self.b, [dof * nu, (nv + dof) * nu], nu, h);
+        scaled_copy(&mut self.b, [dof * inputs, (nv + dof) * inputs], inputs, h);
     }
 
     /// (1) of `rotation`.
     fn write_rotation(&mut self, state: &State, dof: usize, h: f64) {
-        let (size, nv, nu) = (self.size(), self.layout.nv, self.layout.nu);
+        let (size, nv, inputs) = (self.size(), self.layout.nv, self.layout.inputs);
         let at = &self.implicit.advancing[dof..dof + 3];
         let turn = Vec3(std::array::from_fn(|k| {
             (state.qvel[dof + k] + h * at[k]) * h
         }));
         let (carry, right) = step_jacobians(turn);
-        for (matrix, width) in [(&mut self.a, size), (&mut self.b, nu)] {
+        for (matrix, width) in [(&mut self.a, size), (&mut self.b, inputs)] {
             let (positions, velocities) = matrix.split_at_mut(nv * width);
             let velocities = &velocities[dof * width..(dof + 3) * width];
             for row in 0..3 {
@@ -80,9 +82,9 @@ impl Linearization {
     }
 
     fn write_activations(&mut self, model: &Model, state: &State, data: &Data) {
-        let (size, nu, first) = (self.size(), self.layout.nu, self.layout.activation());
+        let (size, inputs, first) = (self.size(), self.layout.inputs, self.layout.activation());
         self.a[first * size..].fill(0.0);
-        self.b[first * nu..].fill(0.0);
+        self.b[first * inputs..].fill(0.0);
         let off = model.settings.disable.actuation;
         for (actuator, states) in model.structure.actuators.activations.iter().enumerate() {
             for index in states.clone() {
@@ -96,7 +98,7 @@ impl Linearization {
                 let [own, control] =
                     actuation::next_derivatives(model, actuator, activation, data, &rate);
                 self.a[row * size + row] = own;
-                self.b[row * nu + actuator] = control;
+                self.b[row * inputs + actuator] = control;
             }
         }
     }

@@ -110,7 +110,7 @@ pub(crate) fn velocity_derivative_vjp(
 }
 
 /// What the gain multiplies: the control, or the activation, at the end of the step if the actuator acts early.
-pub(super) fn gained<T: Scalar>(
+pub(crate) fn gained<T: Scalar>(
     model: &Model<T>,
     actuator: usize,
     act: &[T],
@@ -256,6 +256,11 @@ fn over_muscle<const N: usize>(
 }
 
 /// Whether the actuator's own limit holds its force.
+/// Whether an actuator is switched on and its force is not held by its range.
+pub(crate) fn is_free(model: &Model, actuator: usize, data: &Data) -> bool {
+    !is_disabled(model, actuator) && !is_limited(model, actuator, data)
+}
+
 fn is_limited(model: &Model, actuator: usize, data: &Data) -> bool {
     let [low, high] = model.actuators.force_range[actuator];
     let force = data.actuation.unlimited_force[actuator];

@@ -11,8 +11,8 @@ mod muscle;
 pub use backward::{Targets, backward, nearest_setpoint_vjp, next_activation_vjp};
 pub(crate) use bends::write_bends;
 pub(crate) use derivative::{
-    Sensitivity, advance_slope, next_derivatives, sensitivity, velocity_derivative,
-    velocity_derivative_vjp,
+    Sensitivity, advance_slope, gained, is_free, next_derivatives, sensitivity,
+    velocity_derivative, velocity_derivative_vjp,
 };
 pub(crate) use forward::{Law, is_disabled, nearest_setpoint, tendon_force};
 pub use forward::{forward, next_activation};

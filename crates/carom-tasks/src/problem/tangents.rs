@@ -1,0 +1,234 @@
+//! Runs by steps of fixed length with their derivatives by formulas: every step is a linear map of changes,
+//!
+//!   dx⁺ = A·dx + B·dθ                                                                       (1)
+//!
+//! with A and B of [`carom::linearize`]. That costs a small multiple of the simulation, however many directions there are; dual
+//! numbers cost about a simulation a direction.
+
+use carom::dual::LANES;
+use carom::linearize::{Linearization, step_by_formulas};
+use carom::math::{Quat, Vec3};
+use carom::model::JointKind;
+use carom::varied::{self, Varied as Number};
+use carom::{Data, Input, Model, State, integrate};
+
+use super::fixed::{Predicted, Stop};
+use super::{Job, Problem};
+
+/// How a state changes along some directions, in tangent space: one row a number of the state, one column a direction.
+#[derive(Clone, Debug)]
+pub(super) struct Changes {
+    rows: Vec<f64>,
+    width: usize,
+}
+
+impl Changes {
+    pub(super) fn zeros(size: usize, width: usize) -> Self {
+        Self {
+            rows: vec![0.0; size * width],
+            width,
+        }
+    }
+
+    fn row(&self, index: usize) -> &[f64] {
+        &self.rows[index * self.width..(index + 1) * self.width]
+    }
+
+    /// Takes over the directions of a state over dual numbers from column `first` on.
+    pub(super) fn read(&mut self, model: &Model<Number>, state: &State<Number>, first: usize) {
+        let values: Vec<Number> = (state.qpos.iter())
+            .map(|number| Number::constant(number.value))
+            .collect();
+        let mut turns = vec![Number::constant(0.0); state.qvel.len()];
+        integrate::difference(model, &values, &state.qpos, &mut turns);
+        let numbers = turns.iter().chain(&state.qvel).chain(&state.act);
+        for (number, row) in numbers.zip(self.rows.chunks_exact_mut(self.width)) {
+            for (entry, tangent) in row[first..].iter_mut().zip(number.tangent) {
+                *entry = tangent;
+            }
+        }
+    }
+
+    /// (1): `before` are the changes before the step, of which the first are those along θ.
+    fn advance(&mut self, before: &Self, step: &Linearization, controls: usize) {
+        let (size, inputs, width) = (step.size(), step.inputs(), self.width);
+        let directions = inputs - controls;
+        for (index, row) in self.rows.chunks_exact_mut(width).enumerate() {
+            let by_theta = &step.b[index * inputs + controls..(index + 1) * inputs];
+            row[..directions].copy_from_slice(by_theta);
+            row[directions..].fill(0.0);
+            let by_state = &step.a[index * size..(index + 1) * size];
+            for (&slope, before) in by_state.iter().zip(before.rows.chunks_exact(width)) {
+                if slope != 0.0 {
+                    for (entry, &change) in row.iter_mut().zip(before) {
+                        *entry += slope * change;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Lets a state over dual numbers, whose values are those of `state`, change along the columns from `first` on.
+    fn write(&self, model: &Model, state: &State, first: usize, moving: &mut State<Number>) {
+        let nv = state.qvel.len();
+        let tangents = |row: usize| {
+            let mut tangent = [0.0; LANES];
+            for (lane, &rate) in tangent.iter_mut().zip(&self.row(row)[first..]) {
+                *lane = rate;
+            }
+            tangent
+        };
+        let along = |value: f64, row: usize| Number {
+            value,
+            tangent: tangents(row),
+        };
+        for (dof, velocity) in moving.qvel.iter_mut().enumerate() {
+            *velocity = along(state.qvel[dof], nv + dof);
+        }
+        for (index, activation) in moving.act.iter_mut().enumerate() {
+            *activation = along(state.act[index], 2 * nv + index);
+        }
+        let joints = &model.structure.joints;
+        for (joint, kind) in joints.kind.iter().enumerate() {
+            let (qpos, dof) = (joints.qpos[joint], joints.dof[joint]);
+            let (straight, rotation) = match kind {
+                JointKind::Hinge | JointKind::Slide => (1, None),
+                JointKind::Ball => (0, Some((qpos, dof))),
+                JointKind::Free => (3, Some((qpos + 3, dof + 3))),
+            };
+            for k in 0..straight {
+                moving.qpos[qpos + k] = along(state.qpos[qpos + k], dof + k);
+            }
+            if let Some((qpos, dof)) = rotation {
+                let quat = Quat(std::array::from_fn(|k| {
+                    Number::constant(state.qpos[qpos + k])
+                }));
+                let turn = Vec3(std::array::from_fn(|k| along(0.0, dof + k)));
+                let turned = quat.mul(Quat::exp(turn));
+                moving.qpos[qpos..qpos + 4].copy_from_slice(&turned.0);
+            }
+        }
+    }
+}
+
+/// Memory of a thread for runs by formulas.
+pub(super) struct Stepper {
+    step: Linearization,
+    changes: Changes,
+    before: Changes,
+    state: State,
+    state_before: State,
+    input: Input,
+    moving: State<Number>,
+    moving_input: Input<Number>,
+    moving_data: Data<Number>,
+    residuals: Vec<Number>,
+}
+
+impl Stepper {
+    /// Room for runs of a model, with all columns of their Jacobian.
+    pub(super) fn new(
+        model: &Model,
+        varied: &Model<Number>,
+        step: &Linearization,
+        columns: usize,
+    ) -> Self {
+        let changes = Changes::zeros(step.size(), columns);
+        Self {
+            step: step.clone(),
+            before: changes.clone(),
+            changes,
+            state: State::reference(model),
+            state_before: State::reference(model),
+            input: Input::zeros(model),
+            moving: State::reference(varied),
+            moving_input: Input::zeros(varied),
+            moving_data: varied::data(varied),
+            residuals: Vec::new(),
+        }
+    }
+
+    /// How the start changes: to be written before [`Self::run`].
+    pub(super) fn start_changes(&mut self) -> &mut Changes {
+        self.changes.rows.fill(0.0);
+        &mut self.changes
+    }
+
+    /// Simulates a run, and writes the rows of its Jacobian. None where the formulas do not cover a step. `model` is changed
+    /// only in its time step.
+    pub(super) fn run(
+        &mut self,
+        problem: &Problem<'_>,
+        (model, data): (&mut Model, &mut Data),
+        varied: &[Model<Number>],
+        (job, start): (&Job, &State),
+    ) -> Result<Option<(Vec<Predicted>, Vec<f64>)>, Stop> {
+        let controls = model.counts().nu;
+        let mut predicted = Vec::new();
+        let mut lines = vec![0.0; job.count * self.changes.width];
+        let mut rows = 0;
+        self.state.copy_from(start);
+        for stretch in &job.stretches {
+            model.option.timestep[0] = stretch.timestep;
+            let mut marks = stretch.marks.iter().peekable();
+            for step in 0..stretch.steps {
+                stretch.controls.write(step, &mut self.input.ctrl);
+                self.state_before.copy_from(&self.state);
+                let report = integrate::step(model, &mut self.state, &self.input, data);
+                let mark = marks.next_if(|(end, _)| *end == step + 1);
+                if let Some(place) = report.not_finite {
+                    let reached = mark.or_else(|| marks.next());
+                    return Err(Stop {
+                        frame: reached.map_or(job.run.last, |&(_, frame)| frame),
+                        why: place.describe(model),
+                    });
+                }
+                let (state, out) = (&self.state_before, &mut self.step);
+                if !step_by_formulas(model, state, &self.input, data, out) {
+                    return Ok(None);
+                }
+                std::mem::swap(&mut self.changes, &mut self.before);
+                self.changes.advance(&self.before, &self.step, controls);
+                if let Some(&(_, frame)) = mark {
+                    rows += self.observe(problem, (model, varied), (job, frame), &mut lines, rows);
+                    predicted.push(Predicted {
+                        frame,
+                        state: self.state.clone(),
+                        sensors: Vec::new(),
+                    });
+                }
+            }
+        }
+        Ok(Some((predicted, lines)))
+    }
+
+    /// Writes the rows of a frame; returns how many there are.
+    fn observe(
+        &mut self,
+        problem: &Problem<'_>,
+        (model, varied): (&Model, &[Model<Number>]),
+        (job, frame): (&Job, usize),
+        lines: &mut [f64],
+        first_row: usize,
+    ) -> usize {
+        let trajectory = &problem.recordings.trajectories[job.run.trajectory];
+        let width = self.changes.width;
+        for first in (0..width).step_by(LANES) {
+            let model_here = &varied[super::linear::varied_place(varied, first)];
+            (self.changes).write(model, &self.state, first, &mut self.moving);
+            let (state, input) = (&self.moving, &self.moving_input);
+            (problem.observer).prepare(model_here, state, input, &mut self.moving_data);
+            self.residuals.clear();
+            let known = (state, &self.moving_data);
+            (problem.observer).residuals(
+                (trajectory, frame),
+                known,
+                job.factor,
+                &mut self.residuals,
+            );
+            let lines = &mut lines[first_row * width..];
+            super::linear::write_columns(&self.residuals, first, width, lines);
+        }
+        self.residuals.len()
+    }
+}

@@ -1,0 +1,597 @@
+//! Derivatives by numbers of the model: columns after those of the controls.
+//!
+//! A direction changes some numbers, and with them the equation of motion (1) of the module, at fixed state and acceleration. What
+//! each number changes is one term: a damper −v, armature −a, a spring −x, an actuator along its moment. A body whose inertia
+//! changes by δI resists with
+//!
+//!   δI·a + v ×* δI·v                                                                                    (1)
+//!
+//! and constraints are as stiff as the bodies and dofs are heavy that they hold, by their inverse weight w at the reference:
+//!
+//!   df = −f·dw/w                                                                                        (2)
+//!
+//! Dry friction that slides pushes with its number itself. Under integrators that are implicit in velocity, M and D change as well
+//! and add to (3) of the module.
+//!
+//! Numbers of places and shapes are not here, nor those of contacts: a step is differentiated by them over dual numbers.
+
+use super::forces::Context;
+use super::forward_mode::Number;
+use super::implicit::Damper;
+use super::rne::TreeDerivative;
+use super::{Layout, Rows, medium};
+use crate::data::Data;
+use crate::dual::LANES;
+use crate::integrate::free_body;
+use crate::jacobian;
+use crate::math::{Mat3, Spatial, SpatialInertia, Vec3};
+use crate::model::{BiasKind, EqualityKind, GainKind, Integrator, JointKind, Model};
+use crate::stages::actuation;
+use crate::stages::constraint::{Block, BlockKind, equality_anchors};
+use crate::stages::solve::law::Phase;
+use crate::state::State;
+
+/// Directions in the space of the model's numbers.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Numbers {
+    /// How many there are.
+    count: usize,
+    /// What they change, one number at a time.
+    changes: Vec<Change>,
+    /// Rates of the dry friction of each dof, one row a dof.
+    friction: Vec<f64>,
+    /// Rates of inverse weights, one row an object: dofs, tendons, translations and rotations of bodies.
+    lightness: [Vec<f64>; 4],
+    changes_lightness: bool,
+    /// Whether damping of dofs changes.
+    pub(super) dampens: bool,
+}
+
+/// A number that changes along a direction.
+#[derive(Clone, Copy, Debug)]
+struct Change {
+    direction: usize,
+    rate: f64,
+    number: Kind,
+}
+
+/// Which number it is.
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    /// A coefficient of damping, by its power of the speed.
+    Damping { dof: usize, power: usize },
+    /// Inertia of a rotor.
+    Armature { dof: usize },
+    /// A coefficient of a spring, by its power of the displacement.
+    Stiffness { joint: usize, power: usize },
+    /// Where a spring is at rest.
+    Rest { joint: usize },
+    /// A parameter of an actuator's gain.
+    Gain { actuator: usize, parameter: usize },
+    /// A parameter of an actuator's bias.
+    Bias { actuator: usize, parameter: usize },
+    /// A component of gravity.
+    Gravity { axis: usize },
+    /// Inertia of a body about its frame, in its axes, as it changes at the rate one.
+    Inertia { body: usize, change: SpatialInertia },
+}
+
+/// Places of [`Numbers::lightness`]; rotations come after translations.
+const DOF: usize = 0;
+const TENDON: usize = 1;
+const TRANSLATION: usize = 2;
+
+impl Numbers {
+    /// The directions of models over dual numbers, [`LANES`] in each; none where some of their numbers are not covered.
+    pub(super) fn new(model: &Model, varied: &[Model<Number>], count: usize) -> Option<Self> {
+        let n = model.counts();
+        let mut numbers = Self {
+            count,
+            friction: vec![0.0; n.nv * count],
+            lightness: [n.nv, n.ntendon, n.nbody, n.nbody].map(|rows| vec![0.0; rows * count]),
+            ..Self::default()
+        };
+        let mut is_covered = true;
+        for (chunk, varied) in varied.iter().enumerate() {
+            let first = chunk * LANES;
+            let lanes = LANES.min(count.saturating_sub(first));
+            varied.for_each(|family, field, element, component, number| {
+                for (lane, &rate) in number.tangent[..lanes].iter().enumerate() {
+                    if rate != 0.0 {
+                        let place = (family, field, element, component);
+                        is_covered &= numbers.note(model, place, first + lane, rate);
+                    }
+                }
+            });
+            numbers.note_inertias(model, varied, first, lanes);
+        }
+        (is_covered && numbers.suits(model)).then_some(numbers)
+    }
+
+    /// Notes that a number changes; false if that is not covered.
+    fn note(
+        &mut self,
+        model: &Model,
+        (family, field, element, component): (&str, &str, usize, usize),
+        direction: usize,
+        rate: f64,
+    ) -> bool {
+        let (structure, cell) = (&*model.structure, element * self.count + direction);
+        let number = match (family, field) {
+            ("dofs", "damping") => Kind::Damping {
+                dof: element,
+                power: 0,
+            },
+            ("dofs", "damping_poly") => Kind::Damping {
+                dof: element,
+                power: 1 + component,
+            },
+            ("dofs", "armature") => Kind::Armature { dof: element },
+            ("joints", "stiffness") => Kind::Stiffness {
+                joint: element,
+                power: 0,
+            },
+            ("joints", "stiffness_poly") => Kind::Stiffness {
+                joint: element,
+                power: 1 + component,
+            },
+            ("qpos", "spring") => {
+                let joint = structure.joints.qpos.iter().rposition(|&at| at <= element);
+                Kind::Rest {
+                    joint: joint.unwrap_or_default(),
+                }
+            }
+            ("actuators", "gain") => Kind::Gain {
+                actuator: element,
+                parameter: component,
+            },
+            ("actuators", "bias") => Kind::Bias {
+                actuator: element,
+                parameter: component,
+            },
+            ("option", "gravity") => Kind::Gravity { axis: component },
+            ("dofs", "frictionloss") => {
+                self.friction[cell] = rate;
+                return true;
+            }
+            ("dofs", "inverse_weight") => return self.note_lightness(DOF, cell, rate),
+            ("tendons", "inverse_weight") => return self.note_lightness(TENDON, cell, rate),
+            ("bodies", "inverse_weight") => {
+                return self.note_lightness(TRANSLATION + component, cell, rate);
+            }
+            // Inertias are noted as a whole, and the centre of a tree is but a point of reference.
+            (
+                "bodies",
+                "mass" | "inertial_position" | "inertial_quat" | "inertia" | "inertia_products"
+                | "subtree_mass",
+            )
+            // Nothing of these is in a step, or it is part of other numbers.
+            | ("dofs", "inertia_reference")
+            | ("actuators", "damping" | "damping_poly" | "armature" | "acceleration_reference")
+            | ("cameras" | "sensors" | "keyframes", _) => return true,
+            _ => return false,
+        };
+        self.changes.push(Change {
+            direction,
+            rate,
+            number,
+        });
+        true
+    }
+
+    fn note_lightness(&mut self, kind: usize, cell: usize, rate: f64) -> bool {
+        self.lightness[kind][cell] = rate;
+        self.changes_lightness = true;
+        true
+    }
+
+    fn note_inertias(&mut self, model: &Model, varied: &Model<Number>, first: usize, lanes: usize) {
+        let bodies = &varied.bodies;
+        for body in 1..model.counts().nbody {
+            let rotation = bodies.inertial_quat[body].to_mat3();
+            let (inertia, mass) = (bodies.inertia[body], bodies.mass[body]);
+            let offset = bodies.inertial_position[body];
+            let mut whole = SpatialInertia::from_body(inertia, &rotation, offset, mass);
+            whole.add_products(bodies.inertia_products[body], &rotation);
+            for lane in 0..lanes {
+                let change = SpatialInertia(whole.0.map(|number| number.tangent[lane]));
+                if change != SpatialInertia::ZERO {
+                    self.changes.push(Change {
+                        direction: first + lane,
+                        rate: 1.0,
+                        number: Kind::Inertia { body, change },
+                    });
+                }
+            }
+        }
+    }
+
+    /// Whether everything that changes does so in a way that is covered.
+    fn suits(&mut self, model: &Model) -> bool {
+        let (structure, settings) = (&*model.structure, &model.settings);
+        self.dampens = (self.changes.iter())
+            .any(|change| matches!(change.number, Kind::Damping { .. }))
+            && !settings.disable.damper;
+        let is_simple = |joint: usize| {
+            matches!(
+                structure.joints.kind[joint],
+                JointKind::Hinge | JointKind::Slide
+            )
+        };
+        self.changes.iter().all(|change| match change.number {
+            Kind::Damping { .. } | Kind::Armature { .. } => true,
+            Kind::Stiffness { joint, .. } | Kind::Rest { joint } => is_simple(joint),
+            Kind::Gain {
+                actuator,
+                parameter,
+            } => match structure.actuators.gain[actuator] {
+                GainKind::Fixed => true,
+                GainKind::Affine => parameter < 3,
+                GainKind::Muscle | GainKind::User => false,
+            },
+            Kind::Bias {
+                actuator,
+                parameter,
+            } => match structure.actuators.bias[actuator] {
+                BiasKind::None => true,
+                BiasKind::Affine => parameter < 3,
+                BiasKind::Muscle | BiasKind::User => false,
+            },
+            Kind::Gravity { .. } => !structure.has_gravcomp,
+            Kind::Inertia { body, .. } => {
+                // D of these depends on inertias.
+                let is_in_damping = settings.integrator == Integrator::Implicit
+                    || settings.integrator == Integrator::ImplicitFast
+                        && free_body::standalone(model).any(|(_, free)| free == body);
+                !structure.has_gravcomp && !medium::is_present(model) && !is_in_damping
+            }
+        })
+    }
+
+    /// The first column.
+    fn first(&self, layout: &Layout) -> usize {
+        layout.width - self.count
+    }
+
+    /// Adds what the numbers change of the equation of motion at an acceleration.
+    pub(super) fn add(
+        &self,
+        context: &Context<'_>,
+        tree: &TreeDerivative,
+        (acceleration, open): (&[f64], &[f64]),
+        rows: &mut Rows<'_>,
+    ) {
+        if self.count == 0 {
+            return;
+        }
+        let first = self.first(context.layout);
+        for change in &self.changes {
+            let column = first + change.direction;
+            let rate = change.rate;
+            match change.number {
+                Kind::Damping { dof, power } => {
+                    let speed = context.state.qvel[dof];
+                    let size = speed * speed.abs().powi(power as i32);
+                    if !context.model.settings.disable.damper {
+                        rows.row(dof)[column] -= rate * size;
+                    }
+                }
+                Kind::Armature { dof } => rows.row(dof)[column] -= rate * acceleration[dof],
+                Kind::Stiffness { joint, power } => {
+                    let (dof, stretch) = stretch(context, joint);
+                    rows.row(dof)[column] -= rate * stretch.powi(1 + power as i32);
+                }
+                Kind::Rest { joint } => {
+                    let (dof, stretch) = stretch(context, joint);
+                    let [first, second] = context.model.joints.stiffness_poly[joint];
+                    let stiffness = context.model.joints.stiffness[joint];
+                    let slope = stiffness + stretch * (2.0 * first + 3.0 * second * stretch);
+                    if !context.model.settings.disable.spring {
+                        rows.row(dof)[column] += rate * slope;
+                    }
+                }
+                Kind::Gain { actuator, .. } | Kind::Bias { actuator, .. } => {
+                    let push = rate * force_slope(context, change.number);
+                    let pattern = &context.model.structure.actuators.moment;
+                    let moment = &context.data.transmission.moment[pattern.row(actuator)];
+                    for (&dof, &arm) in pattern.columns(actuator).iter().zip(moment) {
+                        rows.row(dof)[column] += push * arm * open[dof];
+                    }
+                }
+                Kind::Gravity { axis } => {
+                    if !context.model.settings.disable.gravity {
+                        fall(context, axis, rate, |dof, push| {
+                            rows.row(dof)[column] += push;
+                        });
+                    }
+                }
+                Kind::Inertia { body, ref change } => {
+                    let data = context.data;
+                    let acceleration = data.bias.body_acceleration[body] + tree.gained[body];
+                    let motion = (data.velocity.body[body], acceleration);
+                    resist(context.model, data, (body, change), motion, |dof, force| {
+                        rows.row(dof)[column] -= force;
+                    });
+                }
+            }
+        }
+        self.add_constraints(context, rows);
+    }
+
+    /// Adds what the numbers change of the forces of constraints.
+    fn add_constraints(&self, context: &Context<'_>, rows: &mut Rows<'_>) {
+        let (constraint, solve) = (&context.data.constraint, &context.data.solve);
+        let first = self.first(context.layout);
+        for (block, &phase) in constraint.blocks.iter().zip(&solve.phase) {
+            if phase == Phase::OFF {
+                continue;
+            }
+            let is_friction = matches!(
+                block.kind,
+                BlockKind::DofFriction | BlockKind::TendonFriction
+            );
+            let slides = is_friction && phase != Phase::QUADRATIC;
+            if slides && block.kind == BlockKind::DofFriction {
+                let (dof, side) = (block.object, solve.force[block.row].signum());
+                let rates = &self.friction[dof * self.count..(dof + 1) * self.count];
+                for (target, rate) in rows.row(dof)[first..].iter_mut().zip(rates) {
+                    *target += side * rate;
+                }
+            }
+            if !slides && self.changes_lightness {
+                self.add_lightness(context, block, rows);
+            }
+        }
+    }
+
+    /// (2), row by row.
+    fn add_lightness(&self, context: &Context<'_>, block: &Block, rows: &mut Rows<'_>) {
+        let (constraint, solve) = (&context.data.constraint, &context.data.solve);
+        let first = self.first(context.layout);
+        let columns = constraint.block_columns(block);
+        let values = constraint.block_jacobian(block);
+        for index in 0..block.row_count {
+            let row = &constraint.rows[block.row + index];
+            let (weight, held) = held_by(context, block, index);
+            if weight <= 0.0 || super::rows::is_floored(row) {
+                continue;
+            }
+            let force = solve.force[block.row + index];
+            for (&dof, &value) in columns.iter().zip(&values[index * columns.len()..]) {
+                let factor = -value * force / weight;
+                for (kind, object) in held.into_iter().flatten() {
+                    let rates = &self.lightness[kind][object * self.count..][..self.count];
+                    for (target, rate) in rows.row(dof)[first..].iter_mut().zip(rates) {
+                        *target += factor * rate;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Adds dM·x for the change of inertia, where `tree` has the motions that x gives the bodies.
+    pub(super) fn add_inertia_change(
+        &self,
+        (model, data): (&Model, &Data),
+        tree: &TreeDerivative,
+        (x, layout): (&[f64], &Layout),
+        rows: &mut Rows<'_>,
+    ) {
+        let first = self.first(layout);
+        for change in &self.changes {
+            let column = first + change.direction;
+            match change.number {
+                Kind::Armature { dof } => rows.row(dof)[column] += change.rate * x[dof],
+                Kind::Inertia { body, ref change } => {
+                    let motion = (Spatial::ZERO, tree.gained[body]);
+                    resist(model, data, (body, change), motion, |dof, force| {
+                        rows.row(dof)[column] += force;
+                    });
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Adds h·dD·ȧ.
+    pub(super) fn add_damping_change(
+        &self,
+        (model, state, data): (&Model, &State, &Data),
+        advancing: &[f64],
+        layout: &Layout,
+        extra: &mut [f64],
+    ) {
+        let (h, first) = (model.option.timestep[0], self.first(layout));
+        let by_actuators =
+            model.settings.integrator != Integrator::Euler && !model.settings.disable.actuation;
+        for change in &self.changes {
+            let column = first + change.direction;
+            match change.number {
+                Kind::Damping { dof, power } if !model.settings.disable.damper => {
+                    let slope = (1 + power) as f64 * state.qvel[dof].abs().powi(power as i32);
+                    extra[dof * layout.width + column] -= h * change.rate * slope * advancing[dof];
+                }
+                Kind::Gain {
+                    actuator,
+                    parameter: 2,
+                } if by_actuators
+                    && model.structure.actuators.gain[actuator] == GainKind::Affine =>
+                {
+                    let gained = actuation::gained(model, actuator, &state.act, &data.actuation);
+                    let slope = h * change.rate * gained;
+                    damp(
+                        (model, data),
+                        (actuator, slope),
+                        advancing,
+                        (column, layout),
+                        extra,
+                    );
+                }
+                Kind::Bias {
+                    actuator,
+                    parameter: 2,
+                } if by_actuators
+                    && model.structure.actuators.bias[actuator] == BiasKind::Affine =>
+                {
+                    let slope = h * change.rate;
+                    damp(
+                        (model, data),
+                        (actuator, slope),
+                        advancing,
+                        (column, layout),
+                        extra,
+                    );
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// What a row's inverse weight is the sum of: the sum, and the objects with their kinds.
+fn held_by(context: &Context<'_>, block: &Block, row: usize) -> (f64, [Option<(usize, usize)>; 2]) {
+    let (model, object) = (context.model, block.object);
+    let structure = &*model.structure;
+    let bodies = |bodies: [usize; 2], part: usize| {
+        let weight = |body: usize| model.bodies.inverse_weight[body][part];
+        let sum = weight(bodies[0]) + weight(bodies[1]);
+        (sum, bodies.map(|body| Some((TRANSLATION + part, body))))
+    };
+    let (dofs, tendons) = (&model.dofs.inverse_weight, &model.tendons.inverse_weight);
+    let pair = |weights: &[f64], kind: usize, [one, other]: [Option<usize>; 2]| {
+        let weight = |object: Option<usize>| object.map_or(0.0, |object| weights[object]);
+        let sum = weight(one) + weight(other);
+        (sum, [one, other].map(|object| Some((kind, object?))))
+    };
+    match block.kind {
+        BlockKind::DofFriction => pair(dofs, DOF, [Some(object), None]),
+        BlockKind::JointLimit => pair(dofs, DOF, [Some(structure.joints.dof[object]), None]),
+        BlockKind::TendonFriction | BlockKind::TendonLimit => {
+            pair(tendons, TENDON, [Some(object), None])
+        }
+        BlockKind::FrictionlessContact
+        | BlockKind::PyramidalContact
+        | BlockKind::EllipticContact => {
+            let contact = &context.data.collision.contacts[object];
+            bodies(contact.geoms.map(|geom| structure.geoms.body[geom]), 0)
+        }
+        BlockKind::Equality => {
+            let equalities = &structure.equalities;
+            let ends = [Some(equalities.object1[object]), equalities.object2[object]];
+            match equalities.kind[object] {
+                EqualityKind::Joint => {
+                    let of = |joint: Option<usize>| joint.map(|joint| structure.joints.dof[joint]);
+                    pair(dofs, DOF, ends.map(of))
+                }
+                EqualityKind::Tendon => pair(tendons, TENDON, ends),
+                EqualityKind::Connect | EqualityKind::Weld => {
+                    match equality_anchors(model, &context.data.kinematics, object) {
+                        Some(anchors) => bodies(anchors.map(|anchor| anchor.body), row / 3),
+                        None => (0.0, [None, None]),
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The dof of a hinge or slide, and how far its spring is stretched; not at all where springs are switched off.
+fn stretch(context: &Context<'_>, joint: usize) -> (usize, f64) {
+    let joints = &context.model.structure.joints;
+    let at = joints.qpos[joint];
+    let stretch = if context.model.settings.disable.spring {
+        0.0
+    } else {
+        context.state.qpos[at] - context.model.qpos.spring[at]
+    };
+    (joints.dof[joint], stretch)
+}
+
+/// How the force of an actuator changes with a parameter of its gain or bias.
+fn force_slope(context: &Context<'_>, number: Kind) -> f64 {
+    let (model, data) = (context.model, context.data);
+    let structure = &model.structure.actuators;
+    let (actuator, parameter, factor) = match number {
+        Kind::Gain {
+            actuator,
+            parameter,
+        } => {
+            let is_used = parameter == 0 || structure.gain[actuator] == GainKind::Affine;
+            let gained = actuation::gained(model, actuator, &context.state.act, &data.actuation);
+            (actuator, parameter, if is_used { gained } else { 0.0 })
+        }
+        Kind::Bias {
+            actuator,
+            parameter,
+        } => {
+            let is_used = structure.bias[actuator] == BiasKind::Affine;
+            (actuator, parameter, f64::from(u8::from(is_used)))
+        }
+        _ => return 0.0,
+    };
+    if !actuation::is_free(model, actuator, data) {
+        return 0.0;
+    }
+    factor
+        * match parameter {
+            0 => 1.0,
+            1 => data.transmission.length[actuator],
+            2 => data.velocity.actuator[actuator],
+            _ => 0.0,
+        }
+}
+
+/// Adds `slope` times an actuator's share of D times ȧ.
+fn damp(
+    (model, data): (&Model, &Data),
+    (actuator, slope): (usize, f64),
+    advancing: &[f64],
+    (column, layout): (usize, &Layout),
+    extra: &mut [f64],
+) {
+    if data.actuation.saturated[actuator] || actuation::is_disabled(model, actuator) {
+        return;
+    }
+    let pattern = &model.structure.actuators.moment;
+    let damper = Damper {
+        sparsity: &model.structure.inertia,
+        row: (
+            pattern.columns(actuator),
+            &data.transmission.moment[pattern.row(actuator)],
+        ),
+        advancing,
+    };
+    let one = (&[column][..], &[1.0][..]);
+    damper.add(one, 0, slope, (extra, layout.width));
+}
+
+/// Pushes of a change of gravity along an axis.
+fn fall(context: &Context<'_>, axis: usize, rate: f64, mut push: impl FnMut(usize, f64)) {
+    let mut pull = Vec3::ZERO;
+    pull.0[axis] = rate;
+    let pull = Spatial::new(Vec3::ZERO, pull);
+    for (dof, &body) in context.model.structure.dofs.body.iter().enumerate() {
+        let weight = context.data.inertia.composite[body].mul_motion(pull);
+        push(dof, context.data.kinematics.dof_axis[dof].dot(weight));
+    }
+}
+
+/// (1): how a change of a body's inertia resists a motion and an acceleration about the centre of its tree.
+fn resist(
+    model: &Model,
+    data: &Data,
+    (body, change): (usize, &SpatialInertia),
+    (velocity, acceleration): (Spatial, Spatial),
+    mut push: impl FnMut(usize, f64),
+) {
+    let kinematics = &data.kinematics;
+    let offset = jacobian::offset(model, kinematics, body, kinematics.body_position[body]);
+    let rotation: &Mat3 = &kinematics.body_rotation[body];
+    let [velocity, acceleration] = [velocity, acceleration]
+        .map(|motion| motion.shift_motion(offset).into_local_axes(rotation));
+    let force = change.mul_motion(acceleration) + velocity.cross_force(change.mul_motion(velocity));
+    let force = force.into_world_axes(rotation).shift_force(-offset);
+    for &dof in jacobian::moving_dofs(model, body) {
+        push(dof, kinematics.dof_axis[dof].dot(force));
+    }
+}
