@@ -199,6 +199,8 @@ impl Task<'_> {
                 SearchSettings::Local(LocalSettings::LeastSquares(LeastSquaresSettings {
                     // In fixed steps, derivatives through contacts are those of roughness.
                     chords: Some(Spans::default()),
+                    // Most steps are taken, so that the Jacobian after one is wanted anyway.
+                    eager_jacobian: self.problem.has_cheap_jacobian(self.start()),
                     ..LeastSquaresSettings::default()
                 }))
             }

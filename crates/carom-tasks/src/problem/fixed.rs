@@ -3,7 +3,7 @@
 use carom::cotangent::{DataBar, StateBar};
 use carom::dynamics::At;
 use carom::rollout::{self, Rollout};
-use carom::{Data, Model, State};
+use carom::{Data, Input, Model, State, integrate};
 
 use super::Job;
 
@@ -27,6 +27,36 @@ pub(crate) struct Stop {
 pub(crate) struct FrameBar {
     pub(crate) state: StateBar,
     pub(crate) sensors: Vec<f64>,
+}
+
+/// Simulates a run of which nothing but its frames is wanted, and no sensors. `model` is changed only in its time step.
+pub(crate) fn follow(
+    model: &mut Model,
+    data: &mut Data,
+    job: &Job,
+    start: &State,
+    mut at_frame: impl FnMut(&Model, &mut Data, usize, &State),
+) -> Result<(), Stop> {
+    let mut state = start.clone();
+    let mut input = Input::zeros(model);
+    for stretch in &job.stretches {
+        model.option.timestep[0] = stretch.timestep;
+        let mut marks = stretch.marks.iter().peekable();
+        for step in 0..stretch.steps {
+            stretch.controls.write(step, &mut input.ctrl);
+            let report = integrate::step(model, &mut state, &input, data);
+            if let Some(place) = report.not_finite {
+                return Err(Stop {
+                    frame: marks.next().map_or(job.run.last, |&(_, frame)| frame),
+                    why: place.describe(model),
+                });
+            }
+            if let Some(&(_, frame)) = marks.next_if(|(end, _)| *end == step + 1) {
+                at_frame(model, data, frame, &state);
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Simulates a run. `model` is changed only in its time step.

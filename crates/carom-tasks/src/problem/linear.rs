@@ -144,16 +144,7 @@ impl Problem<'_> {
     pub(super) fn linearise_by(&self, x: &[f64], way: Option<Way>) -> Result<Linear, ProblemError> {
         let (theta, shifts) = self.unknowns(x)?;
         let engine = Engine::new(self, theta)?;
-        // Models over dual numbers are the same for all runs: those whose directions are parameters, and one whose are none.
-        let varied: Vec<Model<Number>> = (0..theta.len() + LANES)
-            .step_by(LANES)
-            .map(|first| {
-                let columns = Columns { theta, shift: &[] };
-                let mut model = varied::model(&self.parameters, &columns.seeded(first).0)?;
-                self.leave_out(&mut model.settings);
-                Ok(model)
-            })
-            .collect::<Result<_, ParameterError>>()?;
+        let varied = self.varied_models(theta)?;
         let formulas = self.formulas(&engine.model, &varied, way);
         let runs = self.in_chunks(&engine, |worker, index, job| {
             let columns = Columns {
@@ -166,8 +157,7 @@ impl Problem<'_> {
                 let varied = (formulas, varied.as_slice());
                 match self.by_formulas(worker, varied, (job, &start), &columns)? {
                     Err(stop) => return Ok(stopped(stop)),
-                    Ok(Some((predicted, lines))) => {
-                        let residuals = worker.residuals(self, job, &predicted);
+                    Ok(Some((residuals, lines))) => {
                         return Ok(self.block(job, residuals, &lines, &columns));
                     }
                     // Dual numbers cover every step.
@@ -222,6 +212,26 @@ impl Problem<'_> {
         Ok(linear)
     }
 
+    /// Models over dual numbers, the same for all runs: those whose directions are parameters, and one whose are none.
+    fn varied_models(&self, theta: &[f64]) -> Result<Vec<Model<Number>>, ParameterError> {
+        let columns = Columns { theta, shift: &[] };
+        let of = |first: usize| {
+            let mut model = varied::model(&self.parameters, &columns.seeded(first).0)?;
+            self.leave_out(&mut model.settings);
+            Ok(model)
+        };
+        (0..theta.len() + LANES).step_by(LANES).map(of).collect()
+    }
+
+    /// Whether a Jacobian costs but a small multiple of a simulation, whatever the number of unknowns.
+    pub(crate) fn has_cheap_jacobian(&self, x: &[f64]) -> bool {
+        let found = self.unknowns(x).and_then(|(theta, _)| {
+            let (model, varied) = (self.model(theta)?, self.varied_models(theta)?);
+            Ok(self.formulas(&model, &varied, None).is_some())
+        });
+        found.unwrap_or(false)
+    }
+
     /// The formulas for fixed steps along the parameters; none where they do not cover them, or another way is asked for.
     fn formulas(
         &self,
@@ -249,7 +259,7 @@ impl Problem<'_> {
         (formulas, varied): (&Linearization, &[Model<Number>]),
         (job, start): (&Job, &State),
         columns: &Columns<'_>,
-    ) -> Result<Result<Option<(Vec<Predicted>, Vec<f64>)>, Stop>, ProblemError> {
+    ) -> Result<Result<Option<(Vec<f64>, Vec<f64>)>, Stop>, ProblemError> {
         let Worker {
             model,
             data,

@@ -150,6 +150,26 @@ impl Worker {
         }
     }
 
+    /// Simulates a run for its residuals alone.
+    fn residuals_from(
+        &mut self,
+        engine: &Engine,
+        problem: &Problem<'_>,
+        job: &Job,
+        start: &State,
+    ) -> Result<Vec<f64>, Stop> {
+        if engine.flow.is_some() || problem.observer.needs_sensors() {
+            let (predicted, _) = self.simulate(engine, problem, job, start)?;
+            return Ok(self.residuals(problem, job, &predicted));
+        }
+        let mut residuals = Vec::with_capacity(job.count);
+        let (model, data) = (&mut self.model, &mut self.data);
+        fixed::follow(model, data, job, start, |model, data, frame, state| {
+            problem.observe(model, data, (job, frame), state, &mut residuals);
+        })?;
+        Ok(residuals)
+    }
+
     /// The residuals of a run.
     pub(crate) fn residuals(
         &mut self,
@@ -264,9 +284,9 @@ impl Problem<'_> {
         let chunks = self.in_chunks(&engine, |worker, index, job| {
             let shift = self.shift(shifts, index);
             let start = self.start_of(&engine, theta, job, shift)?;
-            let outcome = worker.simulate(&engine, self, job, &start);
+            let outcome = worker.residuals_from(&engine, self, job, &start);
             let (mut residuals, failure) = match outcome {
-                Ok((predicted, _)) => (worker.residuals(self, job, &predicted), None),
+                Ok(residuals) => (residuals, None),
                 Err(stop) => (vec![f64::NAN; job.count], Some(failure(index, job, stop))),
             };
             residuals.extend(self.prior_residuals(job, shift));
@@ -413,6 +433,20 @@ impl Problem<'_> {
         let mut start = self.parameters.apply_state(theta, &job.start)?;
         starts::moved(&engine.model, &mut start, shift);
         Ok(start)
+    }
+
+    /// Appends the residuals of a frame that compares no sensors.
+    pub(super) fn observe(
+        &self,
+        model: &Model,
+        data: &mut Data,
+        (job, frame): (&Job, usize),
+        state: &State,
+        residuals: &mut Vec<f64>,
+    ) {
+        let trajectory = &self.recordings.trajectories[job.run.trajectory];
+        self.observer.prepare_with(model, state, &[], data);
+        (self.observer).residuals((trajectory, frame), (state, &*data), job.factor, residuals);
     }
 
     /// Residuals of the prior of a start.

@@ -12,7 +12,7 @@ use carom::model::JointKind;
 use carom::varied::{self, Varied as Number};
 use carom::{Data, Input, Model, State, integrate};
 
-use super::fixed::{Predicted, Stop};
+use super::fixed::Stop;
 use super::{Job, Problem};
 
 /// How a state changes along some directions, in tangent space: one row a number of the state, one column a direction.
@@ -154,19 +154,18 @@ impl Stepper {
         &mut self.changes
     }
 
-    /// Simulates a run, and writes the rows of its Jacobian. None where the formulas do not cover a step. `model` is changed
-    /// only in its time step.
+    /// Simulates a run: its residuals and the rows of their Jacobian. None where the formulas do not cover a step. `model` is
+    /// changed only in its time step.
     pub(super) fn run(
         &mut self,
         problem: &Problem<'_>,
         (model, data): (&mut Model, &mut Data),
         varied: &[Model<Number>],
         (job, start): (&Job, &State),
-    ) -> Result<Option<(Vec<Predicted>, Vec<f64>)>, Stop> {
+    ) -> Result<Option<(Vec<f64>, Vec<f64>)>, Stop> {
         let controls = model.counts().nu;
-        let mut predicted = Vec::new();
+        let mut residuals = Vec::with_capacity(job.count);
         let mut lines = vec![0.0; job.count * self.changes.width];
-        let mut rows = 0;
         self.state.copy_from(start);
         for stretch in &job.stretches {
             model.option.timestep[0] = stretch.timestep;
@@ -190,27 +189,23 @@ impl Stepper {
                 std::mem::swap(&mut self.changes, &mut self.before);
                 self.changes.advance(&self.before, &self.step, controls);
                 if let Some(&(_, frame)) = mark {
-                    rows += self.observe(problem, (model, varied), (job, frame), &mut lines, rows);
-                    predicted.push(Predicted {
-                        frame,
-                        state: self.state.clone(),
-                        sensors: Vec::new(),
-                    });
+                    let lines = &mut lines[residuals.len() * self.changes.width..];
+                    self.observe(problem, (model, varied), (job, frame), lines);
+                    problem.observe(model, data, (job, frame), &self.state, &mut residuals);
                 }
             }
         }
-        Ok(Some((predicted, lines)))
+        Ok(Some((residuals, lines)))
     }
 
-    /// Writes the rows of a frame; returns how many there are.
+    /// Writes the rows of a frame.
     fn observe(
         &mut self,
         problem: &Problem<'_>,
         (model, varied): (&Model, &[Model<Number>]),
         (job, frame): (&Job, usize),
         lines: &mut [f64],
-        first_row: usize,
-    ) -> usize {
+    ) {
         let trajectory = &problem.recordings.trajectories[job.run.trajectory];
         let width = self.changes.width;
         for first in (0..width).step_by(LANES) {
@@ -226,9 +221,7 @@ impl Stepper {
                 job.factor,
                 &mut self.residuals,
             );
-            let lines = &mut lines[first_row * width..];
             super::linear::write_columns(&self.residuals, first, width, lines);
         }
-        self.residuals.len()
     }
 }
