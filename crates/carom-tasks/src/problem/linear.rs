@@ -224,7 +224,7 @@ impl Problem<'_> {
     }
 
     /// Whether a Jacobian costs but a small multiple of a simulation, whatever the number of unknowns.
-    pub(crate) fn has_cheap_jacobian(&self, x: &[f64]) -> bool {
+    pub fn has_cheap_jacobian(&self, x: &[f64]) -> bool {
         let found = self.unknowns(x).and_then(|(theta, _)| {
             let (model, varied) = (self.model(theta)?, self.varied_models(theta)?);
             Ok(self.formulas(&model, &varied, None).is_some())

@@ -202,6 +202,87 @@ fn smooth_motions_agree_with_differences_also_for_free_starts_sensors_and_contro
     }
 }
 
+/// A body that falls on a floor with an arm of hinges, a spring, a limit, dry friction and a servo.
+const ARM_ON_FLOOR: &str = r#"<worldbody><geom type="plane" size="2 2 1"/>
+  <body name="cube" pos="0 0 .16"><freejoint/><geom type="box" size=".1 .12 .08" mass="1.5"/>
+    <body name="upper" pos=".1 0 .05"><joint name="shoulder" axis="0 1 0" damping=".05" armature=".002" frictionloss=".02" stiffness=".3"/>
+      <geom type="capsule" fromto="0 0 0 .2 0 .1" size=".02" mass=".3"/>
+      <body name="lower" pos=".2 0 .1"><joint name="elbow" axis="0 .9 .2" damping=".02" armature=".003" range="-.3 .2" limited="true"/>
+        <geom type="capsule" fromto="0 0 0 .2 0 0" size=".02" mass=".2" euler="10 0 0"/></body></body></body></worldbody>
+  <actuator><position name="servo" joint="shoulder" kp="2" kv=".1"/></actuator>"#;
+
+#[test]
+fn formulas_agree_with_backward_passes_for_numbers_of_joints_bodies_and_servos() {
+    let select = [
+        "joint.shoulder.damping",
+        "joint.shoulder.armature log",
+        "joint.shoulder.frictionloss",
+        "joint.shoulder.stiffness[0]",
+        "joint.shoulder.springref",
+        "joint.elbow.armature",
+        "body.upper.mass log",
+        "body.lower.pseudo_inertia",
+        "actuator.servo.kp",
+        "actuator.servo.kv",
+        "option.gravity",
+    ];
+    let mapping = format!(
+        "{POSES}[[joint]]\nname = 'shoulder'\nposition = 'qpos[7]'\nvelocity = 'qvel[6]'\n\
+         [[joint]]\nname = 'elbow'\nposition = 'qpos[8]'\n[[actuator]]\nname = 'servo'\ncontrol = 'ctrl[0]'\n"
+    );
+    for integrator in ["Euler", "implicitfast", "RK4"] {
+        let folder = Folder::new("formulas");
+        let text = format!(
+            r#"<mujoco><option integrator="{integrator}"/><compiler angle="radian"/>{ARM_ON_FLOOR}</mujoco>"#
+        );
+        let plain = model_of(&folder, &text);
+        let mut start = State::reference(&plain);
+        start
+            .qvel
+            .copy_from_slice(&[0.3, 0.1, -0.4, 0.2, 0.5, -0.3, 1.0, -0.7]);
+        let table = simulate(&plain, &start, (40, 2), &|t| 0.5 * (9.0 * t).sin());
+        let path = folder.write("run.csv", &table);
+        let recordings = load(&plain, &mapping, &path).unwrap();
+        for (horizon, starts) in [
+            (Horizon::Whole, Starts::Recorded),
+            (
+                Horizon::Segments {
+                    frames: 9,
+                    every: 8,
+                },
+                Starts::Free {
+                    position: 0.05,
+                    velocity: 0.5,
+                },
+            ),
+        ] {
+            let settings = Settings {
+                horizon,
+                starts,
+                ..Settings::default()
+            };
+            let parameters = Parameters::select(&plain, &select).unwrap();
+            let problem = Problem::new(&recordings, parameters, settings).unwrap();
+            let mut x = problem.start();
+            assert!(problem.has_cheap_jacobian(&x), "{integrator}");
+            for (k, number) in x.iter_mut().enumerate() {
+                *number += 0.002 * ((k * k) as f64).sin().abs();
+            }
+            let gradient = problem.gradient(&x).unwrap();
+            let linear = problem.linearise(&x).unwrap();
+            assert_near(&[linear.value()], &[gradient.value], 1e-12, integrator);
+            assert_near(&linear.gradient(), &gradient.gradient, 1e-7, integrator);
+            assert_eq!(linear.residuals, problem.residuals(&x).unwrap().residuals);
+        }
+    }
+    let (cube, recordings) = tosses();
+    let problem = Problem::new(&recordings, parameters(&cube), Settings::default()).unwrap();
+    assert!(
+        !problem.has_cheap_jacobian(&problem.start()),
+        "sizes are not covered"
+    );
+}
+
 #[test]
 fn segments_start_at_every_frame_and_the_truth_has_no_loss() {
     let (cube, recordings) = tosses();
