@@ -9,7 +9,7 @@ use carom::parameters::Parameters;
 use carom_spec::ModelSpec;
 use carom_spec::mjcf::ReadSettings;
 use carom_spec::mjcf::{AssetStorage, write_with};
-use carom_spec::model_spec::{ContactLaw, InertiaSpec, InertialSpec};
+use carom_spec::model_spec::{ContactLaw, EqualityKind, InertiaSpec, InertialSpec};
 use carom_spec::read::read;
 use carom_spec::source::MemorySource;
 
@@ -46,6 +46,7 @@ pub fn calibrated(
     for change in changes(&before, &after) {
         place.set(&change);
     }
+    place.keep_length_ranges();
     if let Some(missing) = place.missing {
         return Err(refuse(format!(
             "{missing} was identified, but cannot be written into a model file yet; the report has its value"
@@ -97,6 +98,10 @@ struct Place<'a> {
 
 impl Place<'_> {
     fn set(&mut self, change: &Change) {
+        if self.is_inertia(change) {
+            self.set_inertia(change.element);
+            return;
+        }
         let number = match change.family {
             "option" => self.option(change),
             "bodies" => self.body(change),
@@ -107,7 +112,10 @@ impl Place<'_> {
             "sites" => self.site(change),
             "pairs" => self.pair(change),
             "laws" => self.law(change),
+            "tendons" => self.tendon(change),
+            "equalities" => self.equality(change),
             "actuators" => self.actuator(change),
+            "sensors" => self.sensor(change),
             _ => None,
         };
         if let Some(number) = number {
@@ -121,6 +129,38 @@ impl Place<'_> {
             } = change;
             self.missing = Some(format!("{field} of {family} {element}"));
         }
+    }
+
+    /// Lengths that the compiler found by search are those of the search's model, not of one that is searched again.
+    fn keep_length_ranges(&mut self) {
+        let found = &self.model.actuators.length_range;
+        for (actuator, range) in self.spec.actuators.iter_mut().zip(found) {
+            actuator.length_range = *range;
+        }
+    }
+
+    fn is_inertia(&self, change: &Change) -> bool {
+        let is_number = matches!(
+            change.field,
+            "mass" | "inertial_position" | "inertial_quat" | "inertia" | "inertia_products"
+        );
+        change.family == "bodies" && is_number && change.element < self.spec.bodies.len()
+    }
+
+    /// Writes all of a body's inertia, about the principal axes that the model has found: a part alone would leave the rest to the
+    /// geoms.
+    fn set_inertia(&mut self, id: usize) {
+        let numbers = &self.model.bodies;
+        let body = &mut self.spec.bodies[id];
+        body.inertial = Some(InertialSpec {
+            span: body.span,
+            position: numbers.inertial_position[id].0,
+            mass: numbers.mass[id],
+            inertia: InertiaSpec::Diagonal {
+                quaternion: numbers.inertial_quat[id].0,
+                diagonal: numbers.inertia[id].0,
+            },
+        });
     }
 
     fn option(&mut self, change: &Change) -> Option<&mut f64> {
@@ -143,36 +183,12 @@ impl Place<'_> {
     }
 
     fn body(&mut self, change: &Change) -> Option<&mut f64> {
-        let numbers = &self.model.bodies;
-        let id = change.element;
-        let body = self.spec.bodies.get_mut(id)?;
+        let body = self.spec.bodies.get_mut(change.element)?;
         let k = change.component;
         match change.field {
             "position" => body.position.get_mut(k),
             "quat" => body.quaternion.get_mut(k),
             "gravcomp" => Some(&mut body.gravity_compensation),
-            "mass" | "inertial_position" | "inertial_quat" | "inertia" | "inertia_products" => {
-                // All of it, as the model has it: a part alone would leave the rest to the geoms.
-                let inertial = body.inertial.insert(InertialSpec {
-                    span: body.span,
-                    position: numbers.inertial_position[id].0,
-                    mass: numbers.mass[id],
-                    inertia: InertiaSpec::Diagonal {
-                        quaternion: numbers.inertial_quat[id].0,
-                        diagonal: numbers.inertia[id].0,
-                    },
-                });
-                // The change is written already; the number to set is the one that it has.
-                match (change.field, &mut inertial.inertia) {
-                    ("mass", _) => Some(&mut inertial.mass),
-                    ("inertial_position", _) => inertial.position.get_mut(k),
-                    ("inertia", InertiaSpec::Diagonal { diagonal, .. }) => diagonal.get_mut(k),
-                    ("inertial_quat", InertiaSpec::Diagonal { quaternion, .. }) => {
-                        quaternion.get_mut(k)
-                    }
-                    _ => None,
-                }
-            }
             _ => None,
         }
     }
@@ -234,10 +250,15 @@ impl Place<'_> {
         let mut geoms = self.spec.bodies.iter_mut().flat_map(|body| &mut body.geoms);
         let geom = geoms.nth(change.element)?;
         let k = change.component;
+        let is_placed = matches!(change.field, "position" | "quat" | "size");
+        if is_placed && geom.fromto.take().is_some() {
+            // The two ends would give place and length again.
+            let numbers = &self.model.recipe()?.given.model.geoms;
+            geom.position = numbers.position.get(change.element)?.0;
+            geom.quaternion = numbers.quat.get(change.element)?.0;
+            geom.size = numbers.size.get(change.element)?.0;
+        }
         match change.field {
-            // Where the ends of a capsule are given, its second size follows from them.
-            "size" if geom.fromto.is_some() && k > 0 => None,
-            "position" | "quat" if geom.fromto.is_some() => None,
             "size" => geom.size.get_mut(k),
             "position" => geom.position.get_mut(k),
             "quat" => geom.quaternion.get_mut(k),
@@ -263,10 +284,65 @@ impl Place<'_> {
         let mut sites = self.spec.bodies.iter_mut().flat_map(|body| &mut body.sites);
         let site = sites.nth(change.element)?;
         let k = change.component;
+        if site.fromto.take().is_some() {
+            let numbers = &self.model.recipe()?.given.model.sites;
+            site.position = numbers.position.get(change.element)?.0;
+            site.quaternion = numbers.quat.get(change.element)?.0;
+            site.size = numbers.size.get(change.element)?.0;
+        }
         match change.field {
-            "position" if site.fromto.is_none() => site.position.get_mut(k),
-            "quat" if site.fromto.is_none() => site.quaternion.get_mut(k),
-            "size" if site.fromto.is_none() || k == 0 => site.size.get_mut(k),
+            "position" => site.position.get_mut(k),
+            "quat" => site.quaternion.get_mut(k),
+            "size" => site.size.get_mut(k),
+            _ => None,
+        }
+    }
+
+    fn tendon(&mut self, change: &Change) -> Option<&mut f64> {
+        let tendon = self.spec.tendons.get_mut(change.element)?;
+        let k = change.component;
+        match change.field {
+            "range" => tendon.range.get_mut(k),
+            "actuator_force_range" => tendon.actuator_force_range.get_mut(k),
+            "margin" => Some(&mut tendon.margin),
+            "stiffness" => tendon.stiffness.get_mut(0),
+            "stiffness_poly" => tendon.stiffness.get_mut(1 + k),
+            "damping" => tendon.damping.get_mut(0),
+            "damping_poly" => tendon.damping.get_mut(1 + k),
+            "armature" => Some(&mut tendon.armature),
+            "frictionloss" => Some(&mut tendon.friction_loss),
+            "spring_length" => tendon.spring_length.as_mut()?.get_mut(k),
+            "solref_limit" => tendon.limit_solver_reference.get_mut(k),
+            "solimp_limit" => tendon.limit_solver_impedance.get_mut(k),
+            "solref_friction" => tendon.friction_solver_reference.get_mut(k),
+            "solimp_friction" => tendon.friction_solver_impedance.get_mut(k),
+            _ => None,
+        }
+    }
+
+    fn equality(&mut self, change: &Change) -> Option<&mut f64> {
+        let equality = self.spec.equalities.get_mut(change.element)?;
+        let k = change.component;
+        match (change.field, &mut equality.kind) {
+            ("solref", _) => equality.solver_reference.get_mut(k),
+            ("solimp", _) => equality.solver_impedance.get_mut(k),
+            (
+                "data",
+                EqualityKind::Joint { polynomial, .. } | EqualityKind::Tendon { polynomial, .. },
+            ) => polynomial.get_mut(k),
+            ("data", EqualityKind::Connect { anchor, .. }) => anchor.get_mut(k),
+            ("data", EqualityKind::Weld { torque_scale, .. }) if k == 10 => Some(torque_scale),
+            _ => None,
+        }
+    }
+
+    fn sensor(&mut self, change: &Change) -> Option<&mut f64> {
+        let sensor = self.spec.sensors.get_mut(change.element)?;
+        match change.field {
+            "cutoff" => Some(&mut sensor.cutoff),
+            "noise" => Some(&mut sensor.noise),
+            "delay" => Some(&mut sensor.history.delay),
+            "interval" => sensor.history.interval.get_mut(change.component),
             _ => None,
         }
     }
@@ -319,7 +395,14 @@ impl Place<'_> {
             "gain" => actuator.gain_parameters.get_mut(k),
             "bias" => actuator.bias_parameters.get_mut(k),
             "dynamics" => actuator.dynamics_parameters.get_mut(k),
+            "crank_length" => Some(&mut actuator.crank_length),
+            "control_range" => actuator.control_range.get_mut(k),
+            "force_range" => actuator.force_range.get_mut(k),
+            "activation_range" => actuator.activation_range.get_mut(k),
+            "damping" => actuator.damping.get_mut(0),
+            "damping_poly" => actuator.damping.get_mut(1 + k),
             "armature" => Some(&mut actuator.armature),
+            "delay" => Some(&mut actuator.history.delay),
             _ => None,
         }
     }

@@ -290,7 +290,23 @@ fn kills_and_threads_do_not_change_a_bit() {
 
 #[test]
 fn calibrated_models_are_written_as_they_were_found() {
-    let cases: [(&str, &[&str]); 4] = [
+    let cases: [(&str, &[&str]); 8] = [
+        (
+            "models/arm7.xml",
+            &["body.link3.pseudo_inertia", "actuator.*.kp"],
+        ),
+        (
+            "models/hand.xml",
+            &["tendon.*.stiffness", "geom.*.size", "actuator.*.forcerange"],
+        ),
+        (
+            "models/humanoid.xml",
+            &["geom.*.pos", "geom.*.size", "body.*.mass"],
+        ),
+        (
+            "models/muscle_arm.xml",
+            &["tendon.*.damping", "site.*.pos", "actuator.*.dynprm"],
+        ),
         (
             "models/cube.xml",
             &[
