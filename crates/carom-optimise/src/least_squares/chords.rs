@@ -322,6 +322,35 @@ mod tests {
     }
 
     #[test]
+    fn slopes_too_steep_for_any_step_are_left_by_chords() {
+        // Derivatives explode, as those through many contacts do: a step along them is lost in the rounding of the point.
+        let steep = |request: &Request| match terraces(request) {
+            Evaluation::Jacobian { residuals, .. } => Evaluation::Jacobian {
+                residuals,
+                jacobian: Matrix::from_fn(4, 2, |i, j| if (i + j) % 2 == 0 { 1e30 } else { -3e30 }),
+            },
+            other => other,
+        };
+        let search = |chords: Option<Spans>| {
+            let space = Space::new(vec![1.0, 0.5], Bounds::free(2)).unwrap();
+            let settings = Settings::Local(LocalSettings::LeastSquares(LeastSquaresSettings {
+                chords,
+                ..LeastSquaresSettings::default()
+            }));
+            let mut search = settings.search(space, 0);
+            let mut steep = OneByOne(|request: &Request| Ok(steep(request)));
+            minimise(&mut search, &mut steep, &Limits::default(), &mut Unobserved).unwrap();
+            (search.best().unwrap(), search.status())
+        };
+        let (stuck, status) = search(None);
+        assert_eq!(stuck.point, [1.0, 0.5]);
+        assert!(status.reason().contains("rounding"), "{status:?}");
+        let (best, _) = search(Some(Spans::default()));
+        assert!((best.point[0] - 0.3).abs() < 2e-3, "{best:?}");
+        assert!((best.point[1] + 0.2).abs() < 2e-3, "{best:?}");
+    }
+
+    #[test]
     fn chords_stay_within_bounds_and_end_at_them() {
         let bounds = Bounds::new(vec![0.5, -1.0], vec![1.2, 0.7]).unwrap();
         let (best, _) = found(Some(Spans::default()), bounds);
