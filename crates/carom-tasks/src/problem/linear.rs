@@ -10,7 +10,7 @@ use carom::varied::{self, Varied as Number};
 use carom::{Data, Input, Model, State};
 
 use super::fixed::{Predicted, Stop};
-use super::sum::{Engine, Failure, Tape, Worker, failure};
+use super::sum::{Engine, Failure, Tape, Worker};
 use super::{Job, Problem, ProblemError, starts};
 
 /// A backward pass costs about so many forward passes of plain numbers; one over dual numbers about one a direction.
@@ -157,7 +157,9 @@ impl Problem<'_> {
             let outcome = worker.simulate(&engine, self, job, &start);
             let (predicted, tape) = match outcome {
                 Ok(known) => known,
-                Err(stop) => return Ok(self.failed(failure(index, job, stop), job, columns.shift)),
+                Err(stop) => {
+                    return Ok(self.failed(self.failure(index, job, stop), job, columns.shift));
+                }
             };
             let way = way.unwrap_or_else(|| self.cheaper_way(job.count, columns.len()));
             let lines = match (way, &tape) {
@@ -186,7 +188,7 @@ impl Problem<'_> {
                         frame: job.run.last,
                         why,
                     };
-                    self.failed(failure(index, job, stop), job, columns.shift)
+                    self.failed(self.failure(index, job, stop), job, columns.shift)
                 }
             })
         })?;
