@@ -112,7 +112,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         draws: extent.draws[1],
         ..few
     };
-    let fits_of_all = of_all.from_several(&model, &[&best.model, &other.model])?;
+    let fits_of_all = of_all.refine(&model, &[&best.model, &other.model])?;
     let all = lowest(&fits_of_all).ok_or("no fit to all runs")?;
     let before = error(&model, &runs.held_back)?;
     let mut rows = vec![row("as it was", None, &before)];
@@ -212,7 +212,7 @@ impl Question<'_> {
     }
 
     /// Least squares from some models, and from where CMA-ES ends.
-    fn from_several(&self, model: &Model, others: &[&Model]) -> Result<Vec<Fit>, Box<dyn Error>> {
+    fn refine(&self, model: &Model, others: &[&Model]) -> Result<Vec<Fit>, Box<dyn Error>> {
         let evolution = self.fit(model, OptimiserKind::Cmaes, 0)?;
         let starts = others.iter().copied().chain([&evolution.model]);
         let fits = starts.map(|start| self.fit(start, OptimiserKind::Lm, 0));
