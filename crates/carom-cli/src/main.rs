@@ -49,7 +49,7 @@ enum Command {
     Sim(sim::Args),
     Check(check::Args),
     Gradient(gradient::Args),
-    Identify(identify::Args),
+    Identify(Box<identify::Args>),
     Evaluate(evaluate::Args),
     Parity(parity::Args),
     Bench(bench::Args),

@@ -5,6 +5,10 @@
 //! distance over the width of a cube and the angle, as a mean over frames and cubes. It is measured on runs that were kept back, before
 //! and after, and beside that of a fit to all runs there are: three are enough if both are about the same.
 //!
+//! Whether a corner meets a face or misses it hangs on the start, which is known but to its noise. The lowest loss of three runs from
+//! their recorded starts is therefore luck in part; that of the mean over drawn starts is not, and seeds and optimisers are chosen by it.
+//! Runs that were kept back choose nothing.
+//!
 //! `cargo run --release -p carom-tasks --example few_shot` prints a table and writes `target/experiments/few_shot/`; with `-- --quick`
 //! for fewer runs and evaluations. Runs are those of `CAROM_SHARED`, if it is there; otherwise of a simulation with another contact law.
 #![allow(
@@ -26,7 +30,7 @@ use carom_plot::{Chart, Page, Scale, Series};
 use carom_tasks::identify::{OptimiserKind, Settings, Task, Unwatched, preset};
 use carom_tasks::loss::Loss;
 use carom_tasks::npz::{self, Array};
-use carom_tasks::problem::Stepping;
+use carom_tasks::problem::{Starts, Stepping};
 use carom_tasks::recording::{self, Mapping, Recordings};
 use cpu_time::ProcessTime;
 
@@ -46,17 +50,21 @@ struct Extent {
     evaluations: u64,
     /// Seeds, of which the lowest loss on the three runs counts: CMA-ES ends in one of two basins.
     seeds: u64,
+    /// Starts that are drawn for each of three runs, and for each of all: many runs average by themselves.
+    draws: [usize; 2],
 }
 
 const FULL: Extent = Extent {
     all: 43,
     evaluations: 1000,
     seeds: 3,
+    draws: [8, 2],
 };
 const QUICK: Extent = Extent {
     all: 8,
     evaluations: 150,
     seeds: 1,
+    draws: [3, 1],
 };
 
 /// Recorded runs.
@@ -67,6 +75,7 @@ struct Runs {
 }
 
 /// What a fit found.
+#[derive(Clone)]
 struct Fit {
     model: Model,
     loss: f64,
@@ -86,21 +95,32 @@ fn main() -> Result<(), Box<dyn Error>> {
         runs.all.trajectories.len(),
         runs.held_back.trajectories.len()
     );
-    let evolution = lowest(&model, &runs.few, OptimiserKind::Cmaes, &extent)?;
-    let squares = lowest(&model, &runs.few, OptimiserKind::MultiStart, &extent)?;
-    let best = if squares.loss < evolution.loss {
-        &squares
-    } else {
-        &evolution
+    let few = Question {
+        recordings: &runs.few,
+        draws: extent.draws[0],
+        evaluations: extent.evaluations,
     };
-    let all = fit(&best.model, &runs.all, OptimiserKind::Lm, &extent, 0)?;
+    let evolution = few.lowest(&model, OptimiserKind::Cmaes, extent.seeds)?;
+    let squares = few.lowest(&model, OptimiserKind::MultiStart, extent.seeds)?;
+    let (best, other) = if squares.loss < evolution.loss {
+        (&squares, &evolution)
+    } else {
+        (&evolution, &squares)
+    };
+    let of_all = Question {
+        recordings: &runs.all,
+        draws: extent.draws[1],
+        ..few
+    };
+    let fits_of_all = of_all.refine(&model, &[&best.model, &other.model])?;
+    let all = lowest(&fits_of_all).ok_or("no fit to all runs")?;
     let before = error(&model, &runs.held_back)?;
     let mut rows = vec![row("as it was", None, &before)];
     let mut after = Vec::new();
     for (name, fit) in [
         ("three runs, CMA-ES", &evolution),
         ("three runs, least squares from several starts", &squares),
-        ("all runs, least squares from the best of these", &all),
+        ("all runs, CMA-ES and least squares from each", all),
     ] {
         let errors = error(&fit.model, &runs.held_back)?;
         rows.push(row(name, Some(fit), &errors));
@@ -150,9 +170,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         .into());
     }
     // A search that ends where it begins would make the next comparison one of a model with itself.
-    if all.history.first().is_some_and(|first| all.loss >= *first) {
+    let of_few = fits_of_all[0].history.first().copied();
+    if of_few.is_some_and(|of_few| all.loss >= of_few) {
         return Err(format!(
-            "the fit to all runs ended where it began, at {:.3}",
+            "the fit to all runs is not below that to three, at {:.3}",
             all.loss
         )
         .into());
@@ -167,58 +188,86 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The lowest of fits with some seeds.
-fn lowest(
-    model: &Model,
-    recordings: &Recordings,
-    optimiser: OptimiserKind,
-    extent: &Extent,
-) -> Result<Fit, Box<dyn Error>> {
-    let mut best: Option<Fit> = None;
-    let (mut evaluations, mut seconds) = (0, 0.0);
-    for seed in 0..extent.seeds {
-        let found = fit(model, recordings, optimiser, extent, seed)?;
-        evaluations += found.evaluations;
-        seconds += found.seconds;
-        if best.as_ref().is_none_or(|best| found.loss < best.loss) {
-            best = Some(found);
-        }
-    }
-    let best = best.ok_or("no seed")?;
-    Ok(Fit {
-        evaluations,
-        seconds,
-        ..best
-    })
+/// Recordings to fit, and how.
+#[derive(Clone, Copy)]
+struct Question<'a> {
+    recordings: &'a Recordings,
+    /// Starts of every run.
+    draws: usize,
+    evaluations: u64,
 }
 
-fn fit(
-    model: &Model,
-    recordings: &Recordings,
-    optimiser: OptimiserKind,
-    extent: &Extent,
-    seed: u64,
-) -> Result<Fit, Box<dyn Error>> {
-    let clock = ProcessTime::now();
-    let mut settings = Settings {
-        free: preset("contact")?,
-        optimiser,
-        evaluations: Some(extent.evaluations),
-        seed,
-        ..Settings::default()
-    };
-    settings.problem.loss = Loss::distance_and_angle(WIDTH);
-    let task = Task::new(model, recordings, settings)?;
-    let solution = task.solve(None, None, &mut Unwatched)?;
-    println!("{}, seed {seed}: {}", optimiser.name(), solution.end);
-    let theta = &solution.x[..task.parameters().len()];
-    Ok(Fit {
-        model: task.parameters().bake(theta)?,
-        loss: solution.value,
-        evaluations: solution.history.len(),
-        seconds: clock.elapsed().as_secs_f64(),
-        history: solution.history,
-    })
+impl Question<'_> {
+    /// The lowest of fits with some seeds.
+    fn lowest(
+        &self,
+        model: &Model,
+        optimiser: OptimiserKind,
+        seeds: u64,
+    ) -> Result<Fit, Box<dyn Error>> {
+        let fits = (0..seeds).map(|seed| self.fit(model, optimiser, seed));
+        let fits: Vec<Fit> = fits.collect::<Result<_, _>>()?;
+        let best = lowest(&fits).ok_or("no seed")?.clone();
+        Ok(with_the_work_of(best, &fits))
+    }
+
+    /// Least squares from some models, and from where CMA-ES ends.
+    fn refine(&self, model: &Model, others: &[&Model]) -> Result<Vec<Fit>, Box<dyn Error>> {
+        let evolution = self.fit(model, OptimiserKind::Cmaes, 0)?;
+        let starts = others.iter().copied().chain([&evolution.model]);
+        let fits = starts.map(|start| self.fit(start, OptimiserKind::Lm, 0));
+        let fits: Vec<Fit> = fits.collect::<Result<_, _>>()?;
+        let work = [fits.as_slice(), &[evolution]].concat();
+        let with_work = fits.into_iter().map(|fit| with_the_work_of(fit, &work));
+        Ok(with_work.collect())
+    }
+
+    fn fit(
+        &self,
+        model: &Model,
+        optimiser: OptimiserKind,
+        seed: u64,
+    ) -> Result<Fit, Box<dyn Error>> {
+        let clock = ProcessTime::now();
+        let mut settings = Settings {
+            free: preset("contact")?,
+            optimiser,
+            evaluations: Some(self.evaluations),
+            seed,
+            ..Settings::default()
+        };
+        settings.problem.loss = Loss::distance_and_angle(WIDTH);
+        settings.problem.starts = Starts::Drawn { count: self.draws };
+        let task = Task::new(model, self.recordings, settings)?;
+        let solution = task.solve(None, None, &mut Unwatched)?;
+        let (name, loss) = (optimiser.name(), solution.value);
+        println!(
+            "{name}, {} runs, seed {seed}: loss {loss:.3}, {}",
+            self.recordings.trajectories.len(),
+            solution.end
+        );
+        let theta = &solution.x[..task.parameters().len()];
+        Ok(Fit {
+            model: task.parameters().bake(theta)?,
+            loss,
+            evaluations: solution.history.len(),
+            seconds: clock.elapsed().as_secs_f64(),
+            history: solution.history,
+        })
+    }
+}
+
+fn lowest(fits: &[Fit]) -> Option<&Fit> {
+    fits.iter().min_by(|a, b| a.loss.total_cmp(&b.loss))
+}
+
+/// A fit with the evaluations and the time of all that were made to find it.
+fn with_the_work_of(fit: Fit, all: &[Fit]) -> Fit {
+    Fit {
+        evaluations: all.iter().map(|fit| fit.evaluations).sum(),
+        seconds: all.iter().map(|fit| fit.seconds).sum(),
+        ..fit
+    }
 }
 
 /// Errors as means over frames, cubes and runs: that of Eq. 1, position (m) and angle (deg).

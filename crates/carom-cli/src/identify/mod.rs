@@ -20,6 +20,7 @@ use carom_tasks::identify::{
     FREE_STARTS, Free, Identified, IdentifyError, Inspection, LOSSES, OptimiserKind, PRESETS,
     Settings, Solution, Task, Watch, calibrated, in_continuous_time, loss_of, preset,
 };
+use carom_tasks::problem::Starts;
 use carom_tasks::recording::{self, Mapping, Recordings};
 use indicatif::ProgressBar;
 
@@ -71,6 +72,10 @@ pub(crate) struct Args {
     /// Find the start state of every trajectory too, near the recorded one.
     #[arg(long)]
     pub(crate) free_starts: bool,
+    /// Simulate every run from so many starts, the recorded one and others within its noise, and make the mean loss small: for
+    /// losses that are rough through contacts.
+    #[arg(long, value_name = "N", value_parser = values::count, allow_negative_numbers = true, conflicts_with = "free_starts")]
+    pub(crate) start_draws: Option<usize>,
     /// Simulate in continuous time to this tolerance instead of by the model's time steps.
     #[arg(long, value_parser = values::tolerance, allow_negative_numbers = true)]
     pub(crate) tolerance: Option<f64>,
@@ -374,6 +379,9 @@ fn settings(args: &Args, model: &Model, recordings: &Recordings) -> Result<Setti
     }
     if args.free_starts {
         settings.problem.starts = FREE_STARTS;
+    }
+    if let Some(count) = args.start_draws {
+        settings.problem.starts = Starts::Drawn { count };
     }
     if let Some(frames) = args.segments {
         settings.set_segments(frames);

@@ -321,6 +321,67 @@ mod tests {
         );
     }
 
+    /// Where a search ends whose slopes have exploded to a size.
+    fn found_on_steep(
+        size: f64,
+        chords: Option<Spans>,
+        answer: impl Fn(&Request) -> Evaluation,
+    ) -> (Best, Status) {
+        let space = Space::new(vec![1.0, 0.5], Bounds::free(2)).unwrap();
+        let settings = Settings::Local(LocalSettings::LeastSquares(LeastSquaresSettings {
+            chords,
+            ..LeastSquaresSettings::default()
+        }));
+        let mut search = settings.search(space, 0);
+        let mut steep = OneByOne(|request: &Request| {
+            Ok(match answer(request) {
+                Evaluation::Jacobian { residuals, .. } => Evaluation::Jacobian {
+                    residuals,
+                    jacobian: Matrix::from_rows(&[
+                        &[size, -3.0 * size],
+                        &[-3.0 * size, size],
+                        &[size, size],
+                        &[0.0, size],
+                    ]),
+                },
+                other => other,
+            })
+        });
+        minimise(&mut search, &mut steep, &Limits::default(), &mut Unobserved).unwrap();
+        (search.best().unwrap(), search.status())
+    }
+
+    #[test]
+    fn slopes_too_steep_for_any_step_are_left_by_chords() {
+        // A step along them is lost in the rounding of the point.
+        let (stuck, status) = found_on_steep(1e30, None, terraces);
+        assert_eq!(stuck.point, [1.0, 0.5]);
+        assert!(status.reason().contains("rounding"), "{status:?}");
+        let (best, _) = found_on_steep(1e30, Some(Spans::default()), terraces);
+        assert!((best.point[0] - 0.3).abs() < 2e-3, "{best:?}");
+        assert!((best.point[1] + 0.2).abs() < 2e-3, "{best:?}");
+    }
+
+    #[test]
+    fn steps_that_gain_a_little_by_luck_are_left_by_chords() {
+        // Beside the start it is a little lower, as it may be somewhere in the roughness.
+        let lucky = |request: &Request| {
+            let off = (request.point[0] - 1.0).abs() + (request.point[1] - 0.5).abs();
+            match terraces(request) {
+                Evaluation::Residuals(residuals) if off > 0.0 && off < 1e-9 => {
+                    Evaluation::Residuals(residuals.iter().map(|r| 0.999 * r).collect())
+                }
+                other => other,
+            }
+        };
+        let (stuck, status) = found_on_steep(1e12, None, lucky);
+        assert!((stuck.point[0] - 1.0).abs() < 1e-9, "{stuck:?}");
+        assert!(status.reason().contains("trust region"), "{status:?}");
+        let (best, _) = found_on_steep(1e12, Some(Spans::default()), lucky);
+        assert!((best.point[0] - 0.3).abs() < 2e-3, "{best:?}");
+        assert!((best.point[1] + 0.2).abs() < 2e-3, "{best:?}");
+    }
+
     #[test]
     fn chords_stay_within_bounds_and_end_at_them() {
         let bounds = Bounds::new(vec![0.5, -1.0], vec![1.2, 0.7]).unwrap();

@@ -286,12 +286,16 @@ impl LeastSquares {
             self.before = Some(std::mem::replace(&mut self.here.point, point));
         }
         let at_bottom = self.gains_nothing(actual, predicted, agreement, cost_before);
-        // Something is to be gained, says the tangent, and not even a short step gains it.
-        let misleads = !taken && is_short && at_bottom.is_none() && self.has_more_to_gain();
-        if misleads && self.begin_chords() {
+        let narrow = self.is_narrow();
+        // Something is to be gained, says the tangent, and short steps gain nothing, or too little to go on.
+        let is_at_odds = is_short && at_bottom.is_none() && (!taken || narrow.is_some());
+        if is_at_odds && self.has_more_to_gain() && self.begin_chords() {
+            if taken {
+                self.phase = Phase::Arrive;
+            }
             return false;
         }
-        let end = at_bottom.or_else(|| self.is_narrow());
+        let end = at_bottom.or(narrow);
         if taken {
             self.ending = end;
         } else if let Some(end) = end {

@@ -98,13 +98,14 @@ impl Task<'_> {
         let before = self.problem.residuals(&self.origin());
         let before = before.map_err(|error| failed(error.to_string()))?.residuals;
         let frames = self.problem.by_frame(&before, &residuals);
+        // Simulations from drawn starts are compared with the same measurements.
+        let measured = residuals.len() / self.problem.starts_per_run();
+        let priors = marginal.jacobian.rows() - residuals.len();
         residuals.resize(marginal.jacobian.rows(), 0.0);
         let names: Vec<&str> = self.parameters().names().collect();
         let information = Information::new(&names, self.theta_scale(), &marginal.jacobian)
             .map_err(|error| failed(error.to_string()))?;
-        let degrees = residuals
-            .len()
-            .saturating_sub(information.rank() + marginal.starts);
+        let degrees = (measured + priors).saturating_sub(information.rank() + marginal.starts);
         let noise = estimated_noise(2.0 * solution.value, degrees).unwrap_or(f64::INFINITY);
         let mut covariance = information.covariance(noise);
         let mut range = student_range(self.settings.confidence, degrees.max(1) as f64);

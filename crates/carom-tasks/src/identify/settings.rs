@@ -22,6 +22,7 @@
 //! free = true
 //! position = 1e-3                        # deviations where the mapping gives no noise
 //! velocity = 1e-2
+//! draws = 8                              # or: as recorded and as 7 other measurements would have had it, where the loss is rough
 //!
 //! [simulation]
 //! tolerance = 1e-6                       # in continuous time
@@ -262,6 +263,7 @@ struct FileStarts {
     free: bool,
     position: Option<f64>,
     velocity: Option<f64>,
+    draws: Option<usize>,
 }
 
 #[derive(Deserialize, Debug, Default)]
@@ -336,19 +338,7 @@ impl Settings {
                 .free
                 .push(parameter.free().map_err(|why| wrong(&why))?);
         }
-        if read.starts.free {
-            let positive = |value: Option<f64>, default: f64| match value {
-                Some(value) if value > 0.0 && value.is_finite() => Ok(value),
-                Some(value) => Err(format!(
-                    "[starts] has the deviation {value}: it must be above 0"
-                )),
-                None => Ok(default),
-            };
-            settings.problem.starts = Starts::Free {
-                position: positive(read.starts.position, 1e-3).map_err(|why| wrong(&why))?,
-                velocity: positive(read.starts.velocity, 1e-2).map_err(|why| wrong(&why))?,
-            };
-        }
+        settings.problem.starts = read.starts.starts().map_err(|why| wrong(&why))?;
         settings.set_loss(&read.loss).map_err(|why| wrong(&why))?;
         match read.simulation.tolerance {
             None => {}
@@ -387,7 +377,7 @@ impl Settings {
     /// frame, so that one is left to them alone.
     pub fn set_segments(&mut self, frames: usize) {
         let every = match self.problem.starts {
-            Starts::Recorded => frames.saturating_sub(1).max(1),
+            Starts::Recorded | Starts::Drawn { .. } => frames.saturating_sub(1).max(1),
             Starts::Free { .. } => frames,
         };
         self.problem.horizon = Horizon::Segments { frames, every };
@@ -418,6 +408,30 @@ impl Settings {
             (None, None) => {}
         }
         Ok(())
+    }
+}
+
+impl FileStarts {
+    fn starts(&self) -> Result<Starts, String> {
+        let positive = |value: Option<f64>, default: f64| match value {
+            Some(value) if value > 0.0 && value.is_finite() => Ok(value),
+            Some(value) => Err(format!(
+                "[starts] has the deviation {value}: it must be above 0"
+            )),
+            None => Ok(default),
+        };
+        match (self.free, self.draws) {
+            (true, None) => Ok(Starts::Free {
+                position: positive(self.position, 1e-3)?,
+                velocity: positive(self.velocity, 1e-2)?,
+            }),
+            (true, Some(_)) => {
+                Err("[starts] are either free or drawn: leave out free, or draws".to_owned())
+            }
+            (false, Some(0)) => Err("[starts] draws = 0: it must be 1 or more".to_owned()),
+            (false, Some(count)) => Ok(Starts::Drawn { count }),
+            (false, None) => Ok(Starts::Recorded),
+        }
     }
 }
 

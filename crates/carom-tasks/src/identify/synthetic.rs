@@ -1,6 +1,6 @@
 //! Recordings of a model itself: what would have been measured at the frames of recordings if the model were right.
 
-use carom::math::{Quat, Vec3};
+use carom::math::Quat;
 use carom::stages::kinematics;
 use carom::{Data, Model};
 use carom_optimise::random::Random;
@@ -10,7 +10,7 @@ use crate::evaluate::predictions;
 use crate::loss::measured;
 use crate::problem::Stepping;
 use crate::problem::fixed::Predicted;
-use crate::recording::{Channel, Quantity, Recordings, Trajectory, complete, lay};
+use crate::recording::{Channel, Quantity, Recordings, Trajectory, measure_again};
 
 /// A model's own motions from the recorded starts.
 pub(super) struct Synthetic<'a> {
@@ -76,17 +76,7 @@ impl<'a> Synthetic<'a> {
         let mut recordings = self.recordings.clone();
         recordings.warnings.clear();
         recordings.trajectories.clone_from(&self.trajectories);
-        let channels = &self.recordings.channels;
-        for trajectory in &mut recordings.trajectories {
-            for (index, channel) in channels.iter().enumerate() {
-                if channel.is_recorded() {
-                    let values = &mut trajectory.values[index];
-                    disturb(values, channel, self.deviations[index], random);
-                }
-            }
-            complete(self.model, channels, &self.recordings.velocity, trajectory);
-            lay(self.model, &self.recordings.flat_starts, trajectory);
-        }
+        measure_again(self.model, &mut recordings, &self.deviations, random);
         recordings
     }
 }
@@ -152,19 +142,4 @@ fn errors(channel: &Channel, recorded: &[f64], found: &[f64]) -> Vec<f64> {
         return quat(found).difference(quat(recorded)).0.to_vec();
     }
     found.iter().zip(recorded).map(|(a, b)| a - b).collect()
-}
-
-/// Adds noise to all values of a channel; for orientations, a small turn about each axis.
-fn disturb(values: &mut [f64], channel: &Channel, deviation: f64, random: &mut Random) {
-    if let Quantity::Rotation(_) = channel.quantity {
-        for numbers in values.chunks_exact_mut(4) {
-            let quat = Quat(std::array::from_fn(|k| numbers[k]));
-            let turn = Vec3(std::array::from_fn(|_| deviation * random.normal()));
-            numbers.copy_from_slice(&quat.mul(Quat::exp(turn)).0);
-        }
-        return;
-    }
-    for value in values {
-        *value += deviation * random.normal();
-    }
 }

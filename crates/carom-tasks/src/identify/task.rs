@@ -266,8 +266,9 @@ impl<'a> Task<'a> {
     pub(super) fn marginal(&self, linear: &Linear) -> Result<Marginal, String> {
         let count = linear.parameters;
         let mut numbers: Vec<f64> = Vec::with_capacity(linear.residuals.len() * count);
-        let mut runs = Vec::with_capacity(linear.blocks.len());
-        for block in &linear.blocks {
+        let mut runs: Vec<std::ops::Range<usize>> = Vec::with_capacity(linear.blocks.len());
+        let starts_per_run = self.problem.starts_per_run();
+        for (index, block) in linear.blocks.iter().enumerate() {
             let first = numbers.len() / count.max(1);
             numbers.extend(&block.by_parameters);
             let own = &mut numbers[first * count..];
@@ -281,7 +282,11 @@ impl<'a> Task<'a> {
                     }
                 }
             }
-            runs.push(first..first + block.rows);
+            match runs.last_mut() {
+                // Simulations from drawn starts are of the same measurements.
+                Some(run) if index % starts_per_run > 0 => run.end = first + block.rows,
+                _ => runs.push(first..first + block.rows),
+            }
         }
         for prior in &self.priors {
             let start = numbers.len();

@@ -11,7 +11,7 @@ use carom::varied::{self, Varied as Number};
 use carom::{Data, Input, Model, State};
 
 use super::fixed::{Predicted, Stop};
-use super::sum::{Engine, Failure, Tape, Worker, failure};
+use super::sum::{Engine, Failure, Tape, Worker};
 use super::tangents::Stepper;
 use super::{Job, Problem, ProblemError, Stepping, starts};
 
@@ -152,7 +152,7 @@ impl Problem<'_> {
                 shift: self.shift(shifts, index),
             };
             let start = self.start_of(&engine, theta, job, columns.shift)?;
-            let stopped = |stop| self.failed(failure(index, job, stop), job, columns.shift);
+            let stopped = |stop| self.failed(self.failure(index, job, stop), job, columns.shift);
             if let Some(formulas) = &formulas {
                 let varied = (formulas, varied.as_slice());
                 match self.by_formulas(worker, varied, (job, &start), &columns)? {

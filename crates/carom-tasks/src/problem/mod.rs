@@ -187,8 +187,9 @@ impl<'a> Problem<'a> {
             skipped: Vec::new(),
             parameters,
         };
+        let drawn = (problem.settings.starts).measured_again(&model, recordings)?;
         for run in problem.runs() {
-            problem.add(&model, run);
+            problem.add(&model, run, &drawn);
         }
         if problem.jobs.is_empty() {
             let first = problem.skipped.first().cloned().unwrap_or_default();
@@ -226,7 +227,7 @@ impl<'a> Problem<'a> {
     }
 
     /// Makes a run ready, or notes why it cannot be.
-    fn add(&mut self, model: &Model, run: Run) {
+    fn add(&mut self, model: &Model, run: Run, drawn: &[Recordings]) {
         let trajectory = &self.recordings.trajectories[run.trajectory];
         let frames = run.first + 1..=run.last;
         let count = frames
@@ -249,14 +250,18 @@ impl<'a> Problem<'a> {
             Stepping::Fixed => stretches.first().map_or(0.0, |stretch| stretch.timestep),
             Stepping::Flow(_) => 0.0,
         };
-        match starts::state(self.recordings, model, &run, timestep) {
-            Ok(start) => self.jobs.push(Job {
+        let starts: Result<Vec<State>, RecordingError> = std::iter::once(self.recordings)
+            .chain(drawn)
+            .map(|recordings| starts::state(recordings, model, &run, timestep))
+            .collect();
+        match starts {
+            Ok(starts) => self.jobs.extend(starts.into_iter().map(|start| Job {
                 run,
                 start,
-                stretches,
+                stretches: stretches.clone(),
                 factor: 1.0,
                 count,
-            }),
+            })),
             Err(error) => self.skipped.push(error.to_string()),
         }
     }
@@ -266,9 +271,10 @@ impl<'a> Problem<'a> {
         let frames = |job: &Job| (job.run.last - job.run.first) as f64;
         let all: f64 = self.jobs.iter().map(frames).sum();
         let runs = self.jobs.len() as f64;
+        let starts = self.starts_per_run() as f64;
         for job in &mut self.jobs {
             job.factor = match self.settings.loss.average {
-                Average::Sum => 1.0,
+                Average::Sum => (1.0 / starts).sqrt(),
                 Average::Frames => (1.0 / all).sqrt(),
                 Average::Runs => (1.0 / (frames(job) * runs)).sqrt(),
             };
@@ -292,7 +298,13 @@ impl<'a> Problem<'a> {
 
     /// The runs, in the order of all results.
     pub fn all_runs(&self) -> impl ExactSizeIterator<Item = Run> {
-        self.jobs.iter().map(|job| job.run)
+        let first_of_each = self.jobs.iter().step_by(self.starts_per_run());
+        first_of_each.map(|job| job.run)
+    }
+
+    /// Simulations of every run, one after the other in all results: more than one where starts are [drawn](Starts::Drawn).
+    pub fn starts_per_run(&self) -> usize {
+        self.settings.starts.count()
     }
 
     /// Runs that are left out, and why.
@@ -324,15 +336,18 @@ impl<'a> Problem<'a> {
 
     /// The recorded start of every run, and its first steps of equal length.
     pub(crate) fn motions(&self) -> impl Iterator<Item = (&State, &Stretch)> {
-        (self.jobs.iter()).filter_map(|job| Some((&job.start, job.stretches.first()?)))
+        let first_of_each = self.jobs.iter().step_by(self.starts_per_run());
+        first_of_each.filter_map(|job| Some((&job.start, job.stretches.first()?)))
     }
 
-    /// Root mean squares of the residuals of each frame, without the factor of the mean over frames, for two lists of all
-    /// residuals.
+    /// Root mean squares of the residuals of each frame from recorded starts, without the factor of the mean over frames, for two
+    /// lists of all residuals.
     pub(crate) fn by_frame(&self, before: &[f64], after: &[f64]) -> Vec<FrameResidual> {
         let mut frames = Vec::new();
         let mut next = 0;
-        for (run, job) in self.jobs.iter().enumerate() {
+        let starts = self.starts_per_run();
+        for (index, job) in self.jobs.iter().enumerate() {
+            let (run, is_recorded) = (index / starts, index % starts == 0);
             let trajectory = &self.recordings.trajectories[job.run.trajectory];
             for frame in job.run.first + 1..=job.run.last {
                 let count = self.observer.count(trajectory, frame);
@@ -341,7 +356,7 @@ impl<'a> Problem<'a> {
                     let squares: f64 = own.iter().map(|r| r * r).sum();
                     (squares / count as f64).sqrt() / job.factor
                 };
-                if count > 0 {
+                if count > 0 && is_recorded {
                     frames.push(FrameResidual {
                         run,
                         time: trajectory.times[frame],

@@ -4,9 +4,12 @@ use carom::math::{Quat, Vec3};
 use carom::model::JointKind;
 use carom::scalar::Scalar;
 use carom::{Data, Input, Model, State};
+use carom_optimise::random::Random;
 
 use super::{ProblemError, Run};
-use crate::recording::{Channel, Frame, Quantity, RecordingError, Recordings, Trajectory};
+use crate::recording::{
+    Channel, Frame, Quantity, RecordingError, Recordings, Trajectory, measure_again,
+};
 
 /// Times closer than this are the same (s).
 const SAME_TIME: f64 = 1e-6;
@@ -25,9 +28,60 @@ pub enum Starts {
         /// Of velocities.
         velocity: f64,
     },
+    /// At several states for every run, and the loss is the mean over them: the recorded one, and those that the same motion would
+    /// have been given by other measurements with the noise of the channels. A loss that is rough through contacts is smoothed by
+    /// it, so that parameters which do well by luck from one start only are not found.
+    Drawn {
+        /// How many, the recorded one among them.
+        count: usize,
+    },
 }
 
+/// Drawn starts are the same for every seed of a search, so that its losses can be compared.
+const SEED: u64 = 0;
+/// More starts than this are a mistake.
+const MOST_DRAWS: usize = 1000;
+
 impl Starts {
+    /// Starts of every run.
+    pub(super) fn count(self) -> usize {
+        match self {
+            Self::Recorded | Self::Free { .. } => 1,
+            Self::Drawn { count } => count,
+        }
+    }
+
+    /// The recordings as other measurements would have made them, one for every start but the recorded one.
+    pub(super) fn measured_again(
+        self,
+        model: &Model,
+        recordings: &Recordings,
+    ) -> Result<Vec<Recordings>, ProblemError> {
+        let Self::Drawn { count } = self else {
+            return Ok(Vec::new());
+        };
+        if !(1..=MOST_DRAWS).contains(&count) {
+            return Err(ProblemError(format!(
+                "{count} drawn starts: draw 1 to {MOST_DRAWS} of them for every run"
+            )));
+        }
+        let deviations: Vec<f64> = (recordings.channels.iter())
+            .map(|channel| channel.noise.unwrap_or(0.0))
+            .collect();
+        if count > 1 && deviations.iter().all(|deviation| *deviation == 0.0) {
+            return Err(ProblemError(
+                "starts are drawn from the noise of the recordings, and the mapping states none: give it there as `noise`".to_owned(),
+            ));
+        }
+        let measured = (1..count).map(|draw| {
+            let mut copy = recordings.clone();
+            let mut random = Random::new(SEED, draw as u64);
+            measure_again(model, &mut copy, &deviations, &mut random);
+            copy
+        });
+        Ok(measured.collect())
+    }
+
     /// Standard deviations of the shift of a start, positions then velocities; empty if starts are fixed.
     pub(super) fn prior(
         self,

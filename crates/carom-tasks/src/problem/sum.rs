@@ -259,9 +259,10 @@ impl Problem<'_> {
             failures,
         } = self.residuals(x)?;
         let mut rest = residuals.as_slice();
-        let by_run: Vec<f64> = (self.jobs.iter())
-            .map(|job| {
-                let (own, others) = rest.split_at(job.count + self.prior.len());
+        let by_run: Vec<f64> = (self.jobs.chunks(self.starts_per_run()))
+            .map(|jobs| {
+                let count = jobs.iter().map(|job| job.count + self.prior.len()).sum();
+                let (own, others) = rest.split_at(count);
                 rest = others;
                 let half = 0.5 * own.iter().map(|r| r * r).sum::<f64>();
                 if half.is_nan() { f64::INFINITY } else { half }
@@ -287,7 +288,10 @@ impl Problem<'_> {
             let outcome = worker.residuals_from(&engine, self, job, &start);
             let (mut residuals, failure) = match outcome {
                 Ok(residuals) => (residuals, None),
-                Err(stop) => (vec![f64::NAN; job.count], Some(failure(index, job, stop))),
+                Err(stop) => (
+                    vec![f64::NAN; job.count],
+                    Some(self.failure(index, job, stop)),
+                ),
             };
             residuals.extend(self.prior_residuals(job, shift));
             Ok((residuals, failure))
@@ -322,7 +326,7 @@ impl Problem<'_> {
                     let start = self.start_of(&engine, theta, job, shift)?;
                     let part =
                         self.part(&engine, &mut worker, (job, &start, shift), &mut model_bar);
-                    parts.push(part.map_err(|stop| failure(index, job, stop)));
+                    parts.push(part.map_err(|stop| self.failure(index, job, stop)));
                 }
                 Ok((model_bar, parts))
             })
@@ -479,14 +483,13 @@ impl Problem<'_> {
             .collect();
         Ok(chunks?.into_iter().flatten().collect())
     }
-}
-
-/// A run that was stopped.
-pub(super) fn failure(run: usize, job: &Job, stop: Stop) -> Failure {
-    Failure {
-        run,
-        trajectory: job.run.trajectory,
-        frame: stop.frame,
-        why: stop.why,
+    /// A run that was stopped.
+    pub(super) fn failure(&self, index: usize, job: &Job, stop: Stop) -> Failure {
+        Failure {
+            run: index / self.starts_per_run(),
+            trajectory: job.run.trajectory,
+            frame: stop.frame,
+            why: stop.why,
+        }
     }
 }

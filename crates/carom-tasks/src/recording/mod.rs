@@ -30,17 +30,19 @@ mod flat;
 mod load;
 pub mod mapping;
 mod mcap;
+mod noise;
 mod outliers;
 mod pose;
 mod split;
 pub mod table;
 mod velocity;
 
-pub(crate) use assemble::complete;
+use assemble::complete;
 pub use flat::FlatStart;
-pub(crate) use flat::lay;
+use flat::lay;
 pub use load::load;
 pub use mapping::Mapping;
+pub(crate) use noise::measure_again;
 
 use std::fmt;
 use std::path::Path;

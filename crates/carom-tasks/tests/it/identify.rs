@@ -13,7 +13,7 @@ use carom_tasks::identify::{
     Watch, calibrated,
 };
 use carom_tasks::loss::Loss;
-use carom_tasks::problem::Stepping;
+use carom_tasks::problem::{Starts, Stepping};
 use carom_tasks::recording::{self, Mapping, Recordings};
 
 use crate::support::{Folder, model, root, shared};
@@ -114,7 +114,7 @@ fn optimisers_agree() {
     let (recordings, _folder) = swings(&hidden, 7, true);
     let value = |optimiser: OptimiserKind| {
         let mut settings = settings(&FREE);
-        settings.problem.starts = carom_tasks::problem::Starts::Recorded;
+        settings.problem.starts = Starts::Recorded;
         settings.optimiser = optimiser;
         let task = Task::new(&pendulum, &recordings, settings).unwrap();
         assert_eq!(
@@ -253,8 +253,10 @@ fn kills_and_threads_do_not_change_a_bit() {
         asked.optimiser = optimiser;
         asked.evaluations = Some(evaluations);
         asked.threads = Some(1);
-        if optimiser != OptimiserKind::Lm {
-            asked.problem.starts = carom_tasks::problem::Starts::Recorded;
+        match optimiser {
+            OptimiserKind::Lm => {}
+            OptimiserKind::Cmaes => asked.problem.starts = Starts::Drawn { count: 3 },
+            _ => asked.problem.starts = Starts::Recorded,
         }
         let one = Task::new(&pendulum, &recordings, asked.clone()).unwrap();
         let whole = solved(&one);
@@ -384,6 +386,33 @@ fn laws_are_named_by_their_labels_and_written() {
 }
 
 #[test]
+fn drawn_starts_find_the_truth_and_count_no_measurement_twice() {
+    let (pendulum, hidden) = hidden();
+    let (recordings, _folder) = swings(&hidden, 3, true);
+    let with = |starts: Starts, threads: usize| {
+        let mut settings = settings(&FREE);
+        settings.problem.starts = starts;
+        settings.threads = Some(threads);
+        let task = Task::new(&pendulum, &recordings, settings).unwrap();
+        let solution = solved(&task);
+        let found = task.conclude(&solution).unwrap();
+        (solution, found)
+    };
+    let (_, recorded) = with(Starts::Recorded, 2);
+    let (solution, drawn) = with(Starts::Drawn { count: 5 }, 2);
+    assert_eq!(recorded.degrees, drawn.degrees);
+    assert_eq!(recorded.frames.len(), drawn.frames.len());
+    for (one, truth) in drawn.estimates.iter().zip(TRUTH) {
+        assert!((one.value - truth).abs() < 0.1 * truth, "{one:?}");
+    }
+    // Five starts are five times the simulations, but no more knowledge than one.
+    for (one, other) in drawn.estimates.iter().zip(&recorded.estimates) {
+        assert!(one.error > 0.7 * other.error, "{one:?}, {other:?}");
+    }
+    assert_eq!(with(Starts::Drawn { count: 5 }, 1).0, solution);
+}
+
+#[test]
 fn settings_are_read_and_mistakes_are_placed() {
     let text = "free = ['joint.pivot.damping[0] bounds(0,1)']\n[[parameter]]\nselect = 'geom.bob.mass'\ntransform = 'log'\n\
         prior = { mean = 1.0, sd = 0.2 }\nbounds = [0.1, 5]\n[loss]\nhuber = 2\nframes = 5\n[starts]\nfree = true\n\
@@ -405,6 +434,8 @@ fn settings_are_read_and_mistakes_are_placed() {
         ("[loss]\nevery = 3", "goes with frames"),
         ("[simulation]\ntolerance = 2", "below 1"),
         ("[starts]\nfree = true\nposition = 0", "above 0"),
+        ("[starts]\ndraws = 0", "1 or more"),
+        ("[starts]\ndraws = 4\nfree = true", "either free or drawn"),
         ("[optimiser]\nconfidence = 95", "between 0 and 1"),
         (
             "[[parameter]]\nselect = 'a.b'\nbounds = [2, 1]",

@@ -303,6 +303,51 @@ fn segments_start_at_every_frame_and_the_truth_has_no_loss() {
 }
 
 #[test]
+fn the_loss_of_drawn_starts_is_the_mean_over_them() {
+    let (cube, mut recordings) = tosses();
+    let problem = |recordings: &Recordings, count: usize, average: Average| {
+        let loss = Loss {
+            average,
+            ..Loss::distance_and_angle(0.1048)
+        };
+        let settings = Settings {
+            loss,
+            starts: Starts::Drawn { count },
+            ..Settings::default()
+        };
+        let problem = Problem::new(recordings, parameters(&cube), settings)?;
+        let x = problem.start();
+        let (value, gradient) = (problem.value(&x)?, problem.gradient(&x)?);
+        assert_eq!(
+            (problem.all_runs().len(), value.by_run.len()),
+            (3, 3),
+            "runs are those of the recordings"
+        );
+        assert_near(
+            &gradient.gradient,
+            &problem.linearise(&x)?.gradient(),
+            1e-8,
+            "Jacobian",
+        );
+        Ok::<f64, carom_tasks::problem::ProblemError>(value.value)
+    };
+    let refused = problem(&recordings, 4, Average::Sum).unwrap_err();
+    assert!(refused.to_string().contains("noise"), "{refused}");
+    let refused = problem(&recordings, 0, Average::Sum).unwrap_err();
+    assert!(refused.to_string().contains("draw 1"), "{refused}");
+    for channel in &mut recordings.channels {
+        channel.noise = Some(1e-9);
+    }
+    // Starts that are the same but for a trifle leave the mean where it was, for every way to add up.
+    for average in [Average::Sum, Average::Frames, Average::Runs] {
+        let recorded = problem(&recordings, 1, average).unwrap();
+        let drawn = problem(&recordings, 4, average).unwrap();
+        assert_near(&[drawn], &[recorded], 1e-4, "trifles");
+        assert!(drawn != recorded);
+    }
+}
+
+#[test]
 fn any_number_of_threads_gives_the_same_bits() {
     let (cube, recordings) = tosses();
     let settings = Settings {
