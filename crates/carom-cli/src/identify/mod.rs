@@ -4,6 +4,8 @@ mod checks;
 pub(crate) mod report;
 mod said;
 mod spoken;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use checks::{Checks, objections};
 pub(crate) use spoken::{as_json, as_text};
@@ -135,8 +137,8 @@ pub(crate) struct Found<'a> {
     pub(crate) seconds: f64,
     /// The model as it was.
     pub(crate) before: &'a Model,
-    /// The calibrated model as text.
-    pub(crate) description: Option<String>,
+    /// The calibrated model as text, or why it cannot be written: what was found is said all the same.
+    pub(crate) description: Result<String, String>,
     /// Recordings whose motion is shown: those that were kept back, if any.
     pub(crate) shown: &'a Recordings,
     /// True values, where they are known.
@@ -186,7 +188,7 @@ fn answer(args: &Args) -> Result<ExitCode, Failure> {
         watcher,
     )?;
     found.checks = checks::after(args, &found, suggestions)?;
-    if let (Some(path), Some(text)) = (&args.out, &found.description) {
+    if let (Some(path), Ok(text)) = (&args.out, &found.description) {
         output::write_whole(path, |out| out.write_all(text.as_bytes()))?;
     }
     if let Some(path) = &args.report {
@@ -200,7 +202,11 @@ fn answer(args: &Args) -> Result<ExitCode, Failure> {
         crate::print(&document.to_string());
     } else {
         crate::print(&as_text(&found));
-        for (what, path) in [("calibrated model", &args.out), ("report", &args.report)] {
+        let model = args.out.as_ref().filter(|_| found.description.is_ok());
+        for (what, path) in [
+            ("calibrated model", model),
+            ("report", args.report.as_ref()),
+        ] {
             if let Some(path) = path {
                 crate::print(&format!("{what}: {}", path.display()));
             }
@@ -292,7 +298,7 @@ pub(crate) fn find<'a>(
         kept_back: kept_back.map(errors).transpose()?,
         seconds: begin.elapsed().as_secs_f64(),
         before: &loaded.model,
-        description: Some(description.map_err(|error| failed(&error))?),
+        description: description.map_err(|error| error.to_string()),
         shown: kept_back.unwrap_or(task.problem().recordings()),
         truth: None,
         checks: Checks::default(),
@@ -305,11 +311,16 @@ pub(crate) fn find<'a>(
 
 /// Refuses parameters that no model file can hold before the search, not after it.
 fn can_be_written(task: &Task<'_>, spec: &ModelSpec) -> Result<(), Failure> {
-    let moved: Vec<f64> = (task.start_theta().iter())
-        .map(|theta| theta + 1e-6 * theta.abs().max(1e-3))
-        .collect();
-    calibrated(spec, task.parameters(), &moved).map_err(|error| failed(&error))?;
-    Ok(())
+    let moved = |side: f64| {
+        let theta = task.start_theta().iter();
+        let moved: Vec<f64> = theta
+            .map(|theta| theta + side * theta.abs().max(1e-3))
+            .collect();
+        calibrated(spec, task.parameters(), &moved)
+    };
+    // On one side of a start that is only just possible, as the inertia of a plate is, no file could be written.
+    let written = moved(1e-6).or_else(|error| moved(-1e-6).map_err(|_| error));
+    written.map(drop).map_err(|error| failed(&error))
 }
 
 fn failed(error: &IdentifyError) -> Failure {

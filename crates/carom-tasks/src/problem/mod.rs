@@ -35,6 +35,7 @@
 pub(crate) mod fixed;
 pub(crate) mod flowing;
 mod linear;
+mod physical;
 pub(crate) mod schedule;
 pub(crate) mod starts;
 mod sum;
@@ -389,9 +390,12 @@ impl<'a> Problem<'a> {
         &shifts[job * self.prior.len()..][..self.prior.len()]
     }
 
-    /// The model for θ, with contacts from distance if they are asked for.
+    /// The model for θ, with contacts from distance if they are asked for; an error if no file could hold it.
     fn model(&self, theta: &[f64]) -> Result<Model, ProblemError> {
         let model = self.parameters.apply(theta)?;
+        if let Some(why) = physical::impossible(&model, self.parameters.base()) {
+            return Err(ProblemError(why));
+        }
         match &self.settings.from_distance {
             None => Ok(model),
             Some(distant) => model
