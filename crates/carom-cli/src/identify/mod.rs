@@ -195,10 +195,15 @@ fn answer(args: &Args) -> Result<ExitCode, Failure> {
         let page = report::html(&found);
         output::write_whole(path, |out| out.write_all(page.as_bytes()))?;
     }
+    let is_stopped = found.solution.is_stopped || interrupt::asked();
+    let refusal = refusal(&found);
     if args.json {
         let mut document = as_json(&found);
         document["diagnostics"] = loaded.listed();
         document["warnings"] = serde_json::json!(warnings);
+        if let (Some(why), false) = (&refusal, is_stopped) {
+            document["error"] = serde_json::json!(why);
+        }
         crate::print(&document.to_string());
     } else {
         crate::print(&as_text(&found));
@@ -212,17 +217,21 @@ fn answer(args: &Args) -> Result<ExitCode, Failure> {
             }
         }
     }
-    if found.solution.is_stopped || interrupt::asked() {
+    if is_stopped {
         return Ok(interrupt::exit_code());
     }
-    let is_refused = found
-        .checks
-        .recovery
-        .as_ref()
-        .is_some_and(|recovery| !recovery.is_passed);
-    Ok(ExitCode::from(u8::from(
-        is_refused || !objections(&found).is_empty(),
-    )))
+    Ok(ExitCode::from(u8::from(refusal.is_some())))
+}
+
+/// Why the answer is no, in a sentence; none if it is yes.
+fn refusal(found: &Found<'_>) -> Option<String> {
+    if let Some(first) = objections(found).into_iter().next() {
+        return Some(first);
+    }
+    let recovery = found.checks.recovery.as_ref();
+    let failed = recovery.filter(|recovery| !recovery.is_passed)?;
+    let why = failed.words.first().map_or("", String::as_str);
+    Some(format!("a known truth is not recovered: {why}"))
 }
 
 /// Refuses folds that cannot be made before the search, not after it.

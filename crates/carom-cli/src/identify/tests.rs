@@ -6,7 +6,7 @@ use std::path::Path;
 use carom_tasks::identify::{Free, Settings, Task};
 use carom_tasks::recording::{self, Mapping};
 
-use super::{Watcher, as_json, as_text, find, objections, report};
+use super::{Watcher, as_json, as_text, find, objections, refusal, report};
 use crate::load;
 
 #[test]
@@ -41,6 +41,7 @@ fn what_cannot_be_written_is_not_lost() {
     let why = found.description.clone().unwrap_err();
     assert!(why.contains("cannot be written"), "{why}");
     assert!(objections(&found).contains(&why));
+    assert!(refusal(&found).is_some());
     let value = found.identified.estimates[0].value;
     let document = as_json(&found);
     assert_eq!(document["parameters"][0]["value"], value);

@@ -374,6 +374,10 @@ fn what_is_not_better_than_the_start_is_no_success() {
             .contains("no success: the search found nothing better than the start"),
         "{outcome:?}"
     );
+    // Programs read the reason where they read it of all failures.
+    let document = identify(&folder, &[&one[..], &["--json"]].concat()).json();
+    assert_eq!(document["error"], document["objections"][0], "{document}");
+    assert!(document["error"].is_string(), "{document}");
     // Recordings of a pendulum with less damping than the model, not more, speak against the fit.
     let text = fs::read_to_string(folder.path("model.xml")).unwrap();
     let smooth = folder.path("smooth.xml");
