@@ -61,8 +61,8 @@ pub(crate) struct Args {
     /// Settings (TOML): priors, bounds, ties, loss, starts, optimiser.
     #[arg(long)]
     pub(crate) settings: Option<PathBuf>,
-    /// Recordings that are kept back, to measure errors before and after.
-    #[arg(long, value_name = "FILE")]
+    /// Recordings that are kept back, to measure errors before and after; after the recordings of the fit.
+    #[arg(long, value_name = "FILE", num_args = 1..)]
     pub(crate) validate: Vec<PathBuf>,
     /// How predictions are compared: likelihood (squares in units of the noise), `distance_and_angle`, `squared_poses`, absolute.
     #[arg(long)]

@@ -422,6 +422,24 @@ fn what_is_not_better_than_the_start_is_no_success() {
 }
 
 #[test]
+fn several_recordings_are_kept_back() {
+    let folder = Folder::new("identify-several");
+    let paths = noisy_swings(&folder);
+    let more = [
+        "--free",
+        "joint.pivot.damping[0]",
+        "--free-starts",
+        "--validate",
+        &paths[1],
+        &paths[2],
+        "--json",
+    ];
+    let document = identify_noisy(&folder, &paths[..1], &more).json();
+    let count = |what: &str| document[what]["trajectories"].as_u64();
+    assert_eq!((count("fit"), count("validation")), (Some(1), Some(2)));
+}
+
+#[test]
 fn what_to_record_next_is_said_with_a_refusal() {
     let folder = Folder::new("identify-next");
     swings(&folder);
