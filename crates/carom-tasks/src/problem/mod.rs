@@ -49,6 +49,7 @@ use std::fmt;
 use carom::flow::FlowSettings;
 use carom::model::ContactsFromDistance;
 use carom::parameters::{ParameterError, Parameters};
+use carom::rollout::Controls;
 use carom::{Model, State};
 
 use crate::identify::FrameResidual;
@@ -322,9 +323,16 @@ impl<'a> Problem<'a> {
         (self.jobs.iter()).flat_map(|_| self.prior.iter().copied())
     }
 
-    /// The recorded start of every run, and its first steps of equal length.
-    pub(crate) fn motions(&self) -> impl Iterator<Item = (&State, &Stretch)> {
-        (self.jobs.iter()).filter_map(|job| Some((&job.start, job.stretches.first()?)))
+    /// The recorded start of every run with the controls of all of its steps, in the model's own time step: about the run as it is
+    /// compared, also where its frames come at uneven times or it is followed in continuous time.
+    pub(crate) fn motions(&self) -> Vec<(&State, (usize, Controls))> {
+        let model = &self.parameters.base();
+        let (timestep, nu) = (model.option.timestep[0], model.counts().nu);
+        let of = |job: &'_ Job| {
+            let trajectory = &self.recordings.trajectories[job.run.trajectory];
+            schedule::in_own_steps(trajectory, &job.run, timestep, nu)
+        };
+        self.jobs.iter().map(|job| (&job.start, of(job))).collect()
     }
 
     /// Root mean squares of the residuals of each frame, without the factor of the mean over frames, for two lists of all
