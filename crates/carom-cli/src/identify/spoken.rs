@@ -4,7 +4,7 @@ use carom::Model;
 use carom::contact_units;
 use carom::model::JointKind;
 use carom_tasks::evaluate;
-use carom_tasks::identify::{Estimate, FrameResidual};
+use carom_tasks::identify::{ErrorBasis, Estimate, FrameResidual};
 use serde_json::{Value, json};
 
 use super::{Found, objections, said};
@@ -157,6 +157,12 @@ pub(crate) fn remarks(found: &Found<'_>) -> Vec<String> {
             figure(noise)
         ));
     }
+    if identified.basis == ErrorBasis::Slopes {
+        lines.push(
+            "intervals are from slopes over about one standard error of each parameter, or from derivatives where those are wider: the two disagree, as they do through contacts in fixed steps"
+                .to_owned(),
+        );
+    }
     if identified.by_runs {
         lines.push(
             "errors are taken from how much the trajectories contradict each other".to_owned(),
@@ -233,6 +239,7 @@ pub(crate) fn as_json(found: &Found<'_>) -> Value {
         "end": found.solution.end, "finished": found.solution.is_finished, "stalled": found.solution.is_stalled,
         "interrupted": found.solution.is_stopped, "seconds": found.seconds,
         "noise": identified.noise, "degrees_of_freedom": identified.degrees, "errors_by_runs": identified.by_runs,
+        "errors_from": identified.basis.name(), "by_chords": found.solution.is_by_chords,
         "information": {
             "residuals": inspection.residuals, "rank": inspection.rank, "condition": inspection.condition,
             "silent": silent, "untold": inspection.untold, "hold": inspection.hold, "weak": inspection.weak,

@@ -71,6 +71,8 @@ fn damping_is_found_and_written() {
         (one["value"].as_f64().unwrap() - 0.02).abs() < 1e-6,
         "{document}"
     );
+    assert_eq!(document.get("error"), None, "{document}");
+    assert_eq!(document["errors_from"], "derivatives");
     let error = |when: &str| document["validation"][when]["mse"].as_f64().unwrap();
     assert!(error("after") < 1e-3 * error("before"), "{document}");
     let text = fs::read_to_string(out).unwrap();

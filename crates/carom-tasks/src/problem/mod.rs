@@ -303,8 +303,12 @@ impl<'a> Problem<'a> {
 
     /// Number of residuals, those of the priors of starts included.
     pub fn residual_count(&self) -> usize {
-        let counts = self.jobs.iter().map(|job| job.count + self.prior.len());
-        counts.sum()
+        self.rows_of_runs().sum()
+    }
+
+    /// Residuals of each run, those of the prior of its start included.
+    pub(crate) fn rows_of_runs(&self) -> impl Iterator<Item = usize> {
+        (self.jobs.iter()).map(|job| job.count + self.prior.len())
     }
 
     /// Steps of all runs together, about: in continuous time their number is not known beforehand.
