@@ -102,6 +102,17 @@ impl AnyMethod {
         }
     }
 
+    /// Whether a least-squares search found that derivatives mislead, and went on with slopes over spans.
+    pub fn is_by_chords(&self) -> bool {
+        match self {
+            Self::Local(local) => match &**local {
+                Local::LeastSquares(method) => method.is_by_chords(),
+                Local::Lbfgsb(_) | Local::Adam(_) => false,
+            },
+            _ => false,
+        }
+    }
+
     /// How the local searches of a global one went that have ended; none of other methods.
     pub fn descents(&self) -> &[Descent] {
         match self {

@@ -94,6 +94,9 @@ pub(crate) fn objections(found: &Found<'_>) -> Vec<String> {
         &found.fitted,
         found.kept_back.as_ref(),
     );
+    if let Err(why) = &found.description {
+        objections.push(why.clone());
+    }
     if found.solution.is_stalled {
         objections.push(format!(
             "the search is stuck and not at a minimum ({}): the values are the best that it met, and intervals mean little; try shorter segments, another start or --optimiser cmaes",

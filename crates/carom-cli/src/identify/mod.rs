@@ -4,6 +4,8 @@ mod checks;
 pub(crate) mod report;
 mod said;
 mod spoken;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use checks::{Checks, objections};
 pub(crate) use spoken::{as_json, as_text};
@@ -60,8 +62,8 @@ pub(crate) struct Args {
     /// Settings (TOML): priors, bounds, ties, loss, starts, optimiser.
     #[arg(long)]
     pub(crate) settings: Option<PathBuf>,
-    /// Recordings that are kept back, to measure errors before and after.
-    #[arg(long, value_name = "FILE")]
+    /// Recordings that are kept back, to measure errors before and after; after the recordings of the fit.
+    #[arg(long, value_name = "FILE", num_args = 1..)]
     pub(crate) validate: Vec<PathBuf>,
     /// How predictions are compared: likelihood (squares in units of the noise), `distance_and_angle`, `squared_poses`, absolute.
     #[arg(long)]
@@ -140,8 +142,8 @@ pub(crate) struct Found<'a> {
     pub(crate) seconds: f64,
     /// The model as it was.
     pub(crate) before: &'a Model,
-    /// The calibrated model as text.
-    pub(crate) description: Option<String>,
+    /// The calibrated model as text, or why it cannot be written: what was found is said all the same.
+    pub(crate) description: Result<String, String>,
     /// Recordings whose motion is shown: those that were kept back, if any.
     pub(crate) shown: &'a Recordings,
     /// True values, where they are known.
@@ -191,37 +193,50 @@ fn answer(args: &Args) -> Result<ExitCode, Failure> {
         watcher,
     )?;
     found.checks = checks::after(args, &found, suggestions)?;
-    if let (Some(path), Some(text)) = (&args.out, &found.description) {
+    if let (Some(path), Ok(text)) = (&args.out, &found.description) {
         output::write_whole(path, |out| out.write_all(text.as_bytes()))?;
     }
     if let Some(path) = &args.report {
         let page = report::html(&found);
         output::write_whole(path, |out| out.write_all(page.as_bytes()))?;
     }
+    let is_stopped = found.solution.is_stopped || interrupt::asked();
+    let refusal = refusal(&found);
     if args.json {
         let mut document = as_json(&found);
         document["diagnostics"] = loaded.listed();
         document["warnings"] = serde_json::json!(warnings);
+        if let (Some(why), false) = (&refusal, is_stopped) {
+            document["error"] = serde_json::json!(why);
+        }
         crate::print(&document.to_string());
     } else {
         crate::print(&as_text(&found));
-        for (what, path) in [("calibrated model", &args.out), ("report", &args.report)] {
+        let model = args.out.as_ref().filter(|_| found.description.is_ok());
+        for (what, path) in [
+            ("calibrated model", model),
+            ("report", args.report.as_ref()),
+        ] {
             if let Some(path) = path {
                 crate::print(&format!("{what}: {}", path.display()));
             }
         }
     }
-    if found.solution.is_stopped || interrupt::asked() {
+    if is_stopped {
         return Ok(interrupt::exit_code());
     }
-    let is_refused = found
-        .checks
-        .recovery
-        .as_ref()
-        .is_some_and(|recovery| !recovery.is_passed);
-    Ok(ExitCode::from(u8::from(
-        is_refused || !objections(&found).is_empty(),
-    )))
+    Ok(ExitCode::from(u8::from(refusal.is_some())))
+}
+
+/// Why the answer is no, in a sentence; none if it is yes.
+fn refusal(found: &Found<'_>) -> Option<String> {
+    if let Some(first) = objections(found).into_iter().next() {
+        return Some(first);
+    }
+    let recovery = found.checks.recovery.as_ref();
+    let failed = recovery.filter(|recovery| !recovery.is_passed)?;
+    let why = failed.words.first().map_or("", String::as_str);
+    Some(format!("a known truth is not recovered: {why}"))
 }
 
 /// Refuses folds that cannot be made before the search, not after it.
@@ -297,7 +312,7 @@ pub(crate) fn find<'a>(
         kept_back: kept_back.map(errors).transpose()?,
         seconds: begin.elapsed().as_secs_f64(),
         before: &loaded.model,
-        description: Some(description.map_err(|error| failed(&error))?),
+        description: description.map_err(|error| error.to_string()),
         shown: kept_back.unwrap_or(task.problem().recordings()),
         truth: None,
         checks: Checks::default(),
@@ -310,11 +325,16 @@ pub(crate) fn find<'a>(
 
 /// Refuses parameters that no model file can hold before the search, not after it.
 fn can_be_written(task: &Task<'_>, spec: &ModelSpec) -> Result<(), Failure> {
-    let moved: Vec<f64> = (task.start_theta().iter())
-        .map(|theta| theta + 1e-6 * theta.abs().max(1e-3))
-        .collect();
-    calibrated(spec, task.parameters(), &moved).map_err(|error| failed(&error))?;
-    Ok(())
+    let moved = |side: f64| {
+        let theta = task.start_theta().iter();
+        let moved: Vec<f64> = theta
+            .map(|theta| theta + side * theta.abs().max(1e-3))
+            .collect();
+        calibrated(spec, task.parameters(), &moved)
+    };
+    // On one side of a start that is only just possible, as the inertia of a plate is, no file could be written.
+    let written = moved(1e-6).or_else(|error| moved(-1e-6).map_err(|_| error));
+    written.map(drop).map_err(|error| failed(&error))
 }
 
 fn failed(error: &IdentifyError) -> Failure {

@@ -4,7 +4,7 @@ use carom::Model;
 use carom::contact_units;
 use carom::model::JointKind;
 use carom_tasks::evaluate;
-use carom_tasks::identify::{Estimate, FrameResidual};
+use carom_tasks::identify::{ErrorBasis, Estimate, FrameResidual};
 use serde_json::{Value, json};
 
 use super::{Found, objections, said};
@@ -82,32 +82,43 @@ fn table(found: &Found<'_>) -> Vec<String> {
 
 /// The unit of one component of an attribute whose units are listed; where joints that slide and joints that turn differ, that of the joint.
 pub(crate) fn unit<'a>(one: &'a Estimate, model: &Model) -> &'a str {
-    if let Some((sliding, turning)) = one.unit.split_once(" or ") {
-        let element = one.name.split('.').nth(1).unwrap_or_default();
-        let structure = &model.structure;
-        let joints = structure.names.joints.iter().zip(&structure.joints.kind);
-        let mut own = joints.filter(|(name, _)| element.contains('*') || *name == element);
-        let first = own.next().map(|(_, kind)| *kind);
-        return match first {
-            Some(first) if own.all(|(_, kind)| *kind == first) => match first {
-                JointKind::Slide => sliding,
-                JointKind::Hinge | JointKind::Ball => turning,
-                JointKind::Free => &one.unit,
-            },
-            _ => &one.unit,
-        };
+    let own = component_unit(&one.name, &one.unit);
+    let Some((sliding, turning)) = own.split_once(" or ") else {
+        return own;
+    };
+    let element = one.name.split('.').nth(1).unwrap_or_default();
+    let structure = &model.structure;
+    let joints = structure.names.joints.iter().zip(&structure.joints.kind);
+    let mut kinds = joints.filter(|(name, _)| element.contains('*') || *name == element);
+    let first = kinds.next().map(|(_, kind)| *kind);
+    match first {
+        Some(first) if kinds.all(|(_, kind)| *kind == first) => match first {
+            JointKind::Slide => sliding,
+            JointKind::Hinge | JointKind::Ball => turning,
+            JointKind::Free => own,
+        },
+        _ => own,
     }
-    let component = one
-        .name
-        .rsplit_once('[')
-        .and_then(|(_, rest)| rest.trim_end_matches(']').parse::<usize>().ok());
-    let units: Vec<&str> = one.unit.split(", ").collect();
-    match component {
-        Some(component) if units.len() > 1 => {
-            units.get(component).or(units.last()).copied().unwrap_or("")
-        }
-        _ => &one.unit,
-    }
+}
+
+/// The unit of the component that a name ends with; all of them for a name without one.
+fn component_unit<'a>(name: &str, units: &'a str) -> &'a str {
+    /// Of the numbers of an impedance, the depth at which it is full; the others are parts, and a power.
+    const WIDTH: usize = 2;
+    let list: Vec<&str> = units.split(", ").collect();
+    let Some((path, rest)) = name.rsplit_once('[').filter(|_| list.len() > 1) else {
+        return units;
+    };
+    let Ok(component) = rest.trim_end_matches(']').parse::<usize>() else {
+        return units;
+    };
+    let attribute = path.rsplit('.').next().unwrap_or_default();
+    let index = if attribute.contains("solimp") {
+        usize::from(component == WIDTH)
+    } else {
+        component
+    };
+    list.get(index).or(list.last()).copied().unwrap_or(units)
 }
 
 /// `0.17 … 0.19`.
@@ -145,6 +156,12 @@ pub(crate) fn remarks(found: &Found<'_>) -> Vec<String> {
             "residuals are {} times the noise that the mapping states (or 1, where it states none): the model, or what the search found, does not explain all of the recordings, and intervals do not know of that",
             figure(noise)
         ));
+    }
+    if identified.basis == ErrorBasis::Slopes {
+        lines.push(
+            "intervals are from slopes over about one standard error of each parameter, or from derivatives where those are wider: the two disagree, as they do through contacts in fixed steps"
+                .to_owned(),
+        );
     }
     if identified.by_runs {
         lines.push(
@@ -205,7 +222,7 @@ pub(crate) fn as_json(found: &Found<'_>) -> Value {
     let parameters: Vec<Value> = (identified.estimates.iter())
         .map(|one| {
             json!({
-                "name": one.name, "unit": one.unit, "start": one.start, "value": one.value,
+                "name": one.name, "unit": unit(one, found.before), "start": one.start, "value": one.value,
                 "standard_error": one.error, "interval": one.interval, "at_bound": one.is_at_bound,
             })
         })
@@ -222,6 +239,7 @@ pub(crate) fn as_json(found: &Found<'_>) -> Value {
         "end": found.solution.end, "finished": found.solution.is_finished, "stalled": found.solution.is_stalled,
         "interrupted": found.solution.is_stopped, "seconds": found.seconds,
         "noise": identified.noise, "degrees_of_freedom": identified.degrees, "errors_by_runs": identified.by_runs,
+        "errors_from": identified.basis.name(), "by_chords": found.solution.is_by_chords,
         "information": {
             "residuals": inspection.residuals, "rank": inspection.rank, "condition": inspection.condition,
             "silent": silent, "untold": inspection.untold, "hold": inspection.hold, "weak": inspection.weak,
@@ -263,4 +281,26 @@ fn contacts(found: &Found<'_>) -> Value {
         kinds.collect()
     };
     json!({ "before": of(found.before), "after": of(&found.identified.model) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::component_unit;
+
+    #[test]
+    fn only_the_width_of_an_impedance_is_a_length() {
+        let units = |name: &str, all: &'static str| -> Vec<&str> {
+            let one = |k: usize| component_unit(&format!("{name}[{k}]"), all);
+            (0..5).map(one).collect()
+        };
+        let expected = ["1", "1", "m", "1", "1"];
+        for name in ["geom.*.solimp", "pair.a.solimp", "option.o_solimp"] {
+            assert_eq!(units(name, "1, m"), expected, "{name}");
+        }
+        let of_joint = units("joint.hinge.solimplimit", "1, m or rad");
+        assert_eq!(of_joint, ["1", "1", "m or rad", "1", "1"]);
+        assert_eq!(units("geom.*.solref", "s, 1")[..2], ["s", "1"]);
+        assert_eq!(component_unit("geom.*.solimp", "1, m"), "1, m");
+        assert_eq!(component_unit("geom.cube.size[1]", "m"), "m");
+    }
 }

@@ -102,7 +102,7 @@ fn answer(args: &Args) -> Result<ExitCode, Failure> {
     )?;
     found.truth = Some(hidden.values.clone());
     found.seconds = begin.elapsed().as_secs_f64();
-    if let Some(text) = &found.description {
+    if let Ok(text) = &found.description {
         place.write("calibrated.xml", text)?;
     }
     place.write("report.html", &report::html(&found))?;

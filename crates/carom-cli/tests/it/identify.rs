@@ -71,6 +71,8 @@ fn damping_is_found_and_written() {
         (one["value"].as_f64().unwrap() - 0.02).abs() < 1e-6,
         "{document}"
     );
+    assert_eq!(document.get("error"), None, "{document}");
+    assert_eq!(document["errors_from"], "derivatives");
     let error = |when: &str| document["validation"][when]["mse"].as_f64().unwrap();
     assert!(error("after") < 1e-3 * error("before"), "{document}");
     let text = fs::read_to_string(out).unwrap();
@@ -374,6 +376,10 @@ fn what_is_not_better_than_the_start_is_no_success() {
             .contains("no success: the search found nothing better than the start"),
         "{outcome:?}"
     );
+    // Programs read the reason where they read it of all failures.
+    let document = identify(&folder, &[&one[..], &["--json"]].concat()).json();
+    assert_eq!(document["error"], document["objections"][0], "{document}");
+    assert!(document["error"].is_string(), "{document}");
     // Recordings of a pendulum with less damping than the model, not more, speak against the fit.
     let text = fs::read_to_string(folder.path("model.xml")).unwrap();
     let smooth = folder.path("smooth.xml");
@@ -415,6 +421,24 @@ fn what_is_not_better_than_the_start_is_no_success() {
     assert!(
         page.contains("No success") && page.contains("kept back, the calibrated model is worse")
     );
+}
+
+#[test]
+fn several_recordings_are_kept_back() {
+    let folder = Folder::new("identify-several");
+    let paths = noisy_swings(&folder);
+    let more = [
+        "--free",
+        "joint.pivot.damping[0]",
+        "--free-starts",
+        "--validate",
+        &paths[1],
+        &paths[2],
+        "--json",
+    ];
+    let document = identify_noisy(&folder, &paths[..1], &more).json();
+    let count = |what: &str| document[what]["trajectories"].as_u64();
+    assert_eq!((count("fit"), count("validation")), (Some(1), Some(2)));
 }
 
 #[test]

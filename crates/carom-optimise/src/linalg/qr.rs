@@ -258,7 +258,7 @@ mod tests {
             for i in 0..columns {
                 assert!((0..i).all(|j| r[(i, j)].abs() < 1e-12));
             }
-            let scales: Vec<f64> = (1..=columns).map(|k| 10_f64.powi(40 * k as i32)).collect();
+            let scales: Vec<f64> = (1..=columns).map(|k| 1e40_f64.powf(k as f64)).collect();
             let wide = Matrix::from_fn(rows, columns, |i, j| a[(i, j)] * scales[j]);
             let (again, _) = reduce(&wide, &scales, &b);
             assert_near(&again.gram(), &a.gram(), tolerance);

@@ -1,6 +1,7 @@
 //! After the solve: what the estimates are worth.
 //!
-//! Errors follow from the information of the recordings and the noise that the residuals show, √(2·loss/degrees). Where there
+//! Errors follow from the information of the recordings, by derivatives or where these mislead by slopes (`slopes.rs`), and the
+//! noise that the residuals show, √(2·loss/degrees). Where there
 //! are many runs, errors are also taken from how much the runs contradict each other, which holds if residuals of a run
 //! depend on each other, as those of a model that is not quite right do; the greater of both counts:
 //!
@@ -12,8 +13,10 @@ use carom_optimise::statistics::distribution::student_range;
 use carom_optimise::statistics::{Information, estimated_noise};
 
 use super::IdentifyError;
+use super::slopes::ErrorBasis;
 use super::solve::Solution;
 use super::task::{Marginal, Task};
+use crate::problem::Linear;
 
 /// Fewest runs whose contradictions say something.
 const FEWEST_RUNS: usize = 10;
@@ -56,6 +59,10 @@ pub struct Identified {
     pub degrees: usize,
     /// Whether errors are those of runs that contradict each other.
     pub by_runs: bool,
+    /// What errors follow from.
+    pub basis: ErrorBasis,
+    /// Standard errors of θ if residuals had a deviation of 1.
+    pub unit_errors: Vec<f64>,
     /// With which probability an interval holds the truth.
     pub confidence: f64,
     /// Residuals at the start and at the end, as a mean over each frame: run, time (s), and both.
@@ -79,6 +86,53 @@ pub struct FrameResidual {
     pub after: f64,
 }
 
+/// What the recordings tell at a point.
+pub(super) struct Known {
+    information: Information,
+    marginal: Marginal,
+    /// Residuals, with zeros for those of priors.
+    residuals: Vec<f64>,
+    /// Lengths of the columns of the Jacobian by all starts.
+    starts: Vec<f64>,
+    /// What errors of θ are at least; none for derivatives.
+    pub(super) least_errors: Vec<f64>,
+    /// Deviation of the residuals.
+    noise: f64,
+    /// Residuals less unknowns.
+    degrees: usize,
+}
+
+impl Known {
+    /// Standard errors of θ, whatever they are at least.
+    pub(super) fn errors(&self) -> Vec<f64> {
+        self.information.standard_errors(self.noise)
+    }
+
+    /// A covariance with errors that are at least what they must be.
+    fn widened(&self, mut covariance: Matrix) -> Matrix {
+        for (k, least) in self.least_errors.iter().enumerate() {
+            covariance[(k, k)] = covariance[(k, k)].max(least * least);
+        }
+        covariance
+    }
+
+    /// Standard errors of θ if residuals had a deviation of 1.
+    fn unit_errors(&self) -> Vec<f64> {
+        let errors = self.information.standard_errors(1.0).into_iter();
+        let least = self.least_errors.iter().map(|least| least / self.noise);
+        let least = least.chain(std::iter::repeat(0.0));
+        errors
+            .zip(least)
+            .map(|(one, least)| one.max(least))
+            .collect()
+    }
+
+    /// How well each number of a start would be known if all else were.
+    pub(super) fn start_errors(&self) -> impl Iterator<Item = f64> {
+        self.starts.iter().map(|length| self.noise / length)
+    }
+}
+
 impl Task<'_> {
     /// Says what a solution is worth.
     ///
@@ -92,52 +146,85 @@ impl Task<'_> {
         let failed = IdentifyError::Start;
         let count = self.parameters().len();
         let theta = &solution.x[..count];
-        let linear = self.linearise(&solution.x).map_err(failed)?;
-        let marginal = self.marginal(&linear).map_err(failed)?;
-        let mut residuals = linear.residuals;
+        let (known, basis) = self
+            .known_at(&solution.x, solution.value, solution.is_by_chords)
+            .map_err(failed)?;
         let before = self.problem.residuals(&self.origin());
         let before = before.map_err(|error| failed(error.to_string()))?.residuals;
-        let frames = self.problem.by_frame(&before, &residuals);
-        // Simulations from drawn starts are compared with the same measurements.
-        let measured = residuals.len() / self.problem.starts_per_run();
-        let priors = marginal.jacobian.rows() - residuals.len();
-        residuals.resize(marginal.jacobian.rows(), 0.0);
         let names: Vec<&str> = self.parameters().names().collect();
-        let information = Information::new(&names, self.theta_scale(), &marginal.jacobian)
-            .map_err(|error| failed(error.to_string()))?;
-        let degrees = (measured + priors).saturating_sub(information.rank() + marginal.starts);
-        let noise = estimated_noise(2.0 * solution.value, degrees).unwrap_or(f64::INFINITY);
-        let mut covariance = information.covariance(noise);
-        let mut range = student_range(self.settings.confidence, degrees.max(1) as f64);
-        let runs = marginal.runs.len();
-        let mut by_runs = false;
-        if runs >= FEWEST_RUNS && runs > 2 * count && information.rank() == count {
-            let other = contradictions(&information, &marginal, &residuals);
-            let wider = student_range(self.settings.confidence, (runs - count) as f64);
-            let is_greater =
-                |k: usize| other[(k, k)].sqrt() * wider > covariance[(k, k)].sqrt() * range;
-            if (0..count).filter(|&k| is_greater(k)).count() * 2 > count {
-                (covariance, range, by_runs) = (other, wider, true);
-            }
-        }
+        let (covariance, range, by_runs) = self.covariance(&known);
+        let information = &known.information;
         Ok(Identified {
             estimates: self.estimates(theta, &covariance, range),
             correlated: correlated(&names, &covariance),
-            weak: (information.unknown(noise, WEAK).into_iter())
+            weak: (information.unknown(known.noise, WEAK).into_iter())
                 .map(|one| one.words)
                 .collect(),
             covariance,
-            noise,
-            degrees,
+            noise: known.noise,
+            degrees: known.degrees,
             by_runs,
+            basis,
+            unit_errors: known.unit_errors(),
             confidence: self.settings.confidence,
-            frames,
+            frames: self.problem.by_frame(&before, &known.residuals),
             theta: theta.to_vec(),
             model: self
                 .parameters()
                 .bake(theta)
                 .map_err(|error| failed(error.to_string()))?,
         })
+    }
+
+    /// What residuals with their Jacobian tell, where the loss has a value.
+    pub(super) fn known(&self, linear: Linear, value: f64) -> Result<Known, String> {
+        let marginal = self.marginal(&linear)?;
+        let starts = linear.blocks.iter().flat_map(|block| {
+            let column = |k: usize| {
+                let column = block.by_start.iter().skip(k).step_by(linear.start_width);
+                column.map(|entry| entry * entry).sum::<f64>().sqrt()
+            };
+            (0..linear.start_width).map(column)
+        });
+        let starts = starts.collect();
+        let mut residuals = linear.residuals;
+        // Simulations from drawn starts are compared with the same measurements.
+        let measured = residuals.len() / self.problem.starts_per_run();
+        let priors = marginal.jacobian.rows() - residuals.len();
+        residuals.resize(marginal.jacobian.rows(), 0.0);
+        let names: Vec<&str> = self.parameters().names().collect();
+        let information = Information::new(&names, self.theta_scale(), &marginal.jacobian)
+            .map_err(|error| error.to_string())?;
+        let degrees = (measured + priors).saturating_sub(information.rank() + marginal.starts);
+        Ok(Known {
+            noise: estimated_noise(2.0 * value, degrees).unwrap_or(f64::INFINITY),
+            information,
+            marginal,
+            residuals,
+            starts,
+            degrees,
+            least_errors: Vec::new(),
+        })
+    }
+
+    /// The covariance of θ, by how many deviations intervals go to each side, and whether both are from runs that contradict each
+    /// other.
+    fn covariance(&self, known: &Known) -> (Matrix, f64, bool) {
+        let information = &known.information;
+        let covariance = known.widened(information.covariance(known.noise));
+        let range = student_range(self.settings.confidence, known.degrees.max(1) as f64);
+        let (runs, count) = (known.marginal.runs.len(), self.parameters().len());
+        if runs >= FEWEST_RUNS && runs > 2 * count && information.rank() == count {
+            let other = contradictions(information, &known.marginal, &known.residuals);
+            let other = known.widened(other);
+            let wider = student_range(self.settings.confidence, (runs - count) as f64);
+            let is_greater =
+                |k: usize| other[(k, k)].sqrt() * wider > covariance[(k, k)].sqrt() * range;
+            if (0..count).filter(|&k| is_greater(k)).count() * 2 > count {
+                return (other, wider, true);
+            }
+        }
+        (covariance, range, false)
     }
 
     fn estimates(&self, theta: &[f64], covariance: &Matrix, range: f64) -> Vec<Estimate> {

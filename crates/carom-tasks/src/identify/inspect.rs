@@ -18,8 +18,6 @@ const LEAST_PART: f64 = 1e-7;
 const WEAK: f64 = 0.5;
 /// Parameters with a smaller part in a combination, relative to the greatest, are not named.
 const PART: f64 = 0.01;
-/// Motions that are simulated to find a reason.
-const MOST_MOTIONS: usize = 3;
 
 /// A parameter that does not show.
 #[derive(Clone, Debug, PartialEq)]
@@ -100,11 +98,17 @@ impl Task<'_> {
         let rounding = ROUNDING * largest(&reference);
         let shows = |index: usize| lengths[index] * scales[index] > rounding;
         let mut silent = Vec::new();
+        let is_silent = is_moved.contains(&false);
+        let reasons = if is_silent {
+            self.reasons()
+        } else {
+            Vec::new()
+        };
         for index in 0..count {
             if !is_moved[index] {
                 silent.push(Silent {
                     parameter: names[index].to_owned(),
-                    reason: self.reason(names[index]),
+                    reason: reasons.get(index).cloned().unwrap_or_default(),
                 });
             } else if !shows(index) && self.optimiser() != OptimiserKind::Cmaes {
                 silent.push(Silent {
@@ -164,26 +168,46 @@ impl Task<'_> {
         }
     }
 
-    /// The likely reason why a parameter does not show.
-    fn reason(&self, name: &str) -> String {
-        let theta = self.start_theta();
-        let mut reason = None;
-        for (start, stretch) in self.problem.motions().take(MOST_MOTIONS) {
+    /// The likely reasons why parameters do not show, for all of them.
+    ///
+    /// A reason that tells what did not happen in a motion must be true of all motions that are compared, so all are looked at,
+    /// from start to end.
+    fn reasons(&self) -> Vec<String> {
+        const OTHERWISE: &str = "nothing that was recorded depends on it";
+        let names: Vec<&str> = self.parameters().names().collect();
+        let mut reasons: Vec<Option<String>> = vec![None; names.len()];
+        let motions = self.problem.motions();
+        for (start, (steps, controls)) in &motions {
             let motion = Motion {
                 start,
-                controls: &stretch.controls,
-                steps: stretch.steps,
+                controls,
+                steps: *steps,
             };
-            let findings = self.parameters().self_check(theta, &motion);
+            let findings = self.parameters().self_check(self.start_theta(), &motion);
             let findings = findings.unwrap_or_default();
-            let found = findings.into_iter().find(|one| one.parameter == name);
-            let Some(found) = found else {
-                return "nothing that was recorded depends on it".to_owned();
-            };
-            reason = Some(found.reason);
+            for (name, reason) in names.iter().zip(&mut reasons) {
+                if !reason.as_deref().is_none_or(is_of_one_motion) {
+                    continue;
+                }
+                let found = findings.iter().find(|one| one.parameter == *name);
+                *reason = Some(found.map_or(OTHERWISE.to_owned(), |one| one.reason.clone()));
+            }
         }
-        reason.unwrap_or_else(|| "nothing that was recorded depends on it".to_owned())
+        let is_one = motions.len() == 1;
+        let said = |reason: Option<String>| match reason {
+            Some(reason) if is_one => reason,
+            Some(reason) => reason.replace(THIS_MOTION, "in any of these motions"),
+            None => OTHERWISE.to_owned(),
+        };
+        reasons.into_iter().map(said).collect()
     }
+}
+
+/// How reasons end that another motion may contradict.
+const THIS_MOTION: &str = "in this motion";
+
+fn is_of_one_motion(reason: &str) -> bool {
+    reason.ends_with(THIS_MOTION)
 }
 
 /// What can be told of parameters that show.

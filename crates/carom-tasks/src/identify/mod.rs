@@ -45,6 +45,7 @@ mod profile;
 mod recovery;
 mod replay;
 mod settings;
+mod slopes;
 mod solve;
 mod synthetic;
 mod task;
@@ -61,6 +62,7 @@ pub use replay::{Replay, replay_objections};
 pub use settings::{
     FREE_STARTS, Free, LOSSES, OptimiserKind, Prior, Settings, in_continuous_time, loss_of,
 };
+pub use slopes::ErrorBasis;
 pub use solve::{Solution, Unwatched, Watch};
 pub use task::Task;
 

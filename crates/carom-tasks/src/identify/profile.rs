@@ -10,7 +10,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use carom_optimise::statistics::{Information, Profile, ProfileLimit, ProfileSettings, rise_of};
+use carom_optimise::statistics::{Profile, ProfileLimit, ProfileSettings, rise_of};
 use carom_optimise::{
     Best, LbfgsbSettings, LeastSquaresSettings, Limits, LocalSettings, OneByOne, Optimiser,
     Request, Unobserved, minimise,
@@ -94,7 +94,7 @@ impl Task<'_> {
     /// The profiles of all parameters around a solution.
     ///
     /// # Errors
-    /// When the solution cannot be linearised.
+    /// When threads cannot be started.
     pub fn profiles(
         &self,
         solution: &Solution,
@@ -102,13 +102,8 @@ impl Task<'_> {
         stop: Option<&AtomicBool>,
     ) -> Result<Vec<ParameterProfile>, IdentifyError> {
         self.on_threads(|| {
-            let linear = self.linearise(&solution.x).map_err(IdentifyError::Start)?;
-            let marginal = self.marginal(&linear).map_err(IdentifyError::Start)?;
-            let names: Vec<&str> = self.parameters().names().collect();
-            let errors = Information::new(&names, self.theta_scale(), &marginal.jacobian)
-                .map_err(|error| IdentifyError::Start(error.to_string()))?
-                .standard_errors(1.0);
-            let found: Vec<_> = (0..names.len())
+            let errors = &identified.unit_errors;
+            let found: Vec<_> = (0..errors.len())
                 .into_par_iter()
                 .map(|index| self.profile(solution, identified, (index, errors[index]), stop))
                 .collect();

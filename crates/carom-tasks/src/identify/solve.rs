@@ -55,6 +55,10 @@ impl Watch for Unwatched {}
 
 /// The end of a solve.
 #[derive(Clone, Debug, PartialEq)]
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "what is so of an end does not exclude each other"
+)]
 pub struct Solution {
     /// The unknowns of the lowest loss: θ, then the shifts of the starts.
     pub x: Vec<f64>,
@@ -68,6 +72,8 @@ pub struct Solution {
     pub is_stalled: bool,
     /// Whether it was told to stop.
     pub is_stopped: bool,
+    /// Whether derivatives misled the search, so that it went on by slopes over spans.
+    pub is_by_chords: bool,
     /// The loss of every evaluation, in order; infinite where it failed.
     pub history: Vec<f64>,
 }
@@ -189,6 +195,7 @@ impl Task<'_> {
             ),
             is_stalled: matches!(end, End::Search(Status::Stalled(_))),
             is_stopped: end == End::Stopped,
+            is_by_chords: search.method().is_by_chords(),
             history: history.into_inner().unwrap_or_default(),
         })
     }

@@ -183,16 +183,21 @@ impl<'a> Task<'a> {
 
     /// All residuals; a sentence if a run failed.
     pub(super) fn residuals(&self, x: &[f64]) -> Result<Vec<f64>, String> {
+        let mut residuals = self.recorded_residuals(x)?;
+        residuals.extend(self.prior_residuals(x));
+        Ok(residuals)
+    }
+
+    /// Residuals of the recordings, without those of priors of parameters; a sentence if a run failed.
+    pub(super) fn recorded_residuals(&self, x: &[f64]) -> Result<Vec<f64>, String> {
         let found = self
             .problem
             .residuals(x)
             .map_err(|error| error.to_string())?;
-        if let Some(failure) = found.failures.first() {
-            return Err(self.sentence(failure));
+        match found.failures.first() {
+            Some(failure) => Err(self.sentence(failure)),
+            None => Ok(found.residuals),
         }
-        let mut residuals = found.residuals;
-        residuals.extend(self.prior_residuals(x));
-        Ok(residuals)
     }
 
     /// Residuals of the recordings with their Jacobian; a sentence if a run failed.

@@ -12,7 +12,7 @@ use carom::{Data, Input, Model, State};
 
 use super::fixed::{Predicted, Stop};
 use super::sum::{Engine, Failure, Tape, Worker};
-use super::tangents::Stepper;
+use super::tangents::{Followed, Stepper};
 use super::{Job, Problem, ProblemError, Stepping, starts};
 
 /// A backward pass costs about so many forward passes of plain numbers; one over dual numbers about one a direction.
@@ -157,7 +157,7 @@ impl Problem<'_> {
                 let varied = (formulas, varied.as_slice());
                 match self.by_formulas(worker, varied, (job, &start), &columns)? {
                     Err(stop) => return Ok(stopped(stop)),
-                    Ok(Some((residuals, lines))) => {
+                    Ok(Some(Followed { residuals, lines })) => {
                         return Ok(self.block(job, residuals, &lines, &columns));
                     }
                     // Dual numbers cover every step.
@@ -249,17 +249,13 @@ impl Problem<'_> {
     }
 
     /// Simulates a run with the rows of its Jacobian by formulas; none where they do not cover a step.
-    #[allow(
-        clippy::type_complexity,
-        reason = "an error of the problem is not one of a run"
-    )]
     fn by_formulas(
         &self,
         worker: &mut Worker,
         (formulas, varied): (&Linearization, &[Model<Number>]),
         (job, start): (&Job, &State),
         columns: &Columns<'_>,
-    ) -> Result<Result<Option<(Vec<f64>, Vec<f64>)>, Stop>, ProblemError> {
+    ) -> Result<Result<Option<Followed>, Stop>, ProblemError> {
         let Worker {
             model,
             data,

@@ -35,6 +35,7 @@
 pub(crate) mod fixed;
 pub(crate) mod flowing;
 mod linear;
+mod physical;
 pub(crate) mod schedule;
 pub(crate) mod starts;
 mod sum;
@@ -49,6 +50,7 @@ use std::fmt;
 use carom::flow::FlowSettings;
 use carom::model::ContactsFromDistance;
 use carom::parameters::{ParameterError, Parameters};
+use carom::rollout::Controls;
 use carom::{Model, State};
 
 use crate::identify::FrameResidual;
@@ -314,8 +316,12 @@ impl<'a> Problem<'a> {
 
     /// Number of residuals, those of the priors of starts included.
     pub fn residual_count(&self) -> usize {
-        let counts = self.jobs.iter().map(|job| job.count + self.prior.len());
-        counts.sum()
+        self.rows_of_runs().sum()
+    }
+
+    /// Residuals of each run, those of the prior of its start included.
+    pub(crate) fn rows_of_runs(&self) -> impl Iterator<Item = usize> {
+        (self.jobs.iter()).map(|job| job.count + self.prior.len())
     }
 
     /// Steps of all runs together, about: in continuous time their number is not known beforehand.
@@ -334,10 +340,17 @@ impl<'a> Problem<'a> {
         (self.jobs.iter()).flat_map(|_| self.prior.iter().copied())
     }
 
-    /// The recorded start of every run, and its first steps of equal length.
-    pub(crate) fn motions(&self) -> impl Iterator<Item = (&State, &Stretch)> {
+    /// The recorded start of every run with the controls of all of its steps, in the model's own time step: about the run as it is
+    /// compared, also where its frames come at uneven times or it is followed in continuous time.
+    pub(crate) fn motions(&self) -> Vec<(&State, (usize, Controls))> {
+        let model = &self.parameters.base();
+        let (timestep, nu) = (model.option.timestep[0], model.counts().nu);
+        let of = |job: &'_ Job| {
+            let trajectory = &self.recordings.trajectories[job.run.trajectory];
+            schedule::in_own_steps(trajectory, &job.run, timestep, nu)
+        };
         let first_of_each = self.jobs.iter().step_by(self.starts_per_run());
-        first_of_each.filter_map(|job| Some((&job.start, job.stretches.first()?)))
+        first_of_each.map(|job| (&job.start, of(job))).collect()
     }
 
     /// Root mean squares of the residuals of each frame from recorded starts, without the factor of the mean over frames, for two
@@ -410,10 +423,13 @@ impl<'a> Problem<'a> {
         settings.disable.sensor |= !self.observer.needs_sensors();
     }
 
-    /// The model for θ, with contacts from distance if they are asked for.
+    /// The model for θ, with contacts from distance if they are asked for; an error if no file could hold it.
     fn model(&self, theta: &[f64]) -> Result<Model, ProblemError> {
         let mut model = self.parameters.apply(theta)?;
         self.leave_out(&mut model.settings);
+        if let Some(why) = physical::impossible(&model, self.parameters.base()) {
+            return Err(ProblemError(why));
+        }
         match &self.settings.from_distance {
             None => Ok(model),
             Some(distant) => model

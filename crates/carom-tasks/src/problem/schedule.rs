@@ -71,6 +71,30 @@ pub(crate) fn stretches(
     stretches
 }
 
+/// Steps of one length, the model's, over a whole run, with their controls: not at the times of the frames, but close to them.
+pub(crate) fn in_own_steps(
+    trajectory: &Trajectory,
+    run: &Run,
+    timestep: f64,
+    nu: usize,
+) -> (usize, Controls) {
+    let begin = trajectory.times[run.first];
+    let (mut steps, mut rows) = (0, Vec::new());
+    for frame in run.first..run.last {
+        let end = best_count(trajectory.times[frame + 1] - begin, timestep);
+        for _ in steps..end {
+            rows.extend(&trajectory.controls[frame * nu..][..nu]);
+        }
+        steps = steps.max(end);
+    }
+    let controls = if nu == 0 {
+        Controls::Zero
+    } else {
+        Controls::PerStep(rows)
+    };
+    (steps, controls)
+}
+
 /// How many steps fit a time best.
 #[allow(
     clippy::cast_possible_truncation,
@@ -115,6 +139,20 @@ mod tests {
         assert!((time - 0.0405).abs() < 1e-15);
         assert_eq!(found[2].marks, [(10, 3)]);
         assert_eq!(found[1].controls, Controls::PerStep(vec![1.0; 5]));
+    }
+
+    #[test]
+    fn own_steps_go_to_the_end_of_a_run() {
+        let trajectory = recorded(&[0.0, 0.01, 0.0205, 0.0405]);
+        let run = Run {
+            trajectory: 0,
+            first: 1,
+            last: 3,
+        };
+        let (steps, controls) = in_own_steps(&trajectory, &run, 0.002, 1);
+        assert_eq!(steps, 15);
+        let expected = [vec![1.0; 5], vec![2.0; 10]].concat();
+        assert_eq!(controls, Controls::PerStep(expected));
     }
 
     #[test]

@@ -111,6 +111,13 @@ impl Changes {
     }
 }
 
+/// What a run gives.
+pub(super) struct Followed {
+    pub(super) residuals: Vec<f64>,
+    /// Rows of their Jacobian.
+    pub(super) lines: Vec<f64>,
+}
+
 /// Memory of a thread for runs by formulas.
 pub(super) struct Stepper {
     step: Linearization,
@@ -162,7 +169,7 @@ impl Stepper {
         (model, data): (&mut Model, &mut Data),
         varied: &[Model<Number>],
         (job, start): (&Job, &State),
-    ) -> Result<Option<(Vec<f64>, Vec<f64>)>, Stop> {
+    ) -> Result<Option<Followed>, Stop> {
         let controls = model.counts().nu;
         let mut residuals = Vec::with_capacity(job.count);
         let mut lines = vec![0.0; job.count * self.changes.width];
@@ -195,7 +202,7 @@ impl Stepper {
                 }
             }
         }
-        Ok(Some((residuals, lines)))
+        Ok(Some(Followed { residuals, lines }))
     }
 
     /// Writes the rows of a frame.

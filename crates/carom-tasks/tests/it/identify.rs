@@ -181,6 +181,59 @@ fn parameters_without_effect_are_named() {
     assert!(refusal.contains("contact"), "{refusal}");
 }
 
+/// Only what is true of all motions, from start to end, is a reason: a cube that meets the floor late, at frames of uneven times,
+/// or in the last of many recordings, did have a contact.
+#[test]
+fn reasons_are_those_of_whole_motions() {
+    let cube = model("datasets/contactnets_cube.xml");
+    let folder = Folder::new("reasons");
+    let mapping = "time.column = 't'\n[[body]]\nname = 'cube'\nposition = 'qpos[0:3]'\nrotation = 'qpos[3:7]'\n\
+        linear_velocity = 'qvel[0:3]'\nangular_velocity = 'qvel[3:6]'\n";
+    let mapping = Mapping::parse(mapping, "cube.toml").unwrap();
+    let fall = |name: &str, height: f64, jitter: f64| {
+        let mut start = State::reference(&cube);
+        start.qpos[2] = height;
+        start.qvel[0] = 1.0;
+        let text = crate::support::simulate(&cube, &start, (50, 1), &|_| 0.0);
+        let lines = text.lines().enumerate().map(|(k, line)| {
+            let (time, rest) = line.split_once(',').unwrap();
+            match time.parse::<f64>() {
+                Ok(time) => format!("{},{rest}\n", time + jitter * (k as f64).sin()),
+                Err(_) => format!("{line}\n"),
+            }
+        });
+        folder.write(name, &lines.collect::<String>())
+    };
+    let reason = |paths: &[PathBuf], segments: Option<usize>| {
+        let recordings = recording::load(&cube, &mapping, paths).unwrap();
+        // Contacts of the cube have no friction about their normal.
+        let mut settings = settings(&["geom.cube.friction[1]"]);
+        settings.problem.starts = carom_tasks::problem::Starts::Recorded;
+        if let Some(frames) = segments {
+            settings.set_segments(frames);
+        }
+        let task = Task::new(&cube, &recordings, settings).unwrap();
+        task.inspect().unwrap().silent.remove(0).reason
+    };
+    let flights: Vec<PathBuf> = (0..4)
+        .map(|k| fall(&format!("flight{k}.csv"), 5.0, 0.0))
+        .collect();
+    let hits = [fall("even.csv", 0.2, 0.0), fall("uneven.csv", 0.2, 1e-4)];
+    let words = "fewer friction directions";
+    for hit in &hits {
+        let found = reason(std::slice::from_ref(hit), None);
+        assert!(found.contains(words), "{}: {found}", hit.display());
+        let found = reason(std::slice::from_ref(hit), Some(5));
+        assert!(found.contains(words), "{}: {found}", hit.display());
+    }
+    let found = reason(&[&flights[..], &hits[..1]].concat(), None);
+    assert!(found.contains(words), "{found}");
+    let found = reason(&flights[..1], None);
+    assert_eq!(found, "no contact happened in this motion");
+    let found = reason(&flights, None);
+    assert_eq!(found, "no contact happened in any of these motions");
+}
+
 #[test]
 fn starts_at_bounds_do_not_stall() {
     let (pendulum, hidden) = hidden();

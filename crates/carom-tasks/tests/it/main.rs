@@ -9,6 +9,7 @@
 
 mod bad_recordings;
 mod bags;
+mod contact_intervals;
 mod datasets;
 mod documents;
 mod identify;

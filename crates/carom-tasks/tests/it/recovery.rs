@@ -2,7 +2,10 @@
 
 use carom::parameters::Parameters;
 use carom::{Model, State};
-use carom_tasks::identify::{Free, OptimiserKind, Prior, Settings, Task, Unwatched, preset};
+use carom_tasks::identify::{
+    Free, OptimiserKind, Prior, Settings, Task, Unwatched, calibrated, preset,
+};
+use carom_tasks::problem::{self, Problem};
 use carom_tasks::recording::Recordings;
 
 use crate::support::{Folder, load, model_of, simulate};
@@ -275,22 +278,72 @@ fn every_kind_of_parameter_is_found() {
     }
 }
 
-/// Pushed about by known forces at a point, a body in the air tells all of its inertia.
+/// A body in the air, pushed about by known forces at a point.
+const PUSHED: Case = Case {
+    unknown: &[],
+    model: r#"<mujoco><option timestep="0.004"/><worldbody><body name="box"><freejoint/><site name="grip" pos="0.1 0.05 0.02"/>
+      <inertial pos="0.01 0.02 -0.01" mass="1.2" diaginertia="0.02 0.025 0.015"/></body></worldbody>
+      <actuator><motor name="x" site="grip" gear="3 0 0 0.1 0 0"/><motor name="y" site="grip" gear="0 2 1 0 0.2 0"/></actuator></mujoco>"#,
+    mapping: "time.column = 't'\n[[body]]\nname = 'box'\nposition = 'qpos[0:3]'\nrotation = 'qpos[3:7]'\nlinear_velocity = 'qvel[0:3]'\n\
+        angular_velocity = 'qvel[3:6]'\n[[actuator]]\nname = 'x'\ncontrol = 'ctrl[0]'\n[[actuator]]\nname = 'y'\ncontrol = 'ctrl[1]'\n",
+    start: (
+        &[0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 0.0],
+        &[0.1, 0.0, 2.0, 1.0, -0.5, 2.0],
+    ),
+    steps: (200, 2),
+};
+
+/// Motions of an inertia that no body has have their lowest loss there, and the search must not end where no file can.
+#[test]
+fn searches_stay_where_bodies_are_possible() {
+    let case = Case {
+        unknown: &[
+            ("body.box.inertia[0]", 0.02),
+            ("body.box.inertia[1]", 0.025),
+            ("body.box.inertia[2]", 0.06),
+        ],
+        ..PUSHED
+    };
+    let folder = Folder::new("impossible");
+    let (model, recordings) = recorded(&case, &folder);
+    let names: Vec<&str> = case.unknown.iter().map(|&(name, _)| name).collect();
+    let problem_at = |moments: [f64; 3]| {
+        let parameters = Parameters::select(&model, &names).unwrap();
+        let problem = Problem::new(&recordings, parameters, problem::Settings::default()).unwrap();
+        let value = problem.value(&moments).map(drop);
+        assert_eq!(value, problem.gradient(&moments).map(drop));
+        assert_eq!(value, problem.linearise(&moments).map(drop));
+        value.map_err(|error| error.to_string())
+    };
+    assert_eq!(problem_at([0.02, 0.03, 0.05]), Ok(()));
+    let error = problem_at([0.02, 0.025, 0.06]).unwrap_err();
+    assert!(
+        error.contains("body 'box' would be impossible") && error.contains("exceeds the sum"),
+        "{error}"
+    );
+    for optimiser in [OptimiserKind::Auto, OptimiserKind::Cmaes] {
+        let settings = Settings {
+            optimiser,
+            evaluations: Some(400),
+            ..settings(&names)
+        };
+        let mut task = Task::new(&model, &recordings, settings).unwrap();
+        let before = task.inspect().unwrap().value;
+        task.warm_up(None).unwrap();
+        let solution = task.solve(None, None, &mut Unwatched).unwrap();
+        let found = task.conclude(&solution).unwrap();
+        let [a, b, c] = [0, 1, 2].map(|k| found.estimates[k].value);
+        assert!(a > 0.0 && b > 0.0 && c <= a + b, "{a} {b} {c}");
+        assert!(solution.value < 0.5 * before, "{} {before}", solution.value);
+        let spec = carom_spec::read_file(&folder.write("model.xml", case.model), &[]).spec;
+        calibrated(&spec, task.parameters(), &found.theta).unwrap();
+    }
+}
+
+/// Such a body tells all of its inertia.
 #[test]
 fn a_pseudo_inertia_is_found() {
-    let case = Case {
-        unknown: &[],
-        model: r#"<mujoco><option timestep="0.004"/><worldbody><body name="box"><freejoint/><site name="grip" pos="0.1 0.05 0.02"/>
-          <inertial pos="0.01 0.02 -0.01" mass="1.2" diaginertia="0.02 0.025 0.015"/></body></worldbody>
-          <actuator><motor name="x" site="grip" gear="3 0 0 0.1 0 0"/><motor name="y" site="grip" gear="0 2 1 0 0.2 0"/></actuator></mujoco>"#,
-        mapping: "time.column = 't'\n[[body]]\nname = 'box'\nposition = 'qpos[0:3]'\nrotation = 'qpos[3:7]'\nlinear_velocity = 'qvel[0:3]'\n\
-            angular_velocity = 'qvel[3:6]'\n[[actuator]]\nname = 'x'\ncontrol = 'ctrl[0]'\n[[actuator]]\nname = 'y'\ncontrol = 'ctrl[1]'\n",
-        start: (
-            &[0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 0.0],
-            &[0.1, 0.0, 2.0, 1.0, -0.5, 2.0],
-        ),
-        steps: (200, 2),
-    };
+    let case = PUSHED;
     let folder = Folder::new("inertia");
     let heavier = "body.box.mass";
     let (model, _) = recorded(&case, &folder);

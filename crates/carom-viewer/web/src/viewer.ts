@@ -22,7 +22,9 @@ export interface ViewerEvents {
 
 const CLICK_PIXELS = 5;
 const CLICK_MILLISECONDS = 450;
-const FIT_SAMPLES = 12;
+const FIT_SAMPLES = 24;
+/** A first view is at most so many times as wide as the model: a twentieth of its height is still seen. */
+const MOST_WIDTHS = 20;
 /** What a live run may need around its start, as a share of the model's extent. */
 const FIT_LIVE = 0.35;
 
@@ -168,25 +170,26 @@ export class Viewer {
     this.orbit.fit(ball, true, true);
   }
 
-  /** Fits what recordings show over all their time, unless they wander far from where they begin. */
+  /** Fits what recordings show over all their time; of motions so wide that the model would be lost in them, how they begin. */
   fitOver(recordings: Recording[]): void {
     const { model } = this;
     if (!model) return;
     const balls: number[] = [];
     model.collectBalls(balls);
-    const start = this.ballOr(balls).clone();
+    const shown = this.ballOr(balls).clone();
+    const widest = MOST_WIDTHS * shown.radius;
     const frame = new Frame();
-    for (const recording of recordings) {
-      for (let k = 1; k <= FIT_SAMPLES; k++) {
+    for (let k = 1; k <= FIT_SAMPLES; k++) {
+      for (const recording of recordings) {
         recording.read(Math.round(((recording.count - 1) * k) / FIT_SAMPLES), frame);
         model.place(frame, null, 0);
-        const here: number[] = [];
-        model.collectBalls(here);
-        balls.push(...here);
+        model.collectBalls(balls);
       }
+      const ball = this.ballOr(balls);
+      if (ball.radius > widest) break;
+      shown.copy(ball);
     }
-    const all = this.ballOr(balls);
-    this.orbit.fit(all.radius < 1.8 * start.radius ? all : start, true, true);
+    this.orbit.fit(shown, true, true);
   }
 
   /** The ball around balls, or the one that the scene names when there are none. */

@@ -280,6 +280,28 @@ test("a dropped recording is shown, or said why not", async () => {
   await close();
 });
 
+test("the first view holds a body from where it is thrown to where it lands, and does not lose what falls without end", async () => {
+  const thrown = (name, reach) => {
+    const frames = Array.from({ length: 31 }, (_, i) => fakeFrame(scene, i, 0.04 * i, { offset: { 1: [(reach * i) / 30, 0, 0] } }));
+    return write(`${name}.html`, [{ name, bytes: encodeRecording(name, frames) }]);
+  };
+  const placed = async (tab, time, body) => {
+    await tab.evaluate((time) => window.__carom.setTime(time), time);
+    await drawn(tab);
+    return tab.evaluate((body) => [...window.__carom.screenPosition(body), window.innerWidth, window.innerHeight], body);
+  };
+  const isSeen = ([x, y, width, height]) => x > 0 && x < width && y > 0 && y < height;
+  const { page: tab, close } = await open(thrown("throw", 8), { reducedMotion: true });
+  for (const time of [0, 0.4, 0.8, 1.2]) assert.ok(isSeen(await placed(tab, time, 1)), `at ${time} s`);
+  await close();
+  // A view of a kilometre would show nothing at all.
+  const { page: far, close: closeFar } = await open(thrown("fall", 1000), { reducedMotion: true });
+  const [first, other] = [await placed(far, 0, 1), await placed(far, 0, 4)];
+  assert.ok(isSeen(first) && isSeen(other));
+  assert.ok(Math.hypot(first[0] - other[0], first[1] - other[1]) > 5, `${first} ${other}`);
+  await closeFar();
+});
+
 test("poses that are not finite are said and not drawn", async () => {
   const frames = [0, 1, 2].map((i) => fakeFrame(scene, i, 0.5 * i));
   for (let k = 0; k < 7; k++) frames[1].writeFloatLE(NaN, 64 + 4 * (7 * 5 + k));

@@ -59,11 +59,11 @@ struct Change {
 #[derive(Clone, Copy, Debug)]
 enum Kind {
     /// A coefficient of damping, by its power of the speed.
-    Damping { dof: usize, power: usize },
+    Damping { dof: usize, power: i32 },
     /// Inertia of a rotor.
     Armature { dof: usize },
     /// A coefficient of a spring, by its power of the displacement.
-    Stiffness { joint: usize, power: usize },
+    Stiffness { joint: usize, power: i32 },
     /// Where a spring is at rest.
     Rest { joint: usize },
     /// A parameter of an actuator's gain.
@@ -124,7 +124,7 @@ impl Numbers {
             },
             ("dofs", "damping_poly") => Kind::Damping {
                 dof: element,
-                power: 1 + component,
+                power: 1 + i32::from(component > 0),
             },
             ("dofs", "armature") => Kind::Armature { dof: element },
             ("joints", "stiffness") => Kind::Stiffness {
@@ -133,7 +133,7 @@ impl Numbers {
             },
             ("joints", "stiffness_poly") => Kind::Stiffness {
                 joint: element,
-                power: 1 + component,
+                power: 1 + i32::from(component > 0),
             },
             ("qpos", "spring") => {
                 let joint = structure.joints.qpos.iter().rposition(|&at| at <= element);
@@ -271,7 +271,7 @@ impl Numbers {
             match change.number {
                 Kind::Damping { dof, power } => {
                     let speed = context.state.qvel[dof];
-                    let size = speed * speed.abs().powi(power as i32);
+                    let size = speed * speed.abs().powi(power);
                     if !context.model.settings.disable.damper {
                         rows.row(dof)[column] -= rate * size;
                     }
@@ -279,7 +279,7 @@ impl Numbers {
                 Kind::Armature { dof } => rows.row(dof)[column] -= rate * acceleration[dof],
                 Kind::Stiffness { joint, power } => {
                     let (dof, stretch) = stretch(context, joint);
-                    rows.row(dof)[column] -= rate * stretch.powi(1 + power as i32);
+                    rows.row(dof)[column] -= rate * stretch.powi(1 + power);
                 }
                 Kind::Rest { joint } => {
                     let (dof, stretch) = stretch(context, joint);
@@ -408,7 +408,7 @@ impl Numbers {
             let column = first + change.direction;
             match change.number {
                 Kind::Damping { dof, power } if !model.settings.disable.damper => {
-                    let slope = (1 + power) as f64 * state.qvel[dof].abs().powi(power as i32);
+                    let slope = f64::from(1 + power) * state.qvel[dof].abs().powi(power);
                     extra[dof * layout.width + column] -= h * change.rate * slope * advancing[dof];
                 }
                 Kind::Gain {

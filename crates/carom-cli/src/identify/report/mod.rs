@@ -244,8 +244,14 @@ fn errors(found: &Found<'_>) -> String {
 }
 
 fn description(found: &Found<'_>) -> String {
-    let Some(text) = &found.description else {
-        return String::new();
+    let text = match &found.description {
+        Ok(text) => text,
+        Err(why) => {
+            return section(
+                "The calibrated model",
+                &tables::said(std::slice::from_ref(why)),
+            );
+        }
     };
     let content = format!(
         "<a class=\"button\" download=\"calibrated.xml\" href=\"data:application/xml;base64,{}\">Download calibrated.xml</a>\
