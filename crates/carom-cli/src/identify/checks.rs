@@ -68,10 +68,13 @@ pub(crate) fn after(
         return Ok(checks);
     }
     let stop = Some(interrupt::flag());
-    if checks.suggestions.is_empty() && !identified.weak.is_empty() {
+    // What was said before goes by the noise of the mapping; now the residuals tell it.
+    checks.suggestions = if identified.weak.is_empty() {
+        Vec::new()
+    } else {
         let suggested = task.suggest(&identified.theta, identified.noise);
-        checks.suggestions = suggested.unwrap_or_default();
-    }
+        suggested.unwrap_or(checks.suggestions)
+    };
     if args.profiles || (solution.is_finished && task.profiles_are_cheap()) {
         let profiles = task.profiles(solution, identified, stop);
         checks.profiles = Some(profiles.map_err(|error| failed(&error))?);
