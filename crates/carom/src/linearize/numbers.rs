@@ -72,6 +72,8 @@ enum Kind {
     Bias { actuator: usize, parameter: usize },
     /// A component of gravity.
     Gravity { axis: usize },
+    /// The centre of a body, where forces on it act, as it moves in the body's axes at the rate one.
+    Center { body: usize, shift: Vec3 },
     /// Inertia of a body about its frame, in its axes, as it changes at the rate one.
     Inertia { body: usize, change: SpatialInertia },
 }
@@ -194,6 +196,14 @@ impl Numbers {
             let mut whole = SpatialInertia::from_body(inertia, &rotation, offset, mass);
             whole.add_products(bodies.inertia_products[body], &rotation);
             for lane in 0..lanes {
+                let shift = Vec3(offset.0.map(|number| number.tangent[lane]));
+                if shift != Vec3::ZERO {
+                    self.changes.push(Change {
+                        direction: first + lane,
+                        rate: 1.0,
+                        number: Kind::Center { body, shift },
+                    });
+                }
                 let change = SpatialInertia(whole.0.map(|number| number.tangent[lane]));
                 if change != SpatialInertia::ZERO {
                     self.changes.push(Change {
@@ -219,7 +229,7 @@ impl Numbers {
             )
         };
         self.changes.iter().all(|change| match change.number {
-            Kind::Damping { .. } | Kind::Armature { .. } => true,
+            Kind::Damping { .. } | Kind::Armature { .. } | Kind::Center { .. } => true,
             Kind::Stiffness { joint, .. } | Kind::Rest { joint } => is_simple(joint),
             Kind::Gain {
                 actuator,
@@ -303,6 +313,17 @@ impl Numbers {
                         fall(context, axis, rate, |dof, push| {
                             rows.row(dof)[column] += push;
                         });
+                    }
+                }
+                Kind::Center { body, shift } => {
+                    let force = context.input.body_force[body].linear();
+                    if force != Vec3::ZERO {
+                        let (model, kinematics) = (context.model, &context.data.kinematics);
+                        let shift = kinematics.body_rotation[body].mul_vec(shift);
+                        let moment = Spatial::new(shift.cross(force), Vec3::ZERO);
+                        for &dof in jacobian::moving_dofs(model, body) {
+                            rows.row(dof)[column] += kinematics.dof_axis[dof].dot(moment);
+                        }
                     }
                 }
                 Kind::Inertia { body, ref change } => {
