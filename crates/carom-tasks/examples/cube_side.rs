@@ -128,9 +128,11 @@ struct Descent {
 }
 
 impl Descent {
-    /// Where it ended: the side (mm), and the loss there.
+    /// What it found: the side (mm) with the lowest loss on its way, and the loss there. Gradients from distance are those of another
+    /// force, so that the last step need not be the best one.
     fn end(&self) -> [f64; 2] {
-        self.path.last().copied().unwrap_or([f64::NAN; 2])
+        let lowest = self.path.iter().min_by(|a, b| a[1].total_cmp(&b[1]));
+        lowest.copied().unwrap_or([f64::NAN; 2])
     }
 
     fn side(&self) -> f64 {
