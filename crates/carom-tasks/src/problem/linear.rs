@@ -4,15 +4,13 @@
 use carom::dual::LANES;
 use carom::flow::{Motion, Variation};
 use carom::linearize::{Linearization, Tangent};
-use carom::math::{Quat, Vec3};
-use carom::model::JointKind;
 use carom::parameters::ParameterError;
 use carom::varied::{self, Varied as Number};
 use carom::{Data, Input, Model, State};
 
 use super::fixed::{Predicted, Stop};
 use super::sum::{Engine, Failure, Tape, Worker};
-use super::tangents::{Followed, Stepper};
+use super::tangents::{Changes, Followed, Stepper};
 use super::{Job, Problem, ProblemError, Stepping, starts};
 
 /// A backward pass costs about so many forward passes of plain numbers; one over dual numbers about one a direction.
@@ -428,7 +426,9 @@ impl Problem<'_> {
             let mut data = varied::data(model);
             let mut residuals = Vec::with_capacity(job.count);
             for (index, known) in predicted.iter().enumerate() {
-                let state = with_tangents(&engine.model, &known.state, &changes, index);
+                let mut state = known.state.map(Number::constant);
+                let changes = Changes::of(&changes, index);
+                changes.write(&engine.model, &known.state, 0, &mut state);
                 let input = Input::zeros(model);
                 self.observer.prepare(model, &state, &input, &mut data);
                 let at = (trajectory, known.frame);
@@ -510,43 +510,4 @@ fn tangent_of(plain: &Model, model: &Model<Number>, state: &State<Number>, lane:
         act: part(&state.act),
         ..Tangent::zeros(plain)
     }
-}
-
-/// A state that changes along directions.
-fn with_tangents(
-    model: &Model,
-    state: &State,
-    changes: &[Vec<Tangent>],
-    index: usize,
-) -> State<Number> {
-    let mut moving = state.map(Number::constant);
-    let tangents = |part: fn(&Tangent) -> &[f64], place: usize| -> Number {
-        let mut number = Number::constant(0.0);
-        for (lane, changes) in changes.iter().enumerate() {
-            number.tangent[lane] = part(&changes[index])[place];
-        }
-        number
-    };
-    for (dof, velocity) in moving.qvel.iter_mut().enumerate() {
-        velocity.tangent = tangents(|tangent| &tangent.qvel, dof).tangent;
-    }
-    let joints = &model.structure.joints;
-    for (joint, kind) in joints.kind.iter().enumerate() {
-        let (qpos, dof) = (joints.qpos[joint], joints.dof[joint]);
-        let (straight, rotation) = match kind {
-            JointKind::Hinge | JointKind::Slide => (1, None),
-            JointKind::Ball => (0, Some((qpos, dof))),
-            JointKind::Free => (3, Some((qpos + 3, dof + 3))),
-        };
-        for k in 0..straight {
-            moving.qpos[qpos + k].tangent = tangents(|tangent| &tangent.qpos, dof + k).tangent;
-        }
-        if let Some((qpos, dof)) = rotation {
-            let quat = Quat(std::array::from_fn(|k| moving.qpos[qpos + k]));
-            let turn = std::array::from_fn(|k| tangents(|tangent| &tangent.qpos, dof + k));
-            let turned = quat.mul(Quat::exp(Vec3(turn)));
-            moving.qpos[qpos..qpos + 4].copy_from_slice(&turned.0);
-        }
-    }
-    moving
 }

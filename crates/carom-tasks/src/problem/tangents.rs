@@ -6,7 +6,7 @@
 //! numbers cost about a simulation a direction.
 
 use carom::dual::LANES;
-use carom::linearize::{Linearization, step_by_formulas};
+use carom::linearize::{Linearization, Tangent, step_by_formulas};
 use carom::math::{Quat, Vec3};
 use carom::model::JointKind;
 use carom::varied::{self, Varied as Number};
@@ -27,6 +27,23 @@ impl Changes {
         Self {
             rows: vec![0.0; size * width],
             width,
+        }
+    }
+
+    /// Those at one place of motions that were followed along directions.
+    pub(super) fn of(motions: &[Vec<Tangent>], place: usize) -> Self {
+        let numbers = |motion: &'_ Vec<Tangent>| {
+            let Tangent {
+                qpos, qvel, act, ..
+            } = &motion[place];
+            [qpos.as_slice(), qvel, act].concat()
+        };
+        let columns: Vec<Vec<f64>> = motions.iter().map(numbers).collect();
+        let size = columns.first().map_or(0, Vec::len);
+        let rows = (0..size).flat_map(|row| columns.iter().map(move |column| column[row]));
+        Self {
+            rows: rows.collect(),
+            width: columns.len(),
         }
     }
 
@@ -69,7 +86,13 @@ impl Changes {
     }
 
     /// Lets a state over dual numbers, whose values are those of `state`, change along the columns from `first` on.
-    fn write(&self, model: &Model, state: &State, first: usize, moving: &mut State<Number>) {
+    pub(super) fn write(
+        &self,
+        model: &Model,
+        state: &State,
+        first: usize,
+        moving: &mut State<Number>,
+    ) {
         let nv = state.qvel.len();
         let tangents = |row: usize| {
             let mut tangent = [0.0; LANES];
