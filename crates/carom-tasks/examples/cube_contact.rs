@@ -11,7 +11,7 @@
 //! The paper finds the mass too. It is no parameter of these motions: forces of MuJoCo's contacts are in proportion to the mass they
 //! act on, so that the derivative by it is zero, which is checked.
 //!
-//! `cargo run --release -p carom-tasks --example cube_contact` (some twenty minutes) prints tables and writes
+//! `cargo run --release -p carom-tasks --example cube_contact` (about half an hour on two cores) prints tables and writes
 //! `target/experiments/cube_contact/`; with `-- --quick` for fewer tosses and starts, and CMA-ES given up where it has used more than
 //! ten times. The recordings are looked for in `CAROM_SHARED`; without them, tosses of a hidden cube are simulated.
 #![allow(
