@@ -10,6 +10,7 @@ use crate::least_squares::Fit;
 use crate::local::{Descent, Local, LocalSettings};
 use crate::multi_start::{MultiStart, MultiStartSettings};
 use crate::optimiser::{Best, Method, Search, Status};
+use crate::refined::{Refined, RefinedSettings};
 use crate::request::{Answered, Proposal};
 use crate::space::Space;
 
@@ -28,6 +29,8 @@ pub enum Settings {
     BasinHopping(BasinHoppingSettings),
     /// Populations on islands.
     Islands(IslandsSettings),
+    /// Another search, whose end is refined.
+    Refined(RefinedSettings),
 }
 
 /// Any method at work.
@@ -45,26 +48,35 @@ pub enum AnyMethod {
     BasinHopping(Box<BasinHopping>),
     /// Populations on islands.
     Islands(Box<Islands>),
+    /// Another search, whose end is refined.
+    Refined(Box<Refined>),
 }
 
 impl Settings {
     /// A search at the start of a space. Local searches draw no random numbers.
     pub fn search(&self, space: Space, seed: u64) -> Search<AnyMethod> {
-        let method = match self.clone() {
-            Self::Local(settings) => AnyMethod::Local(Box::new(settings.start(&space))),
-            Self::CmaEs(settings) => AnyMethod::CmaEs(Box::new(CmaEs::new(&space, settings, seed))),
-            Self::Cem(settings) => AnyMethod::Cem(Box::new(Cem::new(&space, settings, seed))),
+        let method = self.method(&space, seed);
+        Search::new(space, method)
+    }
+
+    pub(crate) fn method(&self, space: &Space, seed: u64) -> AnyMethod {
+        match self.clone() {
+            Self::Local(settings) => AnyMethod::Local(Box::new(settings.start(space))),
+            Self::CmaEs(settings) => AnyMethod::CmaEs(Box::new(CmaEs::new(space, settings, seed))),
+            Self::Cem(settings) => AnyMethod::Cem(Box::new(Cem::new(space, settings, seed))),
             Self::MultiStart(settings) => {
-                AnyMethod::MultiStart(Box::new(MultiStart::new(&space, settings, seed)))
+                AnyMethod::MultiStart(Box::new(MultiStart::new(space, settings, seed)))
             }
             Self::BasinHopping(settings) => {
-                AnyMethod::BasinHopping(Box::new(BasinHopping::new(&space, settings, seed)))
+                AnyMethod::BasinHopping(Box::new(BasinHopping::new(space, settings, seed)))
             }
             Self::Islands(settings) => {
-                AnyMethod::Islands(Box::new(Islands::new(&space, settings, seed)))
+                AnyMethod::Islands(Box::new(Islands::new(space, settings, seed)))
             }
-        };
-        Search::new(space, method)
+            Self::Refined(settings) => {
+                AnyMethod::Refined(Box::new(Refined::new(space, settings, seed)))
+            }
+        }
     }
 }
 
@@ -77,6 +89,7 @@ impl AnyMethod {
             Self::MultiStart(method) => &**method,
             Self::BasinHopping(method) => &**method,
             Self::Islands(method) => &**method,
+            Self::Refined(method) => &**method,
         }
     }
 
@@ -88,27 +101,31 @@ impl AnyMethod {
             Self::MultiStart(method) => &mut **method,
             Self::BasinHopping(method) => &mut **method,
             Self::Islands(method) => &mut **method,
+            Self::Refined(method) => &mut **method,
+        }
+    }
+
+    /// The local solver that is at work alone, or refines what another search has found.
+    fn local(&self) -> Option<&Local> {
+        match self {
+            Self::Local(local) => Some(local),
+            Self::Refined(method) => method.refining(),
+            _ => None,
         }
     }
 
     /// The point of a least-squares search with its residuals and Jacobian by scaled coordinates; none of other methods.
     pub fn fit(&self) -> Option<&Fit> {
-        match self {
-            Self::Local(local) => match &**local {
-                Local::LeastSquares(method) => Some(method.fit()),
-                Local::Lbfgsb(_) | Local::Adam(_) => None,
-            },
-            _ => None,
+        match self.local()? {
+            Local::LeastSquares(method) => Some(method.fit()),
+            Local::Lbfgsb(_) | Local::Adam(_) => None,
         }
     }
 
     /// Whether a least-squares search found that derivatives mislead, and went on with slopes over spans.
     pub fn is_by_chords(&self) -> bool {
-        match self {
-            Self::Local(local) => match &**local {
-                Local::LeastSquares(method) => method.is_by_chords(),
-                Local::Lbfgsb(_) | Local::Adam(_) => false,
-            },
+        match self.local() {
+            Some(Local::LeastSquares(method)) => method.is_by_chords(),
             _ => false,
         }
     }
@@ -119,6 +136,7 @@ impl AnyMethod {
             Self::MultiStart(method) => method.descents(),
             Self::BasinHopping(method) => method.descents(),
             Self::Islands(method) => method.descents(),
+            Self::Refined(method) => method.search().descents(),
             Self::Local(_) | Self::CmaEs(_) | Self::Cem(_) => &[],
         }
     }

@@ -26,7 +26,7 @@
 //! | a gradient | [`Lbfgsb`]; [`Adam`] if values are noisy | the same around it |
 //! | values alone | [`CmaEs`] | [`CmaEs`] with [`Restarts`], [`Cem`] for large batches |
 //!
-//! [`Differences`] makes gradients and Jacobians of values and residuals where there are no others.
+//! [`Refined`] goes on with a local search from where another one has ended. [`Differences`] makes gradients and Jacobians of values and residuals where there are no others.
 //!
 //! # What holds for all
 //!
@@ -53,6 +53,7 @@ mod minimise;
 mod multi_start;
 mod optimiser;
 pub mod random;
+mod refined;
 mod request;
 mod space;
 mod starts;
@@ -75,5 +76,6 @@ pub use minimise::{
 };
 pub use multi_start::{MultiStart, MultiStartSettings};
 pub use optimiser::{Best, Method, Optimiser, Search, Status, TellError};
+pub use refined::{Refined, RefinedSettings};
 pub use request::{Answer, Answered, Evaluation, Failure, Outcome, Proposal, Request, Want};
 pub use space::{Space, SpaceError};

@@ -2,9 +2,10 @@
 
 use carom::Model;
 use carom::contact_units;
-use carom::model::JointKind;
 use carom_tasks::evaluate;
 use carom_tasks::identify::{ErrorBasis, Estimate, FrameResidual};
+use carom_tasks::loss::Average;
+use carom_tasks::recording::Channel;
 use serde_json::{Value, json};
 
 use super::{Found, objections, said};
@@ -74,51 +75,10 @@ fn table(found: &Found<'_>) -> Vec<String> {
             figure(one.start),
             figure(one.value),
             interval(one),
-            unit(one, found.before)
+            one.unit
         ));
     }
     lines
-}
-
-/// The unit of one component of an attribute whose units are listed; where joints that slide and joints that turn differ, that of the joint.
-pub(crate) fn unit<'a>(one: &'a Estimate, model: &Model) -> &'a str {
-    let own = component_unit(&one.name, &one.unit);
-    let Some((sliding, turning)) = own.split_once(" or ") else {
-        return own;
-    };
-    let element = one.name.split('.').nth(1).unwrap_or_default();
-    let structure = &model.structure;
-    let joints = structure.names.joints.iter().zip(&structure.joints.kind);
-    let mut kinds = joints.filter(|(name, _)| element.contains('*') || *name == element);
-    let first = kinds.next().map(|(_, kind)| *kind);
-    match first {
-        Some(first) if kinds.all(|(_, kind)| *kind == first) => match first {
-            JointKind::Slide => sliding,
-            JointKind::Hinge | JointKind::Ball => turning,
-            JointKind::Free => own,
-        },
-        _ => own,
-    }
-}
-
-/// The unit of the component that a name ends with; all of them for a name without one.
-fn component_unit<'a>(name: &str, units: &'a str) -> &'a str {
-    /// Of the numbers of an impedance, the depth at which it is full; the others are parts, and a power.
-    const WIDTH: usize = 2;
-    let list: Vec<&str> = units.split(", ").collect();
-    let Some((path, rest)) = name.rsplit_once('[').filter(|_| list.len() > 1) else {
-        return units;
-    };
-    let Ok(component) = rest.trim_end_matches(']').parse::<usize>() else {
-        return units;
-    };
-    let attribute = path.rsplit('.').next().unwrap_or_default();
-    let index = if attribute.contains("solimp") {
-        usize::from(component == WIDTH)
-    } else {
-        component
-    };
-    list.get(index).or(list.last()).copied().unwrap_or(units)
 }
 
 /// `0.17 … 0.19`.
@@ -150,11 +110,10 @@ pub(crate) fn remarks(found: &Found<'_>) -> Vec<String> {
                 .to_owned(),
         );
     }
-    let noise = identified.noise;
-    if noise > 3.0 {
+    if let Some(times) = times_the_noise(found) {
         lines.push(format!(
-            "residuals are {} times the noise that the mapping states (or 1, where it states none): the model, or what the search found, does not explain all of the recordings, and intervals do not know of that",
-            figure(noise)
+            "residuals are {} times the noise that the mapping states: the noise is greater than that, or the model, or what the search found, does not explain all of the recordings; a search from many starts (--optimiser multi-start) tells whether there is a lower loss",
+            figure(times)
         ));
     }
     if identified.basis == ErrorBasis::Slopes {
@@ -173,6 +132,32 @@ pub(crate) fn remarks(found: &Found<'_>) -> Vec<String> {
         lines.push(format!("{} runs were left out: {first}", skipped.len()));
     }
     lines
+}
+
+/// How many times the noise that the mapping states residuals are, if that is more than chance explains.
+fn times_the_noise(found: &Found<'_>) -> Option<f64> {
+    /// Starts that are not free bring noise of their own into all that follows.
+    const WITH_MEASURED_STARTS: f64 = 3.0;
+    /// Who states noise rarely knows it better than this.
+    const ROUGHLY: f64 = 1.2;
+    /// Standard deviations of chance.
+    const CHANCE: f64 = 5.0;
+    let problem = found.task.problem();
+    let loss = &problem.settings().loss;
+    let channels = &problem.recordings().channels;
+    let mut compared = channels.iter().filter(|one| loss.weight(one) != 0.0);
+    let is_in_its_units = |channel: &Channel| {
+        let times = channel.noise.map(|noise| noise * loss.weight(channel));
+        times.is_some_and(|times| (times - 1.0).abs() < 1e-9)
+    };
+    let is_stated = loss.average == Average::Sum && compared.all(is_in_its_units);
+    let identified = &found.identified;
+    let most = if found.task.has_free_starts() {
+        ROUGHLY.max(1.0 + CHANCE / (2.0 * identified.degrees as f64).sqrt())
+    } else {
+        WITH_MEASURED_STARTS
+    };
+    (is_stated && identified.noise > most).then_some(identified.noise)
 }
 
 fn errors(title: &str, [before, after]: &[evaluate::Report; 2]) -> Vec<String> {
@@ -222,7 +207,7 @@ pub(crate) fn as_json(found: &Found<'_>) -> Value {
     let parameters: Vec<Value> = (identified.estimates.iter())
         .map(|one| {
             json!({
-                "name": one.name, "unit": unit(one, found.before), "start": one.start, "value": one.value,
+                "name": one.name, "unit": one.unit, "start": one.start, "value": one.value,
                 "standard_error": one.error, "interval": one.interval, "at_bound": one.is_at_bound,
             })
         })
@@ -251,6 +236,7 @@ pub(crate) fn as_json(found: &Found<'_>) -> Value {
         "history": found.solution.history,
         "residuals": residuals(found),
         "contacts": contacts(found),
+        "starts": starts(found),
         "checks": said::as_json(found),
     })
 }
@@ -263,6 +249,22 @@ fn residuals(found: &Found<'_>) -> Value {
     json!({
         "time": of(|frame| frame.time), "before": of(|frame| frame.before), "after": of(|frame| frame.after),
     })
+}
+
+/// The start states that were found; none where starts are not unknowns.
+fn starts(found: &Found<'_>) -> Value {
+    let problem = found.task.problem();
+    if !found.task.has_free_starts() {
+        return Value::Null;
+    }
+    let states = problem.starts(&found.solution.x).unwrap_or_default();
+    let starts = problem.all_runs().zip(&states).map(|(run, state)| {
+        let trajectory = &problem.recordings().trajectories[run.trajectory];
+        json!({
+            "label": trajectory.label, "frame": run.first, "qpos": state.qpos, "qvel": state.qvel,
+        })
+    });
+    starts.collect()
 }
 
 /// Contacts in physical units, before and after.
@@ -281,26 +283,4 @@ fn contacts(found: &Found<'_>) -> Value {
         kinds.collect()
     };
     json!({ "before": of(found.before), "after": of(&found.identified.model) })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::component_unit;
-
-    #[test]
-    fn only_the_width_of_an_impedance_is_a_length() {
-        let units = |name: &str, all: &'static str| -> Vec<&str> {
-            let one = |k: usize| component_unit(&format!("{name}[{k}]"), all);
-            (0..5).map(one).collect()
-        };
-        let expected = ["1", "1", "m", "1", "1"];
-        for name in ["geom.*.solimp", "pair.a.solimp", "option.o_solimp"] {
-            assert_eq!(units(name, "1, m"), expected, "{name}");
-        }
-        let of_joint = units("joint.hinge.solimplimit", "1, m or rad");
-        assert_eq!(of_joint, ["1", "1", "m or rad", "1", "1"]);
-        assert_eq!(units("geom.*.solref", "s, 1")[..2], ["s", "1"]);
-        assert_eq!(component_unit("geom.*.solimp", "1, m"), "1, m");
-        assert_eq!(component_unit("geom.cube.size[1]", "m"), "m");
-    }
 }

@@ -332,6 +332,17 @@ fn answers_are_looked_at_from_all_sides() {
     assert_eq!(checks["recovery"]["rounds"], 2);
     assert_eq!(checks["recovery"]["passed"], true, "{checks}");
     assert_eq!(document["fit"]["each"].as_array().unwrap().len(), 3);
+    // Found starts are nearer to the true ones, at 90 degrees and 0, than the noise of the camera.
+    let starts = document["starts"].as_array().unwrap();
+    let angles = starts.iter().map(|one| one["qpos"][0].as_f64().unwrap());
+    let truth = [1.0, 0.0, 1.0].map(|part| part * std::f64::consts::FRAC_PI_2);
+    for (angle, truth) in angles.zip(truth) {
+        assert!(
+            (angle - truth).abs() < 0.002 && angle != truth,
+            "{starts:?}"
+        );
+    }
+    assert_eq!(starts.len(), 3);
     assert_eq!(
         document["history"].as_array().unwrap().len(),
         usize::try_from(document["evaluations"].as_u64().unwrap()).unwrap()
@@ -421,6 +432,49 @@ fn what_is_not_better_than_the_start_is_no_success() {
     assert!(
         page.contains("No success") && page.contains("kept back, the calibrated model is worse")
     );
+}
+
+#[test]
+fn residuals_beyond_the_stated_noise_are_told() {
+    let folder = Folder::new("identify-noise");
+    let paths = noisy_swings(&folder);
+    let asked = ["--free", "joint.pivot.damping[0]", "--free-starts"];
+    let words = "times the noise that the mapping states";
+    let right = identify_noisy(&folder, &paths, &asked);
+    assert!(!right.succeeds().stdout.contains(words), "{right:?}");
+    // A mapping that promises two thirds of the noise.
+    let mapping = folder.path("noisy.toml");
+    let text = fs::read_to_string(&mapping).unwrap();
+    let less = text.replace("0.002", "0.0013").replace("0.01", "0.0066");
+    assert_ne!(text, less);
+    fs::write(&mapping, less).unwrap();
+    let wrong = identify_noisy(&folder, &paths, &asked);
+    let stdout = &wrong.succeeds().stdout;
+    assert!(
+        stdout.contains("residuals are 1.5") && stdout.contains(words),
+        "{stdout}"
+    );
+}
+
+#[test]
+fn starts_are_drawn_within_their_noise() {
+    let folder = Folder::new("identify-draws");
+    let paths = noisy_swings(&folder);
+    let free = ["--free", "joint.pivot.damping[0]"];
+    let drawn = [&free[..], &["--start-draws", "4", "--json"]].concat();
+    let document = identify_noisy(&folder, &paths, &drawn).succeeds().json();
+    let one = &document["parameters"][0];
+    let [low, high] = [0, 1].map(|end| one["interval"][end].as_f64().unwrap());
+    assert!(low < 0.02 && 0.02 < high, "{one}");
+    // Four simulations for every measurement.
+    let residuals = |document: &serde_json::Value| document["information"]["residuals"].as_u64();
+    let recorded = [&free[..], &["--json"]].concat();
+    let other = identify_noisy(&folder, &paths, &recorded).succeeds().json();
+    assert_eq!(residuals(&document), residuals(&other).map(|one| 4 * one));
+    let both = [&free[..], &["--start-draws", "4", "--free-starts"]].concat();
+    identify_noisy(&folder, &paths, &both).fails(2, &["--start-draws", "--free-starts"]);
+    let none = [&free[..], &["--start-draws", "0"]].concat();
+    identify_noisy(&folder, &paths, &none).fails(2, &["--start-draws"]);
 }
 
 #[test]

@@ -8,8 +8,8 @@ use carom_optimise::statistics::{Profile, ProfileSettings, rise_of};
 use carom_optimise::{
     AdamSettings, Answer, AnyMethod, BasinHoppingSettings, Best, CemSettings, CmaSettings,
     Evaluation, Evaluator, IslandsSettings, LbfgsbSettings, LeastSquaresSettings, Limits,
-    LocalSettings, Loss, MultiStartSettings, Optimiser, Outcome, Request, Restarts, Search,
-    Settings, Status, Unobserved, minimise,
+    LocalSettings, Loss, MultiStartSettings, Optimiser, Outcome, RefinedSettings, Request,
+    Restarts, Search, Settings, Status, Unobserved, minimise,
 };
 
 use crate::dual::Dual;
@@ -47,7 +47,14 @@ pub(crate) fn all_settings() -> Vec<Settings> {
         }),
         Settings::BasinHopping(BasinHoppingSettings::new(lbfgsb.clone(), 3, 4)),
         Settings::BasinHopping(BasinHoppingSettings::new(adam, 2, 3)),
-        Settings::Islands(IslandsSettings::new(lbfgsb, 2, 3, 3)),
+        Settings::Islands(IslandsSettings::new(lbfgsb.clone(), 2, 3, 3)),
+        Settings::Refined(RefinedSettings {
+            search: Box::new(Settings::CmaEs(CmaSettings {
+                evaluations: Some(60),
+                ..CmaSettings::default()
+            })),
+            local: lbfgsb,
+        }),
     ]
 }
 

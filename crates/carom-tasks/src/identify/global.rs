@@ -4,7 +4,7 @@
 
 use carom_optimise::{
     BasinHoppingSettings, IslandsSettings, LbfgsbSettings, LeastSquaresSettings, LocalSettings,
-    MultiStartSettings, Settings as SearchSettings,
+    MultiStartSettings, RefinedSettings, Settings as SearchSettings,
 };
 
 use super::task::{MOST_NUMBERS, Task};
@@ -22,24 +22,36 @@ const ITERATIONS: u64 = 100;
 impl Task<'_> {
     pub(super) fn multi_start(&self) -> SearchSettings {
         let (starts, screened) = STARTS;
-        SearchSettings::MultiStart(MultiStartSettings {
+        self.refined(SearchSettings::MultiStart(MultiStartSettings {
             screened,
             ..MultiStartSettings::new(self.local_solver(starts), starts)
-        })
+        }))
     }
 
     pub(super) fn basin_hopping(&self) -> SearchSettings {
         let (walkers, hops) = WALKERS;
-        SearchSettings::BasinHopping(BasinHoppingSettings {
+        self.refined(SearchSettings::BasinHopping(BasinHoppingSettings {
             temperature: self.temperature(),
             ..BasinHoppingSettings::new(self.local_solver(walkers), walkers, hops)
-        })
+        }))
     }
 
     pub(super) fn islands(&self) -> SearchSettings {
         let (islands, members, rounds) = ISLANDS;
         let local = self.local_solver(islands * members);
-        SearchSettings::Islands(IslandsSettings::new(local, islands, members, rounds))
+        let islands = IslandsSettings::new(local, islands, members, rounds);
+        self.refined(SearchSettings::Islands(islands))
+    }
+
+    /// With a last local search that goes on where derivatives mislead: for the others that would take too long.
+    fn refined(&self, search: SearchSettings) -> SearchSettings {
+        if self.problem.residual_count() * self.problem.len() > MOST_NUMBERS {
+            return search;
+        }
+        SearchSettings::Refined(RefinedSettings {
+            search: Box::new(search),
+            local: self.least_squares(),
+        })
     }
 
     /// Levenberg–Marquardt; L-BFGS where the Jacobians of so many searches at a time would not fit into memory.

@@ -202,15 +202,7 @@ impl Task<'_> {
 
     fn method(&self) -> SearchSettings {
         match self.optimiser {
-            OptimiserKind::Auto | OptimiserKind::Lm => {
-                SearchSettings::Local(LocalSettings::LeastSquares(LeastSquaresSettings {
-                    // In fixed steps, derivatives through contacts are those of roughness.
-                    chords: Some(Spans::default()),
-                    // Most steps are taken, so that the Jacobian after one is wanted anyway.
-                    eager_jacobian: self.problem.has_cheap_jacobian(self.start()),
-                    ..LeastSquaresSettings::default()
-                }))
-            }
+            OptimiserKind::Auto | OptimiserKind::Lm => SearchSettings::Local(self.least_squares()),
             OptimiserKind::Cem => SearchSettings::Cem(CemSettings::default()),
             OptimiserKind::MultiStart => self.multi_start(),
             OptimiserKind::BasinHopping => self.basin_hopping(),
@@ -237,6 +229,16 @@ impl Task<'_> {
                 ..CmaSettings::default()
             }),
         }
+    }
+
+    pub(super) fn least_squares(&self) -> LocalSettings {
+        LocalSettings::LeastSquares(LeastSquaresSettings {
+            // In fixed steps, derivatives through contacts are those of roughness.
+            chords: Some(Spans::default()),
+            // Most steps are taken, so that the Jacobian after one is wanted anyway.
+            eager_jacobian: self.problem.has_cheap_jacobian(self.start()),
+            ..LeastSquaresSettings::default()
+        })
     }
 
     /// A number that tells questions apart: parameters, bounds, settings and the residuals at the start.

@@ -149,7 +149,7 @@ impl Problem<'_> {
                 theta,
                 shift: self.shift(shifts, index),
             };
-            let start = self.start_of(&engine, theta, job, columns.shift)?;
+            let start = self.start_of(&engine.model, theta, job, columns.shift)?;
             let stopped = |stop| self.failed(self.failure(index, job, stop), job, columns.shift);
             if let Some(formulas) = &formulas {
                 let varied = (formulas, varied.as_slice());

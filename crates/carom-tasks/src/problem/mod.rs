@@ -401,6 +401,18 @@ impl<'a> Problem<'a> {
         x
     }
 
+    /// The start states of all runs for some unknowns.
+    ///
+    /// # Errors
+    /// When there is no such model.
+    pub fn starts(&self, x: &[f64]) -> Result<Vec<State>, ProblemError> {
+        let (theta, shifts) = self.unknowns(x)?;
+        let model = self.parameters.base();
+        (self.jobs.iter().enumerate())
+            .map(|(index, job)| self.start_of(model, theta, job, self.shift(shifts, index)))
+            .collect()
+    }
+
     /// θ and the shifts of the starts.
     fn unknowns<'x>(&self, x: &'x [f64]) -> Result<(&'x [f64], &'x [f64]), ProblemError> {
         if x.len() == self.len() {

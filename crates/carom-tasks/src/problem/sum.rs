@@ -284,7 +284,7 @@ impl Problem<'_> {
         let engine = Engine::new(self, theta)?;
         let chunks = self.in_chunks(&engine, |worker, index, job| {
             let shift = self.shift(shifts, index);
-            let start = self.start_of(&engine, theta, job, shift)?;
+            let start = self.start_of(&engine.model, theta, job, shift)?;
             let outcome = worker.residuals_from(&engine, self, job, &start);
             let (mut residuals, failure) = match outcome {
                 Ok(residuals) => (residuals, None),
@@ -323,7 +323,7 @@ impl Problem<'_> {
                 for (offset, job) in jobs.iter().enumerate() {
                     let index = chunk * size + offset;
                     let shift = self.shift(shifts, index);
-                    let start = self.start_of(&engine, theta, job, shift)?;
+                    let start = self.start_of(&engine.model, theta, job, shift)?;
                     let part =
                         self.part(&engine, &mut worker, (job, &start, shift), &mut model_bar);
                     parts.push(part.map_err(|stop| self.failure(index, job, stop)));
@@ -429,13 +429,13 @@ impl Problem<'_> {
     /// The start of a run for some unknowns.
     pub(super) fn start_of(
         &self,
-        engine: &Engine,
+        model: &Model,
         theta: &[f64],
         job: &Job,
         shift: &[f64],
     ) -> Result<State, ProblemError> {
         let mut start = self.parameters.apply_state(theta, &job.start)?;
-        starts::moved(&engine.model, &mut start, shift);
+        starts::moved(model, &mut start, shift);
         Ok(start)
     }
 

@@ -1,4 +1,5 @@
-//! Every kind of parameter is found from noise-free motions of a model that has another value of it, or refused by name.
+//! Every kind of parameter is found from noise-free motions of a model that has another value of it and written into a file, or
+//! refused by name.
 
 use carom::parameters::Parameters;
 use carom::{Model, State};
@@ -274,6 +275,10 @@ fn every_kind_of_parameter_is_found() {
                 solution.value,
                 inspection.value
             );
+        }
+        let spec = carom_spec::read_file(&folder.write("model.xml", case.model), &[]).spec;
+        if let Err(error) = calibrated(&spec, task.parameters(), &found.theta) {
+            panic!("{what}: {error}");
         }
     }
 }

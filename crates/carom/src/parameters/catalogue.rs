@@ -56,6 +56,7 @@ pub(super) enum Source {
 pub(super) struct Attribute {
     pub(super) name: &'static str,
     pub(super) aliases: &'static [&'static str],
+    /// Of each component; the last one holds for all that follow.
     pub(super) unit: &'static str,
     /// Whether only numbers from 0 upwards make sense.
     pub(super) positive: bool,
@@ -140,8 +141,8 @@ const OPTION: &[Attribute] = attributes! {
     "impratio", "1" positive: parts![part("option", "impratio")];
     "o_margin" ["override_margin"], "m": parts![part("option", "override_margin")];
     "o_solref" ["override_solref"], "s, 1": parts![part("option", "override_solref")];
-    "o_solimp" ["override_solimp"], "1, m": parts![part("option", "override_solimp")];
-    "o_friction" ["override_friction"], "1, m" positive: parts![part("option", "override_friction")];
+    "o_solimp" ["override_solimp"], "1, 1, m, 1": parts![part("option", "override_solimp")];
+    "o_friction" ["override_friction"], "1, 1, m" positive: parts![part("option", "override_friction")];
     "tolerance", "1": Source::Refused(TOLERANCE);
     "ls_tolerance", "1": Source::Refused(TOLERANCE);
     "noslip_tolerance", "1": Source::Refused(TOLERANCE);
@@ -178,11 +179,11 @@ const JOINT: &[Attribute] = attributes! {
     "armature", "kg or kg·m²" positive: parts![over("dofs", "armature", Over::Dofs)];
     "frictionloss", "N or N·m" positive: parts![over("dofs", "frictionloss", Over::Dofs)];
     "solreffriction", "s, 1": parts![over("dofs", "solref", Over::Dofs)];
-    "solimpfriction", "1, m or rad": parts![over("dofs", "solimp", Over::Dofs)];
+    "solimpfriction", "1, 1, m or rad, 1": parts![over("dofs", "solimp", Over::Dofs)];
     "range", "m or rad": parts![part("joints", "range")];
     "margin", "m or rad": parts![part("joints", "margin")];
     "solreflimit" ["solref"], "s, 1": parts![part("joints", "solref")];
-    "solimplimit" ["solimp"], "1, m or rad": parts![part("joints", "solimp")];
+    "solimplimit" ["solimp"], "1, 1, m or rad, 1": parts![part("joints", "solimp")];
     "actuatorfrcrange" ["actfrcrange", "actuator_force_range"], "N or N·m":
         parts![part("joints", "actuator_force_range")];
     "ref" ["reference"], "m or rad": parts![over("qpos", "reference", Over::Coordinate)];
@@ -198,10 +199,10 @@ const GEOM: &[Attribute] = attributes! {
     "quat", "1": parts![part("geoms", "quat")];
     "mass", "kg" positive: parts![part("sources", "geom_mass")];
     "density", "kg/m³" positive: parts![part("sources", "geom_density")];
-    "friction", "1, m, m" positive: parts![part("geoms", "friction")];
+    "friction", "1, m" positive: parts![part("geoms", "friction")];
     "solmix", "1" positive: parts![part("geoms", "solmix")];
     "solref", "s, 1": parts![part("geoms", "solref")];
-    "solimp", "1, m": parts![part("geoms", "solimp")];
+    "solimp", "1, 1, m, 1": parts![part("geoms", "solimp")];
     "margin", "m": parts![part("geoms", "margin")];
     "gap", "m": parts![part("geoms", "gap")];
     "surfacevel" ["surface_velocity"], "m/s, rad/s": parts![part("geoms", "surface_velocity")];
@@ -249,11 +250,11 @@ const HEIGHT_FIELD: &[Attribute] = attributes! {
 const PAIR: &[Attribute] = attributes! {
     "solref", "s, 1": parts![part("pairs", "solref")];
     "solreffriction", "s, 1": parts![part("pairs", "solreffriction")];
-    "solimp", "1, m": parts![part("pairs", "solimp")];
+    "solimp", "1, 1, m, 1": parts![part("pairs", "solimp")];
     "margin", "m": parts![part("pairs", "margin")];
     "gap", "m": parts![part("pairs", "gap")];
     "adhesion", "N" positive: parts![part("pairs", "adhesion")];
-    "friction", "1, m" positive: parts![part("pairs", "friction")];
+    "friction", "1, 1, m" positive: parts![part("pairs", "friction")];
     "condim", "": Source::Refused(DISCRETE);
 };
 
@@ -274,9 +275,9 @@ const LAW: &[Attribute] = attributes! {
 
 const EQUALITY: &[Attribute] = attributes! {
     "solref", "s, 1": parts![part("equalities", "solref")];
-    "solimp", "1, m or rad": parts![part("equalities", "solimp")];
+    "solimp", "1, 1, m or rad, 1": parts![part("equalities", "solimp")];
     "anchor", "m": parts![slice("equalities", "data", 0, 3)];
-    "relpose", "m, 1": parts![slice("equalities", "data", 3, 7)];
+    "relpose", "m, m, m, 1": parts![slice("equalities", "data", 3, 7)];
     "torquescale", "m" positive: parts![slice("equalities", "data", 10, 1)];
     "polycoef", "m or rad": parts![slice("equalities", "data", 0, 5)];
     "active", "": Source::Refused(DISCRETE);
@@ -291,9 +292,9 @@ const TENDON: &[Attribute] = attributes! {
     "range", "m": parts![part("tendons", "range")];
     "margin", "m": parts![part("tendons", "margin")];
     "solreflimit" ["solref_limit"], "s, 1": parts![part("tendons", "solref_limit")];
-    "solimplimit" ["solimp_limit"], "1, m": parts![part("tendons", "solimp_limit")];
+    "solimplimit" ["solimp_limit"], "1, 1, m, 1": parts![part("tendons", "solimp_limit")];
     "solreffriction" ["solref_friction"], "s, 1": parts![part("tendons", "solref_friction")];
-    "solimpfriction" ["solimp_friction"], "1, m": parts![part("tendons", "solimp_friction")];
+    "solimpfriction" ["solimp_friction"], "1, 1, m, 1": parts![part("tendons", "solimp_friction")];
     "actuatorfrcrange" ["actfrcrange", "actuator_force_range"], "N":
         parts![part("tendons", "actuator_force_range")];
     "coef" ["coefficient", "divisor"], "1": parts![over("wraps", "coefficient", Over::Wraps)];

@@ -53,6 +53,7 @@ mod self_check;
 #[cfg(test)]
 mod tests;
 mod transform;
+mod units;
 
 pub use error::ParameterError;
 pub use selector::{Selection, Tie};

@@ -8,6 +8,7 @@ use super::inertia::{self, to_log_cholesky};
 use super::layout::{self, Layout, Light, Place, StateField, is_direct};
 use super::resolve::{Element, Target, resolve};
 use super::selector::{Selection, Selector, Tie};
+use super::units::unit;
 use super::{Entry, ParameterError, Parameters, PseudoInertia, Transform, Unit};
 use crate::compile::{derive, geom_mass, inertia_before_alignment};
 use crate::model::{GeomShape, JointKind, MassSource, Model, Recipe, Structure};
@@ -247,7 +248,8 @@ impl Builder<'_> {
                 for (component, targets) in &element.components {
                     let name = element.component_name(*component);
                     let value = self.number(targets);
-                    self.push(selection, element, (name, value), targets.clone())?;
+                    let about = (std::slice::from_ref(element), *component);
+                    self.push(selection, about, (name, value), targets.clone())?;
                 }
             }
             return Ok(());
@@ -270,6 +272,11 @@ impl Builder<'_> {
             }
         }
         let several = shared.len() > 1;
+        let components = elements[0]
+            .components
+            .iter()
+            .map(|(component, _)| *component);
+        let first = components.min().unwrap_or(0);
         for (component, mut targets) in shared {
             let numbers: Vec<f64> = targets
                 .iter()
@@ -295,7 +302,8 @@ impl Builder<'_> {
             } else {
                 selection.selector.clone()
             };
-            self.push(selection, &elements[0], (name, value), targets)?;
+            let about = (elements, if several { component } else { first });
+            self.push(selection, about, (name, value), targets)?;
         }
         Ok(())
     }
@@ -318,7 +326,7 @@ impl Builder<'_> {
     fn push(
         &mut self,
         selection: &Selection,
-        element: &Element,
+        (elements, component): (&[Element], usize),
         (name, value): (String, f64),
         targets: Vec<Target>,
     ) -> Result<(), ParameterError> {
@@ -333,10 +341,10 @@ impl Builder<'_> {
         };
         self.entries.push(Entry {
             name,
-            unit: element.attribute.unit,
+            unit: unit(&self.recipe.given.model.structure, elements, component),
             transform: selection.transform,
             scale: selection.scale,
-            positive: element.attribute.positive,
+            positive: elements.iter().any(|element| element.attribute.positive),
             direct: targets.iter().all(is_direct),
             targets,
         });

@@ -213,7 +213,7 @@ fn profiles(found: &Found<'_>) -> String {
     let charts: Vec<String> = (profiles.iter())
         .map(|profile| {
             let one = estimates.iter().find(|one| one.name == profile.name);
-            let unit = one.map(|one| super::spoken::unit(one, found.before));
+            let unit = one.map(|one| one.unit.as_str());
             plots::profile(profile, unit.unwrap_or_default())
         })
         .collect();

@@ -2,12 +2,11 @@
 
 use std::fmt::Write as _;
 
-use carom::Model;
 use carom_tasks::identify::Estimate;
 
 use super::super::Found;
 use super::super::said::profile_interval;
-use super::super::spoken::{interval, unit};
+use super::super::spoken::interval;
 use super::escape;
 use crate::evaluate::figure;
 
@@ -50,7 +49,7 @@ pub(super) fn table(found: &Found<'_>) -> String {
             escape(&interval(one)),
             profiled.unwrap_or_default(),
             range(one, truth.map(|truth| truth[index])),
-            shown_unit(one, found.before),
+            shown_unit(&one.unit),
         );
     }
     rows += "</table><p class=\"note\">Bars: the interval, the value (line), the start (circle)";
@@ -63,8 +62,8 @@ pub(super) fn table(found: &Found<'_>) -> String {
 }
 
 /// A unit for readers: plain numbers have none.
-fn shown_unit(one: &Estimate, model: &Model) -> String {
-    match unit(one, model) {
+fn shown_unit(unit: &str) -> String {
+    match unit {
         "1" => String::new(),
         unit => escape(unit),
     }
