@@ -43,6 +43,8 @@ const FRAMES: [usize; 2] = [500, 100];
 /// rollouts of all of them. Its basin hopping, of 30 hops, finds the lengths from all of 20 starts.
 const PEER_SUCCESS: f64 = 0.635;
 const PEER_ROLLOUTS: [usize; 2] = [44_425, 42_085];
+/// The part of starts that must succeed on the few frames of the quick form; the peer has 96.8 % there.
+const QUICK_SUCCESS: f64 = 0.9;
 
 fn frames() -> usize {
     FRAMES[usize::from(common::is_quick())]
@@ -199,6 +201,7 @@ fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
     ];
     let mut page = Page::new("Link lengths of a double pendulum")
         .text(&format!("Both lengths from {} frames of the joints' angles, from starts anywhere in 0 … 10 m. The loss has many minima: a search that goes down from its start ends in one of them, basin hopping walks from one to the next.", frames()));
+    let mut wanted = Vec::new();
     for (name, optimiser, starts) in [
         ("L-BFGS-B", OptimiserKind::Lbfgs, grid(CELLS[form])),
         ("Levenberg–Marquardt", OptimiserKind::Lm, grid(CELLS[form])),
@@ -217,9 +220,16 @@ fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
         // What others reach is that of 400 starts and 500 frames.
         let least = match optimiser {
             OptimiserKind::BasinHopping => 1.0,
-            _ if common::is_quick() => 0.5,
+            _ if common::is_quick() => QUICK_SUCCESS,
             _ => PEER_SUCCESS,
         };
+        wanted.push((name, part, least));
+    }
+    let head = ["search", "starts", "found (%)", "rollouts", "CPU (s)"];
+    common::print_table(&head, &rows, 1);
+    page = page.text("Rollouts of carom come with exact derivatives; differences take five rollouts for each.").table(&head, &rows);
+    common::save(&page, "pendulum_lengths").map_err(|error| error.to_string())?;
+    for (name, part, least) in wanted {
         assert!(
             part >= least,
             "{name} finds the lengths from {:.1} % of its starts, less than {:.1} %",
@@ -227,10 +237,6 @@ fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
             100.0 * least
         );
     }
-    let head = ["search", "starts", "found (%)", "rollouts", "CPU (s)"];
-    common::print_table(&head, &rows, 1);
-    page = page.text("Rollouts of carom come with exact derivatives; differences take five rollouts for each.").table(&head, &rows);
-    common::save(&page, "pendulum_lengths").map_err(|error| error.to_string())?;
     Ok(())
 }
 

@@ -64,7 +64,7 @@ mod tests {
         let model = model_from_mjcf(
             "<mujoco><worldbody><geom name='floor' type='plane' size='1 1 1'/>
                <body><joint name='lift' type='slide' damping='1'/><geom name='cart' size='0.1'/>
-                 <body pos='0 0 1'><joint name='turn' damping='1'/><geom name='bob' size='0.1'/></body></body></worldbody>
+                 <body pos='0 0 1'><joint name='turn' damping='1' limited='true' range='-1 1'/><geom name='bob' size='0.1'/></body></body></worldbody>
              <actuator><position name='a' joint='lift' kp='1'/><position name='b' joint='turn' kp='1'/></actuator></mujoco>",
         );
         let parameters = Parameters::select(&model, selectors).unwrap();
