@@ -51,6 +51,36 @@ pub(super) enum Source {
     Refused(&'static str),
 }
 
+/// Which numbers of an attribute make sense.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Range {
+    /// All.
+    Any,
+    /// From this one upwards.
+    From(f64),
+    /// Those of the sign that it has: another sign means something else.
+    OneSign,
+}
+
+/// Friction below this counts as much, so that nothing changes there.
+const LEAST_FRICTION: f64 = 1e-5;
+/// Dry friction of zero is none, so that nothing tells how more of it would do (N, N·m).
+const LEAST_DRY_FRICTION: f64 = 1e-9;
+/// Least size of numbers that keep their sign.
+const LEAST_SIZE: f64 = 1e-6;
+
+impl Range {
+    /// Lowest and highest number, where one is known to be possible.
+    pub(super) fn around(self, known: f64) -> [f64; 2] {
+        match self {
+            Self::From(least) => [least.min(known), f64::INFINITY],
+            Self::OneSign if known > 0.0 => [LEAST_SIZE.min(known), f64::INFINITY],
+            Self::OneSign if known < 0.0 => [f64::NEG_INFINITY, 0.0],
+            Self::Any | Self::OneSign => [f64::NEG_INFINITY, f64::INFINITY],
+        }
+    }
+}
+
 /// An attribute that users know.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Attribute {
@@ -58,8 +88,8 @@ pub(super) struct Attribute {
     pub(super) aliases: &'static [&'static str],
     /// Of each component; the last one holds for all that follow.
     pub(super) unit: &'static str,
-    /// Whether only numbers from 0 upwards make sense.
-    pub(super) positive: bool,
+    /// Which numbers make sense.
+    pub(super) range: Range,
     pub(super) source: Source,
 }
 
@@ -104,17 +134,20 @@ const fn negative(part: Part) -> Part {
 
 /// Declares a table of attributes.
 macro_rules! attributes {
-    ($($name:literal $([$($alias:literal),*])?, $unit:literal $($positive:ident)?: $source:expr;)*) => {
+    ($($name:literal $([$($alias:literal),*])?, $unit:literal $($range:ident)?: $source:expr;)*) => {
         &[$(Attribute {
             name: $name,
             aliases: &[$($($alias),*)?],
             unit: $unit,
-            positive: attributes!(@ $($positive)?),
+            range: attributes!(@ $($range)?),
             source: $source,
         }),*]
     };
-    (@ positive) => { true };
-    (@) => { false };
+    (@ positive) => { Range::From(0.0) };
+    (@ friction) => { Range::From(LEAST_FRICTION) };
+    (@ dry) => { Range::From(LEAST_DRY_FRICTION) };
+    (@ signed) => { Range::OneSign };
+    (@) => { Range::Any };
 }
 
 /// Declares an attribute of one or several parts.
@@ -140,9 +173,9 @@ const OPTION: &[Attribute] = attributes! {
     "viscosity", "Pa·s" positive: parts![part("option", "viscosity")];
     "impratio", "1" positive: parts![part("option", "impratio")];
     "o_margin" ["override_margin"], "m": parts![part("option", "override_margin")];
-    "o_solref" ["override_solref"], "s, 1": parts![part("option", "override_solref")];
+    "o_solref" ["override_solref"], "s, 1" signed: parts![part("option", "override_solref")];
     "o_solimp" ["override_solimp"], "1, 1, m, 1": parts![part("option", "override_solimp")];
-    "o_friction" ["override_friction"], "1, 1, m" positive: parts![part("option", "override_friction")];
+    "o_friction" ["override_friction"], "1, 1, m" friction: parts![part("option", "override_friction")];
     "tolerance", "1": Source::Refused(TOLERANCE);
     "ls_tolerance", "1": Source::Refused(TOLERANCE);
     "noslip_tolerance", "1": Source::Refused(TOLERANCE);
@@ -173,16 +206,16 @@ const JOINT: &[Attribute] = attributes! {
     "pos" ["position"], "m": parts![part("joints", "position")];
     "axis", "1": parts![part("joints", "axis")];
     "stiffness", "N/m or N·m/rad": parts![part("joints", "stiffness"), part("joints", "stiffness_poly")];
-    "damping", "N·s/m or N·m·s/rad": parts![
+    "damping", "N·s/m or N·m·s/rad" positive: parts![
         over("dofs", "damping", Over::Dofs), over("dofs", "damping_poly", Over::Dofs)];
     "springdamper" ["spring_damper"], "s, 1" positive: parts![part("sources", "spring_damper")];
     "armature", "kg or kg·m²" positive: parts![over("dofs", "armature", Over::Dofs)];
-    "frictionloss", "N or N·m" positive: parts![over("dofs", "frictionloss", Over::Dofs)];
-    "solreffriction", "s, 1": parts![over("dofs", "solref", Over::Dofs)];
+    "frictionloss", "N or N·m" dry: parts![over("dofs", "frictionloss", Over::Dofs)];
+    "solreffriction", "s, 1" signed: parts![over("dofs", "solref", Over::Dofs)];
     "solimpfriction", "1, 1, m or rad, 1": parts![over("dofs", "solimp", Over::Dofs)];
     "range", "m or rad": parts![part("joints", "range")];
     "margin", "m or rad": parts![part("joints", "margin")];
-    "solreflimit" ["solref"], "s, 1": parts![part("joints", "solref")];
+    "solreflimit" ["solref"], "s, 1" signed: parts![part("joints", "solref")];
     "solimplimit" ["solimp"], "1, 1, m or rad, 1": parts![part("joints", "solimp")];
     "actuatorfrcrange" ["actfrcrange", "actuator_force_range"], "N or N·m":
         parts![part("joints", "actuator_force_range")];
@@ -199,9 +232,9 @@ const GEOM: &[Attribute] = attributes! {
     "quat", "1": parts![part("geoms", "quat")];
     "mass", "kg" positive: parts![part("sources", "geom_mass")];
     "density", "kg/m³" positive: parts![part("sources", "geom_density")];
-    "friction", "1, m" positive: parts![part("geoms", "friction")];
+    "friction", "1, m" friction: parts![part("geoms", "friction")];
     "solmix", "1" positive: parts![part("geoms", "solmix")];
-    "solref", "s, 1": parts![part("geoms", "solref")];
+    "solref", "s, 1" signed: parts![part("geoms", "solref")];
     "solimp", "1, 1, m, 1": parts![part("geoms", "solimp")];
     "margin", "m": parts![part("geoms", "margin")];
     "gap", "m": parts![part("geoms", "gap")];
@@ -248,13 +281,13 @@ const HEIGHT_FIELD: &[Attribute] = attributes! {
 };
 
 const PAIR: &[Attribute] = attributes! {
-    "solref", "s, 1": parts![part("pairs", "solref")];
-    "solreffriction", "s, 1": parts![part("pairs", "solreffriction")];
+    "solref", "s, 1" signed: parts![part("pairs", "solref")];
+    "solreffriction", "s, 1" signed: parts![part("pairs", "solreffriction")];
     "solimp", "1, 1, m, 1": parts![part("pairs", "solimp")];
     "margin", "m": parts![part("pairs", "margin")];
     "gap", "m": parts![part("pairs", "gap")];
     "adhesion", "N" positive: parts![part("pairs", "adhesion")];
-    "friction", "1, 1, m" positive: parts![part("pairs", "friction")];
+    "friction", "1, 1, m" friction: parts![part("pairs", "friction")];
     "condim", "": Source::Refused(DISCRETE);
 };
 
@@ -274,7 +307,7 @@ const LAW: &[Attribute] = attributes! {
 };
 
 const EQUALITY: &[Attribute] = attributes! {
-    "solref", "s, 1": parts![part("equalities", "solref")];
+    "solref", "s, 1" signed: parts![part("equalities", "solref")];
     "solimp", "1, 1, m or rad, 1": parts![part("equalities", "solimp")];
     "anchor", "m": parts![slice("equalities", "data", 0, 3)];
     "relpose", "m, m, m, 1": parts![slice("equalities", "data", 3, 7)];
@@ -285,15 +318,15 @@ const EQUALITY: &[Attribute] = attributes! {
 
 const TENDON: &[Attribute] = attributes! {
     "stiffness", "N/m": parts![part("tendons", "stiffness"), part("tendons", "stiffness_poly")];
-    "damping", "N·s/m": parts![part("tendons", "damping"), part("tendons", "damping_poly")];
+    "damping", "N·s/m" positive: parts![part("tendons", "damping"), part("tendons", "damping_poly")];
     "armature", "kg" positive: parts![part("tendons", "armature")];
-    "frictionloss", "N" positive: parts![part("tendons", "frictionloss")];
+    "frictionloss", "N" dry: parts![part("tendons", "frictionloss")];
     "springlength" ["spring_length"], "m": parts![part("tendons", "spring_length")];
     "range", "m": parts![part("tendons", "range")];
     "margin", "m": parts![part("tendons", "margin")];
-    "solreflimit" ["solref_limit"], "s, 1": parts![part("tendons", "solref_limit")];
+    "solreflimit" ["solref_limit"], "s, 1" signed: parts![part("tendons", "solref_limit")];
     "solimplimit" ["solimp_limit"], "1, 1, m, 1": parts![part("tendons", "solimp_limit")];
-    "solreffriction" ["solref_friction"], "s, 1": parts![part("tendons", "solref_friction")];
+    "solreffriction" ["solref_friction"], "s, 1" signed: parts![part("tendons", "solref_friction")];
     "solimpfriction" ["solimp_friction"], "1, 1, m, 1": parts![part("tendons", "solimp_friction")];
     "actuatorfrcrange" ["actfrcrange", "actuator_force_range"], "N":
         parts![part("tendons", "actuator_force_range")];

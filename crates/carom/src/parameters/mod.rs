@@ -64,6 +64,7 @@ use std::sync::Arc;
 
 use crate::model::{Model, Recipe};
 use crate::scalar::Scalar;
+use catalogue::Range;
 use layout::{Layout, Light, Place};
 use resolve::Target;
 
@@ -75,8 +76,8 @@ struct Entry {
     unit: &'static str,
     transform: Transform,
     scale: f64,
-    /// Whether only numbers from 0 upwards make sense.
-    positive: bool,
+    /// Which numbers make sense.
+    range: Range,
     /// The numbers that follow it; none for those of a pseudo-inertia.
     targets: Vec<Target>,
     /// Whether no other number of the model depends on them.
@@ -195,13 +196,17 @@ impl Parameters {
     ///
     /// Transforms already keep numbers in their range, so only numbers without one have bounds here.
     pub fn bounds(&self) -> Vec<[f64; 2]> {
-        let free = [f64::NEG_INFINITY, f64::INFINITY];
-        let bounds = |entry: &Entry| match (entry.transform, entry.positive) {
-            (Transform::Identity, true) if entry.scale > 0.0 => [0.0, f64::INFINITY],
-            (Transform::Identity, true) => [f64::NEG_INFINITY, 0.0],
-            _ => free,
+        let bounds = |(entry, &theta): (&Entry, &f64)| {
+            if entry.transform != Transform::Identity {
+                return [f64::NEG_INFINITY, f64::INFINITY];
+            }
+            let [low, high] = entry
+                .range
+                .around(entry.value(theta))
+                .map(|end| end / entry.scale);
+            [low.min(high), low.max(high)]
         };
-        self.entries.iter().map(bounds).collect()
+        self.entries.iter().zip(&self.theta0).map(bounds).collect()
     }
 
     /// Which number of θ a name means.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::catalogue::Source;
+use super::catalogue::{Range, Source};
 use super::inertia::{self, to_log_cholesky};
 use super::layout::{self, Layout, Light, Place, StateField, is_direct};
 use super::resolve::{Element, Target, resolve};
@@ -339,12 +339,24 @@ impl Builder<'_> {
             }
             Place::State(..) => true,
         };
+        // Of a polynomial only the sum counts, so that all but the first coefficient have any sign.
+        let is_of_polynomial = |target: &Target| match target.place {
+            Place::Given(place) => {
+                let field = self.layout.field_at(place);
+                field.is_some_and(|field| field.name.ends_with("_poly"))
+            }
+            Place::State(..) => false,
+        };
         self.entries.push(Entry {
             name,
             unit: unit(&self.recipe.given.model.structure, elements, component),
             transform: selection.transform,
             scale: selection.scale,
-            positive: elements.iter().any(|element| element.attribute.positive),
+            range: if targets.iter().any(is_of_polynomial) {
+                Range::Any
+            } else {
+                elements[0].attribute.range
+            },
             direct: targets.iter().all(is_direct),
             targets,
         });
@@ -372,7 +384,7 @@ impl Builder<'_> {
                 unit: element.attribute.unit,
                 transform: Transform::Identity,
                 scale: 1.0,
-                positive: false,
+                range: Range::Any,
                 targets: Vec::new(),
                 direct: false,
             });

@@ -189,7 +189,9 @@ fn not_reached(
         ("joints" | "dofs" | "tendons", _) => "the joint or tendon did not move in this motion",
         ("actuators", _) if matches!(motion.controls, Controls::Zero) => "all controls are zero",
         ("actuators", _) => "the actuator exerted no force that depends on it in this motion",
-        ("sites" | "cameras", _) => "no sensor, tendon, actuator or constraint uses it",
+        ("sites" | "cameras", _) => {
+            "no sensor, tendon, actuator or constraint that uses it changed with it in this motion"
+        }
         ("option", "density" | "viscosity" | "wind") => "no body moves through the medium",
         ("option", "magnetic") => "there is no magnetometer",
         ("option", "impratio") => "no contact slides under a friction cone",

@@ -86,3 +86,31 @@ fn values_are_set_and_read_by_name() {
     assert_eq!(error.message(), "θ has 3 numbers, there are 4 parameters");
     assert_eq!(parameters.bounds().len(), 4);
 }
+
+#[test]
+fn bounds_end_where_numbers_mean_something_else() {
+    let text = "<mujoco><worldbody><geom name='floor' type='plane' size='1 1 1' solref='-1000 -10' friction='0 0.005 0.0001'/>\
+         <body><joint name='hinge' frictionloss='0.1'/><geom name='ball' size='0.1' solref='0.02 1' friction='1 0.005 0.0001'/></body>\
+         </worldbody></mujoco>";
+    let names = [
+        "geom.*.solref",
+        "geom.*.friction[0]",
+        "joint.hinge.frictionloss",
+        "joint.hinge.damping",
+    ];
+    let parameters = parameters(text, &names);
+    let infinity = f64::INFINITY;
+    let expected = [
+        [-infinity, 0.0],
+        [-infinity, 0.0],
+        [1e-6, infinity],
+        [1e-6, infinity],
+        [0.0, infinity],
+        [1e-5, infinity],
+        [1e-9, infinity],
+        [0.0, infinity],
+        [-infinity, infinity],
+        [-infinity, infinity],
+    ];
+    assert_eq!(parameters.bounds(), expected);
+}
