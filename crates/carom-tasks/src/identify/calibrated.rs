@@ -36,7 +36,8 @@ pub fn calibrated(
             "the model was not compiled from a description".to_owned(),
         ));
     };
-    let mut spec = spec.clone();
+    // Numbers of the model are those of fused bodies, so that these are written.
+    let mut spec = carom::compile::simplified(spec);
     let mut place = Place {
         model: &model,
         spec: &mut spec,

@@ -491,6 +491,48 @@ fn vertices_that_leave_the_hull_are_not_written() {
 }
 
 #[test]
+fn numbers_of_fused_links_are_written() {
+    let folder = Folder::new("fused");
+    let link = |name: &str, mass: f64| {
+        format!(
+            "<link name='{name}'><inertial><origin xyz='0.01 0 0.1'/><mass value='{mass}'/>\
+             <inertia ixx='0.01' iyy='0.01' izz='0.004' ixy='0' ixz='0' iyz='0'/></inertial></link>"
+        )
+    };
+    let joint = |name: &str, kind: &str, ends: [&str; 2]| {
+        let [parent, child] = ends;
+        format!(
+            "<joint name='{name}' type='{kind}'><parent link='{parent}'/><child link='{child}'/><origin xyz='0 0 0.2'/>\
+             <axis xyz='0 1 0'/><dynamics damping='0.1' friction='0.05'/></joint>"
+        )
+    };
+    // A fixed link between joints, so that ids of links and of bodies differ, and a payload at the end.
+    let text = format!(
+        "<robot name='arm'><link name='base'/>{}{}{}{}{}{}{}{}</robot>",
+        link("upper", 1.0),
+        link("flange", 0.2),
+        link("lower", 0.7),
+        link("payload", 0.3),
+        joint("shoulder", "continuous", ["base", "upper"]),
+        joint("mount", "fixed", ["upper", "flange"]),
+        joint("elbow", "continuous", ["flange", "lower"]),
+        joint("grip", "fixed", ["lower", "payload"]),
+    );
+    let path = folder.write("arm.urdf", &text);
+    let loaded = carom::load::file(&path, &[]).unwrap();
+    let names = ["body.*.mass", "body.lower.ipos", "joint.*.damping[0]"];
+    let parameters = Parameters::select(&loaded.model, &names).unwrap();
+    let theta: Vec<f64> = (parameters.theta0().iter())
+        .map(|theta| 1.1 * theta + 1e-3)
+        .collect();
+    let text = calibrated(&loaded.spec, &parameters, &theta).unwrap();
+    assert!(
+        text.contains("lower") && !text.contains("payload"),
+        "{text}"
+    );
+}
+
+#[test]
 fn laws_are_named_by_their_labels_and_written() {
     let folder = Folder::new("laws");
     let path = folder.write(

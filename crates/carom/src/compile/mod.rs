@@ -83,6 +83,22 @@ pub fn compile(spec: &ModelSpec) -> (Option<Model>, Vec<Diagnostic>) {
     (model, report.into_diagnostics())
 }
 
+/// The description that is compiled in place of this one: static bodies are fused and visual elements dropped, where its settings ask for
+/// that. Bodies, geoms and sites have the ids of the model, and nothing is left to be fused or dropped.
+pub fn simplified(spec: &ModelSpec) -> ModelSpec {
+    let mut report = Report::default();
+    if !(spec.compiler.fuse_static || spec.compiler.discard_visual)
+        || !tree::is_well_formed(spec, &mut report)
+    {
+        return spec.clone();
+    }
+    let mut assets = Assets::new(spec, &simplify::needed_meshes(spec), &mut report);
+    let mut simplified = simplify::simplify(spec, &mut assets, &mut report).into_owned();
+    simplified.compiler.fuse_static = false;
+    simplified.compiler.discard_visual = false;
+    simplified
+}
+
 /// Runs all passes; none when one of them found an error after which the next cannot go on.
 fn run_passes(spec: &ModelSpec, report: &mut Report) -> Option<Model> {
     if !tree::is_well_formed(spec, report) {
