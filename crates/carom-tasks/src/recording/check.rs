@@ -55,9 +55,16 @@ pub(super) fn starts(binder: &Binder<'_>, plan: &Plan, recordings: &mut Recordin
             JointKind::Ball => 4,
             JointKind::Free => 7,
         };
-        if is_known[first..first + width].iter().all(|&known| known) {
-            continue;
-        }
+        let known = is_known[first..first + width]
+            .iter()
+            .filter(|&&known| known);
+        let what = match known.count() {
+            count if count == width => continue,
+            0 => "is not mapped; simulations start with its reference position, at rest",
+            _ => {
+                "is mapped in part; simulations start with what the reference position has of the rest, at rest"
+            }
+        };
         let name = match structure.names.joints[joint].as_str() {
             "" => format!(
                 "joint {joint} (of body '{}')",
@@ -65,10 +72,9 @@ pub(super) fn starts(binder: &Binder<'_>, plan: &Plan, recordings: &mut Recordin
             ),
             name => format!("joint '{name}'"),
         };
-        recordings.warnings.push(format!(
-            "mapping '{}': {name} is not mapped; simulations start with its reference position, at rest",
-            binder.mapping.file
-        ));
+        recordings
+            .warnings
+            .push(format!("mapping '{}': {name} {what}", binder.mapping.file));
     }
     for (actuator, name) in structure.names.actuators.iter().enumerate() {
         let mapped = &binder.mapping.actuators;

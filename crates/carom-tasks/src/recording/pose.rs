@@ -112,6 +112,8 @@ pub(super) fn check_values(
     let is_time = what == "time" || what.starts_with("[time]");
     let advice = if is_time {
         "remove the row, or give it a time"
+    } else if what.starts_with("[[actuator]]") {
+        "a control acts at every row: write the one that was held"
     } else if block.values[index].is_nan() {
         "if that means 'not measured', say so in the mapping: missing = true"
     } else {
@@ -183,7 +185,59 @@ fn quaternions(
             place_of(table, block, row)
         ));
     }
+    warnings.extend(other_order(table, block, format, what));
     Ok(quats)
+}
+
+/// A body that was not turned has a real part of about 1 at first, and of more than this in most frames.
+const REAL_AT_FIRST: f64 = 0.95;
+const REAL_MOSTLY: f64 = 0.7;
+
+/// A warning where quaternions look as if their real part were at the other end: by the names of the columns, or as most of them would then
+/// hardly be turned at all, and are turned by half a turn as they are read.
+fn other_order(table: &Table, block: &Block, format: RotationFormat, what: &str) -> Option<String> {
+    let (other, (first, last), real) = match format {
+        RotationFormat::Wxyz => ("xyzw", ('x', 'w'), 3),
+        RotationFormat::Xyzw => ("wxyz", ('w', 'z'), 0),
+        RotationFormat::Matrix | RotationFormat::Vector => return None,
+    };
+    let ends_with = |index: usize, letter: char| {
+        let name = block
+            .names
+            .get(index)
+            .map(String::as_str)
+            .unwrap_or_default();
+        name.to_lowercase().ends_with(letter)
+    };
+    let remedy = format!("give rotation_format = \"{other}\"");
+    // Messages of ROS have the real part last.
+    let is_of_message = |name: &String| name.starts_with('/') && name.contains(".orientation");
+    if real == 3 && block.names.iter().all(is_of_message) {
+        return Some(format!(
+            "'{}': {what}: orientations of a bag are x y z w: {remedy}",
+            table.file
+        ));
+    }
+    if ends_with(0, first) && ends_with(3, last) {
+        return Some(format!(
+            "'{}': {what}: the columns {} are not read in the order that their names tell; {remedy}",
+            table.file,
+            block.names.join(", "),
+        ));
+    }
+    let reals = block
+        .values
+        .chunks_exact(4)
+        .map(|numbers| numbers[real].abs());
+    let reals: Vec<f64> = reals.filter(|size| size.is_finite()).collect();
+    let is_real_at_first = reals.first().is_some_and(|size| *size > REAL_AT_FIRST);
+    let mostly = reals.iter().filter(|size| **size > REAL_MOSTLY).count();
+    (is_real_at_first && 2 * mostly > reals.len()).then(|| {
+        format!(
+            "'{}': {what}: it is turned by about half a turn in most frames; if the numbers are in the order {other}, {remedy}",
+            table.file
+        )
+    })
 }
 
 /// Largest entry of R·Rᵀ − 1, and of det R − 1.

@@ -384,6 +384,32 @@ fn check_rising(
     Ok(())
 }
 
+/// Part of a time step within which controls may be off.
+const NEAR_STEP: f64 = 0.25;
+
+/// Times of frames, and those of controls between them that are not near one.
+fn with_controls(times: &[f64], controls: &[Vec<f64>], near: f64) -> Vec<f64> {
+    let [first, .., last] = times else {
+        return times.to_vec();
+    };
+    let is_between = |time: &f64| {
+        let after = times.partition_point(|other| other < time);
+        let is_near = |other: Option<&f64>| other.is_some_and(|other| (other - time).abs() <= near);
+        first < time && time < last && !is_near(times.get(after)) && !is_near(times.get(after - 1))
+    };
+    let mut between: Vec<f64> = controls
+        .iter()
+        .flatten()
+        .copied()
+        .filter(is_between)
+        .collect();
+    between.sort_by(f64::total_cmp);
+    between.dedup_by(|next, kept| *next - *kept <= near);
+    let mut all = [times, &between].concat();
+    all.sort_by(f64::total_cmp);
+    all
+}
+
 /// The trajectories of a file whose arrays have time stamps of their own: frames are all times at which anything was recorded.
 fn by_clocks(
     binder: &Binder<'_>,
@@ -436,11 +462,14 @@ fn by_clocks(
     times.sort_by(f64::total_cmp);
     times.dedup_by(|next, kept| *next - *kept < SAME_TIME);
     let longest = how.longest_gap.unwrap_or(f64::INFINITY);
+    // Controls that come between frames begin to act there, and not at the next one; by less than a part of a step they may be off.
+    let near = SAME_TIME.max(NEAR_STEP * binder.model.option.timestep[0]);
     let mut pieces = Vec::new();
     for times in times.chunk_by(|before, next| next - before <= longest) {
         if times.len() < how.least_frames.unwrap_or(2).max(2) {
             continue;
         }
+        let times = with_controls(times, &control_stamps, near);
         let at = |stamps: &Vec<f64>| -> Vec<Option<usize>> {
             let row = |&time: &f64| {
                 let row = stamps.partition_point(|&stamp| stamp < time);
@@ -449,7 +478,7 @@ fn by_clocks(
             times.iter().map(row).collect()
         };
         let held = |stamps: &Vec<f64>| -> Vec<usize> {
-            let row = |&time: &f64| stamps.partition_point(|&stamp| stamp <= time + SAME_TIME);
+            let row = |&time: &f64| stamps.partition_point(|&stamp| stamp <= time + near);
             times
                 .iter()
                 .map(|time| row(time).saturating_sub(1))

@@ -46,6 +46,51 @@ fn numbers_that_are_not_numbers() {
 }
 
 #[test]
+fn controls_are_never_missing() {
+    let folder = Folder::new("control");
+    let path = folder.write("swing.csv", "t,angle,torque\n0,0.1,0\n0.1,0.1,nan\n");
+    let mapping = "time.column = 't'\n[[joint]]\nname = 'pivot'\nposition = 'angle'\n\
+        [[actuator]]\nname = 'pivot_torque'\ncontrol = 'torque'\n";
+    let error = load(&model("models/pendulum.xml"), mapping, &path).unwrap_err();
+    assert_eq!(
+        folder.plain(&error.to_string()),
+        "'swing.csv': [[actuator]] \"pivot_torque\": 'torque', line 3: NaN is not a number; a control acts at every row: write the one that was held"
+    );
+}
+
+#[test]
+fn quaternions_in_the_other_order() {
+    let table =
+        "t,x,y,z,qx,qy,qz,qw\n0,0,0,1,0.6,0,0,0.8\n0.1,0,0,0.9,0.8,0,0,0.6\n0.2,0,0,0.7,1,0,0,0\n";
+    let mapping = POSE.replace("['w', 'i', 'j', 'k']", "['qx', 'qy', 'qz', 'qw']");
+    let by_name = "'toss.csv': [[body]] \"cube\" rotation: the columns qx, qy, qz, qw are not read in the order that their names tell; give rotation_format = \"xyzw\"";
+    let found = warnings("order", &mapping, table);
+    assert!(found.contains(&by_name.to_owned()), "{found:?}");
+    let right = format!("{mapping}rotation_format = 'xyzw'\n");
+    assert_eq!(
+        warnings("right", &right, table)
+            .iter()
+            .find(|one| one.contains("rotation_format")),
+        None
+    );
+    let right = POSE.replace("['w', 'i', 'j', 'k']", "['qw', 'qx', 'qy', 'qz']");
+    let found = warnings("right", &right, table);
+    assert_eq!(
+        found.iter().find(|one| one.contains("rotation_format")),
+        None
+    );
+    // Without such names: a body that is hardly turned, read the wrong way.
+    let still = rows(&[
+        "0,0,0,1,0,0,0.1,0.995",
+        "0.1,0,0,0.9,0,0.1,0,0.995",
+        "0.2,0,0,0.7,0.1,0,0,0.995",
+    ]);
+    let found = warnings("half", POSE, &still);
+    let half = "'toss.csv': [[body]] \"cube\" rotation: it is turned by about half a turn in most frames; if the numbers are in the order xyzw, give rotation_format = \"xyzw\"";
+    assert!(found.contains(&half.to_owned()), "{found:?}");
+}
+
+#[test]
 fn times_that_do_not_rise() {
     let table = rows(&["0,0,0,1,1,0,0,0", "0.2,0,0,1,1,0,0,0", "0.1,0,0,1,1,0,0,0"]);
     assert_eq!(

@@ -191,6 +191,38 @@ fn channels_with_clocks_of_their_own_meet_on_all_times() {
 }
 
 #[test]
+fn controls_act_from_their_own_times_on() {
+    let folder = Folder::new("between");
+    let cartpole = model("models/cartpole.xml");
+    let names = &cartpole.structure.names;
+    let path = folder.npz(
+        "async.npz",
+        &[
+            ("q", &[3], vec![0.0, 0.1, 0.2]),
+            ("tq", &[3], vec![10.0, 10.1, 10.2]),
+            // One before the first frame, one between two, one that is late by less than a step, and one after the last.
+            ("u", &[4], vec![1.0, 2.0, 3.0, 4.0]),
+            ("tu", &[4], vec![9.95, 10.05, 10.1001, 10.3]),
+        ],
+    );
+    let mapping = format!(
+        "[[joint]]\nname = '{}'\nposition = 'q'\ntime = 'tq'\n[[actuator]]\nname = '{}'\ncontrol = 'u'\ntime = 'tu'\n",
+        names.joints[0], names.actuators[0]
+    );
+    let recordings = load(&cartpole, &mapping, &path).unwrap();
+    let trajectory = &recordings.trajectories[0];
+    let times: Vec<f64> = (trajectory.times.iter())
+        .map(|time| (time * 1e6).round() / 1e6)
+        .collect();
+    assert_eq!(times, [0.0, 0.05, 0.1, 0.2]);
+    assert_eq!(trajectory.controls, [1.0, 2.0, 3.0, 3.0]);
+    assert!(
+        trajectory.value(0, 1, 1).is_none(),
+        "nothing was measured there"
+    );
+}
+
+#[test]
 fn rows_may_hold_several_frames() {
     let folder = Folder::new("wide");
     let pendulum = model("models/pendulum.xml");
