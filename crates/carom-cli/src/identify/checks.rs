@@ -75,7 +75,9 @@ pub(crate) fn after(
         let suggested = task.suggest(&identified.theta, identified.noise);
         suggested.unwrap_or(checks.suggestions)
     };
-    if args.profiles || (solution.is_finished && task.profiles_are_cheap()) {
+    // Where derivatives mislead, every fit of a profile takes many more simulations, and its ends are those of roughness.
+    let is_smooth = solution.is_finished && !solution.is_by_chords;
+    if args.profiles || (is_smooth && task.profiles_are_cheap()) {
         let profiles = task.profiles(solution, identified, stop);
         checks.profiles = Some(profiles.map_err(|error| failed(&error))?);
     }

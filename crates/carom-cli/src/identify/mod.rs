@@ -32,6 +32,9 @@ use crate::gradient::problem::unselected;
 use crate::load::{self, Loaded};
 use crate::{interrupt, output, stdio, values};
 
+/// Free starts count if they leave less than this part of the residuals of recorded ones.
+const WORTH_MORE: f64 = 0.8;
+
 /// Finds the parameters of a model with which it moves as recorded.
 ///
 /// Before the search, every free parameter must show in the recordings, and all must be told apart; what cannot be told is
@@ -146,6 +149,8 @@ pub(crate) struct Found<'a> {
     pub(crate) description: Result<String, String>,
     /// Recordings whose motion is shown: those that were kept back, if any.
     pub(crate) shown: &'a Recordings,
+    /// Residuals in deviations of the noise with starts as recorded, where these were tried first and starts are now unknowns too.
+    pub(crate) recorded_starts: Option<f64>,
     /// True values, where they are known.
     pub(crate) truth: Option<Vec<f64>>,
     /// What was looked at beyond the search.
@@ -192,6 +197,10 @@ fn answer(args: &Args) -> Result<ExitCode, Failure> {
         resume.as_deref(),
         watcher,
     )?;
+    let freed = (task.with_free_starts(&found.identified)).map_err(|error| failed(&error))?;
+    if let Some(freed) = freed.as_ref().filter(|_| !found.solution.is_stopped) {
+        found = better_from_free_starts(found, &loaded, freed, kept_back.as_ref())?;
+    }
     found.checks = checks::after(args, &found, suggestions)?;
     if let (Some(path), Ok(text)) = (&args.out, &found.description) {
         output::write_whole(path, |out| out.write_all(text.as_bytes()))?;
@@ -260,7 +269,19 @@ fn check_folds(args: &Args, recordings: &Recordings) -> Result<(), Failure> {
 /// Looks before, and for a better start.
 pub(crate) fn prepare(loaded: &Loaded, task: &mut Task<'_>) -> Result<Inspection, Failure> {
     can_be_written(task, &loaded.spec)?;
-    let inspection = task.inspect().map_err(|error| failed(&error))?;
+    interrupt::watch();
+    task.find_starts(Some(interrupt::flag()))
+        .map_err(|error| failed(&error))?;
+    let mut inspection = task.inspect().map_err(|error| failed(&error))?;
+    // From a start that nobody measured, nothing may move: it is found first.
+    if inspection.refusal().is_some()
+        && (task.free_unmeasured_starts()).map_err(|error| failed(&error))?
+    {
+        stdio::warn("note: the mapping does not give all of the starts: they are found too\n");
+        task.find_starts(Some(interrupt::flag()))
+            .map_err(|error| failed(&error))?;
+        inspection = task.inspect().map_err(|error| failed(&error))?;
+    }
     if let Some(refusal) = inspection.refusal()
         && !task.settings().anyway
     {
@@ -279,10 +300,28 @@ pub(crate) fn prepare(loaded: &Loaded, task: &mut Task<'_>) -> Result<Inspection
             .answered()
             .help(help));
     }
-    interrupt::watch();
     task.warm_up(Some(interrupt::flag()))
         .map_err(|error| failed(&error))?;
     Ok(inspection)
+}
+
+/// What is found if starts are unknowns too, where it explains the recordings better; what was found before if not.
+fn better_from_free_starts<'a>(
+    found: Found<'a>,
+    loaded: &'a Loaded,
+    freed: &'a Task<'a>,
+    kept_back: Option<&'a Recordings>,
+) -> Result<Found<'a>, Failure> {
+    let inspection = found.inspection.clone();
+    let watcher = Watcher::new(None);
+    let mut other = find((loaded, inspection), freed, kept_back, None, watcher)?;
+    let is_better = other.identified.noise < WORTH_MORE * found.identified.noise;
+    if is_better && objections(&other).len() <= objections(&found).len() {
+        other.seconds += found.seconds;
+        other.recorded_starts = Some(found.identified.noise);
+        return Ok(other);
+    }
+    Ok(found)
 }
 
 /// Searches, and looks after.
@@ -299,22 +338,30 @@ pub(crate) fn find<'a>(
     let solution = solution.map_err(|error| failed(&error))?;
     let identified = task.conclude(&solution).map_err(|error| failed(&error))?;
     let stepping = task.settings().problem.stepping;
-    let errors = |recordings: &Recordings| -> Result<[evaluate::Report; 2], Failure> {
-        let of = |model: &Model| {
-            evaluate(model, recordings, stepping)
-                .map_err(|error| Failure::sentence(CONTENT, error.to_string()))
-        };
-        Ok([of(&loaded.model)?, of(&identified.model)?])
+    let of = |model: &Model, recordings: &Recordings| {
+        evaluate(model, recordings, stepping)
+            .map_err(|error| Failure::sentence(CONTENT, error.to_string()))
     };
+    let errors = |recordings: &Recordings| -> Result<[evaluate::Report; 2], Failure> {
+        Ok([
+            of(&loaded.model, recordings)?,
+            of(&identified.model, recordings)?,
+        ])
+    };
+    let mut fitted = errors(task.problem().recordings())?;
+    if let Some(begun) = task.with_found_starts(&solution.x) {
+        fitted[1] = of(&identified.model, &begun)?;
+    }
     let description = calibrated(&loaded.spec, task.parameters(), &identified.theta);
     Ok(Found {
-        fitted: errors(task.problem().recordings())?,
+        fitted,
         kept_back: kept_back.map(errors).transpose()?,
         seconds: begin.elapsed().as_secs_f64(),
         before: &loaded.model,
         description: description.map_err(|error| error.to_string()),
         shown: kept_back.unwrap_or(task.problem().recordings()),
         truth: None,
+        recorded_starts: None,
         checks: Checks::default(),
         task,
         inspection,

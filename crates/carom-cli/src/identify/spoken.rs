@@ -5,6 +5,7 @@ use carom::contact_units;
 use carom_tasks::evaluate;
 use carom_tasks::identify::{ErrorBasis, Estimate, FrameResidual};
 use carom_tasks::loss::Average;
+use carom_tasks::problem::Horizon;
 use carom_tasks::recording::Channel;
 use serde_json::{Value, json};
 
@@ -110,10 +111,17 @@ pub(crate) fn remarks(found: &Found<'_>) -> Vec<String> {
                 .to_owned(),
         );
     }
+    if let Some(recorded) = found.recorded_starts {
+        lines.push(format!(
+            "starts were found too: from those that are recorded, residuals stay at {} times the noise ([starts] free = false in --settings keeps them)",
+            figure(recorded)
+        ));
+    }
     if let Some(times) = times_the_noise(found) {
         lines.push(format!(
-            "residuals are {} times the noise that the mapping states: the noise is greater than that, or the model, or what the search found, does not explain all of the recordings; a search from many starts (--optimiser multi-start) tells whether there is a lower loss",
-            figure(times)
+            "residuals are {} times the noise that the mapping states: the noise is greater than that, or the model, or what the search found, does not explain all of the recordings, and intervals do not know of that; {}",
+            figure(times),
+            remedies(found)
         ));
     }
     if identified.basis == ErrorBasis::Slopes {
@@ -158,6 +166,20 @@ fn times_the_noise(found: &Found<'_>) -> Option<f64> {
         WITH_MEASURED_STARTS
     };
     (is_stated && identified.noise > most).then_some(identified.noise)
+}
+
+/// What to look at where residuals stay large.
+fn remedies(found: &Found<'_>) -> String {
+    let settings = &found.task.settings().problem;
+    let search = match (found.task.has_free_starts(), settings.horizon) {
+        (false, Horizon::Whole) => "--free-starts, and --segments 20 with it",
+        (true, Horizon::Whole) => "--segments 20",
+        (false, Horizon::Segments { .. }) => "--free-starts",
+        (true, Horizon::Segments { .. }) => "shorter segments",
+    };
+    format!(
+        "see whether columns, units and signs are right and controls have the clock of the measurements, and try {search}; a search from many starts (--optimiser multi-start) tells whether there is a lower loss"
+    )
 }
 
 fn errors(title: &str, [before, after]: &[evaluate::Report; 2]) -> Vec<String> {

@@ -575,3 +575,35 @@ fn kills_at_any_moment_do_not_change_a_bit() {
     }
     assert!(killed > 0, "all runs were quicker than the first one");
 }
+
+#[test]
+fn starts_are_found_where_recorded_ones_explain_too_little() {
+    let folder = Folder::new("starts");
+    swings(&folder);
+    // Velocities follow from positions, and at the first frame differences miss them.
+    let mapping =
+        "time.column = 'time'\n[[joint]]\nname = 'pivot'\nposition = 'qpos[0]'\nnoise = 1e-4\n";
+    fs::write(folder.path("map.toml"), mapping).unwrap();
+    let free = ["--free", "joint.pivot.damping[0] log"];
+    let document = identify(&folder, &[&free[..], &["--json"]].concat())
+        .succeeds()
+        .json();
+    assert!(document["starts"].is_array(), "{document}");
+    let off = |document: &serde_json::Value| {
+        let value = document["parameters"][0]["value"].as_f64().unwrap();
+        (value / 0.02 - 1.0).abs()
+    };
+    assert!(off(&document) < 1e-3, "{document}");
+    assert!(document["noise"].as_f64().unwrap() < 1.0, "{document}");
+    let text = identify(&folder, &free).succeeds().stdout.clone();
+    assert!(text.contains("starts were found too"), "{text}");
+    // As recorded, the fit is biased, and a remedy is named.
+    let settings = folder.path("settings.toml");
+    fs::write(&settings, "[starts]\nfree = false\n").unwrap();
+    let kept = ["--settings", settings.to_str().unwrap(), "--json"];
+    let document = identify(&folder, &[&free[..], &kept].concat()).json();
+    assert!(document["starts"].is_null(), "{document}");
+    assert!(off(&document) > 1e-2, "{document}");
+    let text = identify(&folder, &[&free[..], &kept[..2]].concat());
+    assert!(text.stdout.contains("try --free-starts"), "{text:?}");
+}

@@ -70,6 +70,9 @@ impl Excitation {
             )
         });
         let told: Vec<String> = told.collect();
+        if told.is_empty() {
+            return format!("{}: together they would be known better", self.motion);
+        }
         format!("{}: {}", self.motion, told.join("; "))
     }
 }

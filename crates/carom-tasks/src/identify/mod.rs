@@ -33,6 +33,7 @@
 //! ```
 
 mod again;
+mod begin;
 mod calibrated;
 mod candidates;
 mod conclude;

@@ -133,6 +133,11 @@ impl OptimiserKind {
         ("islands", Self::Islands),
     ];
 
+    /// Whether it goes from point to point, and not over all of what bounds hold.
+    pub(super) fn is_local(self) -> bool {
+        matches!(self, Self::Auto | Self::Lm | Self::Lbfgs | Self::Adam)
+    }
+
     /// Its name.
     pub fn name(self) -> &'static str {
         let found = Self::ALL.iter().find(|(_, kind)| *kind == self);
@@ -161,6 +166,8 @@ pub struct Settings {
     pub confidence: f64,
     /// Fit although the recordings cannot tell some parameters.
     pub anyway: bool,
+    /// Whether starts may be found too where recorded ones leave residuals well above the noise.
+    pub frees_starts: bool,
 }
 
 impl Default for Settings {
@@ -179,6 +186,7 @@ impl Default for Settings {
             threads: None,
             confidence: 0.95,
             anyway: false,
+            frees_starts: true,
         }
     }
 }
@@ -259,8 +267,7 @@ struct FileLoss {
 #[derive(Deserialize, Debug, Default)]
 #[serde(deny_unknown_fields)]
 struct FileStarts {
-    #[serde(default)]
-    free: bool,
+    free: Option<bool>,
     position: Option<f64>,
     velocity: Option<f64>,
     draws: Option<usize>,
@@ -339,6 +346,7 @@ impl Settings {
                 .push(parameter.free().map_err(|why| wrong(&why))?);
         }
         settings.problem.starts = read.starts.starts().map_err(|why| wrong(&why))?;
+        settings.frees_starts = read.starts.free != Some(false);
         settings.set_loss(&read.loss).map_err(|why| wrong(&why))?;
         match read.simulation.tolerance {
             None => {}
@@ -420,7 +428,7 @@ impl FileStarts {
             )),
             None => Ok(default),
         };
-        match (self.free, self.draws) {
+        match (self.free.unwrap_or(false), self.draws) {
             (true, None) => Ok(Starts::Free {
                 position: positive(self.position, 1e-3)?,
                 velocity: positive(self.velocity, 1e-2)?,

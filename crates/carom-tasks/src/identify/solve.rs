@@ -133,7 +133,7 @@ impl Task<'_> {
         Ok(())
     }
 
-    fn loss_at(&self, x: &[f64]) -> Result<f64, IdentifyError> {
+    pub(super) fn loss_at(&self, x: &[f64]) -> Result<f64, IdentifyError> {
         self.on_threads(|| {
             let residuals = self.residuals(x).map_err(IdentifyError::Start)?;
             Ok(0.5 * residuals.iter().map(|r| r * r).sum::<f64>())

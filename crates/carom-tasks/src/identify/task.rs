@@ -14,6 +14,10 @@ use crate::recording::Recordings;
 /// Numbers of a Jacobian that Levenberg–Marquardt may hold.
 pub(super) const MOST_NUMBERS: usize = 60_000_000;
 
+/// How far a search goes in a logarithm: a factor of 10⁸. Where the best value is zero, it would go on for ever, and numbers that are
+/// far out hide the others from the tests for its end.
+const FARTHEST: f64 = 18.4;
+
 /// What is known before of a number of θ: (θ − mean)/deviation is a residual.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct ThetaPrior {
@@ -64,6 +68,7 @@ impl<'a> Task<'a> {
         let known = Known {
             problem: &problem,
             owners: &owners,
+            is_local: settings.optimiser.is_local(),
         };
         let space = known.space()?;
         let priors = known.priors()?;
@@ -94,29 +99,53 @@ impl<'a> Task<'a> {
 
     /// The same question on segments of so many frames that start as recorded.
     pub(super) fn on_segments(&self, frames: usize) -> Result<Self, IdentifyError> {
-        let mut settings = self.settings.clone();
-        settings.problem.horizon = Horizon::Segments {
+        let mut settings = self.settings.problem.clone();
+        settings.horizon = Horizon::Segments {
             frames,
             every: frames.saturating_sub(1).max(1),
         };
-        settings.problem.starts = Starts::Recorded;
+        settings.starts = Starts::Recorded;
+        self.with_problem(settings)
+    }
+
+    /// The same question over another horizon.
+    pub(super) fn with_horizon(&self, horizon: Horizon) -> Result<Self, IdentifyError> {
+        let mut settings = self.settings.problem.clone();
+        settings.horizon = horizon;
+        self.with_problem(settings)
+    }
+
+    /// The same parameters in another problem. Shifts of starts begin where they are if there are as many of them, else at zero.
+    fn with_problem(&self, problem: crate::problem::Settings) -> Result<Self, IdentifyError> {
+        let mut settings = self.settings.clone();
+        settings.problem = problem;
         let wrong = |error: &dyn std::fmt::Display| IdentifyError::Settings(error.to_string());
-        let recordings = self.problem.recordings;
-        let parameters = self.parameters().clone();
-        let problem = Problem::new(recordings, parameters, settings.problem.clone())
-            .map_err(|error| wrong(&error))?;
+        let problem = Problem::new(
+            self.problem.recordings,
+            self.parameters().clone(),
+            settings.problem.clone(),
+        )
+        .map_err(|error| wrong(&error))?;
         let count = self.origin.len();
+        let unknowns = problem.len();
+        let of_theta = |numbers: &[f64], rest: f64| {
+            let mut numbers = numbers[..count].to_vec();
+            numbers.resize(unknowns, rest);
+            numbers
+        };
+        let mut start = of_theta(self.space.start(), 0.0);
+        if unknowns == self.space.start().len() {
+            start = self.space.start().to_vec();
+        }
+        let mut scale = self.theta_scale().to_vec();
+        scale.extend(problem.start_deviations());
         let bounds = self.space.bounds();
         let bounds = Bounds::new(
-            bounds.lower()[..count].to_vec(),
-            bounds.upper()[..count].to_vec(),
+            of_theta(bounds.lower(), f64::NEG_INFINITY),
+            of_theta(bounds.upper(), f64::INFINITY),
         );
-        let space = Space::new(
-            self.space.start()[..count].to_vec(),
-            bounds.map_err(|error| wrong(&error))?,
-        );
-        let space = space.map_err(|error| wrong(&error))?;
-        let space = space.with_scale(self.theta_scale().to_vec());
+        let space = Space::new(start, bounds.map_err(|error| wrong(&error))?)
+            .and_then(|space| space.with_scale(scale));
         Ok(Self {
             problem,
             settings,
@@ -125,7 +154,7 @@ impl<'a> Task<'a> {
         })
     }
 
-    /// The question with θ started elsewhere.
+    /// The question with θ, or all unknowns, started elsewhere.
     pub(super) fn start_at(&mut self, theta: &[f64]) -> Result<(), IdentifyError> {
         let mut start = self.space.start().to_vec();
         start[..theta.len()].copy_from_slice(theta);
@@ -370,6 +399,8 @@ fn owners<'f>(
 struct Known<'a, 'p> {
     problem: &'p Problem<'a>,
     owners: &'p [&'p Free],
+    /// Whether the search goes from point to point, and not over all of what bounds hold.
+    is_local: bool,
 }
 
 impl Known<'_, '_> {
@@ -407,6 +438,15 @@ impl Known<'_, '_> {
                 start[index] = self.theta(index, value)?;
             }
             [lower[index], upper[index]] = natural;
+            if self.is_local {
+                let far = match free.selection.transform {
+                    Transform::Log => [-FARTHEST, FARTHEST],
+                    Transform::Softplus => [-FARTHEST, f64::INFINITY],
+                    _ => [f64::NEG_INFINITY, f64::INFINITY],
+                };
+                lower[index] = lower[index].max(start[index] + far[0]);
+                upper[index] = upper[index].min(start[index] + far[1]);
+            }
             if let Some([low, high]) = free.bounds {
                 let ends = [low, high].map(|end| self.bound(index, end, f64::NAN));
                 // A negative scale turns the order around.
@@ -415,16 +455,13 @@ impl Known<'_, '_> {
                 } else {
                     (ends[0], ends[1])
                 };
-                lower[index] = natural[0].max(if low_theta.is_nan() {
-                    f64::NEG_INFINITY
-                } else {
-                    low_theta
-                });
-                upper[index] = natural[1].min(if high_theta.is_nan() {
-                    f64::INFINITY
-                } else {
-                    high_theta
-                });
+                // A bound that the transform never reaches leaves what is there.
+                if !low_theta.is_nan() {
+                    lower[index] = natural[0].max(low_theta);
+                }
+                if !high_theta.is_nan() {
+                    upper[index] = natural[1].min(high_theta);
+                }
                 if free.moves_start {
                     start[index] = start[index].max(lower[index]).min(upper[index]);
                 }

@@ -340,6 +340,32 @@ impl<'a> Problem<'a> {
         (self.jobs.iter()).flat_map(|_| self.prior.iter().copied())
     }
 
+    /// Whether something measures every coordinate at the starts.
+    pub(crate) fn measures_starts(&self) -> bool {
+        starts::are_measured(self.parameters.base(), self.recordings)
+    }
+
+    /// The recordings with every run started where the unknowns put it.
+    pub(crate) fn with_found_starts(&self, x: &[f64]) -> Recordings {
+        let model = self.parameters.base();
+        let n = model.counts();
+        let mut recordings = self.recordings.clone();
+        // Starts that were found are those at the frame itself.
+        recordings.velocity.means = false;
+        let shifts = &x[self.parameters.len()..];
+        for (index, job) in self.jobs.iter().enumerate() {
+            let mut start = job.start.clone();
+            starts::moved(model, &mut start, self.shift(shifts, index));
+            let Run {
+                trajectory, first, ..
+            } = job.run;
+            let trajectory = &mut recordings.trajectories[trajectory];
+            trajectory.qpos[first * n.nq..][..n.nq].copy_from_slice(&start.qpos);
+            trajectory.qvel[first * n.nv..][..n.nv].copy_from_slice(&start.qvel);
+        }
+        recordings
+    }
+
     /// The recorded start of every run with the controls of all of its steps, in the model's own time step: about the run as it is
     /// compared, also where its frames come at uneven times or it is followed in continuous time.
     pub(crate) fn motions(&self) -> Vec<(&State, (usize, Controls))> {

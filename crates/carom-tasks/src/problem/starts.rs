@@ -7,9 +7,10 @@ use carom::{Data, Input, Model, State};
 use carom_optimise::random::Random;
 
 use super::{ProblemError, Run};
-use crate::recording::{
-    Channel, Frame, Quantity, RecordingError, Recordings, Trajectory, measure_again,
-};
+use crate::recording::{Frame, Quantity, RecordingError, Recordings, Trajectory, measure_again};
+
+/// Deviations of coordinates that nothing measures, and of their velocities: with angles it is a radian, with slides a metre.
+const UNMEASURED: [f64; 2] = [1.0, 10.0];
 
 /// Times closer than this are the same (s).
 const SAME_TIME: f64 = 1e-6;
@@ -20,8 +21,9 @@ pub enum Starts {
     /// At the recorded states.
     #[default]
     Recorded,
-    /// At states that are unknowns too, near the recorded ones: their shift has a normal prior, with the noise of the channels as
-    /// standard deviations where it is known, and these where it is not.
+    /// At states that are unknowns too, near the recorded ones: their shift has a normal prior. Its standard deviations are the noise of
+    /// the channels where it is known, and these where it is not. Velocities that were found from positions may be as far off as those
+    /// positions allow, and of coordinates that nothing measures hardly anything is known.
     Free {
         /// Of positions (m, rad).
         position: f64,
@@ -97,19 +99,31 @@ impl Starts {
             )));
         }
         let nv = model.counts().nv;
-        let mut prior = vec![position; nv];
-        prior.resize(2 * nv, velocity);
-        for Channel {
-            quantity, noise, ..
-        } in &recordings.channels
-        {
-            let (Some(noise), Some((dof, width))) = (noise, dofs(*quantity, nv)) else {
+        let mut prior = vec![position.max(UNMEASURED[0]); nv];
+        prior.resize(2 * nv, velocity.max(UNMEASURED[1]));
+        for channel in &recordings.channels {
+            let Some((dof, width)) = dofs(channel.quantity, nv) else {
                 continue;
             };
-            prior[dof..dof + width].fill(*noise);
+            let found = || recordings.found_deviation(channel, position);
+            let otherwise = if dof < nv { position } else { velocity };
+            let deviation = channel.noise.or_else(found).unwrap_or(otherwise);
+            prior[dof..dof + width].fill(deviation);
         }
         Ok(prior)
     }
+}
+
+/// Whether channels measure all coordinates of a model.
+pub(super) fn are_measured(model: &Model, recordings: &Recordings) -> bool {
+    let nv = model.counts().nv;
+    let mut is_measured = vec![false; nv];
+    for channel in &recordings.channels {
+        if let Some((dof, width)) = dofs(channel.quantity, nv).filter(|(dof, _)| *dof < nv) {
+            is_measured[dof..dof + width].fill(true);
+        }
+    }
+    !is_measured.contains(&false)
 }
 
 /// Where a channel is in the tangent of a state, and how wide.

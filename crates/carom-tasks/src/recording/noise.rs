@@ -1,10 +1,42 @@
-//! The same motions measured once more: noise on what was recorded, and starts and velocities found from it as before.
+//! Noise: what it makes of velocities that were found, and the same motions measured once more, with noise on what was recorded, and starts
+//! and velocities found from it as before.
 
 use carom::Model;
 use carom::math::{Quat, Vec3};
 use carom_optimise::random::Random;
 
+use super::velocity::{Deviation, of_quaternions, of_vectors};
 use super::{Channel, Quantity, Recordings, complete, lay};
+
+impl Recordings {
+    /// How far velocities that were found from positions may be from the true ones; none of channels that were recorded. `otherwise` is
+    /// the noise of positions where the mapping states none.
+    pub(crate) fn found_deviation(&self, channel: &Channel, otherwise: f64) -> Option<f64> {
+        let from = channel.found_from?;
+        let index = self.channels.iter().position(|other| other == channel)?;
+        let source = &self.channels[from];
+        let mut deviation = Deviation::default();
+        for trajectory in &self.trajectories {
+            let positions = &trajectory.values[from];
+            let found = |frames: std::ops::Range<usize>, how: &_| {
+                let times = &trajectory.times[frames.clone()];
+                let numbers = frames.start * source.width..frames.end * source.width;
+                let values = &positions[numbers];
+                match source.quantity {
+                    Quantity::Rotation(_) => of_quaternions(times, values, how).velocity,
+                    _ => of_vectors(times, values, source.width, how).velocity,
+                }
+            };
+            let velocities = (
+                &trajectory.times[..],
+                &trajectory.values[index][..],
+                channel.width,
+            );
+            deviation.add(velocities, &self.velocity, self.start, found);
+        }
+        deviation.of_noise(source.noise.unwrap_or(otherwise))
+    }
+}
 
 /// Adds noise to all recorded values, with a deviation for each channel.
 pub(crate) fn measure_again(

@@ -18,6 +18,8 @@ const FRAMES: usize = 5;
 const DEGREE: usize = 2;
 /// The greatest degree.
 pub(super) const MOST_DEGREE: usize = 5;
+/// How many times the difference to another method found velocities may be off.
+const CAUTION: f64 = 3.0;
 /// The most coefficients.
 const MOST: usize = MOST_DEGREE + 1;
 
@@ -81,6 +83,99 @@ pub(super) fn of_quaternions(times: &[f64], quats: &[f64], how: &VelocityMapping
         position: turned.collect(),
         velocity: result.velocity,
     }
+}
+
+/// How far found velocities may be from the true ones, for noise σ of the positions they were found from.
+///
+/// Noise alone makes g·σ of it, where g² is the sum of the squares of the slopes of the velocity by every position of the window. That the
+/// motion is no polynomial of the method makes more of it: as a measure, the parabola through three frames gives another velocity, and the
+/// root mean square of the difference is taken over all frames, or over those that simulations start from, whichever is greater. Where a motion
+/// begins with a jolt, neither velocity is near the true one, hence some caution: what follows tells the start anyway.
+#[derive(Debug, Default)]
+pub(super) struct Deviation {
+    noise: Mean,
+    everywhere: Mean,
+    at_starts: Mean,
+}
+
+impl Deviation {
+    /// Adds a trajectory: its times, positions as `found` sees them, velocities that were found, and the frame of its start.
+    pub(super) fn add(
+        &mut self,
+        (times, velocities, width): (&[f64], &[f64], usize),
+        how: &VelocityMapping,
+        start: usize,
+        found: impl Fn(std::ops::Range<usize>, &VelocityMapping) -> Vec<f64>,
+    ) {
+        let near = |frames: usize| VelocityMapping {
+            method: VelocityMethod::Smooth,
+            frames: Some(frames),
+            degree: Some(2),
+            ..VelocityMapping::default()
+        };
+        let difference = |frame: usize, others: &[f64]| {
+            let own = &velocities[frame * width..][..width];
+            let parts = own.iter().zip(others).map(|(a, b)| a - b);
+            parts.map(|part| part * part).collect::<Vec<f64>>()
+        };
+        let all = found(0..times.len(), &near(1));
+        for frame in 1..times.len().saturating_sub(1) {
+            let squares = difference(frame, &all[frame * width..][..width]);
+            if frame == start {
+                self.at_starts.add(&squares);
+            }
+            self.everywhere.add(&squares);
+        }
+        // At the first frame, three frames lie on one side.
+        if start == 0 && times.len() > 2 {
+            self.at_starts
+                .add(&difference(0, &found(0..3, &near(2))[..width]));
+        }
+        self.noise.add(&[gain(times, start, how)]);
+    }
+
+    /// The standard deviation; none where nothing was found.
+    pub(super) fn of_noise(&self, sigma: f64) -> Option<f64> {
+        let misfit = self.everywhere.value().max(self.at_starts.value());
+        let squared = self.noise.value() * sigma * sigma + CAUTION * CAUTION * misfit;
+        (squared > 0.0).then(|| squared.sqrt())
+    }
+}
+
+/// A mean of what is finite.
+#[derive(Debug, Default)]
+struct Mean {
+    sum: f64,
+    count: usize,
+}
+
+impl Mean {
+    fn add(&mut self, numbers: &[f64]) {
+        for number in numbers.iter().filter(|number| number.is_finite()) {
+            self.sum += number;
+            self.count += 1;
+        }
+    }
+
+    fn value(&self) -> f64 {
+        self.sum / self.count.max(1) as f64
+    }
+}
+
+/// Square of what noise 1 of all positions makes of a velocity.
+fn gain(times: &[f64], frame: usize, how: &VelocityMapping) -> f64 {
+    let side = how.frames.unwrap_or(FRAMES).max(1);
+    let window = &times[frame.saturating_sub(side)..times.len().min(frame + side + 1)];
+    let here = frame.min(side);
+    let slope = |other: usize| {
+        let mut values = vec![0.0; window.len()];
+        values[other] = 1.0;
+        of_vectors(window, &values, 1, how).velocity[here]
+    };
+    (0..window.len())
+        .map(slope)
+        .map(|slope| slope * slope)
+        .sum()
 }
 
 /// What is recorded at frames, as seen from one of them.

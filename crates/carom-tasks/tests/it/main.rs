@@ -12,6 +12,7 @@ mod bags;
 mod contact_intervals;
 mod datasets;
 mod documents;
+mod free_starts;
 mod identify;
 mod identify_checks;
 mod loading;
