@@ -17,17 +17,27 @@ const DIFFERENT: f64 = 20.0;
 
 /// Most steps from a frame to the next, and in a trajectory: more would take hours, and mostly mean a wrong unit of time.
 const MOST_STEPS: [f64; 2] = [1e5, 5e6];
+/// Most steps between frames that are usual in a recording: milliseconds that were taken for seconds come to more.
+const MOST_USUAL_STEPS: f64 = 2e3;
 
 /// Refuses times that would take the model too many steps.
 pub(super) fn steps(binder: &Binder<'_>, recordings: &Recordings) -> Result<(), RecordingError> {
     let timestep = binder.model.option.timestep[0];
     for Trajectory { label, times, .. } in &recordings.trajectories {
-        let gaps = times.windows(2).map(|pair| pair[1] - pair[0]);
-        let gap = gaps.fold(0.0, f64::max);
+        let gaps: Vec<f64> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        let gap = gaps.iter().copied().fold(0.0, f64::max);
         let span = times.last().copied().unwrap_or(0.0);
         if gap > MOST_STEPS[0] * timestep || span > MOST_STEPS[1] * timestep {
             return Err(RecordingError(format!(
                 "{label}: it lasts {span} s with frames up to {gap} s apart, but the model steps by {timestep} s; if time stamps are not in seconds, give [time] factor (0.001 for milliseconds, 1e-9 for nanoseconds), or cut gaps by [trajectories] longest_gap"
+            )));
+        }
+        let usual = median(gaps);
+        let is_asked_for = recordings.steps_per_frame.is_some();
+        if usual > (MOST_USUAL_STEPS * timestep).max(SLOW) && !is_asked_for {
+            return Err(RecordingError(format!(
+                "{label}: frames are {usual:.3} s apart, {:.0} steps of the model; if time stamps are not in seconds, give [time] factor (0.001 for milliseconds, 1e-9 for nanoseconds); if they are, ask for that many by [simulation] steps_per_frame",
+                usual / timestep
             )));
         }
     }

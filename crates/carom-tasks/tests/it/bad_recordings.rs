@@ -330,6 +330,21 @@ fn times_that_would_take_forever() {
         refusal("nanoseconds", POSE, &table),
         "toss.csv: it lasts 10000000 s with frames up to 10000000 s apart, but the model steps by 0.006756756756756757 s; if time stamps are not in seconds, give [time] factor (0.001 for milliseconds, 1e-9 for nanoseconds), or cut gaps by [trajectories] longest_gap"
     );
+    let table = rows(&[
+        "0,0,0,1,1,0,0,0",
+        "20,0.1,0,1,1,0,0,0",
+        "40,0.2,0,1,1,0,0,0",
+    ]);
+    assert_eq!(
+        refusal("milliseconds", POSE, &table),
+        "toss.csv: frames are 20.000 s apart, 2960 steps of the model; if time stamps are not in seconds, give [time] factor (0.001 for milliseconds, 1e-9 for nanoseconds); if they are, ask for that many by [simulation] steps_per_frame"
+    );
+    let asked = format!("{POSE}\n[simulation]\nsteps_per_frame = 2960\n");
+    let told = warnings("asked", &asked, &table);
+    assert!(
+        told.iter().any(|one| one.contains("20.000 s apart")),
+        "{told:?}"
+    );
 }
 
 #[test]
