@@ -141,6 +141,9 @@ impl Task<'_> {
     /// The recordings with the starts that were found; none unless starts are free and whole trajectories are compared.
     pub fn with_found_starts(&self, x: &[f64]) -> Option<Recordings> {
         let is_whole = self.settings.problem.horizon == Horizon::Whole;
-        (is_whole && self.has_free_starts()).then(|| self.problem.with_found_starts(x))
+        if !is_whole || !self.has_free_starts() {
+            return None;
+        }
+        self.problem.with_found_starts(x).ok()
     }
 }

@@ -346,16 +346,12 @@ impl<'a> Problem<'a> {
     }
 
     /// The recordings with every run started where the unknowns put it.
-    pub(crate) fn with_found_starts(&self, x: &[f64]) -> Recordings {
-        let model = self.parameters.base();
-        let n = model.counts();
+    pub(crate) fn with_found_starts(&self, x: &[f64]) -> Result<Recordings, ProblemError> {
+        let n = self.parameters.base().counts();
         let mut recordings = self.recordings.clone();
         // Starts that were found are those at the frame itself.
         recordings.velocity.means = false;
-        let shifts = &x[self.parameters.len()..];
-        for (index, job) in self.jobs.iter().enumerate() {
-            let mut start = job.start.clone();
-            starts::moved(model, &mut start, self.shift(shifts, index));
+        for (job, start) in self.jobs.iter().zip(self.starts(x)?) {
             let Run {
                 trajectory, first, ..
             } = job.run;
@@ -363,7 +359,7 @@ impl<'a> Problem<'a> {
             trajectory.qpos[first * n.nq..][..n.nq].copy_from_slice(&start.qpos);
             trajectory.qvel[first * n.nv..][..n.nv].copy_from_slice(&start.qvel);
         }
-        recordings
+        Ok(recordings)
     }
 
     /// The recorded start of every run with the controls of all of its steps, in the model's own time step: about the run as it is
