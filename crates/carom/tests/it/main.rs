@@ -13,6 +13,7 @@ mod convex;
 mod flow;
 mod flow_adjoints;
 mod from_distance;
+mod golden;
 mod gradient_fuzz;
 mod gradients;
 mod impacts;
