@@ -135,6 +135,8 @@ pub struct InputBar {
     pub force: Vec<f64>,
     /// Of the applied torques and forces on bodies.
     pub body_force: Vec<Spatial>,
+    /// Of the length of the step.
+    pub timestep: f64,
 }
 
 impl InputBar {
@@ -145,11 +147,18 @@ impl InputBar {
             ctrl: vec![0.0; n.nu],
             force: vec![0.0; n.nv],
             body_force: vec![Spatial::ZERO; n.nbody],
+            timestep: 0.0,
         }
     }
 
     /// Sets every number to zero.
     pub fn set_zero(&mut self) {
+        self.timestep = 0.0;
+        self.next_step();
+    }
+
+    /// Sets to zero what steps are given anew. Those in a row have one length, whose cotangent goes on as their sum.
+    pub fn next_step(&mut self) {
         self.ctrl.fill(0.0);
         self.force.fill(0.0);
         self.body_force.fill(Spatial::ZERO);
@@ -249,6 +258,11 @@ impl Cotangents {
             input: InputBar::zeros(model),
             data: DataBar::zeros(model),
         }
+    }
+
+    /// Gives the cotangent of the step's length to the model, whose own length the step had.
+    pub fn give_timestep_to_model(&mut self) {
+        self.model.option.timestep[0] += std::mem::take(&mut self.input.timestep);
     }
 }
 

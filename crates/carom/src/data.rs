@@ -13,10 +13,11 @@ use crate::stages::inertia::Inertia;
 use crate::stages::kinematics::Kinematics;
 use crate::stages::passive::Passive;
 use crate::stages::sensing::{Sensed, Sensing};
-use crate::stages::solve::Solve;
+use crate::stages::solve::{Solve, complementarity};
 use crate::stages::tendon::Tendon;
 use crate::stages::transmission::TransmissionData;
 use crate::stages::velocity::Velocity;
+use crate::state::State;
 
 /// One struct per stage, in the order of [`dynamics`](crate::dynamics). Allocated once per simulation.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,6 +26,8 @@ use crate::stages::velocity::Velocity;
     reason = "each field is the result of the stage it names"
 )]
 pub struct Data<T: Scalar = f64> {
+    /// Length of the step that the results belong to (s): that of the input they were computed for.
+    pub timestep: T,
     pub kinematics: Kinematics<T>,
     pub tendon: Tendon<T>,
     pub inertia: Inertia<T>,
@@ -65,6 +68,7 @@ impl<T: Scalar> Data<T> {
     pub fn new(model: &Model<T>) -> Self {
         let n = model.counts();
         Self {
+            timestep: model.option.timestep[0],
             kinematics: Kinematics::zeros(n),
             tendon: Tendon::zeros(n),
             inertia: Inertia::zeros(n),
@@ -91,7 +95,24 @@ impl<T: Scalar> Data<T> {
             inertia: &self.inertia,
             velocity: &self.velocity,
             collision: &self.collision,
+            timestep: self.timestep,
         }
+    }
+
+    /// What impulses are solved from, and where they are written.
+    pub(crate) fn split_solve<'a>(
+        &'a mut self,
+        state: &'a State<T>,
+    ) -> (complementarity::Given<'a, T>, &'a mut Solve<T>) {
+        let given = complementarity::Given {
+            state,
+            timestep: self.timestep,
+            inertia: &self.inertia,
+            acceleration: &self.acceleration,
+            constraint: &self.constraint,
+            collision: &self.collision,
+        };
+        (given, &mut self.solve)
     }
 
     /// What sensors read.

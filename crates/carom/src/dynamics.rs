@@ -136,6 +136,7 @@ fn observe_smooth<T: Scalar>(
     data: &mut Data<T>,
     observer: &mut impl Observer,
 ) {
+    data.timestep = input.timestep;
     observe_position(model, state, data, observer);
     observe_velocity(model, state, data, observer);
     let Data {
@@ -201,19 +202,17 @@ fn observe_constraints<T: Scalar>(
 
 /// The acceleration that the constraint rows leave.
 pub(crate) fn solve_constraints<T: Scalar>(model: &Model<T>, state: &State<T>, data: &mut Data<T>) {
-    let Data {
-        inertia,
-        acceleration,
-        collision,
-        constraint,
-        solve,
-        ..
-    } = data;
     if model.structure.laws.is_impulse_level() {
-        let smooth = (&*inertia, &*acceleration);
-        let rows = (&*constraint, &*collision);
-        solve::complementarity::forward(model, state, smooth, rows, solve);
+        let (given, solve) = data.split_solve(state);
+        solve::complementarity::forward(model, given, solve);
     } else {
+        let Data {
+            inertia,
+            acceleration,
+            constraint,
+            solve,
+            ..
+        } = data;
         solve::forward(
             model,
             inertia,
@@ -237,6 +236,7 @@ pub(crate) fn constraint_rows<T: Scalar>(
         inertia: &data.inertia,
         velocity: &data.velocity,
         collision: &data.collision,
+        timestep: input.timestep,
     };
     constraint::forward(model, state, input, sources, &mut data.constraint);
 }
@@ -264,13 +264,13 @@ pub(crate) fn settle(
     phases: &[Phase],
     data: &mut Data,
 ) -> bool {
-    let (inertia, smooth, rows) = (&data.inertia, &data.acceleration, &data.constraint);
     if model.structure.laws.is_impulse_level() {
         // Impulses are not a function of the acceleration, but the search for them always takes the same way.
-        let (smooth, contacts) = ((inertia, smooth), &data.collision);
-        solve::complementarity::forward(model, state, smooth, (rows, contacts), &mut data.solve);
-        return solve::complementarity::refine(model, smooth, rows, &mut data.solve);
+        let (given, solve) = data.split_solve(state);
+        solve::complementarity::forward(model, given, solve);
+        return solve::complementarity::refine(model, given, solve);
     }
+    let (inertia, smooth, rows) = (&data.inertia, &data.acceleration, &data.constraint);
     if model.settings.noslip_iterations > 0 {
         // The sweeps have left what the solver had found.
         let start = &state.warmstart;

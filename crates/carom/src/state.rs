@@ -115,10 +115,12 @@ pub struct Input<T: Scalar = f64> {
     pub body_force: Vec<Spatial<T>>,
     /// Which equality constraints hold.
     pub equality_active: Vec<bool>,
+    /// Length of the step (s).
+    pub timestep: T,
 }
 
 impl<T: Scalar> Input<T> {
-    /// No controls and no applied forces.
+    /// No controls and no applied forces, over a step of the model's own length.
     pub fn zeros(model: &Model<T>) -> Self {
         let n = model.counts();
         Self {
@@ -126,6 +128,7 @@ impl<T: Scalar> Input<T> {
             force: vec![T::ZERO; n.nv],
             body_force: vec![Spatial::default(); n.nbody],
             equality_active: model.structure.equalities.active.clone(),
+            timestep: model.option.timestep[0],
         }
     }
 }

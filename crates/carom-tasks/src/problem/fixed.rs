@@ -29,9 +29,9 @@ pub(crate) struct FrameBar {
     pub(crate) sensors: Vec<f64>,
 }
 
-/// Simulates a run of which nothing but its frames is wanted, and no sensors. `model` is changed only in its time step.
+/// Simulates a run of which nothing but its frames is wanted, and no sensors.
 pub(crate) fn follow(
-    model: &mut Model,
+    model: &Model,
     data: &mut Data,
     job: &Job,
     start: &State,
@@ -40,7 +40,7 @@ pub(crate) fn follow(
     let mut state = start.clone();
     let mut input = Input::zeros(model);
     for stretch in &job.stretches {
-        model.option.timestep[0] = stretch.timestep;
+        input.timestep = stretch.timestep;
         let mut marks = stretch.marks.iter().peekable();
         for step in 0..stretch.steps {
             stretch.controls.write(step, &mut input.ctrl);

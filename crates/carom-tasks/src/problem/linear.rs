@@ -358,7 +358,7 @@ impl Problem<'_> {
     /// Simulates a run over dual numbers.
     fn dual_residuals(
         &self,
-        (model, data): (&mut Model<Number>, &mut Data<Number>),
+        (model, data): (&Model<Number>, &mut Data<Number>),
         mut state: State<Number>,
         job: &Job,
     ) -> Vec<Number> {
@@ -367,7 +367,7 @@ impl Problem<'_> {
         let mut controls = vec![0.0; model.counts().nu];
         let mut residuals = Vec::with_capacity(job.count);
         for stretch in &job.stretches {
-            model.option.timestep[0] = Number::constant(stretch.timestep);
+            input.timestep = Number::constant(stretch.timestep);
             let mut marks = stretch.marks.iter().peekable();
             for step in 0..stretch.steps {
                 stretch.controls.write(step, &mut controls);

@@ -163,7 +163,7 @@ impl Worker {
             return Ok(self.residuals(problem, job, &predicted));
         }
         let mut residuals = Vec::with_capacity(job.count);
-        let (model, data) = (&mut self.model, &mut self.data);
+        let (model, data) = (&self.model, &mut self.data);
         fixed::follow(model, data, job, start, |model, data, frame, state| {
             problem.observe(model, data, (job, frame), state, &mut residuals);
         })?;

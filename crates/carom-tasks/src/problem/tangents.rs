@@ -184,12 +184,11 @@ impl Stepper {
         &mut self.changes
     }
 
-    /// Simulates a run: its residuals and the rows of their Jacobian. None where the formulas do not cover a step. `model` is
-    /// changed only in its time step.
+    /// Simulates a run: its residuals and the rows of their Jacobian. None where the formulas do not cover a step.
     pub(super) fn run(
         &mut self,
         problem: &Problem<'_>,
-        (model, data): (&mut Model, &mut Data),
+        (model, data): (&Model, &mut Data),
         varied: &[Model<Number>],
         (job, start): (&Job, &State),
     ) -> Result<Option<Followed>, Stop> {
@@ -198,7 +197,7 @@ impl Stepper {
         let mut lines = vec![0.0; job.count * self.changes.width];
         self.state.copy_from(start);
         for stretch in &job.stretches {
-            model.option.timestep[0] = stretch.timestep;
+            self.input.timestep = stretch.timestep;
             let mut marks = stretch.marks.iter().peekable();
             for step in 0..stretch.steps {
                 stretch.controls.write(step, &mut self.input.ctrl);

@@ -88,7 +88,8 @@ impl NormalContact {
         solimp: [f64; 5],
         mass: f64,
     ) -> Result<Self, UnitsError> {
-        Self::from_reference(Reference::new(model, solref, solimp), mass)
+        let timestep = model.option.timestep[0];
+        Self::from_reference(Reference::new(model, timestep, solref, solimp), mass)
     }
 
     fn from_reference(reference: Reference, mass: f64) -> Result<Self, UnitsError> {

@@ -173,6 +173,7 @@ pub(crate) fn constraint(at: At<'_>, bar: &mut Cotangents) {
             contacts: &mut data.contacts,
             model: &mut bar.model,
             state: &mut bar.state,
+            timestep: &mut bar.input.timestep,
         },
     );
 }

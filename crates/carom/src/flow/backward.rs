@@ -129,7 +129,7 @@ impl<'a, 'l> Reading<'a, 'l> {
             pass.norms[self.reached] = pass.next.norm();
             if self.reached > 0 {
                 self.controls.write(self.reached - 1, &mut pass.input.ctrl);
-                pass.bar.input.set_zero();
+                pass.bar.input.next_step();
             }
         }
     }
@@ -547,7 +547,8 @@ impl<'a> Pass<'a> {
         }
     }
 
-    fn finish(self) -> Gradient {
+    fn finish(mut self) -> Gradient {
+        self.bar.give_timestep_to_model();
         Gradient {
             model: self.bar.model,
             start: self.next,

@@ -83,6 +83,7 @@ impl<'a> Point<'a> {
             }
             gradient.data.start(retraced.data());
             retraced.backward(model, input, &loss, &mut gradient);
+            gradient.give_timestep_to_model();
             times[1] = times[1].min(start.elapsed());
         }
         let sides = Sides::of(&data);
@@ -120,6 +121,7 @@ impl<'a> Point<'a> {
         loss.scale(factor);
         gradient.data.start(retraced.data());
         retraced.backward(model, input, &loss, &mut gradient);
+        gradient.give_timestep_to_model();
         Some(FlatGradient {
             model: numbers_of(&gradient.model),
             gradient,

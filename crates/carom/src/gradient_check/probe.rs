@@ -71,6 +71,7 @@ impl Probe {
         let amount = |tangent: f64| step * tangent;
         direction.add_to(given, (&mut start, &mut input), amount);
         let mut end = start.clone();
+        input.timestep = self.model.option.timestep[0];
         integrate::step(&self.model, &mut end, &input, &mut self.data);
         let seen = look(Near {
             model: &self.model,
@@ -122,6 +123,7 @@ impl Probe {
                 });
             }
         }
+        input.timestep = self.over.option.timestep[0];
         integrate::step(&self.over, &mut state, &input, &mut self.over_data);
         for direction in directions {
             if let Place::Model(range) = &direction.place {

@@ -381,6 +381,7 @@ impl Directions {
             force: Vec::new(),
             body_force: Vec::new(),
             equality_active: Vec::new(),
+            timestep: Number::ZERO,
         };
         for (lane, directions) in self.start.iter().enumerate() {
             for direction in directions {

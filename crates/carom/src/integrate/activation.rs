@@ -14,11 +14,11 @@ pub(super) fn advance<T: Scalar>(
     act: &mut [T],
     activation_dot: &[T],
     transmission: &TransmissionData<T>,
+    h: T,
 ) {
     if act.is_empty() || model.settings.disable.actuation {
         return;
     }
-    let h = model.option.timestep[0];
     for (actuator, states) in model.structure.actuators.activations.iter().enumerate() {
         let disabled = is_disabled(model, actuator);
         for state in states.clone() {
@@ -40,7 +40,7 @@ pub(super) fn advance<T: Scalar>(
 pub(super) fn advance_vjp(
     model: &Model,
     act: &[f64],
-    (activation_dot, transmission): (&[f64], &TransmissionData),
+    (activation_dot, transmission, h): (&[f64], &TransmissionData, f64),
     bar: &[f64],
     (act_bar, activation_dot_bar): (&mut [f64], &mut [f64]),
     model_bar: &mut Model,
@@ -55,7 +55,6 @@ pub(super) fn advance_vjp(
         }
         return h_bar;
     }
-    let h = model.option.timestep[0];
     for (actuator, states) in model.structure.actuators.activations.iter().enumerate() {
         let disabled = is_disabled(model, actuator);
         let last = states.clone().last();

@@ -188,12 +188,12 @@ impl Retraced {
             (&end.qvel, &data.actuation.activation_dot),
             next,
             (rate_bar, &mut bar.data.actuation.activation_dot),
-            (&mut bar.state, &mut bar.model),
+            (&mut bar.state, &mut bar.model, &mut bar.input.timestep),
         );
         let moved = at;
         let at = linearized(surrogate.as_deref(), at, 0);
         take_back_records(at, bar);
-        let h = model.option.timestep[0];
+        let h = input.timestep;
         for (dof, &rate_bar) in rate_bar.iter().enumerate() {
             bar.state.qvel[dof] += rate_bar;
             acceleration_bar[dof] = h * rate_bar;
@@ -202,7 +202,7 @@ impl Retraced {
             Some(work) => implicit_backward::backward(at, acceleration_bar, work, bar),
             None => euler::backward(at, acceleration_bar, bar),
         };
-        bar.model.option.timestep[0] += if surrogate.is_some() {
+        bar.input.timestep += if surrogate.is_some() {
             // The velocity grew by what the model, not its surrogate, found.
             let growth = |dof: usize| (end.qvel[dof] - moved.state.qvel[dof]) / h;
             let products = rate_bar.iter().enumerate();
@@ -237,21 +237,21 @@ pub(super) fn positions_and_activations(
     (rate, activation_dot): (&[f64], &[f64]),
     next: &StateBar,
     (rate_bar, activation_dot_bar): (&mut [f64], &mut [f64]),
-    (state_bar, model_bar): (&mut StateBar, &mut Model),
+    (state_bar, model_bar, timestep_bar): (&mut StateBar, &mut Model, &mut f64),
 ) {
     let (model, state) = (at.model, at.state);
-    let h = model.option.timestep[0];
+    let h = at.input.timestep;
     let qpos_bar = (&next.qpos[..], &mut state_bar.qpos[..]);
     let mut h_bar = integrate_positions_vjp(model, &state.qpos, (rate, h), qpos_bar, rate_bar);
     h_bar += activation::advance_vjp(
         model,
         &state.act,
-        (activation_dot, &at.data.transmission),
+        (activation_dot, &at.data.transmission, h),
         &next.act,
         (&mut state_bar.act, activation_dot_bar),
         model_bar,
     );
-    model_bar.option.timestep[0] += h_bar + next.time;
+    *timestep_bar += h_bar + next.time;
     state_bar.time += next.time;
     for (sum, terms) in state_bar.history.iter_mut().zip(&next.history) {
         for (sum, term) in sum.numbers_mut().zip(terms.numbers()) {

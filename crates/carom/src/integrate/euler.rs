@@ -6,7 +6,7 @@
 //!
 //! and â = a when no joint is damped or implicit damping is switched off.
 
-use super::{Integration, update_state};
+use super::{Integration, Rates, update_state};
 use crate::cotangent::Cotangents;
 use crate::data::Data;
 use crate::dynamics::At;
@@ -47,23 +47,19 @@ pub(super) fn advance<T: Scalar>(model: &Model<T>, state: &mut State<T>, data: &
         &data.solve.qacc
     };
     state.warmstart.copy_from_slice(&data.solve.qacc);
-    update_state(
-        model,
-        state,
-        &data.transmission,
-        &data.actuation.activation_dot,
-        chosen,
-        None,
-    );
+    let rates = Rates {
+        activation: &data.actuation.activation_dot,
+        acceleration: chosen,
+        position: None,
+    };
+    update_state(model, state, &data.transmission, rates, data.timestep);
 }
 
 /// The adjoint of (1): μ = (M + h·B)⁻¹·â̄ is the cotangent of the forces, and M̄ −= μ·âᵀ, B̄ −= h·μ·âᵀ.
 ///
 /// Uses up the cotangent of â; returns â.
 pub(super) fn backward<'a>(at: At<'a>, bar: &mut [f64], bars: &mut Cotangents) -> &'a [f64] {
-    let At {
-        model, state, data, ..
-    } = at;
+    let At { model, data, .. } = at;
     let integration = &data.integration;
     let sparsity = &model.structure.inertia;
     let acceleration = if has_implicit_damping(model) {
@@ -82,7 +78,7 @@ pub(super) fn backward<'a>(at: At<'a>, bar: &mut [f64], bars: &mut Cotangents) -
     if !(disable.eulerdamp || disable.damper) {
         for dof in 0..bar.len() {
             let product = -bar[dof] * acceleration[dof];
-            damping_derivative_vjp(model, dof, state.qvel[dof], product, bars);
+            damping_derivative_vjp(at, dof, product, bars);
         }
     }
     acceleration
@@ -96,15 +92,9 @@ pub(crate) fn add(sum: &mut [f64], terms: &[f64]) {
 }
 
 /// The twin of h times [`damping_derivative`].
-pub(crate) fn damping_derivative_vjp(
-    model: &Model,
-    dof: usize,
-    velocity: f64,
-    bar: f64,
-    bars: &mut Cotangents,
-) {
-    let h = model.option.timestep[0];
-    bars.model.option.timestep[0] += damping_derivative(model, dof, velocity) * bar;
+pub(crate) fn damping_derivative_vjp(at: At<'_>, dof: usize, bar: f64, bars: &mut Cotangents) {
+    let (model, velocity, h) = (at.model, at.state.qvel[dof], at.input.timestep);
+    bars.input.timestep += damping_derivative(model, dof, velocity) * bar;
     let numbers = &mut bars.model.dofs;
     let poly = model.dofs.damping_poly[dof];
     bars.state.qvel[dof] += polynomial_derivative_vjp(
@@ -137,12 +127,11 @@ pub(crate) fn polynomial_derivative_vjp(
 fn assemble<T: Scalar>(model: &Model<T>, state: &State<T>, data: &mut Data<T>) {
     let matrix = &mut data.integration.matrix;
     matrix.copy_from_slice(&data.inertia.matrix);
-    add_damping(model, &state.qvel, matrix);
+    add_damping(model, &state.qvel, data.timestep, matrix);
 }
 
 /// Adds h·B to a matrix in the pattern of M. (1)
-pub(crate) fn add_damping<T: Scalar>(model: &Model<T>, qvel: &[T], matrix: &mut [T]) {
-    let h = model.option.timestep[0];
+pub(crate) fn add_damping<T: Scalar>(model: &Model<T>, qvel: &[T], h: T, matrix: &mut [T]) {
     for (dof, &diagonal) in model.structure.inertia.diagonal.iter().enumerate() {
         matrix[diagonal] += damping_derivative(model, dof, qvel[dof]) * h;
     }

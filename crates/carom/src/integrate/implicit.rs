@@ -12,13 +12,13 @@
 use super::coriolis::Coriolis;
 use super::euler::{damping_derivative, polynomial_derivative};
 use super::free_body::{self, Block};
-use super::{Integration, update_state};
+use super::{Integration, Rates, update_state};
 use crate::data::Data;
 use crate::linalg::{TreeLu, tree_ldl};
 use crate::math::Spatial;
 use crate::model::{Integrator, Model};
 use crate::scalar::Scalar;
-use crate::stages::actuation;
+use crate::stages::actuation::{self, Law};
 use crate::stages::inertia::add_outer_product;
 use crate::stages::passive::fluid_derivative::{self, ForceDerivative};
 use crate::state::State;
@@ -64,33 +64,31 @@ pub(super) fn advance<T: Scalar>(model: &Model<T>, state: &mut State<T>, data: &
         solve_symmetric(model, state, data, medium);
     }
     state.warmstart.copy_from_slice(&data.solve.qacc);
-    update_state(
-        model,
-        state,
-        &data.transmission,
-        &data.actuation.activation_dot,
-        &data.integration.acceleration,
-        None,
-    );
+    let rates = Rates {
+        activation: &data.actuation.activation_dot,
+        acceleration: &data.integration.acceleration,
+        position: None,
+    };
+    update_state(model, state, &data.transmission, rates, data.timestep);
 }
 
 /// M − h·D in `matrix`, for the terms of D that are symmetric by themselves.
 pub(crate) fn symmetric_part<T: Scalar>(model: &Model<T>, state: &State<T>, data: &mut Data<T>) {
-    let h = model.option.timestep[0];
+    let h = data.timestep;
     let (structure, disable) = (&model.structure, &model.settings.disable);
     let matrix = &mut data.integration.matrix;
     matrix.copy_from_slice(&data.inertia.matrix);
     if !disable.actuation {
         let pattern = &structure.actuators.moment;
         for actuator in 0..model.counts().nactuator {
-            let derivative = actuation::velocity_derivative(
+            let law = Law {
                 model,
                 actuator,
-                &state.act,
-                &data.transmission,
-                &data.velocity,
-                &data.actuation,
-            );
+                length: data.transmission.length[actuator],
+                velocity: data.velocity.actuator[actuator],
+                timestep: h,
+            };
+            let derivative = actuation::velocity_derivative(&law, &state.act, &data.actuation);
             let range = pattern.row(actuator);
             let row = (
                 &pattern.columns[range.clone()],
@@ -151,7 +149,7 @@ pub(crate) fn sum_medium<T: Scalar>(model: &Model<T>, data: &mut Data<T>) -> boo
 
 /// The full matrix of `implicit`.
 fn assemble_full<T: Scalar>(model: &Model<T>, state: &State<T>, data: &mut Data<T>, medium: bool) {
-    let h = model.option.timestep[0];
+    let h = data.timestep;
     let (structure, nbody) = (&model.structure, model.counts().nbody);
     let (matrix, work) = (&data.integration.matrix, &mut data.integration.implicit);
     work.coriolis.prepare(
@@ -214,7 +212,7 @@ fn solve_full<T: Scalar>(model: &Model<T>, state: &State<T>, data: &mut Data<T>,
 /// Subtracts the symmetric part of the medium's derivatives. (1)
 pub(crate) fn subtract_medium<T: Scalar>(model: &Model<T>, data: &mut Data<T>) {
     let (sparsity, axes) = (&model.structure.inertia, &data.kinematics.dof_axis);
-    let half_step = model.option.timestep[0] * 0.5;
+    let half_step = data.timestep * 0.5;
     let (matrix, work) = (&mut data.integration.matrix, &data.integration.implicit);
     for (dof, &body) in model.structure.dofs.body.iter().enumerate() {
         let derivative = &work.medium[body];
@@ -314,7 +312,7 @@ pub(crate) fn free_block<T: Scalar>(
     (first, body): (usize, usize),
     medium: bool,
 ) -> Block<T> {
-    let h = model.option.timestep[0];
+    let h = data.timestep;
     let sparsity = &model.structure.inertia;
     let work = &mut data.integration.implicit;
     let subtree = (body, model.structure.bodies.subtree_end[body]);

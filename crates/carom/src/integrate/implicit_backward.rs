@@ -116,23 +116,11 @@ fn actuators(at: At<'_>, matrix_bar: &[f64], bars: &mut Cotangents) {
     if model.settings.disable.actuation {
         return;
     }
-    let h = model.option.timestep[0];
+    let h = at.input.timestep;
     let pattern = &model.structure.actuators.moment;
     for actuator in 0..model.counts().nactuator {
-        let law = Law {
-            model,
-            actuator,
-            length: data.transmission.length[actuator],
-            velocity: data.velocity.actuator[actuator],
-        };
-        let derivative = actuation::velocity_derivative(
-            model,
-            actuator,
-            &at.state.act,
-            &data.transmission,
-            &data.velocity,
-            &data.actuation,
-        );
+        let law = Law::of(model, actuator, data);
+        let derivative = actuation::velocity_derivative(&law, &at.state.act, &data.actuation);
         let range = pattern.row(actuator);
         let row = (
             &pattern.columns[range.clone()],
@@ -146,7 +134,7 @@ fn actuators(at: At<'_>, matrix_bar: &[f64], bars: &mut Cotangents) {
             matrix_bar,
             &mut data_bar.transmission.moment[range],
         );
-        bars.model.option.timestep[0] -= derivative * factor_bar;
+        bars.input.timestep -= derivative * factor_bar;
         actuation::velocity_derivative_vjp(
             &law,
             at.state,
@@ -171,10 +159,10 @@ fn dampers(at: At<'_>, matrix_bar: &[f64], bars: &mut Cotangents) {
     if model.settings.disable.damper {
         return;
     }
-    let h = model.option.timestep[0];
+    let h = at.input.timestep;
     let structure = &model.structure;
     for (dof, &diagonal) in structure.inertia.diagonal.iter().enumerate() {
-        damping_derivative_vjp(model, dof, at.state.qvel[dof], matrix_bar[diagonal], bars);
+        damping_derivative_vjp(at, dof, matrix_bar[diagonal], bars);
     }
     let pattern = &structure.tendons.jacobian;
     for (tendon, &speed) in data.velocity.tendon.iter().enumerate() {
@@ -196,7 +184,7 @@ fn dampers(at: At<'_>, matrix_bar: &[f64], bars: &mut Cotangents) {
             matrix_bar,
             values_bar,
         );
-        bars.model.option.timestep[0] += damping * factor_bar;
+        bars.input.timestep += damping * factor_bar;
         let numbers_bar = &mut bars.model.tendons;
         bars.data.velocity.tendon[tendon] += polynomial_derivative_vjp(
             poly,
@@ -218,7 +206,7 @@ fn medium(at: At<'_>, lambda: &[f64], work: &mut Work, bars: &mut Cotangents) {
         return;
     }
     let bodies = &model.structure.bodies;
-    let h = model.option.timestep[0];
+    let h = at.input.timestep;
     let velocities = [lambda, &data.integration.acceleration[..]];
     let axes = &data.kinematics.dof_axis;
     for (motions, velocities) in work.motions.iter_mut().zip(velocities) {
@@ -261,7 +249,7 @@ fn medium(at: At<'_>, lambda: &[f64], work: &mut Work, bars: &mut Cotangents) {
     if immersed.is_absent() {
         return;
     }
-    bars.model.option.timestep[0] += sum;
+    bars.input.timestep += sum;
     let axes_bar = &mut bars.data.kinematics.dof_axis;
     for (body_bars, velocities) in work.motion_bars.iter_mut().zip(velocities) {
         for body in (1..body_bars.len()).rev() {
@@ -283,7 +271,7 @@ fn is_standalone(model: &Model, body: usize) -> bool {
 /// F += h·C, for all dofs or for standalone free bodies.
 fn bias_force(at: At<'_>, lambda: &[f64], work: &mut Work, bars: &mut Cotangents) {
     let (model, data) = (at.model, at.data);
-    let h = model.option.timestep[0];
+    let h = at.input.timestep;
     let acceleration = &data.integration.acceleration;
     if model.settings.integrator == Integrator::Implicit {
         work.turning.copy_from_slice(lambda);
@@ -351,5 +339,5 @@ fn bias_force(at: At<'_>, lambda: &[f64], work: &mut Work, bars: &mut Cotangents
             },
         );
     }
-    bars.model.option.timestep[0] -= form;
+    bars.input.timestep -= form;
 }

@@ -75,7 +75,7 @@ impl<T: Scalar> Integration<T> {
     }
 }
 
-/// Advances the state by one time step with the model's integrator.
+/// Advances the state by one step, of the length that the input gives, with the model's integrator.
 ///
 /// Sensors and energies are those of the state at the start of the step. The report names the first number that is not
 /// finite, if there is one.
@@ -122,7 +122,7 @@ pub fn advance<T: Scalar>(
         Integrator::RungeKutta4 => runge_kutta::advance(model, state, input, data),
     }
     if let Some(impacts) = &mut data.integration.impacts {
-        impacts.pass(model, state);
+        impacts.pass(model, state, input.timestep);
     }
 }
 
@@ -145,21 +145,29 @@ pub(crate) fn multiply_step_inertia<T: Scalar>(
     }
 }
 
-/// The update (1); positions move with `velocity` or, if none is given, with the new velocity.
+/// How the state changes over a step.
+struct Rates<'a, T: Scalar> {
+    /// Of activations, na.
+    activation: &'a [T],
+    /// Of velocities, nv.
+    acceleration: &'a [T],
+    /// Of positions in tangent space, nv; none if they move with the new velocity.
+    position: Option<&'a [T]>,
+}
+
+/// The update (1) over a step of length h.
 fn update_state<T: Scalar>(
     model: &Model<T>,
     state: &mut State<T>,
     transmission: &TransmissionData<T>,
-    activation_dot: &[T],
-    acceleration: &[T],
-    velocity: Option<&[T]>,
+    rates: Rates<'_, T>,
+    h: T,
 ) {
-    let h = model.option.timestep[0];
-    activation::advance(model, &mut state.act, activation_dot, transmission);
-    for (velocity, &acceleration) in state.qvel.iter_mut().zip(acceleration) {
+    activation::advance(model, &mut state.act, rates.activation, transmission, h);
+    for (velocity, &acceleration) in state.qvel.iter_mut().zip(rates.acceleration) {
         *velocity += acceleration * h;
     }
     let State { qpos, qvel, .. } = state;
-    integrate_positions(model, qpos, velocity.unwrap_or(qvel), h);
+    integrate_positions(model, qpos, rates.position.unwrap_or(qvel), h);
     state.time += h;
 }

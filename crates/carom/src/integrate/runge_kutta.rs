@@ -10,7 +10,7 @@
 
 use std::f64::consts::PI;
 
-use super::{integrate_positions, update_state};
+use super::{Rates, integrate_positions, update_state};
 use crate::data::Data;
 use crate::dynamics;
 use crate::math::Vec3;
@@ -105,7 +105,7 @@ pub(super) fn advance<T: Scalar>(
     input: &Input<T>,
     data: &mut Data<T>,
 ) {
-    let (h, time) = (model.option.timestep[0], state.time);
+    let (h, time) = (input.timestep, state.time);
     let stages = &mut data.integration.stages;
     stages.begin(state, &data.transmission.length);
     stages.accumulate(WEIGHT[0], &data.solve.qacc, &data.actuation.activation_dot);
@@ -129,14 +129,12 @@ pub(super) fn advance<T: Scalar>(
     let stages = &data.integration.stages;
     stages.restore(state);
     data.transmission.length.copy_from_slice(&stages.length);
-    update_state(
-        model,
-        state,
-        &data.transmission,
-        &stages.mean_activation_dot,
-        &stages.mean_acceleration,
-        Some(&stages.mean_rate),
-    );
+    let rates = Rates {
+        activation: &stages.mean_activation_dot,
+        acceleration: &stages.mean_acceleration,
+        position: Some(&stages.mean_rate),
+    };
+    update_state(model, state, &data.transmission, rates, h);
 }
 
 /// target ← target + factor·source.

@@ -95,7 +95,7 @@ impl Work {
 
 /// Computes the stages of a step again, each in an evaluation of its own.
 pub(super) fn retrace(model: &Model, input: &Input, step: &mut Retraced) -> bool {
-    let h = model.option.timestep[0];
+    let h = input.timestep;
     let Retraced {
         evaluations,
         end: start,
@@ -142,7 +142,7 @@ pub(super) fn backward(
     bar: &mut Cotangents,
     observer: &mut dyn Observer,
 ) {
-    let h = model.option.timestep[0];
+    let h = input.timestep;
     let Retraced {
         evaluations,
         surrogate,
@@ -164,10 +164,10 @@ pub(super) fn backward(
         (&work.mean.position, &work.mean.activation),
         next,
         (&mut work.mean_bar.position, &mut work.mean_bar.activation),
-        (&mut bar.state, &mut bar.model),
+        (&mut bar.state, &mut bar.model, &mut bar.input.timestep),
     );
     add_scaled(&mut work.mean_bar.acceleration, &next.qvel, h);
-    bar.model.option.timestep[0] += dot(&work.mean.acceleration, &next.qvel);
+    bar.input.timestep += dot(&work.mean.acceleration, &next.qvel);
     std::mem::swap(&mut work.start, &mut bar.state);
     add_scaled(&mut work.start.qvel, &next.qvel, 1.0);
     std::mem::swap(&mut work.later, &mut bar.data);
@@ -194,7 +194,7 @@ pub(super) fn backward(
         if stage == 0 {
             add_scaled(&mut bar.state.qvel, &work.stage_bar.position, 1.0);
         } else {
-            bar.model.option.timestep[0] +=
+            bar.input.timestep +=
                 STAGE[stage - 1] * pass_to_stage_before(model, evaluations, stage, work, bar);
             std::mem::swap(&mut work.stage_bar, &mut work.before_bar);
         }
@@ -212,7 +212,7 @@ fn pass_to_stage_before(
     work: &mut Work,
     bar: &mut Cotangents,
 ) -> f64 {
-    let reach = model.option.timestep[0] * STAGE[stage - 1];
+    let reach = evaluations[stage].data.timestep * STAGE[stage - 1];
     let Work {
         rates,
         stage_bar,

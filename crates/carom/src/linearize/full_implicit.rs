@@ -125,7 +125,7 @@ impl Linearization {
         let Some(mut full) = self.full_implicit.take() else {
             return;
         };
-        let h = model.option.timestep[0];
+        let h = data.timestep;
         let greatest = |numbers: &[f64]| numbers.iter().fold(0.0_f64, |max, x| max.max(x.abs()));
         let x = std::mem::take(&mut self.implicit.advancing);
         let epsilon = (1.0 + greatest(&state.qvel)) / (1.0 + greatest(&x));

@@ -79,7 +79,7 @@ impl Implicit {
         let sparsity = &model.structure.inertia;
         if model.settings.integrator == Integrator::Euler {
             self.matrix.copy_from_slice(&data.inertia.matrix);
-            euler::add_damping(model, &state.qvel, &mut self.matrix);
+            euler::add_damping(model, &state.qvel, data.timestep, &mut self.matrix);
         } else {
             implicit::symmetric_part(model, state, data);
             let medium = implicit::sum_medium(model, data);
@@ -258,7 +258,7 @@ impl Linearization {
 
     /// extra ← extra + h·dD·ȧ.
     fn add_damping_change(&mut self, model: &Model, state: &State, data: &Data) {
-        let h = model.option.timestep[0];
+        let h = data.timestep;
         let (nv, width) = (self.layout.nv, self.layout.width);
         let advancing = &self.implicit.advancing;
         let disable = &model.settings.disable;
@@ -319,14 +319,8 @@ impl Linearization {
                 let one = (&[actuator][..], &[1.0][..]);
                 damper.add(one, control, h * change.control, (&mut self.extra, width));
                 if let Some((bend, gear)) = self.bends.of_actuator(model, actuator) {
-                    let damping = actuation::velocity_derivative(
-                        model,
-                        actuator,
-                        &state.act,
-                        &data.transmission,
-                        &data.velocity,
-                        &data.actuation,
-                    );
+                    let law = actuation::Law::of(model, actuator, data);
+                    let damping = actuation::velocity_derivative(&law, &state.act, &data.actuation);
                     let slopes = [change.velocity, damping].map(|slope| h * slope * gear);
                     let rates = (&*state.qvel, slopes[0], slopes[1]);
                     damper.add_bent(bend, rates, (&mut self.extra, width));

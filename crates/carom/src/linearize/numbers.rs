@@ -422,7 +422,7 @@ impl Numbers {
         layout: &Layout,
         extra: &mut [f64],
     ) {
-        let (h, first) = (model.option.timestep[0], self.first(layout));
+        let (h, first) = (data.timestep, self.first(layout));
         let by_actuators =
             model.settings.integrator != Integrator::Euler && !model.settings.disable.actuation;
         for change in &self.changes {
@@ -438,7 +438,8 @@ impl Numbers {
                 } if by_actuators
                     && model.structure.actuators.gain[actuator] == GainKind::Affine =>
                 {
-                    let gained = actuation::gained(model, actuator, &state.act, &data.actuation);
+                    let law = actuation::Law::of(model, actuator, data);
+                    let gained = actuation::gained(&law, &state.act, &data.actuation);
                     let slope = h * change.rate * gained;
                     damp(
                         (model, data),
@@ -538,7 +539,8 @@ fn force_slope(context: &Context<'_>, number: Kind) -> f64 {
             parameter,
         } => {
             let is_used = parameter == 0 || structure.gain[actuator] == GainKind::Affine;
-            let gained = actuation::gained(model, actuator, &context.state.act, &data.actuation);
+            let law = actuation::Law::of(model, actuator, data);
+            let gained = actuation::gained(&law, &context.state.act, &data.actuation);
             (actuator, parameter, if is_used { gained } else { 0.0 })
         }
         Kind::Bias {

@@ -225,7 +225,7 @@ pub(super) fn step(model: &Model, state: &State, input: &Input, out: &mut Linear
 
 impl Linearization {
     fn chain(&mut self, model: &Model, state: &State, input: &Input, stages: &mut Stages) -> bool {
-        let (h, layout) = (model.option.timestep[0], self.layout);
+        let (h, layout) = (input.timestep, self.layout);
         stages.begin(state, &layout);
         for (stage, &weight) in WEIGHT.iter().enumerate() {
             let reach = stage.checked_sub(1).map(|before| h * STAGE[before]);
@@ -254,7 +254,7 @@ impl Linearization {
                 mean.add(rate, weight);
             }
         }
-        self.write_means(model, state, stages);
+        self.write_means(model, state, h, stages);
         true
     }
 
@@ -311,8 +311,7 @@ impl Linearization {
     }
 
     /// The end of the step, from the means.
-    fn write_means(&mut self, model: &Model, state: &State, stages: &mut Stages) {
-        let h = model.option.timestep[0];
+    fn write_means(&mut self, model: &Model, state: &State, h: f64, stages: &mut Stages) {
         let Layout {
             nv, inputs, width, ..
         } = self.layout;
@@ -327,8 +326,8 @@ impl Linearization {
                 break;
             }
             for index in states.clone() {
-                let (slope, duration) =
-                    actuation::advance_slope(model, actuator, state.act[index], dot.value[index]);
+                let at = (state.act[index], dot.value[index]);
+                let (slope, duration) = actuation::advance_slope(model, actuator, at, h);
                 let row = &mut stages.activation.rows[index * width..(index + 1) * width];
                 for (target, &rate) in row.iter_mut().zip(dot.row(index)) {
                     *target = slope * (*target + duration * rate);

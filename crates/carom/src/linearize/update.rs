@@ -11,7 +11,7 @@ use crate::state::State;
 impl Linearization {
     /// Rows of the next state.
     pub(super) fn write(&mut self, model: &Model, state: &State, data: &Data) {
-        let h = model.option.timestep[0];
+        let h = data.timestep;
         let Layout {
             nv, inputs, width, ..
         } = self.layout;

@@ -507,7 +507,7 @@ impl<'a> Pass<'a> {
             data: retraced.data(),
         };
         loss.by_results(step, at, &mut bar.data);
-        bar.input.set_zero();
+        bar.input.next_step();
         observer.before_step(next);
         retraced.observe_backward(model, input, next, bar, observer);
         loss.by_state(step, state, &mut bar.state);
@@ -522,7 +522,8 @@ impl<'a> Pass<'a> {
         }
     }
 
-    fn finish(self) -> Gradient {
+    fn finish(mut self) -> Gradient {
+        self.bar.give_timestep_to_model();
         Gradient {
             model: self.bar.model,
             start: self.next,

@@ -308,6 +308,7 @@ impl<'a> Follower<'a> {
     /// Takes the step that was tried.
     fn accept(&mut self, pass: &mut Pass<'_>) {
         self.lambda.copy_from_slice(&self.stage_lambda);
+        self.trial.give_timestep_to_model();
         add_scaled(&mut pass.bar.input.ctrl, &self.trial.input.ctrl, 1.0);
         super::add_mocap(&mut pass.next, &self.mocap);
         let numbers = &mut self.numbers;

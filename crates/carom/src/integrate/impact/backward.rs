@@ -99,7 +99,7 @@ impl ImpactAdjoint {
             };
             let _ = self.move_back(model, from, before, impact.time);
         }
-        bar.model.option.timestep[0] += rest_bar;
+        bar.input.timestep += rest_bar;
         add_scaled(&mut bar.state.qpos, &self.position, 1.0);
         self.next.set_zero();
         self.next.add(next);

@@ -128,13 +128,13 @@ impl<T: Scalar> Impacts<T> {
     }
 
     /// Moves positions from the start of a step with the velocities at its end; both change where things meet. (1) to (3)
-    pub(super) fn pass(&mut self, model: &Model<T>, end: &mut State<T>) {
+    pub(super) fn pass(&mut self, model: &Model<T>, end: &mut State<T>, timestep: T) {
         self.list.clear();
         self.positions.clear();
         self.velocities.clear();
         self.is_limited = false;
         self.state.qvel.copy_from_slice(&end.qvel);
-        self.rest = model.option.timestep[0];
+        self.rest = timestep;
         let disable = &model.settings.disable;
         if disable.contact || disable.constraint {
             return;

@@ -210,6 +210,7 @@ impl Loss {
         next.qpos.copy_from_slice(&self.qpos);
         next.qvel.copy_from_slice(&self.qvel);
         retraced.backward(&model, &input, &next, &mut bar);
+        bar.give_timestep_to_model();
         let gradient = parameters
             .backward(theta, &bar.model, Some(&bar.state))
             .unwrap();

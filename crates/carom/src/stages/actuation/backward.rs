@@ -82,6 +82,7 @@ pub fn backward(
             actuator,
             length: transmission.length[actuator],
             velocity: velocity.actuator[actuator],
+            timestep: input.timestep,
         };
         let force_bar = bar.actuator_force[actuator] + bar.unlimited_force[actuator];
         let mut reverse = Reverse {
@@ -286,7 +287,7 @@ impl Reverse<'_, '_> {
     fn actuator(&mut self, force_bar: f64, control_bar: &mut f64, rates_bar: &[f64]) {
         let (model, actuator) = (self.law.model, self.law.actuator);
         let act = &self.state.act;
-        let setpoint = gained(model, actuator, act, self.actuation);
+        let setpoint = gained(self.law, act, self.actuation);
         let period = rotational_period(model, actuator);
         let turns = turns_away(setpoint, self.law.length, period);
         let mut setpoint_bar = 0.0;
@@ -303,10 +304,7 @@ impl Reverse<'_, '_> {
         let mut rate_bar = rates_bar[last];
         let mut activation_bar = setpoint_bar;
         if structure.activation_early[actuator] {
-            let (rate, h) = (
-                self.actuation.activation_dot[last],
-                model.option.timestep[0],
-            );
+            let (rate, h) = (self.actuation.activation_dot[last], self.law.timestep);
             let bars = next_activation_vjp(
                 model,
                 actuator,
@@ -316,7 +314,7 @@ impl Reverse<'_, '_> {
             );
             activation_bar = bars[0];
             rate_bar += bars[1];
-            self.targets.model.option.timestep[0] += bars[2];
+            self.targets.input.timestep += bars[2];
         }
         self.targets.state.act[last] += activation_bar;
         self.activation_rate(last, rate_bar, control_bar);

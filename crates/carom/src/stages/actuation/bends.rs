@@ -21,6 +21,8 @@ pub(crate) fn write_bends(
             actuator,
             length: transmission.length[actuator],
             velocity: velocity.actuator[actuator],
+            // The curves know nothing of it.
+            timestep: model.option.timestep[0],
         };
         if actuators.gain[actuator] == GainKind::Muscle {
             let muscle = law.muscle(&model.actuators.gain[actuator]);

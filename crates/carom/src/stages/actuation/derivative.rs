@@ -9,29 +9,19 @@ use crate::dual::Dual;
 use crate::history::is_delayed;
 use crate::model::{ActuatorDynamics, BiasKind, GainKind, Model};
 use crate::scalar::Scalar;
-use crate::stages::transmission::TransmissionData;
-use crate::stages::velocity::Velocity;
 use crate::state::{Input, State};
 
 /// ∂force/∂velocity of an actuator that is switched on and does not stand at a limit; zero otherwise.
 pub(crate) fn velocity_derivative<T: Scalar>(
-    model: &Model<T>,
-    actuator: usize,
+    law: &Law<'_, T>,
     act: &[T],
-    transmission: &TransmissionData<T>,
-    velocity: &Velocity<T>,
     actuation: &Actuation<T>,
 ) -> T {
+    let (model, actuator) = (law.model, law.actuator);
     let structure = &model.structure.actuators;
     if actuation.saturated[actuator] || is_disabled(model, actuator) {
         return T::ZERO;
     }
-    let law = Law {
-        model,
-        actuator,
-        length: transmission.length[actuator],
-        velocity: velocity.actuator[actuator],
-    };
     let bias = match structure.bias[actuator] {
         BiasKind::Affine => model.actuators.bias[actuator][2],
         BiasKind::None | BiasKind::Muscle | BiasKind::User => T::ZERO,
@@ -44,7 +34,7 @@ pub(crate) fn velocity_derivative<T: Scalar>(
             .gain_velocity_derivative(law.length, law.velocity),
         GainKind::Fixed | GainKind::User => return bias,
     };
-    bias + gain * gained(model, actuator, act, actuation)
+    bias + gain * gained(law, act, actuation)
 }
 
 /// The twin of [`velocity_derivative`]; `bar` receives the cotangents of controls and activation rates.
@@ -64,7 +54,7 @@ pub(crate) fn velocity_derivative_vjp(
     if structure.bias[actuator] == BiasKind::Affine {
         targets.model.actuators.bias[actuator][2] += derivative_bar;
     }
-    let input = gained(model, actuator, &state.act, actuation);
+    let input = gained(law, &state.act, actuation);
     let parameters = &model.actuators.gain[actuator];
     let gain_bar = derivative_bar * input;
     let gain = match structure.gain[actuator] {
@@ -97,32 +87,28 @@ pub(crate) fn velocity_derivative_vjp(
         return;
     };
     if structure.activation_early[actuator] {
-        let (rate, h) = (actuation.activation_dot[last], model.option.timestep[0]);
+        let (rate, h) = (actuation.activation_dot[last], law.timestep);
         let given = (state.act[last], rate, h);
         let [activation_bar, rate_bar, step_bar] =
             next_activation_vjp(model, actuator, given, input_bar, targets.model);
         targets.state.act[last] += activation_bar;
         bar.activation_dot[last] += rate_bar;
-        targets.model.option.timestep[0] += step_bar;
+        targets.input.timestep += step_bar;
     } else {
         targets.state.act[last] += input_bar;
     }
 }
 
 /// What the gain multiplies: the control, or the activation, at the end of the step if the actuator acts early.
-pub(crate) fn gained<T: Scalar>(
-    model: &Model<T>,
-    actuator: usize,
-    act: &[T],
-    actuation: &Actuation<T>,
-) -> T {
+pub(crate) fn gained<T: Scalar>(law: &Law<'_, T>, act: &[T], actuation: &Actuation<T>) -> T {
+    let (model, actuator) = (law.model, law.actuator);
     let structure = &model.structure.actuators;
     let Some(last) = structure.activations[actuator].clone().last() else {
         return actuation.control[actuator];
     };
     if structure.activation_early[actuator] {
-        let (rate, h) = (actuation.activation_dot[last], model.option.timestep[0]);
-        next_activation(model, actuator, act[last], rate, h)
+        let rate = actuation.activation_dot[last];
+        next_activation(model, actuator, act[last], rate, law.timestep)
     } else {
         act[last]
     }
@@ -182,13 +168,8 @@ pub(crate) fn sensitivity(
     if is_limited(model, actuator, data) {
         return out;
     }
-    let law = Law {
-        model,
-        actuator,
-        length: data.transmission.length[actuator],
-        velocity: data.velocity.actuator[actuator],
-    };
-    let gained = gained(model, actuator, &state.act, &data.actuation);
+    let law = Law::of(model, actuator, data);
+    let gained = gained(&law, &state.act, &data.actuation);
     let gain = law.gain();
     out.force.activation = gain * effective[0];
     out.force.control = gain * effective[1];
@@ -298,7 +279,7 @@ pub(crate) fn next_derivatives(
         return [0.0; 2];
     };
     let rate_value = data.actuation.activation_dot[last];
-    let (slope, duration) = advance_slope(model, actuator, activation, rate_value);
+    let (slope, duration) = advance_slope(model, actuator, (activation, rate_value), data.timestep);
     [
         slope * (1.0 + duration * rate.activation),
         slope * duration * rate.control,
@@ -309,11 +290,10 @@ pub(crate) fn next_derivatives(
 pub(crate) fn advance_slope(
     model: &Model,
     actuator: usize,
-    activation: f64,
-    rate: f64,
+    (activation, rate): (f64, f64),
+    h: f64,
 ) -> (f64, f64) {
     let structure = &model.structure.actuators;
-    let h = model.option.timestep[0];
     let duration = if structure.dynamics[actuator] == ActuatorDynamics::FilterExact {
         let tau = time_constant(&model.actuators.dynamics[actuator]);
         tau * (1.0 - (-h / tau).exp())

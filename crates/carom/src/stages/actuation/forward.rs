@@ -1,5 +1,6 @@
 use super::Actuation;
 use super::muscle::{Muscle, activation_rate};
+use crate::data::Data;
 use crate::history::delayed_control;
 use crate::math::{MIN_LENGTH, Vec3};
 use crate::model::{ActuatorDynamics, BiasKind, GainKind, JointKind, Model, Transmission};
@@ -36,6 +37,7 @@ pub fn forward<T: Scalar>(
             actuator,
             length: transmission.length[actuator],
             velocity: velocity.actuator[actuator],
+            timestep: input.timestep,
         };
         let control = law.input(state, out);
         out.unlimited_force[actuator] = if is_disabled(model, actuator) {
@@ -98,9 +100,22 @@ pub(crate) struct Law<'a, T: Scalar> {
     pub(crate) actuator: usize,
     pub(crate) length: T,
     pub(crate) velocity: T,
+    /// Length of the step (s).
+    pub(crate) timestep: T,
 }
 
-impl<T: Scalar> Law<'_, T> {
+impl<'a, T: Scalar> Law<'a, T> {
+    /// The law at the results of the stages before.
+    pub(crate) fn of(model: &'a Model<T>, actuator: usize, data: &Data<T>) -> Self {
+        Self {
+            model,
+            actuator,
+            length: data.transmission.length[actuator],
+            velocity: data.velocity.actuator[actuator],
+            timestep: data.timestep,
+        }
+    }
+
     /// What the gain multiplies: the control, or the activation whose rate of change is written on the way.
     fn input(&self, state: &State<T>, out: &mut Actuation<T>) -> T {
         let actuator = self.actuator;
@@ -117,8 +132,7 @@ impl<T: Scalar> Law<'_, T> {
         let rate = self.activation_rate(control, activation, period);
         out.activation_dot[last] = rate;
         let effective = if structure.activation_early[actuator] {
-            let h = self.model.option.timestep[0];
-            next_activation(self.model, actuator, activation, rate, h)
+            next_activation(self.model, actuator, activation, rate, self.timestep)
         } else {
             activation
         };

@@ -104,6 +104,7 @@ pub struct Targets<'a> {
     pub contacts: &'a mut [Contact],
     pub model: &'a mut Model,
     pub state: &'a mut StateBar,
+    pub timestep: &'a mut f64,
 }
 
 /// Everything that the twins of the kinds of rows need.
@@ -259,7 +260,8 @@ impl Pass<'_, '_> {
         bar: ImpedanceBar,
     ) -> ReferenceBar {
         type Number = Dual<9>;
-        let least = least_time_constant(self.model).map(|least| Number::variable(least, 8));
+        let least = least_time_constant(self.model, self.sources.timestep)
+            .map(|least| Number::variable(least, 8));
         let reference = Reference::with_least_time_constant(
             least,
             std::array::from_fn(|i| Number::variable(solref[i], i)),
@@ -283,7 +285,7 @@ impl Pass<'_, '_> {
             }
             sum
         };
-        self.targets.model.option.timestep[0] += 2.0 * slope(8);
+        *self.targets.timestep += 2.0 * slope(8);
         ReferenceBar {
             solref: [slope(0), slope(1)],
             solimp: std::array::from_fn(|i| slope(2 + i)),

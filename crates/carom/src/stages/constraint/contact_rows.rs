@@ -14,7 +14,7 @@ use super::backward::{ImpedanceBar, Pass, RowInputsBar, add};
 use super::forward::Context;
 use super::impedance::{MIN_VALUE, floor, least_time_constant};
 use super::pair::{self, Directions, PairColumns, SideBar};
-use super::{Block, BlockKind, Constraint, Impedance, Reference, Row};
+use super::{Block, BlockKind, Constraint, Impedance, Row};
 use crate::math::Vec3;
 use crate::model::{Cone, LawKind};
 use crate::scalar::Scalar;
@@ -91,7 +91,7 @@ fn push_rows<T: Scalar>(
     out: &mut Constraint<T>,
 ) {
     let model = context.model;
-    let reference = Reference::new(model, contact.solref, contact.solimp);
+    let reference = context.reference(contact.solref, contact.solimp);
     let distant = model.distant_contacts(contact.geoms, contact.law, contact.adhesion);
     let gap = contact.distance - contact.include_margin;
     let impedance = reference.at_or_from(distant, gap);
@@ -125,7 +125,7 @@ fn push_rows<T: Scalar>(
     let damping = if pyramidal {
         impedance.damping
     } else {
-        let least = least_time_constant(model);
+        let least = least_time_constant(model, context.sources.timestep);
         let reference = reference.with_friction_solref(least, contact.solreffriction);
         reference.damping()
     };

@@ -22,7 +22,7 @@ fn push_dofs<T: Scalar>(context: &Context<T>, out: &mut Constraint<T>) {
         let block = out.open(BlockKind::DofFriction, dof, start..start + 1, 1);
         out.jacobian[block.value] = T::ONE;
         let diagonal = context.diagonal(dofs.inverse_weight[dof], &block, 0, out);
-        let reference = Reference::new(context.model, dofs.solref[dof], dofs.solimp[dof]);
+        let reference = context.reference(dofs.solref[dof], dofs.solimp[dof]);
         let velocity = context.state.qvel[dof];
         out.rows
             .push(friction_row(velocity, diagonal, &reference, loss));
@@ -50,7 +50,7 @@ fn push_tendons<T: Scalar>(context: &Context<T>, out: &mut Constraint<T>) {
         }
         let diagonal = context.diagonal(tendons.inverse_weight[tendon], &block, 0, out);
         let solimp = tendons.solimp_friction[tendon];
-        let reference = Reference::new(context.model, tendons.solref_friction[tendon], solimp);
+        let reference = context.reference(tendons.solref_friction[tendon], solimp);
         let velocity = context.velocity(&block, 0, out);
         out.rows
             .push(friction_row(velocity, diagonal, &reference, loss));

@@ -288,11 +288,7 @@ fn turn_bias<T: Scalar>(first: &End<T>, second: &End<T>) -> Quat<T> {
 
 fn reference<T: Scalar>(context: &Context<T>, equality: usize) -> Reference<T> {
     let numbers = &context.model.equalities;
-    Reference::new(
-        context.model,
-        numbers.solref[equality],
-        numbers.solimp[equality],
-    )
+    context.reference(numbers.solref[equality], numbers.solimp[equality])
 }
 
 /// Value of (2) and its derivative by x.

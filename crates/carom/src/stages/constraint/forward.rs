@@ -1,4 +1,6 @@
-use super::{Block, Constraint, Impedance, Row, contact_rows, dry_friction, equality, limit};
+use super::{
+    Block, Constraint, Impedance, Reference, Row, contact_rows, dry_friction, equality, limit,
+};
 use crate::linalg::tree_ldl;
 use crate::model::{JacobianKind, Model};
 use crate::scalar::Scalar;
@@ -22,6 +24,8 @@ pub struct Sources<'a, T: Scalar> {
     pub inertia: &'a Inertia<T>,
     pub velocity: &'a Velocity<T>,
     pub collision: &'a Collision<T>,
+    /// Length of the step (s).
+    pub timestep: T,
 }
 
 /// Everything that a row is made from.
@@ -80,6 +84,11 @@ impl<T: Scalar> Context<'_, T> {
         };
         let zero = |value: &T| *value == T::ZERO;
         block.column_count == 0 || dense && out.block_jacobian(block).iter().all(zero)
+    }
+
+    /// A spring-damper made safe for the step at hand.
+    pub(super) fn reference(&self, solref: [T; 2], solimp: [T; 5]) -> Reference<T> {
+        Reference::new(self.model, self.sources.timestep, solref, solimp)
     }
 
     /// J·v of one row of a block.

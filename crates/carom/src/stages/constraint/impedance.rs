@@ -56,9 +56,9 @@ pub struct Reference<T: Scalar = f64> {
 }
 
 impl<T: Scalar> Reference<T> {
-    /// Parameters as the model gives them, brought into their ranges.
-    pub fn new(model: &Model<T>, solref: [T; 2], solimp: [T; 5]) -> Self {
-        Self::with_least_time_constant(least_time_constant(model), solref, solimp)
+    /// Parameters as the model gives them, brought into their ranges for steps of some length.
+    pub fn new(model: &Model<T>, timestep: T, solref: [T; 2], solimp: [T; 5]) -> Self {
+        Self::with_least_time_constant(least_time_constant(model, timestep), solref, solimp)
     }
 
     /// As [`Self::new`], given the least time constant if there is one.
@@ -273,8 +273,8 @@ fn has_mixed_signs<T: Scalar>([first, second]: [T; 2]) -> bool {
 }
 
 /// The shortest time constant that the integrator can resolve, two time steps, unless the model waives it.
-pub(super) fn least_time_constant<T: Scalar>(model: &Model<T>) -> Option<T> {
-    (!model.settings.disable.refsafe).then(|| model.option.timestep[0] * 2.0)
+pub(super) fn least_time_constant<T: Scalar>(model: &Model<T>, timestep: T) -> Option<T> {
+    (!model.settings.disable.refsafe).then(|| timestep * 2.0)
 }
 
 fn limit_time_constant<T: Scalar>(least: Option<T>, [first, second]: [T; 2]) -> [T; 2] {

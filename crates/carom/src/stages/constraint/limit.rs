@@ -2,7 +2,7 @@
 
 use super::backward::{Pass, add};
 use super::forward::Context;
-use super::{Block, BlockKind, Constraint, Reference, Row};
+use super::{Block, BlockKind, Constraint, Row};
 use crate::cotangent::turn_bar;
 use crate::math::{Quat, Vec3};
 use crate::model::JointKind;
@@ -64,7 +64,7 @@ fn push_joint<T: Scalar>(
     out.jacobian[block.values()].copy_from_slice(jacobian);
     let diagonal = context.diagonal(model.dofs.inverse_weight[dof], &block, 0, out);
     let (numbers, margin) = (&model.joints, model.joints.margin[joint]);
-    let reference = Reference::new(model, numbers.solref[joint], numbers.solimp[joint]);
+    let reference = context.reference(numbers.solref[joint], numbers.solimp[joint]);
     let velocity = context.velocity(&block, 0, out);
     let impedance = reference.at(distance - margin);
     out.rows
@@ -109,7 +109,7 @@ fn push_tendon<T: Scalar>(
     let (numbers, margin) = (&model.tendons, model.tendons.margin[tendon]);
     let diagonal = context.diagonal(numbers.inverse_weight[tendon], &block, 0, out);
     let solimp = numbers.solimp_limit[tendon];
-    let reference = Reference::new(model, numbers.solref_limit[tendon], solimp);
+    let reference = context.reference(numbers.solref_limit[tendon], solimp);
     let velocity = context.velocity(&block, 0, out);
     let impedance = reference.at(distance - margin);
     out.rows

@@ -28,7 +28,8 @@ pub(crate) fn reference_of<T: Scalar>(
         }
         BlockKind::Equality | BlockKind::DofFriction | BlockKind::TendonFriction => return None,
     };
-    Some(Reference::new(model, solref, solimp))
+    // The curve of the impedance has nothing of the time step, which only limits the time constant.
+    Some(Reference::unlimited(solref, solimp))
 }
 
 impl<T: Scalar> Constraint<T> {

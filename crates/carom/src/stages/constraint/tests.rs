@@ -36,6 +36,7 @@ fn moving_rows(scene: &Constrained) -> Constraint<Rate> {
         inertia: &data.inertia,
         velocity: &data.velocity,
         collision: &data.collision,
+        timestep: data.timestep,
     };
     forward(&model, &state, &input, sources, &mut rows);
     rows
@@ -198,8 +199,8 @@ fn rows_are_put_on_pieces_and_back() {
 #[test]
 fn reference_is_a_damped_spring_of_the_given_time_constant() {
     let mut model = random_constrained(1, 3, Cone::Pyramidal).model;
-    let solimp = [0.95, 0.95, 0.001, 0.5, 2.0];
-    let standard = Reference::new(&model, [0.1, 0.5], solimp).at(0.0);
+    let (h, solimp) = (model.option.timestep[0], [0.95, 0.95, 0.001, 0.5, 2.0]);
+    let standard = Reference::new(&model, h, [0.1, 0.5], solimp).at(0.0);
     // Over the impedance, ẍ = −b·ẋ − k·d·x has natural frequency 1/(τ·ζ) and decays with 1/τ.
     assert_close(
         "stiffness",
@@ -208,7 +209,7 @@ fn reference_is_a_damped_spring_of_the_given_time_constant() {
         1e-12,
     );
     assert_close("damping", &[standard.damping], &[2.0 / (0.95 * 0.1)], 1e-12);
-    let direct = Reference::new(&model, [-100.0, -7.0], solimp).at(0.0);
+    let direct = Reference::new(&model, h, [-100.0, -7.0], solimp).at(0.0);
     let expected = [100.0 / 0.95 / 0.95, 7.0 / 0.95];
     assert_close(
         "direct",
@@ -217,12 +218,12 @@ fn reference_is_a_damped_spring_of_the_given_time_constant() {
         1e-12,
     );
     // A time constant that the step cannot resolve is raised to two steps, unless that is switched off.
-    let fast = Reference::new(&model, [1e-5, 1.0], solimp).at(0.0);
+    let fast = Reference::new(&model, h, [1e-5, 1.0], solimp).at(0.0);
     assert_close("safe", &[fast.damping], &[2.0 / (0.95 * 0.004)], 1e-12);
     model.settings.disable.refsafe = true;
-    let fast = Reference::new(&model, [1e-5, 1.0], solimp).at(0.0);
+    let fast = Reference::new(&model, h, [1e-5, 1.0], solimp).at(0.0);
     assert_close("unsafe", &[fast.damping], &[2.0 / (0.95 * 1e-5)], 1e-12);
-    let mixed = Reference::new(&model, [0.1, -1.0], solimp).at(0.0);
+    let mixed = Reference::new(&model, h, [0.1, -1.0], solimp).at(0.0);
     assert_close("mixed", &[mixed.damping], &[2.0 / (0.95 * 0.02)], 1e-12);
 }
 
@@ -260,6 +261,7 @@ crate::testing::stage_check::check_stage!(
             inertia: &data.inertia,
             velocity: &data.velocity,
             collision: &data.collision,
+            timestep: data.timestep,
         };
         let (model, state) = (&point.model, &point.state);
         super::forward(model, state, &point.input, sources, &mut data.constraint);

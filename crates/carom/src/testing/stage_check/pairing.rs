@@ -48,6 +48,8 @@ pub(crate) fn pair_inputs<S: Stage>(bar: &Cotangents, direction: &Cotangents) ->
     let (a, b) = (&bar.input, &direction.input);
     slices(&a.ctrl, &b.ctrl);
     slices(&a.force, &b.force);
+    // Steps have the model's own length.
+    slices(&[a.timestep], &direction.model.option.timestep);
     let contacts = bar.data.contacts.iter().zip(&direction.data.contacts);
     for (a, b) in contacts.filter(|_| S::NAME != "collision") {
         slices(&numbers_of(a), &numbers_of(b));

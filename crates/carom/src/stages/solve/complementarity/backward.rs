@@ -79,14 +79,14 @@ impl Work {
         );
         euler::add(&mut bar.data.acceleration.force_smooth, &solve_bar.qacc);
         euler::add(&mut solve_bar.force_constraint, &solve_bar.qacc);
-        let rate = at.model.option.timestep[0].recip();
+        let rate = at.input.timestep.recip();
         self.impulse.clear();
         for block in &constraint.blocks {
             for (row, place) in block.rows().enumerate() {
                 let force_bar = solve_bar.force[place]
                     + along(constraint, (block, row), &solve_bar.force_constraint);
                 self.impulse.push(force_bar * rate);
-                bar.model.option.timestep[0] -= force_bar * solve.force[place] * rate;
+                bar.input.timestep -= force_bar * solve.force[place] * rate;
                 let scale = solve.force[place];
                 let dense = &solve_bar.force_constraint;
                 add_to_row(
@@ -113,7 +113,7 @@ impl Work {
 
     /// w = M̂⁻¹·(h·τ + Jᵀ·λ).
     fn find_rise(&mut self, at: At<'_>) {
-        let h = at.model.option.timestep[0];
+        let h = at.input.timestep;
         let solved = &at.data.solve.complementarity;
         self.rise.clear();
         let forces = at.data.acceleration.force_smooth.iter();
@@ -139,7 +139,7 @@ impl Work {
                 free: &solved.free,
                 mixing: &solved.mixing,
                 friction: &solved.friction,
-                timestep: at.model.option.timestep[0],
+                timestep: at.input.timestep,
             };
             self.active.collect(&island, &solve.phase);
             self.equation.clear();
@@ -178,16 +178,16 @@ impl Work {
 
     /// From u to forces, inertia and time step. (3̄)
     fn through_velocities(&self, at: At<'_>, bar: &mut Cotangents) {
-        let h = at.model.option.timestep[0];
+        let h = at.input.timestep;
         let matrix_bar = &mut bar.data.inertia.matrix;
         inertia::subtract_outer_product(at.model, &self.dof_bar, &self.rise, matrix_bar);
         let disable = &at.model.settings.disable;
         let damped = !(disable.eulerdamp || disable.damper);
         for (dof, (&g, &w)) in self.dof_bar.iter().zip(&self.rise).enumerate() {
             if damped {
-                euler::damping_derivative_vjp(at.model, dof, at.state.qvel[dof], -g * w, bar);
+                euler::damping_derivative_vjp(at, dof, -g * w, bar);
             }
-            bar.model.option.timestep[0] += g * at.data.acceleration.force_smooth[dof];
+            bar.input.timestep += g * at.data.acceleration.force_smooth[dof];
             bar.data.acceleration.force_smooth[dof] += h * g;
         }
     }
@@ -226,8 +226,8 @@ impl Work {
             let total = self.impulse[place]
                 + solved.mixing[index] * velocity_bar
                 + along(constraint, (block, row), &self.dof_bar);
-            row_bar.friction += sign * at.model.option.timestep[0] * total;
-            bar.model.option.timestep[0] += sign * solved.friction[place] * total;
+            row_bar.friction += sign * at.input.timestep * total;
+            bar.input.timestep += sign * solved.friction[place] * total;
             return;
         }
         target_backward(at, (block, row, law), -velocity_bar, bar);
@@ -277,7 +277,7 @@ fn target_backward(
     let laws = &model.laws;
     let [correction, approach] = laws.baumgarte[law];
     let target = rows::TargetNumbers {
-        timestep: Number::variable(model.option.timestep[0], 0),
+        timestep: Number::variable(at.input.timestep, 0),
         baumgarte: [
             Number::variable(correction, 1),
             Number::variable(approach, 2),
@@ -289,7 +289,7 @@ fn target_backward(
     }
     .target(block.kind, row == 0);
     let slope = |place: usize| target.tangent[place] * target_bar;
-    bar.model.option.timestep[0] += slope(0);
+    bar.input.timestep += slope(0);
     let laws_bar = &mut bar.model.laws;
     laws_bar.baumgarte[law][0] += slope(1);
     laws_bar.baumgarte[law][1] += slope(2);

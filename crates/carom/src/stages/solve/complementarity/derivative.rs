@@ -10,13 +10,12 @@
 
 use super::super::Solve;
 use super::super::law::Phase;
-use super::Complementarity;
 use super::active_set::{ActiveSet, Point};
 use super::sweep::Island;
+use super::{Complementarity, Given};
 use crate::linalg::tree_ldl;
 use crate::model::Model;
 use crate::scalar::Scalar;
-use crate::stages::acceleration::Acceleration;
 use crate::stages::constraint::{BlockKind, Constraint};
 
 /// Room for the correction.
@@ -34,15 +33,14 @@ pub(super) struct Work<T: Scalar> {
 /// equalities have no derivative, since they repeat or contradict each other and nothing mixes them.
 pub(super) fn correct<T: Scalar>(
     model: &Model<T>,
-    acceleration: &Acceleration<T>,
-    constraint: &Constraint<T>,
+    given: Given<'_, T>,
     out: &mut Solve<T>,
 ) -> bool {
-    let (h, phase) = (model.option.timestep[0], &out.phase);
+    let constraint = given.constraint;
+    let (h, phase) = (given.timestep, &out.phase);
     let mut room = std::mem::take(&mut out.complementarity.correction);
     room.start(h, constraint, phase, &out.complementarity.impulse);
-    out.complementarity
-        .velocities(model, acceleration, constraint, &mut room);
+    out.complementarity.velocities(model, given, &mut room);
     let mut is_unique = true;
     for index in 0..out.islands.count() {
         let Complementarity {
@@ -83,8 +81,7 @@ pub(super) fn correct<T: Scalar>(
         }
         is_unique &= !active.equalities_repeat(&island, phase, point);
     }
-    out.complementarity
-        .velocities(model, acceleration, constraint, &mut room);
+    out.complementarity.velocities(model, given, &mut room);
     let rate = h.recip();
     for (force, &impulse) in out.force.iter_mut().zip(&room.impulse) {
         *force = impulse * rate;
@@ -127,16 +124,10 @@ impl<T: Scalar> Work<T> {
 
 impl<T: Scalar> Complementarity<T> {
     /// u of all rows at the impulses of `room`.
-    fn velocities(
-        &self,
-        model: &Model<T>,
-        acceleration: &Acceleration<T>,
-        constraint: &Constraint<T>,
-        room: &mut Work<T>,
-    ) {
-        let h = model.option.timestep[0];
+    fn velocities(&self, model: &Model<T>, given: Given<'_, T>, room: &mut Work<T>) {
+        let (h, constraint) = (given.timestep, given.constraint);
         room.generalised.clear();
-        let forces = acceleration.force_smooth.iter();
+        let forces = given.acceleration.force_smooth.iter();
         room.generalised.extend(forces.map(|&force| force * h));
         for block in &constraint.blocks {
             let columns = constraint.block_columns(block);

@@ -14,14 +14,30 @@ use crate::stages::constraint::{Block, BlockKind, Constraint};
 use crate::stages::inertia::{self, Inertia};
 use crate::state::State;
 
+/// What the impulses of a step depend on.
+#[derive(Clone, Copy, Debug)]
+pub struct Given<'a, T: Scalar = f64> {
+    /// The state at the start of the step.
+    pub state: &'a State<T>,
+    /// Length of the step (s).
+    pub timestep: T,
+    /// Inertia and its factor.
+    pub inertia: &'a Inertia<T>,
+    /// Acceleration without constraints.
+    pub acceleration: &'a Acceleration<T>,
+    /// Constraint rows.
+    pub constraint: &'a Constraint<T>,
+    /// Contacts, which name their laws.
+    pub collision: &'a Collision<T>,
+}
+
 /// Solves for the impulses of a step, and the forces and accelerations that they amount to.
-pub fn forward<T: Scalar>(
-    model: &Model<T>,
-    state: &State<T>,
-    (inertia, acceleration): (&Inertia<T>, &Acceleration<T>),
-    (constraint, collision): (&Constraint<T>, &Collision<T>),
-    out: &mut Solve<T>,
-) {
+pub fn forward<T: Scalar>(model: &Model<T>, given: Given<'_, T>, out: &mut Solve<T>) {
+    let Given {
+        acceleration,
+        constraint,
+        ..
+    } = given;
     out.qacc.copy_from_slice(&acceleration.smooth);
     out.force_constraint.fill(T::ZERO);
     out.report = SolveReport::default();
@@ -39,33 +55,28 @@ pub fn forward<T: Scalar>(
         return;
     };
     let work = &mut out.complementarity;
-    let regular = work.factor_step_inertia(model, state, inertia, acceleration);
-    work.read_rows(model, (constraint, collision), law);
-    work.prepare(model, constraint);
-    solve_islands(model, constraint, law, out);
+    let regular = work.factor_step_inertia(model, given);
+    work.read_rows(model, given, law);
+    work.prepare(model, given);
+    solve_islands(model, given, law, out);
     if !regular {
         out.report.status = SolveStatus::Singular;
     }
     if T::HAS_DERIVATIVES {
         // Derivatives are those at the impulses they start from: first make these exact.
-        derivative::correct(model, acceleration, constraint, out);
-        derivative::correct(model, acceleration, constraint, out);
+        derivative::correct(model, given, out);
+        derivative::correct(model, given, out);
     }
-    write_solution(model, (inertia, acceleration), constraint, out);
+    write_solution(model, given, out);
 }
 
 /// Makes the solution that [`forward`] found as exact as the backward pass needs it; false where it has no derivative.
-pub fn refine(
-    model: &Model,
-    (inertia, acceleration): (&Inertia, &Acceleration),
-    constraint: &Constraint,
-    out: &mut Solve,
-) -> bool {
-    if constraint.blocks.is_empty() {
+pub fn refine(model: &Model, given: Given<'_>, out: &mut Solve) -> bool {
+    if given.constraint.blocks.is_empty() {
         return true;
     }
-    let is_unique = derivative::correct(model, acceleration, constraint, out);
-    write_solution(model, (inertia, acceleration), constraint, out);
+    let is_unique = derivative::correct(model, given, out);
+    write_solution(model, given, out);
     is_unique
 }
 
@@ -81,13 +92,12 @@ fn law_of<T: Scalar>(block: &Block, collision: &Collision<T>, other: usize) -> u
 
 impl<T: Scalar> Complementarity<T> {
     /// M̂ and â = M̂⁻¹·τ; false if M̂ is singular.
-    fn factor_step_inertia(
-        &mut self,
-        model: &Model<T>,
-        state: &State<T>,
-        inertia: &Inertia<T>,
-        acceleration: &Acceleration<T>,
-    ) -> bool {
+    fn factor_step_inertia(&mut self, model: &Model<T>, given: Given<'_, T>) -> bool {
+        let Given {
+            inertia,
+            acceleration,
+            ..
+        } = given;
         let sparsity = &model.structure.inertia;
         let (factor, inverse) = (&mut self.inertia_factor, &mut self.inertia_diagonal_inverse);
         let damped = euler::has_implicit_damping(model);
@@ -101,7 +111,7 @@ impl<T: Scalar> Complementarity<T> {
             return true;
         }
         factor.extend_from_slice(&inertia.matrix);
-        euler::add_damping(model, &state.qvel, factor);
+        euler::add_damping(model, &given.state.qvel, given.timestep, factor);
         let regular = tree_ldl::factor_in_place(sparsity, factor, inverse).is_ok();
         self.smooth.extend_from_slice(&acceleration.force_smooth);
         tree_ldl::solve_in_place(sparsity, factor, inverse, &mut self.smooth);
@@ -109,13 +119,13 @@ impl<T: Scalar> Complementarity<T> {
     }
 
     /// Targets, velocities without impulses, and R.
-    fn read_rows(
-        &mut self,
-        model: &Model<T>,
-        (constraint, collision): (&Constraint<T>, &Collision<T>),
-        other: usize,
-    ) {
-        let h = model.option.timestep[0];
+    fn read_rows(&mut self, model: &Model<T>, given: Given<'_, T>, other: usize) {
+        let Given {
+            timestep: h,
+            constraint,
+            collision,
+            ..
+        } = given;
         self.target.clear();
         self.free.clear();
         self.law.clear();
@@ -130,7 +140,7 @@ impl<T: Scalar> Complementarity<T> {
             let columns = constraint.block_columns(block);
             let jacobian = constraint.block_jacobian(block);
             for (index, row) in constraint.block_rows(block).iter().enumerate() {
-                let target = TargetNumbers::new(model, law, row).target(block.kind, index == 0);
+                let target = TargetNumbers::new(model, law, row, h).target(block.kind, index == 0);
                 let values = &jacobian[index * columns.len()..][..columns.len()];
                 let mut rise = T::ZERO;
                 for (&value, &dof) in values.iter().zip(columns) {
@@ -143,7 +153,8 @@ impl<T: Scalar> Complementarity<T> {
     }
 
     /// Y, the problems of the blocks, and impulses of zero.
-    fn prepare(&mut self, model: &Model<T>, constraint: &Constraint<T>) {
+    fn prepare(&mut self, model: &Model<T>, given: Given<'_, T>) {
+        let constraint = given.constraint;
         let factor = (
             plain(&self.inertia_factor, &mut self.plain_factor),
             plain(
@@ -156,7 +167,7 @@ impl<T: Scalar> Complementarity<T> {
         let rows = (&constraint.columns[..], jacobian);
         self.response
             .compute(&model.structure, factor, blocks, rows);
-        let h = model.option.timestep[0].value();
+        let h = given.timestep.value();
         self.local.clear();
         for (index, block) in blocks.iter().enumerate() {
             let response = self.response.block(index, block.row_count);
@@ -174,12 +185,8 @@ impl<T: Scalar> Complementarity<T> {
     }
 }
 
-fn solve_islands<T: Scalar>(
-    model: &Model<T>,
-    constraint: &Constraint<T>,
-    law: usize,
-    out: &mut Solve<T>,
-) {
+fn solve_islands<T: Scalar>(model: &Model<T>, given: Given<'_, T>, law: usize, out: &mut Solve<T>) {
+    let constraint = given.constraint;
     let Complementarity {
         response,
         free,
@@ -207,7 +214,7 @@ fn solve_islands<T: Scalar>(
             free,
             mixing,
             friction,
-            timestep: model.option.timestep[0].value(),
+            timestep: given.timestep.value(),
         };
         let mut iterate = Iterate {
             local,
@@ -236,13 +243,9 @@ fn add_to_report(progress: Progress, report: &mut SolveReport) {
 }
 
 /// Forces f = λ/h, their generalised force, and M·a = τ + Jᵀ·f.
-fn write_solution<T: Scalar>(
-    model: &Model<T>,
-    (inertia, acceleration): (&Inertia<T>, &Acceleration<T>),
-    constraint: &Constraint<T>,
-    out: &mut Solve<T>,
-) {
-    let rate = model.option.timestep[0].recip();
+fn write_solution<T: Scalar>(model: &Model<T>, given: Given<'_, T>, out: &mut Solve<T>) {
+    let constraint = given.constraint;
+    let rate = given.timestep.recip();
     out.force_constraint.fill(T::ZERO);
     if !T::HAS_DERIVATIVES {
         for (force, &impulse) in out.force.iter_mut().zip(&out.complementarity.impulse) {
@@ -265,7 +268,7 @@ fn write_solution<T: Scalar>(
         }
     }
     for (dof, qacc) in out.qacc.iter_mut().enumerate() {
-        *qacc = acceleration.force_smooth[dof] + out.force_constraint[dof];
+        *qacc = given.acceleration.force_smooth[dof] + out.force_constraint[dof];
     }
-    inertia::solve(model, inertia, &mut out.qacc);
+    inertia::solve(model, given.inertia, &mut out.qacc);
 }

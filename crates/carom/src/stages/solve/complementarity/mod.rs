@@ -38,7 +38,7 @@ mod sweep;
 pub(crate) mod tests;
 
 pub use backward::{Work as BackwardWork, backward};
-pub use forward::{forward, refine};
+pub use forward::{Given, forward, refine};
 
 use crate::scalar::Scalar;
 use active_set::ActiveSet;

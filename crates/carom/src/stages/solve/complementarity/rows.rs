@@ -25,9 +25,9 @@ pub(super) struct TargetNumbers<T: Scalar> {
 }
 
 impl<T: Scalar> TargetNumbers<T> {
-    pub(super) fn new(model: &Model<T>, law: usize, row: &Row<T>) -> Self {
+    pub(super) fn new(model: &Model<T>, law: usize, row: &Row<T>, timestep: T) -> Self {
         Self {
-            timestep: model.option.timestep[0],
+            timestep,
             baumgarte: model.laws.baumgarte[law],
             restitution: model.laws.restitution[law],
             restitution_speed: model.laws.restitution_speed[law],

@@ -496,13 +496,8 @@ crate::testing::stage_check::check_stage!(
         let smooth = &mut data.acceleration.smooth;
         smooth.clone_from(&data.acceleration.force_smooth);
         crate::stages::inertia::solve(model, &data.inertia, smooth);
-        super::forward(
-            model,
-            &point.state,
-            (&data.inertia, &data.acceleration),
-            (&data.constraint, &data.collision),
-            &mut data.solve,
-        );
+        let (given, solve) = data.split_solve(&point.state);
+        super::forward(model, given, solve);
     },
     |point, bar| {
         crate::dynamics::backward::solve(point.at(), bar);
