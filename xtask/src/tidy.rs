@@ -9,6 +9,7 @@ mod glossary;
 mod models;
 mod stages;
 mod text;
+mod words;
 
 use std::fs;
 use std::path::Path;
@@ -35,7 +36,7 @@ impl File {
 /// A check of the repository: its problems, one per line.
 type Check = fn(&Repository) -> Vec<String>;
 
-const CHECKS: [Check; 10] = [
+const CHECKS: [Check; 11] = [
     documents::architecture_paths_exist,
     documents::links_exist,
     book::chapters_exist,
@@ -46,6 +47,7 @@ const CHECKS: [Check; 10] = [
     models::references_are_listed,
     stages::folders_are_complete,
     text::is_portable_and_finished,
+    words::documents_use_the_fields_words,
 ];
 
 /// The files that would be committed, read once.
