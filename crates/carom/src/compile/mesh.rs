@@ -3,17 +3,14 @@
 //! The inertia is that of the body inside of a closed surface (`exact`), of the hull (`convex`), of pyramids with unsigned
 //! volume over all faces (`legacy`, which forgives flipped triangles), or of the surface alone (`shell`).
 
+use carom_hull::{FlatPoints, Hull, HullTopology, convex_hull};
 use carom_spec::model_spec::{MeshInertia, MeshSpec, ProcessedMesh};
 
 use super::checks::finite;
-use super::hull::{FlatPoints, convex_hull};
-use super::hull_topology::hull_topology;
 use super::mesh_moments::{MIN, Triangle, second_moments, solid_center, surface_center, triangle};
 use super::principal_frame::{Tolerance, principal_frame};
-use super::quickhull::{OrderedHull, ordered_hull};
 use super::report::{Report, called, code};
 use crate::math::{Pose, Quat, Vec3};
-use crate::model::HullTopology;
 
 /// Triangles at least this large take part in the check of orientation (m²).
 const MIN_ORIENTED_AREA: f64 = 3.162_277_660_168_379e-8;
@@ -226,13 +223,14 @@ fn process(
     name: &str,
 ) -> Result<CompiledMesh, Problem> {
     let needs_hull = needs_hull || mesh.faces.is_empty() || mesh.inertia == MeshInertia::Convex;
-    let ordered = if needs_hull {
+    let Hull {
+        triangles: mut hull,
+        mut topology,
+    } = if needs_hull {
         hull_of(mesh, &raw, name)?
     } else {
-        OrderedHull::default()
+        Hull::default()
     };
-    let mut topology = hull_topology(&raw, &ordered);
-    let mut hull = ordered.triangles;
     let mut faces = if mesh.faces.is_empty() {
         hull.clone()
     } else {
@@ -283,15 +281,11 @@ fn process(
     })
 }
 
-/// The hull in MuJoCo's order, or the exact one where that is not defined.
-fn hull_of(mesh: &MeshSpec, vertices: &[Vec3], name: &str) -> Result<OrderedHull, Problem> {
+/// The hull, or why there is none.
+fn hull_of(mesh: &MeshSpec, vertices: &[Vec3], name: &str) -> Result<Hull, Problem> {
     let points: Vec<[f64; 3]> = vertices.iter().map(|vertex| vertex.0).collect();
-    let most = mesh.max_hull_vertices.map(|most| most as usize);
-    if let Some(hull) = ordered_hull(&points, most) {
-        return Ok(hull);
-    }
-    let exact = convex_hull(&points, most);
-    exact.map(OrderedHull::from_triangles).map_err(|flat| {
+    let max_vertices = mesh.max_hull_vertices.map(|most| most as usize);
+    convex_hull(&points, max_vertices).map_err(|flat| {
         let (shape, help) = match flat {
             FlatPoints::Coincident => ("in one place", "use a small sphere instead"),
             FlatPoints::Collinear => ("on a line", "use a thin capsule instead"),

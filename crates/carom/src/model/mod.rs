@@ -14,7 +14,6 @@ mod appearance;
 mod coincidence;
 mod contact_sensor;
 mod from_distance;
-mod hull_topology;
 mod laws;
 mod numbers;
 mod recipe;
@@ -26,10 +25,10 @@ use std::ops::Range;
 use std::sync::Arc;
 
 pub use appearance::{Appearance, Look, Shine};
+pub use carom_hull::{HullTopology, Lists};
 pub use coincidence::{Coincidence, Coincidences};
 pub use contact_sensor::ContactSensor;
 pub use from_distance::{ActsIn, Attracting, ContactsFromDistance, FromDistanceError};
-pub use hull_topology::{HullTopology, Lists};
 pub use laws::{ImpulsePair, LawKind, LawStructure};
 pub use numbers::{
     ActuatorNumbers, BodyNumbers, CameraNumbers, ContactPointNumbers, DofNumbers, EqualityNumbers,

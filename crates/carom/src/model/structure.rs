@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 
+use carom_hull::HullTopology;
+
 use super::contact_sensor::ContactSensor;
-use super::hull_topology::HullTopology;
 use super::tables::{RelativeDofs, SensorNeeds};
 use crate::linalg::{DofPattern, TreeSparsity};
 use crate::ray::TriangleTree;

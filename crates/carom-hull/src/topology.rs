@@ -10,8 +10,8 @@ use std::f64::consts::PI;
 
 use super::polygon_order::listed;
 use super::quickhull::OrderedHull;
-use crate::math::Vec3;
-use crate::model::HullTopology;
+use super::vector::{cross, length_squared, subtract};
+use super::{Lists, Point};
 
 /// Width of the cells of normals (rad).
 const CELL: f64 = 0.01;
@@ -23,8 +23,35 @@ const MIN_AREA: f64 = 1e-15;
 /// A directed edge between hull vertices.
 type Edge = (u32, u32);
 
+/// Vertices, edges and polygons of a convex hull. Vertices are numbered anew from 0 (*hull vertices*).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HullTopology {
+    /// Mesh vertex of each hull vertex.
+    pub vertices: Vec<u32>,
+    /// Hull vertices that share an edge with a hull vertex.
+    pub neighbors: Lists,
+    /// Outlines of the polygons of (nearly) coplanar triangles, hull vertices anticlockwise from outside.
+    pub polygons: Lists,
+    /// Polygons around a hull vertex.
+    pub polygons_around: Lists,
+}
+
+impl HullTopology {
+    /// Reverses the outlines, which keep their first corners: for the hull of mirrored points.
+    pub fn turn_inside_out(&mut self) {
+        let reversed = self.polygons.iter().map(|outline| {
+            let mut outline = outline.to_vec();
+            if let Some(rest) = outline.get_mut(1..) {
+                rest.reverse();
+            }
+            outline
+        });
+        self.polygons = reversed.collect();
+    }
+}
+
 /// The topology of a hull.
-pub(super) fn hull_topology(points: &[Vec3], hull: &OrderedHull) -> HullTopology {
+pub(super) fn of_hull(points: &[Point], hull: &OrderedHull) -> HullTopology {
     let mut order: Vec<usize> = (0..hull.vertices.len()).collect();
     order.sort_unstable_by_key(|&place| hull.vertices[place]);
     let vertices: Vec<u32> = order.iter().map(|&place| hull.vertices[place]).collect();
@@ -41,7 +68,7 @@ pub(super) fn hull_topology(points: &[Vec3], hull: &OrderedHull) -> HullTopology
     let hull: Vec<[u32; 3]> = triangles.iter().map(|face| face.map(renumber)).collect();
     let normals = triangles.iter().map(|face| {
         let [a, b, c] = face.map(|vertex| points[vertex as usize]);
-        (b - a).cross(c - a)
+        cross(subtract(b, a), subtract(c, a))
     });
     let cells: Vec<_> = normals.map(cell).collect();
     let polygons = polygons(&hull, &cells);
@@ -64,12 +91,14 @@ fn edges(&[a, b, c]: &[u32; 3]) -> [Edge; 3] {
 }
 
 /// The cell of a normal; none for a vanishing one.
-fn cell(normal: Vec3) -> Option<[i32; 2]> {
-    let length = normal.norm();
+fn cell(normal: Point) -> Option<[i32; 2]> {
+    let length = length_squared(normal).sqrt();
     if length < MIN_AREA {
         return None;
     }
-    let [x, y, z] = (normal * length.recip()).0.map(|component| component + 0.0);
+    // Adding zero makes −0 positive: both have the azimuth 0.
+    let inverse = length.recip();
+    let [x, y, z] = normal.map(|component| component * inverse + 0.0);
     #[allow(clippy::cast_possible_truncation, reason = "at most π over the width")]
     let index = |angle: f64| (angle / CELL).round() as i32;
     if z.abs() > 1.0 - POLE {
@@ -146,12 +175,11 @@ fn trace(patch: impl Iterator<Item = [u32; 3]>, rim: &BTreeMap<u32, u32>) -> Opt
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compile::quickhull::ordered_hull;
+    use crate::quickhull::ordered_hull;
+    use crate::vector::dot;
 
-    fn topology(points: &[[f64; 3]]) -> HullTopology {
-        let hull = ordered_hull(points, None).unwrap();
-        let points: Vec<Vec3> = points.iter().copied().map(Vec3).collect();
-        hull_topology(&points, &hull)
+    fn topology(points: &[Point]) -> HullTopology {
+        of_hull(points, &ordered_hull(points, None).unwrap())
     }
 
     #[test]
@@ -175,17 +203,17 @@ mod tests {
                 .all(|list| (3..=6).contains(&list.len()))
         );
         for outline in hull.polygons.iter() {
-            let at = |i: usize| Vec3(points[hull.vertices[outline[i] as usize] as usize]);
-            let normal = (at(1) - at(0)).cross(at(2) - at(0));
+            let at = |i: usize| points[hull.vertices[outline[i] as usize] as usize];
+            let normal = cross(subtract(at(1), at(0)), subtract(at(2), at(0)));
             assert!(
-                normal.dot(at(0) - Vec3([0.5; 3])) > 0.0,
+                dot(normal, subtract(at(0), [0.5; 3])) > 0.0,
                 "anticlockwise from outside"
             );
         }
     }
 
     /// Polygons of mesh vertices.
-    fn outlines(points: &[[f64; 3]]) -> Vec<Vec<u32>> {
+    fn outlines(points: &[Point]) -> Vec<Vec<u32>> {
         let hull = topology(points);
         let polygons = hull.polygons.iter();
         polygons

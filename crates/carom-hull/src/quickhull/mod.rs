@@ -15,7 +15,7 @@
 //!
 //! Facets and vertices are numbered as they are made, so that a larger number is newer. Inputs on which the topology
 //! itself becomes ambiguous (more than two facets at an edge, pinched vertices) are not decided here: then there is no
-//! result, and the exact hull of `super::hull` takes its place.
+//! result, and the exact hull of `super::exact` takes its place.
 
 mod chain;
 mod cone;
@@ -36,7 +36,7 @@ use chain::{Chain, END};
 use parts::{Facet, Ridge, Vertex};
 use plane::Tolerances;
 
-pub(super) type Point = [f64; 3];
+use crate::Point;
 
 /// Points are added at most this many times as often as there are points, against endless loops.
 const MOST_ADDITIONS: usize = 4;

@@ -6,7 +6,8 @@
 
 use std::cmp::Ordering;
 
-type Point = [f64; 3];
+use super::Point;
+use super::vector::subtract;
 
 /// Half of the distance between 1 and the next double: the relative rounding error.
 const EPSILON: f64 = f64::EPSILON / 2.0;
@@ -53,10 +54,6 @@ fn exact_side(a: Point, b: Point, c: Point, d: Point) -> Ordering {
         determinant.add(&u[axis].times(&minus.negated()));
     }
     determinant.sign()
-}
-
-fn subtract(p: Point, q: Point) -> Point {
-    std::array::from_fn(|axis| p[axis] - q[axis])
 }
 
 /// An exact sum of doubles, from the smallest to the largest, without overlap.

@@ -9,19 +9,8 @@ use std::cmp::Ordering;
 use std::collections::HashMap;
 
 use super::orientation::side_of_plane;
-
-type Point = [f64; 3];
-
-/// Why points have no hull with volume.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum FlatPoints {
-    /// All in one place.
-    Coincident,
-    /// All on a line.
-    Collinear,
-    /// All on a plane.
-    Coplanar,
-}
+use super::vector::{cross, dot, length_squared, subtract};
+use super::{FlatPoints, Point};
 
 /// A triangle of the hull under construction.
 struct Face {
@@ -294,43 +283,11 @@ impl<'a> Builder<'a> {
     }
 }
 
-fn subtract(p: Point, q: Point) -> Point {
-    std::array::from_fn(|axis| p[axis] - q[axis])
-}
-
-fn cross([a, b, c]: Point, [x, y, z]: Point) -> Point {
-    [b * z - c * y, c * x - a * z, a * y - b * x]
-}
-
-fn dot(p: Point, q: Point) -> f64 {
-    p[0] * q[0] + p[1] * q[1] + p[2] * q[2]
-}
-
-fn length_squared(p: Point) -> f64 {
-    dot(p, p)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::random::Random;
     use std::collections::HashSet;
-
-    /// A small generator of repeatable numbers in −1…1.
-    struct Random(u64);
-
-    impl Random {
-        fn next(&mut self) -> f64 {
-            self.0 = self
-                .0
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1_442_695_040_888_963_407);
-            f64::from((self.0 >> 40) as u32) / f64::from(1_u32 << 23) - 1.0
-        }
-
-        fn point(&mut self) -> Point {
-            std::array::from_fn(|_| self.next())
-        }
-    }
 
     /// Checks convexity, closedness and that every point is inside; returns the number of vertices.
     fn check(points: &[Point], triangles: &[[u32; 3]]) -> usize {
@@ -413,9 +370,7 @@ mod tests {
             let points: Vec<Point> = (0..count)
                 .map(|_| random.point().map(|x| (x * 2.0).round()))
                 .collect();
-            if let Ok(triangles) = convex_hull(&points, None) {
-                check(&points, &triangles);
-            }
+            check(&points, &convex_hull(&points, None).unwrap());
         }
     }
 

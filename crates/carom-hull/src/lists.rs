@@ -1,31 +1,4 @@
-//! Who is next to whom on the convex hull of a mesh: what colliders walk on.
-
-/// Vertices, edges and polygons of a convex hull. Vertices are numbered anew from 0 (*hull vertices*).
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct HullTopology {
-    /// Mesh vertex of each hull vertex.
-    pub vertices: Vec<u32>,
-    /// Hull vertices that share an edge with a hull vertex.
-    pub neighbors: Lists,
-    /// Outlines of the polygons of (nearly) coplanar triangles, hull vertices anticlockwise from outside.
-    pub polygons: Lists,
-    /// Polygons around a hull vertex.
-    pub polygons_around: Lists,
-}
-
-impl HullTopology {
-    /// Reverses the outlines, which keep their first corners: for the hull of mirrored points.
-    pub(crate) fn turn_inside_out(&mut self) {
-        let reversed = self.polygons.iter().map(|outline| {
-            let mut outline = outline.to_vec();
-            if let Some(rest) = outline.get_mut(1..) {
-                rest.reverse();
-            }
-            outline
-        });
-        self.polygons = reversed.collect();
-    }
-}
+//! Lists of small numbers.
 
 /// Lists of small numbers, stored in one piece.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
