@@ -14,6 +14,7 @@
 use std::ffi::OsString;
 use std::ops::Range;
 
+use carom::parameters::ParameterError;
 use carom_spec::Diagnostic;
 use carom_spec::diagnostic::nearest_name;
 
@@ -153,12 +154,6 @@ impl<'a> Argument<'a> {
             end: whole.len(),
         }
     }
-
-    /// The flag that it belongs to.
-    pub(crate) fn flag(self) -> &'static str {
-        self.flag
-    }
-
     /// What it says.
     pub(crate) fn text(self) -> &'a str {
         self.whole.get(self.start..self.end).unwrap_or_default()
@@ -237,6 +232,19 @@ impl<'a> Argument<'a> {
             Some(help) => diagnostic.help(help),
             None => diagnostic,
         })
+    }
+
+    /// What a selector of parameters does not select, with the part in question marked: the engine's sentence quotes it.
+    pub(crate) fn unselected(self, error: &ParameterError) -> Failure {
+        let message = error.message();
+        let quoted = message.split('\'').skip(1).step_by(2);
+        let places = quoted.filter_map(|quoted| {
+            let at = self.text().find(quoted)?;
+            (!quoted.is_empty()).then(|| self.part(at..at + quoted.len()))
+        });
+        let part = places.min_by_key(|part| part.text().len());
+        let diagnostic = Diagnostic::error(NAME, format!("{}: {message}", self.flag));
+        part.unwrap_or(self).refuse(diagnostic)
     }
 
     /// A failure that points at this part.

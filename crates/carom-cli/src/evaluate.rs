@@ -3,18 +3,14 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use carom::flow::{FlowSettings, Tolerances};
-pub(crate) use carom_tasks::evaluate::figure;
-use carom_tasks::evaluate::{Metric, Report, evaluate};
+use carom_report::evaluation_json;
+use carom_tasks::evaluate::{Metric, Report, evaluate, figure};
+use carom_tasks::identify::in_continuous_time;
 use carom_tasks::problem::Stepping;
 use carom_tasks::recording::{self, Mapping};
-use serde_json::json;
 
 use crate::failure::{CONTENT, Failure, finish};
 use crate::{load, stdio, values};
-
-/// Most steps from a frame to the next in continuous time: contacts that need more would take minutes.
-const MOST_STEPS: usize = 2_000;
 
 /// Compares a model with recorded motions.
 ///
@@ -73,20 +69,14 @@ fn measure(args: &Args, model: &carom::Model) -> Result<(Report, Vec<String>), F
     let mut recordings = loaded.map_err(|error| content(&error))?;
     recordings.evaluate.window = args.window.or(recordings.evaluate.window);
     recordings.evaluate.every = args.every.or(recordings.evaluate.every);
-    let stepping = args.tolerance.map_or(Stepping::Fixed, |tolerance| {
-        Stepping::Flow(FlowSettings {
-            tolerances: Tolerances::all(tolerance),
-            most_steps: MOST_STEPS,
-            ..FlowSettings::default()
-        })
-    });
+    let stepping = args.tolerance.map_or(Stepping::Fixed, in_continuous_time);
     let report = evaluate(model, &recordings, stepping).map_err(|error| content(&error))?;
     Ok((report, recordings.warnings))
 }
 
 fn show(args: &Args, report: &Report, warnings: &[String]) {
     if args.json {
-        crate::print(&as_json(report, warnings).to_string());
+        crate::print(&evaluation_json(report, warnings).to_string());
         return;
     }
     for warning in warnings {
@@ -99,7 +89,7 @@ fn show(args: &Args, report: &Report, warnings: &[String]) {
         .max()
         .unwrap_or(0)
         .max(12);
-    let heads: Vec<String> = report.metrics.iter().map(head).collect();
+    let heads: Vec<String> = report.metrics.iter().map(Metric::head).collect();
     let line = |label: &str, frames: &str, cells: &[String]| {
         let cells = heads.iter().zip(cells).map(|(head, cell)| {
             let size = head.chars().count().max(9);
@@ -127,38 +117,4 @@ fn show(args: &Args, report: &Report, warnings: &[String]) {
         let label = &trajectory.label;
         stdio::warn(&format!("error: {label} is not in the mean: {why}\n"));
     }
-}
-
-pub(crate) fn head(metric: &Metric) -> String {
-    let name = metric
-        .name
-        .trim_end_matches("_percent")
-        .trim_end_matches("_degrees");
-    if metric.unit.is_empty() {
-        return name.to_owned();
-    }
-    format!("{name} [{}]", metric.unit)
-}
-
-fn as_json(report: &Report, warnings: &[String]) -> serde_json::Value {
-    // JSON has no NaN: what was not compared is null.
-    let errors = |numbers: &[f64]| {
-        let pairs = report.metrics.iter().zip(numbers);
-        let pairs = pairs.map(|(metric, number)| (metric.name.clone(), json!(number)));
-        serde_json::Value::Object(pairs.collect())
-    };
-    let trajectories: Vec<_> = report
-        .trajectories
-        .iter()
-        .map(|trajectory| {
-            json!({
-                "label": trajectory.label, "frames": trajectory.frames, "windows": trajectory.windows,
-                "errors": errors(&trajectory.errors), "failure": trajectory.failure,
-            })
-        })
-        .collect();
-    json!({
-        "total": errors(&report.total), "trajectories": trajectories,
-        "failed": report.failures().count(), "warnings": warnings,
-    })
 }

@@ -14,7 +14,6 @@ mod gradient;
 mod identify;
 mod interrupt;
 mod load;
-mod naming;
 mod output;
 mod parity;
 mod progress;

@@ -4,7 +4,7 @@ use carom::Model;
 use carom::contact_units::{ContactKind, SURVEY_SPEED, metres, newtons, seconds};
 use serde_json::json;
 
-use crate::naming::pair_name;
+use carom_report::naming::pair_name;
 
 /// How many kinds of contacts the table shows.
 const SHOWN: usize = 8;

@@ -3,17 +3,16 @@
 use carom::cotangent::StateBar;
 use carom::flow::{Adjoint, Flow, FlowSettings, Motion, Onset, Status, Tolerances, Variation};
 use carom::linearize::Tangent;
-use carom::parameters::{ParameterError, Parameters};
+use carom::parameters::Parameters;
 use carom::rollout::{self, Controls, Gradient, Loss};
 use carom::varied::{self, Varied};
 use carom::{Data, Model, State};
-use carom_spec::Diagnostic;
 
 use super::adjoint::{self, Way};
 use super::quantity::Quantity;
 use super::{Args, method};
 use crate::command_line::Argument;
-use crate::failure::{Failure, NAME};
+use crate::failure::Failure;
 use crate::sim;
 
 /// Something to differentiate by.
@@ -169,7 +168,7 @@ impl<'a> Problem<'a> {
             // Parameters of a model are `family.name.attribute`.
             if name.text().contains('.') {
                 Parameters::select(self.model, &[name.text()])
-                    .map_err(|error| unselected(name, &error))?;
+                    .map_err(|error| name.unselected(&error))?;
                 selectors.push(name);
                 continue;
             }
@@ -189,7 +188,7 @@ impl<'a> Problem<'a> {
         let names: Vec<&str> = selectors.iter().map(|name| name.text()).collect();
         // One by one they are right; together they may contradict each other.
         let parameters =
-            Parameters::select(self.model, &names).map_err(|error| unselected(last, &error))?;
+            Parameters::select(self.model, &names).map_err(|error| last.unselected(&error))?;
         let theta = parameters.theta0();
         for (index, name) in parameters.names().enumerate() {
             self.variables.push(Variable {
@@ -392,18 +391,4 @@ fn set(
     let quantity = Quantity::parse(name, &FAMILIES, model)?;
     *quantity.of(start, controls) = value.trim().number()?;
     Ok(())
-}
-
-/// What a selector does not select, with the part in question marked: the engine's sentence quotes it.
-pub(crate) fn unselected(selector: Argument<'_>, error: &ParameterError) -> Failure {
-    let message = error.message();
-    let flag = selector.flag();
-    let quoted = message.split('\'').skip(1).step_by(2);
-    let places = quoted.filter_map(|quoted| {
-        let at = selector.text().find(quoted)?;
-        (!quoted.is_empty()).then(|| selector.part(at..at + quoted.len()))
-    });
-    let part = places.min_by_key(|part| part.text().len());
-    part.unwrap_or(selector)
-        .refuse(Diagnostic::error(NAME, format!("{flag}: {message}")))
 }

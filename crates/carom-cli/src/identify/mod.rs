@@ -1,26 +1,17 @@
-//! `carom identify`: from recordings to a calibrated model.
+//! `carom identify`: from recordings to a calibrated model. What it decides is [`carom_tasks::identify::workflow`]; here it is asked and said.
 
-mod checks;
-pub(crate) mod report;
-mod said;
-mod spoken;
-#[cfg(test)]
-mod tests;
-
-pub(crate) use checks::{Checks, objections};
-pub(crate) use spoken::{as_json, as_text};
-
+use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::Instant;
 
 use carom::Model;
-use carom_spec::ModelSpec;
-use carom_tasks::evaluate::{self, evaluate};
+use carom::parameters::Parameters;
+use carom_report::{identification_json, identification_page, identification_text};
+use carom_tasks::identify::workflow::{self, Event, Profiles, Question, WantedChecks};
 use carom_tasks::identify::{
-    FREE_STARTS, Free, Identified, IdentifyError, Inspection, LOSSES, OptimiserKind, PRESETS,
-    Settings, Solution, Task, Watch, calibrated, in_continuous_time, loss_of, preset,
+    Excitation, FREE_STARTS, Free, IdentifyError, Inspection, LOSSES, OptimiserKind, Outcome,
+    PRESETS, Settings, Watch, check_folds, in_continuous_time, loss_of, preset,
 };
 use carom_tasks::problem::Starts;
 use carom_tasks::recording::{self, Mapping, Recordings};
@@ -28,12 +19,7 @@ use indicatif::ProgressBar;
 
 use crate::command_line::{Argument, unfit};
 use crate::failure::{COMPUTATION, CONTENT, Failure, READ, WRITE, finish};
-use crate::gradient::problem::unselected;
-use crate::load::{self, Loaded};
-use crate::{interrupt, output, stdio, values};
-
-/// Free starts count if they leave less than this part of the residuals of recorded ones.
-const WORTH_MORE: f64 = 0.8;
+use crate::{interrupt, load, output, stdio, values};
 
 /// Finds the parameters of a model with which it moves as recorded.
 ///
@@ -132,31 +118,6 @@ pub(crate) struct Args {
     pub(crate) json: bool,
 }
 
-/// Everything that was found, for text, JSON and the report.
-pub(crate) struct Found<'a> {
-    pub(crate) task: &'a Task<'a>,
-    pub(crate) inspection: Inspection,
-    pub(crate) solution: Solution,
-    pub(crate) identified: Identified,
-    /// Errors on the recordings of the fit, before and after.
-    pub(crate) fitted: [evaluate::Report; 2],
-    /// Errors on recordings that were kept back, before and after.
-    pub(crate) kept_back: Option<[evaluate::Report; 2]>,
-    pub(crate) seconds: f64,
-    /// The model as it was.
-    pub(crate) before: &'a Model,
-    /// The calibrated model as text, or why it cannot be written: what was found is said all the same.
-    pub(crate) description: Result<String, String>,
-    /// Recordings whose motion is shown: those that were kept back, if any.
-    pub(crate) shown: &'a Recordings,
-    /// Residuals in deviations of the noise with starts as recorded, where these were tried first and starts are now unknowns too.
-    pub(crate) recorded_starts: Option<f64>,
-    /// True values, where they are known.
-    pub(crate) truth: Option<Vec<f64>>,
-    /// What was looked at beyond the search.
-    pub(crate) checks: Checks,
-}
-
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> ExitCode {
     finish(args.json, answer(args))
@@ -171,8 +132,8 @@ fn answer(args: &Args) -> Result<ExitCode, Failure> {
     }
     let loaded = load::load(&args.model, &args.allow)?;
     stdio::warn(&loaded.warnings);
-    let (recordings, kept_back) = recordings(args, &loaded.model)?;
-    let others = kept_back.iter().flat_map(|others| &others.warnings);
+    let (recordings, held_out) = recordings(args, &loaded.model)?;
+    let others = held_out.iter().flat_map(|others| &others.warnings);
     let warnings: Vec<&String> = recordings
         .warnings
         .iter()
@@ -181,38 +142,44 @@ fn answer(args: &Args) -> Result<ExitCode, Failure> {
     for warning in &warnings {
         stdio::warn(&format!("warning: {warning}\n"));
     }
-    check_folds(args, &recordings)?;
-    let settings = settings(args, &loaded.model, &recordings)?;
-    let mut task =
-        Task::new(&loaded.model, &recordings, settings).map_err(|error| failed(&error))?;
-    let inspection = prepare(&loaded, &mut task)?;
-    let suggestions = checks::before(&task, &inspection);
-    checks::say(&suggestions);
+    refuse_folds(args, &recordings)?;
+    let question = Question {
+        model: &loaded.model,
+        spec: &loaded.spec,
+        recordings: &recordings,
+        held_out: held_out.as_ref(),
+        settings: settings(args, &recordings)?,
+        checks: WantedChecks {
+            profiles: if args.profiles {
+                Profiles::Always
+            } else {
+                Profiles::WhereCheap
+            },
+            folds: args.folds,
+            recovery: args.recovery,
+            ..WantedChecks::default()
+        },
+        resume: None,
+    };
     let resume = checkpoint(args)?;
-    let watcher = Watcher::new(args.checkpoint.clone());
-    let mut found = find(
-        (&loaded, inspection),
-        &task,
-        kept_back.as_ref(),
-        resume.as_deref(),
-        watcher,
-    )?;
-    let freed = (task.with_free_starts(&found.identified)).map_err(|error| failed(&error))?;
-    if let Some(freed) = freed.as_ref().filter(|_| !found.solution.is_stopped) {
-        found = better_from_free_starts(found, &loaded, freed, kept_back.as_ref())?;
-    }
-    found.checks = checks::after(args, &found, suggestions)?;
-    if let (Some(path), Ok(text)) = (&args.out, &found.description) {
+    let question = Question {
+        resume: resume.as_deref(),
+        ..question
+    };
+    let outcome = found(&question, args.checkpoint.clone(), &|_| {}).map_err(|error| {
+        wrong_name(args, &loaded.model, &error).unwrap_or_else(|| failed(&error))
+    })?;
+    if let (Some(path), Ok(text)) = (&args.out, &outcome.description) {
         output::write_whole(path, |out| out.write_all(text.as_bytes()))?;
     }
     if let Some(path) = &args.report {
-        let page = report::html(&found);
+        let page = identification_page(&outcome, held_out.as_ref().unwrap_or(&recordings));
         output::write_whole(path, |out| out.write_all(page.as_bytes()))?;
     }
-    let is_stopped = found.solution.is_stopped || interrupt::asked();
-    let refusal = refusal(&found);
+    let is_stopped = outcome.solution.is_stopped || interrupt::asked();
+    let refusal = outcome.refusal();
     if args.json {
-        let mut document = as_json(&found);
+        let mut document = identification_json(&outcome);
         document["diagnostics"] = loaded.listed();
         document["warnings"] = serde_json::json!(warnings);
         if let (Some(why), false) = (&refusal, is_stopped) {
@@ -220,8 +187,8 @@ fn answer(args: &Args) -> Result<ExitCode, Failure> {
         }
         crate::print(&document.to_string());
     } else {
-        crate::print(&as_text(&found));
-        let model = args.out.as_ref().filter(|_| found.description.is_ok());
+        crate::print(&identification_text(&outcome));
+        let model = args.out.as_ref().filter(|_| outcome.description.is_ok());
         for (what, path) in [
             ("calibrated model", model),
             ("report", args.report.as_ref()),
@@ -237,160 +204,67 @@ fn answer(args: &Args) -> Result<ExitCode, Failure> {
     Ok(ExitCode::from(u8::from(refusal.is_some())))
 }
 
-/// Why the answer is no, in a sentence; none if it is yes.
-fn refusal(found: &Found<'_>) -> Option<String> {
-    if let Some(first) = objections(found).into_iter().next() {
-        return Some(first);
-    }
-    let recovery = found.checks.recovery.as_ref();
-    let failed = recovery.filter(|recovery| !recovery.is_passed)?;
-    let why = failed.words.first().map_or("", String::as_str);
-    Some(format!("a known truth is not recovered: {why}"))
-}
-
-/// Refuses folds that cannot be made before the search, not after it.
-fn check_folds(args: &Args, recordings: &Recordings) -> Result<(), Failure> {
-    let count = recordings.trajectories.len();
-    match args.folds {
-        Some(_) if count < 2 => Err(unfit(
-            "--folds",
-            "there is one trajectory, which cannot be parted: give more recordings, or cut it by [trajectories] in the mapping",
-            "nothing to part",
-        )),
-        Some(folds) if folds < 2 || folds > count => Err(unfit(
-            "--folds",
-            &format!("there are {count} trajectories, which make 2 to {count} folds"),
-            "no such number of folds",
-        )),
-        _ => Ok(()),
-    }
-}
-
-/// Looks before, and for a better start.
-pub(crate) fn prepare(loaded: &Loaded, task: &mut Task<'_>) -> Result<Inspection, Failure> {
-    can_be_written(task, &loaded.spec)?;
+/// What the workflow finds, with progress, checkpoints and Ctrl-C; `inspected` hears before the search what the recordings can tell.
+pub(crate) fn found(
+    question: &Question<'_>,
+    checkpoint: Option<PathBuf>,
+    inspected: &(dyn Fn(&Inspection) + Sync),
+) -> Result<Outcome, IdentifyError> {
     interrupt::watch();
-    task.find_starts(Some(interrupt::flag()))
-        .map_err(|error| failed(&error))?;
-    let mut inspection = task.inspect().map_err(|error| failed(&error))?;
-    // From a start that nobody measured, nothing may move: it is found first.
-    if inspection.refusal().is_some()
-        && (task.free_unmeasured_starts()).map_err(|error| failed(&error))?
-    {
-        stdio::warn("note: the mapping does not give all of the starts: they are found too\n");
-        task.find_starts(Some(interrupt::flag()))
-            .map_err(|error| failed(&error))?;
-        inspection = task.inspect().map_err(|error| failed(&error))?;
-    }
-    if let Some(refusal) = inspection.refusal()
-        && !task.settings().anyway
-    {
-        let suggestions = checks::before(task, &inspection);
-        checks::say(&suggestions);
-        let motions = suggestions.iter().map(|one| one.motion.as_str());
-        let motions: Vec<&str> = motions.collect();
-        let record = match motions.as_slice() {
-            [] => "record other motions".to_owned(),
-            motions => format!("record other motions ({})", motions.join(", or ")),
-        };
-        let help = format!(
-            "hold one of them, give a prior in --settings, {record}, or fit all the same with --anyway"
-        );
-        return Err(Failure::sentence(COMPUTATION, refusal)
-            .answered()
-            .help(help));
-    }
-    task.warm_up(Some(interrupt::flag()))
-        .map_err(|error| failed(&error))?;
-    Ok(inspection)
+    let mut watcher = Watcher {
+        bar: ProgressBar::hidden(),
+        checkpoint,
+        inspected,
+    };
+    workflow::identify(question, Some(interrupt::flag()), &mut watcher)
 }
 
-/// What is found if starts are unknowns too, where it explains the recordings better; what was found before if not.
-fn better_from_free_starts<'a>(
-    found: Found<'a>,
-    loaded: &'a Loaded,
-    freed: &'a Task<'a>,
-    kept_back: Option<&'a Recordings>,
-) -> Result<Found<'a>, Failure> {
-    let inspection = found.inspection.clone();
-    let watcher = Watcher::new(None);
-    let mut other = find((loaded, inspection), freed, kept_back, None, watcher)?;
-    let is_better = other.identified.noise < WORTH_MORE * found.identified.noise;
-    if is_better && objections(&other).len() <= objections(&found).len() {
-        other.seconds += found.seconds;
-        other.recorded_starts = Some(found.identified.noise);
-        return Ok(other);
-    }
-    Ok(found)
-}
-
-/// Searches, and looks after.
-pub(crate) fn find<'a>(
-    (loaded, inspection): (&'a Loaded, Inspection),
-    task: &'a Task<'a>,
-    kept_back: Option<&'a Recordings>,
-    resume: Option<&[u8]>,
-    mut watcher: Watcher,
-) -> Result<Found<'a>, Failure> {
-    let begin = Instant::now();
-    let solution = task.solve(resume, Some(interrupt::flag()), &mut watcher);
-    watcher.bar.finish_and_clear();
-    let solution = solution.map_err(|error| failed(&error))?;
-    let identified = task.conclude(&solution).map_err(|error| failed(&error))?;
-    let stepping = task.settings().problem.stepping;
-    let of = |model: &Model, recordings: &Recordings| {
-        evaluate(model, recordings, stepping)
-            .map_err(|error| Failure::sentence(CONTENT, error.to_string()))
+/// A parameter of `--free` that does not exist, with its place on the command line; none if something else is wrong.
+fn wrong_name(args: &Args, model: &Model, error: &IdentifyError) -> Option<Failure> {
+    let IdentifyError::Settings(_) = error else {
+        return None;
     };
-    let errors = |recordings: &Recordings| -> Result<[evaluate::Report; 2], Failure> {
-        Ok([
-            of(&loaded.model, recordings)?,
-            of(&identified.model, recordings)?,
-        ])
-    };
-    let mut fitted = errors(task.problem().recordings())?;
-    if let Some(begun) = task.with_found_starts(&solution.x) {
-        fitted[1] = of(&identified.model, &begun)?;
-    }
-    let description = calibrated(&loaded.spec, task.parameters(), &identified.theta);
-    Ok(Found {
-        fitted,
-        kept_back: kept_back.map(errors).transpose()?,
-        seconds: begin.elapsed().as_secs_f64(),
-        before: &loaded.model,
-        description: description.map_err(|error| error.to_string()),
-        shown: kept_back.unwrap_or(task.problem().recordings()),
-        truth: None,
-        recorded_starts: None,
-        checks: Checks::default(),
-        task,
-        inspection,
-        solution,
-        identified,
+    let lists = args.free.iter().map(|list| Argument::new("--free", list));
+    let names = lists.flat_map(|list| list.split(','));
+    names.into_iter().find_map(|name| {
+        let free = Free::new(name.text().parse().ok()?);
+        let chosen = Parameters::new(model, std::slice::from_ref(&free.selection));
+        chosen.err().map(|error| name.unselected(&error))
     })
 }
 
-/// Refuses parameters that no model file can hold before the search, not after it.
-fn can_be_written(task: &Task<'_>, spec: &ModelSpec) -> Result<(), Failure> {
-    let moved = |side: f64| {
-        let theta = task.start_theta().iter();
-        let moved: Vec<f64> = theta
-            .map(|theta| theta + side * theta.abs().max(1e-3))
-            .collect();
-        calibrated(spec, task.parameters(), &moved)
+/// Refuses folds that cannot be made before the search, not after it.
+fn refuse_folds(args: &Args, recordings: &Recordings) -> Result<(), Failure> {
+    let count = recordings.trajectories.len();
+    let checked = args.folds.map_or(Ok(()), |folds| check_folds(folds, count));
+    let label = if count < 2 {
+        "nothing to part"
+    } else {
+        "no such number of folds"
     };
-    // On one side of a start that is only just possible, as the inertia of a plate is, no file could be written.
-    let written = moved(1e-6).or_else(|error| moved(-1e-6).map_err(|_| error));
-    written.map(drop).map_err(|error| failed(&error))
+    checked.map_err(|why| unfit("--folds", &why.to_string(), label))
 }
 
-fn failed(error: &IdentifyError) -> Failure {
+/// Why there is no answer.
+pub(crate) fn failed(error: &IdentifyError) -> Failure {
     let message = error.to_string();
     match error {
         IdentifyError::Settings(_) => Failure::sentence(CONTENT, message),
         IdentifyError::Checkpoint(_) => Failure::sentence(WRITE, message),
         IdentifyError::Start(_) | IdentifyError::Description(_) => {
             Failure::sentence(COMPUTATION, message).answered()
+        }
+        IdentifyError::NotIdentifiable { motions, .. } => {
+            let record = match motions.as_slice() {
+                [] => "record other motions".to_owned(),
+                motions => format!("record other motions ({})", motions.join(", or ")),
+            };
+            let help = format!(
+                "hold one of them, give a prior in --settings, {record}, or fit all the same with --anyway"
+            );
+            Failure::sentence(COMPUTATION, message)
+                .answered()
+                .help(help)
         }
     }
 }
@@ -401,14 +275,14 @@ fn recordings(args: &Args, model: &Model) -> Result<(Recordings, Option<Recordin
     let load = |paths: &[PathBuf]| {
         recording::load(model, &mapping, paths).map_err(|error| content(&error))
     };
-    let kept_back = match args.validate.as_slice() {
+    let held_out = match args.validate.as_slice() {
         [] => None,
         paths => Some(load(paths)?),
     };
-    Ok((load(&args.recordings)?, kept_back))
+    Ok((load(&args.recordings)?, held_out))
 }
 
-fn settings(args: &Args, model: &Model, recordings: &Recordings) -> Result<Settings, Failure> {
+fn settings(args: &Args, recordings: &Recordings) -> Result<Settings, Failure> {
     let mut settings = match &args.settings {
         Some(path) => Settings::read(path).map_err(|error| failed(&error))?,
         None => Settings::default(),
@@ -418,11 +292,9 @@ fn settings(args: &Args, model: &Model, recordings: &Recordings) -> Result<Setti
             if name.text().is_empty() {
                 return Err(name.unfit("an empty name", "write geom.cube.friction[0]"));
             }
-            let refuse = |error: &carom::parameters::ParameterError| unselected(name, error);
-            let free = Free::new(name.text().parse().map_err(|error| refuse(&error))?);
-            carom::parameters::Parameters::new(model, std::slice::from_ref(&free.selection))
-                .map_err(|error| refuse(&error))?;
-            settings.free.push(free);
+            let selection = name.text().parse();
+            let selection = selection.map_err(|error| name.unselected(&error))?;
+            settings.free.push(Free::new(selection));
         }
     }
     if let Some(name) = &args.preset {
@@ -490,24 +362,30 @@ fn checkpoint(args: &Args) -> Result<Option<Vec<u8>>, Failure> {
     Ok(Some(bytes))
 }
 
-/// Shows progress and stores checkpoints.
-pub(crate) struct Watcher {
+/// Shows progress, says what comes up on the way, and stores checkpoints.
+struct Watcher<'w> {
     bar: ProgressBar,
     checkpoint: Option<PathBuf>,
+    inspected: &'w (dyn Fn(&Inspection) + Sync),
 }
 
-impl Watcher {
-    pub(crate) fn new(checkpoint: Option<PathBuf>) -> Self {
-        let bar = ProgressBar::new_spinner();
-        Self { bar, checkpoint }
-    }
-}
-
-impl Watch for Watcher {
+impl Watch for Watcher<'_> {
     fn progress(&mut self, evaluations: u64, lowest: f64) {
         self.bar.tick();
         self.bar
             .set_message(format!("{evaluations} evaluations, loss {lowest:.6e}"));
+    }
+
+    fn event(&mut self, event: Event<'_>) {
+        match event {
+            Event::InitialStatesFreed => stdio::warn(
+                "note: the mapping does not give all of the starts: they are found too\n",
+            ),
+            Event::Suggested(suggestions) => say(suggestions),
+            Event::SearchBegins => self.bar = ProgressBar::new_spinner(),
+            Event::SearchEnds => self.bar.finish_and_clear(),
+            Event::Inspected(inspection) => (self.inspected)(inspection),
+        }
     }
 
     fn wants_checkpoints(&self) -> bool {
@@ -520,6 +398,19 @@ impl Watch for Watcher {
         };
         store(path, bytes)
     }
+}
+
+/// Says before a search what could be recorded to make it better.
+fn say(suggestions: &[Excitation]) {
+    if suggestions.is_empty() {
+        return;
+    }
+    let mut text =
+        "note: the recordings tell some parameters badly; what to record next:\n".to_owned();
+    for suggestion in suggestions {
+        let _ = writeln!(text, "  - {}", suggestion.words());
+    }
+    stdio::warn(&text);
 }
 
 fn store(path: &Path, bytes: &[u8]) -> Result<(), String> {

@@ -15,7 +15,7 @@ use super::contacts::{self, to_index};
 use super::reference::{Class, Reference};
 use super::sensors;
 use super::snapshots::Checker;
-use crate::naming::pair_name;
+use carom_report::naming::pair_name;
 
 /// One number of a row.
 type RowField = fn(&Row) -> f64;

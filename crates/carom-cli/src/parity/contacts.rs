@@ -13,7 +13,7 @@ use carom::stages::collision::Contact;
 use super::compare::Comparison;
 use super::reference::{Class, Reference};
 use super::snapshots::Checker;
-use crate::naming::pair_name;
+use carom_report::naming::pair_name;
 
 const STAGE: &str = "collision";
 /// Allowed error of numbers that are copied or mixed from the model.

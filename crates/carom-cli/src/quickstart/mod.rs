@@ -14,14 +14,15 @@ use std::time::Instant;
 use carom::Model;
 use carom::contact_units;
 use carom_optimise::random::Random;
-use carom_tasks::evaluate;
-use carom_tasks::identify::{Inspection, Settings, Task};
+use carom_report::{holds, identification_json, identification_page, within};
+use carom_tasks::evaluate::{self, figure};
+use carom_tasks::identify::workflow::{Question, WantedChecks};
+use carom_tasks::identify::{Inspection, Outcome, Settings};
 use carom_tasks::recording::{self, Mapping, Recordings};
 use serde_json::json;
 
-use crate::evaluate::figure;
 use crate::failure::{COMPUTATION, CONTENT, Failure, WRITE, finish};
-use crate::identify::{self, Found, Watcher, report};
+use crate::identify;
 use crate::load::{self, Loaded};
 use crate::{browser, interrupt, output, stdio, values};
 use throws::{FRAMES, Hidden, NOISE, UNKNOWNS};
@@ -87,25 +88,28 @@ fn answer(args: &Args) -> Result<ExitCode, Failure> {
     place.record(&hidden, args.seed)?;
     say(&place.about_the_recordings());
     let recordings = place.read(&loaded.model, &THROWS)?;
-    let kept_back = place.read(&loaded.model, &[KEPT_BACK])?;
-    let task = Task::new(&loaded.model, &recordings, settings);
-    let mut task = task.map_err(|error| content(&error))?;
+    let held_out = place.read(&loaded.model, &[KEPT_BACK])?;
+    // The example's initial states are all measured, and its noise is known: one search answers it.
+    settings.frees_starts = false;
+    let question = Question {
+        model: &loaded.model,
+        spec: &loaded.spec,
+        recordings: &recordings,
+        held_out: Some(&held_out),
+        settings,
+        checks: WantedChecks::NONE,
+        resume: None,
+    };
     say(&place.about_the_search());
-    let inspection = identify::prepare(&loaded, &mut task)?;
-    say(&about_what_is_told(&inspection));
-    let mut found = identify::find(
-        (&loaded, inspection),
-        &task,
-        Some(&kept_back),
-        None,
-        Watcher::new(None),
-    )?;
+    let inspected = |inspection: &Inspection| say(&about_what_is_told(inspection));
+    let found = identify::found(&question, None, &inspected);
+    let mut found = found.map_err(|error| identify::failed(&error))?;
     found.truth = Some(hidden.values.clone());
     found.seconds = begin.elapsed().as_secs_f64();
     if let Ok(text) = &found.description {
         place.write("calibrated.xml", text)?;
     }
-    place.write("report.html", &report::html(&found))?;
+    place.write("report.html", &identification_page(&found, &held_out))?;
     say(&about_what_was_found(&found, &hidden, &loaded));
     say(&place.about_the_prediction(&found));
     conclude(args, &place, &found, &hidden)
@@ -115,16 +119,16 @@ fn answer(args: &Args) -> Result<ExitCode, Failure> {
 fn conclude(
     args: &Args,
     place: &Place<'_>,
-    found: &Found<'_>,
+    found: &Outcome,
     hidden: &Hidden,
 ) -> Result<ExitCode, Failure> {
     let page = place.path("report.html");
     let problem = problem(found, hidden);
     if args.json {
-        let mut document = identify::as_json(found);
+        let mut document = identification_json(found);
         document["seed"] = json!(args.seed);
         document["hidden"] = json!(hidden.values);
-        document["within"] = json!(report::within(found, &hidden.values));
+        document["within"] = json!(within(found, &hidden.values));
         document["report"] = json!(page.display().to_string());
         if let Some(why) = &problem {
             document["error"] = json!(why);
@@ -152,7 +156,7 @@ fn conclude(
 }
 
 /// Why the example did not turn out as it should; none if it did, or was interrupted.
-fn problem(found: &Found<'_>, hidden: &Hidden) -> Option<String> {
+fn problem(found: &Outcome, hidden: &Hidden) -> Option<String> {
     if found.solution.is_stopped {
         return None;
     }
@@ -167,7 +171,7 @@ fn problem(found: &Found<'_>, hidden: &Hidden) -> Option<String> {
         .zip(&found.identified.estimates)
         .zip(&hidden.values);
     let outside: Vec<&str> = outside
-        .filter(|((_, one), hidden)| !report::holds(one, **hidden))
+        .filter(|((_, one), hidden)| !holds(one, **hidden))
         .map(|((unknown, _), _)| unknown.words)
         .collect();
     (!outside.is_empty()).then(|| {
@@ -204,7 +208,7 @@ fn about_what_is_told(inspection: &Inspection) -> String {
     )
 }
 
-fn about_what_was_found(found: &Found<'_>, hidden: &Hidden, loaded: &Loaded) -> String {
+fn about_what_was_found(found: &Outcome, hidden: &Hidden, loaded: &Loaded) -> String {
     let identified = &found.identified;
     let percent = format!("{} % interval", 100.0 * identified.confidence);
     let mut lines = vec![
@@ -234,11 +238,7 @@ fn about_what_was_found(found: &Found<'_>, hidden: &Hidden, loaded: &Loaded) -> 
             shown(one.value),
             shown(*hidden),
             format!("{} … {}", shown(one.interval[0]), shown(one.interval[1])),
-            if report::holds(one, *hidden) {
-                "✓"
-            } else {
-                "✗"
-            },
+            if holds(one, *hidden) { "✓" } else { "✗" },
         ));
     }
     let [before, found, hidden] = [&loaded.model, &identified.model, &hidden.model].map(bounce);
@@ -327,13 +327,13 @@ impl<'a> Place<'a> {
         )
     }
 
-    fn about_the_prediction(&self, found: &Found<'_>) -> String {
+    fn about_the_prediction(&self, found: &Outcome) -> String {
         let folder = self.0.display();
         let errors = |metric: &str, factor: f64| {
             let of = |report: &evaluate::Report| {
                 figure(factor * report.total_of(metric).unwrap_or(f64::NAN))
             };
-            let [before, after] = found.kept_back.as_ref().unwrap_or(&found.fitted);
+            let [before, after] = found.held_out.as_ref().unwrap_or(&found.fitted);
             format!("{} → {}", of(before), of(after))
         };
         format!(

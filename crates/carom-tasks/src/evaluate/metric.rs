@@ -16,6 +16,19 @@ pub struct Metric {
     pub unit: &'static str,
 }
 
+impl Metric {
+    /// Its name with its unit, for the head of a column.
+    pub fn head(&self) -> String {
+        let name = (self.name)
+            .trim_end_matches("_percent")
+            .trim_end_matches("_degrees");
+        if self.unit.is_empty() {
+            return name.to_owned();
+        }
+        format!("{name} [{}]", self.unit)
+    }
+}
+
 /// Numbers of one metric, added up.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Sum {

@@ -16,7 +16,7 @@ use super::IdentifyError;
 use super::slopes::ErrorBasis;
 use super::solve::Solution;
 use super::task::{Marginal, Task};
-use crate::problem::Linear;
+use crate::problem::{FrameResidual, Linear};
 
 /// Fewest runs whose contradictions say something.
 const FEWEST_RUNS: usize = 10;
@@ -71,19 +71,6 @@ pub struct Identified {
     pub theta: Vec<f64>,
     /// The calibrated model.
     pub model: Model,
-}
-
-/// How large the residuals of a frame are.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct FrameResidual {
-    /// The run.
-    pub run: usize,
-    /// Time since the trajectory began (s).
-    pub time: f64,
-    /// Root mean square at the start of the search.
-    pub before: f64,
-    /// At its end.
-    pub after: f64,
 }
 
 /// What the recordings tell at a point.

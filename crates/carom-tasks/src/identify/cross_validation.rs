@@ -71,6 +71,21 @@ impl Sums {
     }
 }
 
+/// Refuses folds that cannot be made of so many trajectories.
+///
+/// # Errors
+/// When there are fewer trajectories than folds, or fewer than two of either.
+pub fn check_folds(folds: usize, trajectories: usize) -> Result<(), IdentifyError> {
+    let why = match trajectories {
+        0 | 1 => "there is one trajectory, which cannot be parted: give more recordings, or cut it by [trajectories] in the mapping".to_owned(),
+        count if folds < 2 || folds > count => {
+            format!("there are {count} trajectories, which make 2 to {count} folds")
+        }
+        _ => return Ok(()),
+    };
+    Err(IdentifyError::Settings(why))
+}
+
 impl Task<'_> {
     /// Fits again without each of some folds of the trajectories: number i is in fold i modulo their number. `identified` is the
     /// answer for all of them.
@@ -85,11 +100,7 @@ impl Task<'_> {
     ) -> Result<CrossValidation, IdentifyError> {
         let recordings = self.problem.recordings;
         let count = recordings.trajectories.len();
-        if folds < 2 || count < folds {
-            return Err(IdentifyError::Settings(format!(
-                "{folds} folds of {count} trajectories: there must be 2 folds or more, and a trajectory or more in each"
-            )));
-        }
+        check_folds(folds, count)?;
         let mut found = CrossValidation {
             metrics: Vec::new(),
             folds: Vec::new(),

@@ -3,7 +3,8 @@
 //! A [`Task`] is asked in three steps. [`Task::inspect`] looks before: every parameter is changed once, and must show; the
 //! information of the recordings must tell all combinations apart, or they are named. [`Task::solve`] makes the loss small
 //! by one of the optimisers, with limits and checkpoints. [`Task::conclude`] looks after: errors, intervals, correlations.
-//! [`calibrated`] is the description of the model with the numbers that were found.
+//! [`calibrated`] is the description of the model with the numbers that were found. [`workflow::identify`] does all of it, and decides what
+//! these steps leave open.
 //!
 //! ```
 //! # let spec = carom_spec::read_file("../../models/pendulum.xml".as_ref(), &[]).spec;
@@ -41,6 +42,7 @@ mod cross_validation;
 mod excitation;
 mod global;
 mod inspect;
+mod outcome;
 mod preset;
 mod profile;
 mod recovery;
@@ -50,12 +52,14 @@ mod slopes;
 mod solve;
 mod synthetic;
 mod task;
+pub mod workflow;
 
 pub use calibrated::calibrated;
-pub use conclude::{Estimate, FrameResidual, Identified};
-pub use cross_validation::{CrossValidation, Fold};
+pub use conclude::{Estimate, Identified};
+pub use cross_validation::{CrossValidation, Fold, check_folds};
 pub use excitation::{Excitation, Told};
 pub use inspect::{Inspection, Silent};
+pub use outcome::{Checks, InitialState, Outcome};
 pub use preset::{PRESETS, preset};
 pub use profile::{Held, ParameterProfile, ProfileEnd};
 pub use recovery::{Recovered, Recovery};
@@ -82,14 +86,22 @@ pub enum IdentifyError {
     Checkpoint(String),
     /// The calibrated model cannot be written as a description.
     Description(String),
+    /// The recordings do not identify the parameters.
+    NotIdentifiable {
+        /// Which ones, and why.
+        why: String,
+        /// Motions that would tell them.
+        motions: Vec<String>,
+    },
 }
 
 impl fmt::Display for IdentifyError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Settings(why) | Self::Checkpoint(why) | Self::Description(why) => {
-                out.write_str(why)
-            }
+            Self::Settings(why)
+            | Self::Checkpoint(why)
+            | Self::Description(why)
+            | Self::NotIdentifiable { why, .. } => out.write_str(why),
             Self::Start(why) => write!(out, "the loss cannot be computed: {why}"),
         }
     }

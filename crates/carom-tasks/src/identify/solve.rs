@@ -13,6 +13,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::task::Task;
+use super::workflow::Event;
 use super::{IdentifyError, OptimiserKind};
 use crate::problem::Horizon;
 
@@ -33,6 +34,11 @@ pub trait Watch: Send {
     /// After every batch: evaluations so far, and the lowest loss.
     fn progress(&mut self, evaluations: u64, lowest: f64) {
         let _ = (evaluations, lowest);
+    }
+
+    /// At turns of the [workflow](super::workflow).
+    fn event(&mut self, event: Event<'_>) {
+        let _ = event;
     }
 
     /// Whether [`Self::checkpoint`] is to be called.

@@ -53,7 +53,6 @@ use carom::parameters::{ParameterError, Parameters};
 use carom::rollout::Controls;
 use carom::{Model, State};
 
-use crate::identify::FrameResidual;
 use crate::loss::{Average, Loss, Observer};
 use crate::recording::{RecordingError, Recordings, Trajectory};
 use schedule::Stretch;
@@ -107,6 +106,19 @@ pub struct Run {
     pub first: usize,
     /// Frame of the end.
     pub last: usize,
+}
+
+/// How large the residuals of a frame are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FrameResidual {
+    /// The run.
+    pub run: usize,
+    /// Time since the trajectory began (s).
+    pub time: f64,
+    /// Root mean square at the start of the search.
+    pub before: f64,
+    /// At its end.
+    pub after: f64,
 }
 
 /// Why there is no answer.

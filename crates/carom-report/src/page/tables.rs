@@ -4,12 +4,10 @@ use std::fmt::Write as _;
 
 use carom::Model;
 use carom::contact_units::{self, ContactKind};
-use carom_tasks::evaluate::{Metric, Report};
-use carom_tasks::identify::{CrossValidation, Recovery};
+use carom_tasks::evaluate::{Metric, Report, figure};
+use carom_tasks::identify::{CrossValidation, Outcome, Recovery};
 
-use super::super::Found;
 use super::{escape, main_metrics, section};
-use crate::evaluate::{figure, head};
 use crate::naming::pair_name;
 
 /// Trajectories that are listed one by one without a click, and shown as a picture.
@@ -28,8 +26,8 @@ pub(super) fn class(before: f64, after: f64) -> &'static str {
 }
 
 /// Contacts in physical units, before and after.
-pub(super) fn contacts(found: &Found<'_>) -> String {
-    let kinds = [found.before, &found.identified.model].map(contact_units::survey);
+pub(super) fn contacts(found: &Outcome) -> String {
+    let kinds = [&found.before, &found.identified.model].map(contact_units::survey);
     if kinds[0].is_empty() || kinds[0].len() != kinds[1].len() {
         return String::new();
     }
@@ -37,7 +35,7 @@ pub(super) fn contacts(found: &Found<'_>) -> String {
                     <th>sinks in at rest</th></tr>"
         .to_owned();
     for (before, after) in kinds[0].iter().zip(&kinds[1]) {
-        rows += &contact_row(before, found.before, "before");
+        rows += &contact_row(before, &found.before, "before");
         rows += &contact_row(after, &found.identified.model, "after");
     }
     rows += "</table>";
@@ -77,7 +75,7 @@ fn with_prefix(number: f64, unit: &str) -> String {
 pub(super) fn errors([before, after]: &[Report; 2]) -> String {
     let mut first = "<tr><th>trajectory</th>".to_owned();
     for metric in &before.metrics {
-        let _ = write!(first, "<th>{}</th>", escape(&head(metric)));
+        let _ = write!(first, "<th>{}</th>", escape(&metric.head()));
     }
     first += "</tr>";
     let row = |label: &str, numbers: [&[f64]; 2]| {
@@ -166,7 +164,7 @@ fn picture(metric: &Metric, index: usize, [before, after]: [&Report; 2]) -> Stri
     format!(
         "<svg viewBox=\"0 0 {WIDTH} {height}\" class=\"picture\"><text x=\"{LEFT}\" y=\"14\">{}</text>\
          <text x=\"{}\" y=\"14\" text-anchor=\"end\">0 … {}</text>{body}</svg>",
-        escape(&head(metric)),
+        escape(&metric.head()),
         WIDTH - RIGHT,
         figure(most)
     )
@@ -184,7 +182,7 @@ pub(super) fn folds(found: &CrossValidation) -> String {
         let _ = write!(
             list,
             "<tr><td>{}</td><td>{}</td><td>{}</td><td class=\"{class}\">{}</td></tr>",
-            escape(&head(metric)),
+            escape(&metric.head()),
             figure(*fitted),
             figure(*held_out),
             if ratio.is_finite() {

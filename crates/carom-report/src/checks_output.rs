@@ -1,13 +1,11 @@
 //! What the checks found, as text and as JSON.
 
-use carom_tasks::identify::{CrossValidation, ParameterProfile, ProfileEnd, Recovery};
+use carom_tasks::evaluate::figure;
+use carom_tasks::identify::{CrossValidation, Outcome, ParameterProfile, ProfileEnd, Recovery};
 use serde_json::{Value, json};
 
-use super::Found;
-use crate::evaluate::{figure, head};
-
 /// Sections of the text, as far as the checks were made.
-pub(crate) fn as_text(found: &Found<'_>) -> Vec<String> {
+pub(crate) fn as_text(found: &Outcome) -> Vec<String> {
     let checks = &found.checks;
     let mut lines = Vec::new();
     if let Some(profiles) = &checks.profiles {
@@ -73,7 +71,7 @@ fn fold_lines(folds: &CrossValidation) -> Vec<String> {
         };
         lines.push(format!(
             "  {:24} {:>10}   {:>10}  {ratio}",
-            head(metric),
+            metric.head(),
             figure(*fitted),
             figure(*held_out)
         ));
@@ -110,7 +108,7 @@ fn recovery_lines(recovery: &Recovery) -> Vec<String> {
 }
 
 /// The same for programs; null where a check was not made.
-pub(crate) fn as_json(found: &Found<'_>) -> Value {
+pub(crate) fn as_json(found: &Outcome) -> Value {
     let checks = &found.checks;
     let suggestions: Vec<Value> = (checks.suggestions.iter())
         .map(|one| {

@@ -1,9 +1,8 @@
 //! Charts of the report. Their colours are those of the page, light or dark: the style sheet sets them.
 
 use carom_plot::{Chart, Scale, Series};
-use carom_tasks::identify::{FrameResidual, ParameterProfile};
-
-use super::super::Found;
+use carom_tasks::identify::{Outcome, ParameterProfile};
+use carom_tasks::problem::FrameResidual;
 
 /// Points of a chart, beyond which nothing more can be seen.
 const MOST_POINTS: usize = 2_000;
@@ -22,7 +21,7 @@ pub(super) fn grid(charts: &[String]) -> String {
 }
 
 /// The loss of every evaluation, and the lowest so far.
-pub(super) fn loss(found: &Found<'_>) -> String {
+pub(super) fn loss(found: &Outcome) -> String {
     let mut lowest = f64::INFINITY;
     let (mut best, mut each) = (Vec::new(), Vec::new());
     for (index, &value) in found.solution.history.iter().enumerate() {
@@ -53,7 +52,7 @@ pub(super) fn loss(found: &Found<'_>) -> String {
 }
 
 /// How large residuals are over the time of the trajectories, before and after.
-pub(super) fn residuals(found: &Found<'_>) -> String {
+pub(super) fn residuals(found: &Outcome) -> String {
     let frames = &found.identified.frames;
     let end = frames.iter().map(|frame| frame.time).fold(0.0, f64::max);
     let mean = |number: fn(&FrameResidual) -> f64| -> Vec<[f64; 2]> {
@@ -80,7 +79,7 @@ pub(super) fn residuals(found: &Found<'_>) -> String {
         Series::marked("before, all frames", mean(|frame| frame.before)),
         Series::dots("after, each frame", thinned(&dots)),
     ];
-    let label = if found.task.settings().problem.loss.by_noise {
+    let label = if found.settings.loss.by_noise {
         "root mean square, in units of the noise"
     } else {
         "root mean square"

@@ -1,21 +1,19 @@
-//! What was found, as text and as JSON.
+//! What an identification found, as text and as JSON.
 
 use carom::Model;
 use carom::contact_units;
-use carom_tasks::evaluate;
-use carom_tasks::identify::{ErrorBasis, Estimate, FrameResidual};
-use carom_tasks::loss::Average;
-use carom_tasks::problem::Horizon;
-use carom_tasks::recording::Channel;
+use carom_tasks::evaluate::{self, figure};
+use carom_tasks::identify::{ErrorBasis, Estimate, Outcome};
+use carom_tasks::problem::{FrameResidual, Horizon};
 use serde_json::{Value, json};
 
-use super::{Found, objections, said};
-use crate::evaluate::{figure, head};
+use crate::checks_output;
 use crate::naming::pair_name;
 
-pub(crate) fn as_text(found: &Found<'_>) -> String {
+/// The answer for people: a summary, the table of parameters, remarks, errors before and after, checks.
+pub fn identification_text(found: &Outcome) -> String {
     let mut lines = vec![summary(found)];
-    for objection in objections(found) {
+    for objection in found.objections() {
         lines.push(format!("no success: {objection}"));
     }
     lines.push(String::new());
@@ -27,20 +25,20 @@ pub(crate) fn as_text(found: &Found<'_>) -> String {
         found.fitted[0].trajectories.len()
     );
     lines.extend(errors(&fitted, &found.fitted));
-    if let Some(kept_back) = &found.kept_back {
+    if let Some(held_out) = &found.held_out {
         let title = format!(
             "errors on {} recordings that were kept back",
-            kept_back[0].trajectories.len()
+            held_out[0].trajectories.len()
         );
-        lines.extend(errors(&title, kept_back));
+        lines.extend(errors(&title, held_out));
     }
-    lines.extend(said::as_text(found));
+    lines.extend(checks_output::as_text(found));
     lines.join("\n")
 }
 
 /// One sentence for all of it.
-pub(crate) fn summary(found: &Found<'_>) -> String {
-    let optimiser = found.task.optimiser().name();
+pub fn summary(found: &Outcome) -> String {
+    let optimiser = found.optimiser.name();
     format!(
         "loss {} → {} in {} evaluations by {optimiser} ({:.1} s): {}",
         figure(found.inspection.value),
@@ -51,7 +49,7 @@ pub(crate) fn summary(found: &Found<'_>) -> String {
     )
 }
 
-fn table(found: &Found<'_>) -> Vec<String> {
+fn table(found: &Outcome) -> Vec<String> {
     let estimates = &found.identified.estimates;
     let width = estimates
         .iter()
@@ -93,7 +91,7 @@ pub(crate) fn interval(one: &Estimate) -> String {
 }
 
 /// What the recordings do not tell, and how far the numbers can be trusted.
-pub(crate) fn remarks(found: &Found<'_>) -> Vec<String> {
+pub fn remarks(found: &Outcome) -> Vec<String> {
     let mut lines = Vec::new();
     let identified = &found.identified;
     if let Some(refusal) = found.inspection.refusal() {
@@ -117,7 +115,7 @@ pub(crate) fn remarks(found: &Found<'_>) -> Vec<String> {
             figure(recorded)
         ));
     }
-    if let Some(times) = times_the_noise(found) {
+    if let Some(times) = found.times_the_noise() {
         lines.push(format!(
             "residuals are {} times the noise that the mapping states: the noise is greater than that, or the model, or what the search found, does not explain all of the recordings, and intervals do not know of that; {}",
             figure(times),
@@ -135,43 +133,16 @@ pub(crate) fn remarks(found: &Found<'_>) -> Vec<String> {
             "errors are taken from how much the trajectories contradict each other".to_owned(),
         );
     }
-    let skipped = found.task.problem().skipped();
-    if let Some(first) = skipped.first() {
-        lines.push(format!("{} runs were left out: {first}", skipped.len()));
+    if let Some(first) = found.skipped.first() {
+        let count = found.skipped.len();
+        lines.push(format!("{count} runs were left out: {first}"));
     }
     lines
 }
 
-/// How many times the noise that the mapping states residuals are, if that is more than chance explains.
-fn times_the_noise(found: &Found<'_>) -> Option<f64> {
-    /// Starts that are not free bring noise of their own into all that follows.
-    const WITH_MEASURED_STARTS: f64 = 3.0;
-    /// Who states noise rarely knows it better than this.
-    const ROUGHLY: f64 = 1.2;
-    /// Standard deviations of chance.
-    const CHANCE: f64 = 5.0;
-    let problem = found.task.problem();
-    let loss = &problem.settings().loss;
-    let channels = &problem.recordings().channels;
-    let mut compared = channels.iter().filter(|one| loss.weight(one) != 0.0);
-    let is_in_its_units = |channel: &Channel| {
-        let times = channel.noise.map(|noise| noise * loss.weight(channel));
-        times.is_some_and(|times| (times - 1.0).abs() < 1e-9)
-    };
-    let is_stated = loss.average == Average::Sum && compared.all(is_in_its_units);
-    let identified = &found.identified;
-    let most = if found.task.has_free_starts() {
-        ROUGHLY.max(1.0 + CHANCE / (2.0 * identified.degrees as f64).sqrt())
-    } else {
-        WITH_MEASURED_STARTS
-    };
-    (is_stated && identified.noise > most).then_some(identified.noise)
-}
-
 /// What to look at where residuals stay large.
-fn remedies(found: &Found<'_>) -> String {
-    let settings = &found.task.settings().problem;
-    let search = match (found.task.has_free_starts(), settings.horizon) {
+fn remedies(found: &Outcome) -> String {
+    let search = match (found.has_free_starts(), found.settings.horizon) {
         (false, Horizon::Whole) => "--free-starts, and --segments 20 with it",
         (true, Horizon::Whole) => "--segments 20",
         (false, Horizon::Segments { .. }) => "--free-starts",
@@ -193,7 +164,7 @@ fn errors(title: &str, [before, after]: &[evaluate::Report; 2]) -> Vec<String> {
         };
         lines.push(format!(
             "  {:24} {:>10} → {:>10}  {change}",
-            head(metric),
+            metric.head(),
             figure(*before),
             figure(*after)
         ));
@@ -205,7 +176,8 @@ fn errors(title: &str, [before, after]: &[evaluate::Report; 2]) -> Vec<String> {
     lines
 }
 
-pub(crate) fn as_json(found: &Found<'_>) -> Value {
+/// The same for programs.
+pub fn identification_json(found: &Outcome) -> Value {
     let totals = |report: &evaluate::Report| {
         let pairs = report.metrics.iter().zip(&report.total);
         let pairs = pairs.map(|(metric, number)| (metric.name.clone(), json!(number)));
@@ -242,7 +214,7 @@ pub(crate) fn as_json(found: &Found<'_>) -> Value {
     json!({
         "parameters": parameters, "confidence": identified.confidence,
         "loss": { "before": inspection.value, "after": found.solution.value },
-        "optimiser": found.task.optimiser().name(), "evaluations": found.solution.history.len(),
+        "optimiser": found.optimiser.name(), "evaluations": found.solution.history.len(),
         "end": found.solution.end, "finished": found.solution.is_finished, "stalled": found.solution.is_stalled,
         "interrupted": found.solution.is_stopped, "seconds": found.seconds,
         "noise": identified.noise, "degrees_of_freedom": identified.degrees, "errors_by_runs": identified.by_runs,
@@ -252,19 +224,19 @@ pub(crate) fn as_json(found: &Found<'_>) -> Value {
             "silent": silent, "untold": inspection.untold, "hold": inspection.hold, "weak": inspection.weak,
         },
         "correlated": identified.correlated,
-        "objections": objections(found),
+        "objections": found.objections(),
         "fit": both(&found.fitted),
-        "validation": found.kept_back.as_ref().map(both),
+        "validation": found.held_out.as_ref().map(both),
         "history": found.solution.history,
         "residuals": residuals(found),
         "contacts": contacts(found),
         "starts": starts(found),
-        "checks": said::as_json(found),
+        "checks": checks_output::as_json(found),
     })
 }
 
 /// Residuals over time, as the report shows them.
-fn residuals(found: &Found<'_>) -> Value {
+fn residuals(found: &Outcome) -> Value {
     let frames = &found.identified.frames;
     let of =
         |number: fn(&FrameResidual) -> f64| -> Vec<f64> { frames.iter().map(number).collect() };
@@ -273,24 +245,21 @@ fn residuals(found: &Found<'_>) -> Value {
     })
 }
 
-/// The start states that were found; none where starts are not unknowns.
-fn starts(found: &Found<'_>) -> Value {
-    let problem = found.task.problem();
-    if !found.task.has_free_starts() {
+/// Estimated initial states; null where they are as recorded.
+fn starts(found: &Outcome) -> Value {
+    let Some(states) = &found.initial_states else {
         return Value::Null;
-    }
-    let states = problem.starts(&found.solution.x).unwrap_or_default();
-    let starts = problem.all_runs().zip(&states).map(|(run, state)| {
-        let trajectory = &problem.recordings().trajectories[run.trajectory];
+    };
+    let states = states.iter().map(|state| {
         json!({
-            "label": trajectory.label, "frame": run.first, "qpos": state.qpos, "qvel": state.qvel,
+            "label": state.label, "frame": state.frame, "qpos": state.qpos, "qvel": state.qvel,
         })
     });
-    starts.collect()
+    states.collect()
 }
 
 /// Contacts in physical units, before and after.
-fn contacts(found: &Found<'_>) -> Value {
+fn contacts(found: &Outcome) -> Value {
     let of = |model: &Model| -> Vec<Value> {
         let kinds = contact_units::survey(model);
         let kinds = kinds.iter().map(|kind| {
@@ -304,5 +273,5 @@ fn contacts(found: &Found<'_>) -> Value {
         });
         kinds.collect()
     };
-    json!({ "before": of(found.before), "after": of(&found.identified.model) })
+    json!({ "before": of(&found.before), "after": of(&found.identified.model) })
 }

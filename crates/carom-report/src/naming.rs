@@ -3,12 +3,12 @@
 use carom::Model;
 
 /// `'floor'–'left foot'`; geoms without a name by kind, number and body.
-pub(crate) fn pair_name(model: &Model, [first, second]: [usize; 2]) -> String {
+pub fn pair_name(model: &Model, [first, second]: [usize; 2]) -> String {
     format!("{}–{}", geom_name(model, first), geom_name(model, second))
 }
 
 /// The name of a geom in quotes, or its kind, number and body.
-pub(crate) fn geom_name(model: &Model, geom: usize) -> String {
+pub fn geom_name(model: &Model, geom: usize) -> String {
     let structure = &*model.structure;
     let name = structure.names.geoms.get(geom);
     if let Some(name) = name.filter(|name| !name.is_empty()) {

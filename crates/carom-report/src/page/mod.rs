@@ -1,4 +1,4 @@
-//! The report: one page, complete in itself, light or dark as the reader has it.
+//! The report of an identification: one page, complete in itself, light or dark as the reader has it.
 
 mod motion;
 mod parameters;
@@ -9,17 +9,17 @@ use std::fmt::Write as _;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use carom_tasks::evaluate::Metric;
-use carom_tasks::identify::Estimate;
+use carom_tasks::evaluate::{Metric, figure};
+use carom_tasks::identify::{Estimate, Outcome};
+use carom_tasks::recording::Recordings;
 
-use super::spoken::{remarks, summary};
-use super::{Found, objections};
-use crate::evaluate::{figure, head};
+use crate::summary_output::{remarks, summary};
 
-const STYLE: &str = include_str!("report.css");
+const STYLE: &str = include_str!("page.css");
 
-/// The page.
-pub(crate) fn html(found: &Found<'_>) -> String {
+/// The report as a page that is complete in itself. `shown` are the recordings whose motion it shows: those that were held out, if any, else those
+/// of the fit.
+pub fn identification_page(found: &Outcome, shown: &Recordings) -> String {
     let names = &found.before.structure.names;
     let title = match names.model.as_str() {
         "" => "Identified parameters".to_owned(),
@@ -36,7 +36,7 @@ pub(crate) fn html(found: &Found<'_>) -> String {
     body += &section("What the recordings tell", &told(found));
     body += &suggestions(found);
     body += &tables::contacts(found);
-    body += &section("Measured and simulated", &motion::motion(found));
+    body += &section("Measured and simulated", &motion::motion(found, shown));
     let charts = [plots::loss(found), plots::residuals(found)];
     body += &section("The search", &plots::grid(&charts));
     body += &profiles(found);
@@ -68,15 +68,15 @@ fn section(title: &str, content: &str) -> String {
 }
 
 /// Whether the answer is a success, and what speaks against it.
-fn verdict(found: &Found<'_>) -> String {
-    let mut against = objections(found);
+fn verdict(found: &Outcome) -> String {
+    let mut against = found.objections();
     if let Some(recovery) = &found.checks.recovery
         && !recovery.is_passed
     {
         against.extend(recovery.words.iter().cloned());
     }
     if against.is_empty() {
-        let where_from = if found.kept_back.is_some() {
+        let where_from = if found.held_out.is_some() {
             "the recordings of the fit and on those that were kept back"
         } else {
             "the recordings of the fit; give others with --validate to see whether it holds beyond them"
@@ -92,7 +92,7 @@ fn verdict(found: &Found<'_>) -> String {
 }
 
 /// The few numbers that matter most.
-fn figures(found: &Found<'_>) -> String {
+fn figures(found: &Outcome) -> String {
     let mut cards = String::new();
     let mut card = |what: &str, value: &str, (class, note): (&str, &str)| {
         let _ = write!(
@@ -103,8 +103,8 @@ fn figures(found: &Found<'_>) -> String {
             escape(note)
         );
     };
-    let (reports, whose) = match &found.kept_back {
-        Some(kept_back) => (kept_back, "recordings kept back"),
+    let (reports, whose) = match &found.held_out {
+        Some(held_out) => (held_out, "recordings kept back"),
         None => (&found.fitted, "recordings of the fit"),
     };
     for (index, metric) in main_metrics(&reports[0].metrics) {
@@ -116,12 +116,12 @@ fn figures(found: &Found<'_>) -> String {
             String::new()
         };
         card(
-            &format!("{}, {whose}", head(metric)),
+            &format!("{}, {whose}", metric.head()),
             &format!("{} → {}", figure(before), figure(after)),
             (tables::class(before, after), &change),
         );
     }
-    if found.task.settings().problem.loss.by_noise {
+    if found.settings.loss.by_noise {
         card(
             "residuals in units of their noise",
             &figure(found.identified.noise),
@@ -144,13 +144,13 @@ fn figures(found: &Found<'_>) -> String {
 }
 
 /// How many true values lie within their intervals.
-pub(crate) fn within(found: &Found<'_>, truth: &[f64]) -> usize {
+pub fn within(found: &Outcome, truth: &[f64]) -> usize {
     let pairs = found.identified.estimates.iter().zip(truth);
     pairs.filter(|(one, truth)| holds(one, **truth)).count()
 }
 
 /// Whether an interval holds a value.
-pub(crate) fn holds(one: &Estimate, truth: f64) -> bool {
+pub fn holds(one: &Estimate, truth: f64) -> bool {
     one.interval[0] <= truth && truth <= one.interval[1]
 }
 
@@ -168,12 +168,12 @@ fn main_metrics(metrics: &[Metric]) -> Vec<(usize, &Metric)> {
     chosen
 }
 
-fn told(found: &Found<'_>) -> String {
+fn told(found: &Outcome) -> String {
     let inspection = &found.inspection;
     let mut list = format!(
         "<p>{} numbers were compared in {} simulations. At the start, {} of {} combinations of parameters can be told (condition {}).</p>",
         inspection.residuals,
-        found.task.problem().all_runs().len(),
+        found.runs,
         inspection.rank,
         found.identified.estimates.len(),
         figure(inspection.condition)
@@ -190,7 +190,7 @@ fn told(found: &Found<'_>) -> String {
 }
 
 /// Motions that would tell more.
-fn suggestions(found: &Found<'_>) -> String {
+fn suggestions(found: &Outcome) -> String {
     let words: Vec<String> = (found.checks.suggestions.iter())
         .map(carom_tasks::identify::Excitation::words)
         .collect();
@@ -205,7 +205,7 @@ fn suggestions(found: &Found<'_>) -> String {
     section("What to record next", &content)
 }
 
-fn profiles(found: &Found<'_>) -> String {
+fn profiles(found: &Outcome) -> String {
     let Some(profiles) = &found.checks.profiles else {
         return String::new();
     };
@@ -233,17 +233,17 @@ fn profiles(found: &Found<'_>) -> String {
     section("Profile likelihoods", &content)
 }
 
-fn errors(found: &Found<'_>) -> String {
+fn errors(found: &Outcome) -> String {
     let mut sections = String::new();
-    if let Some(kept_back) = &found.kept_back {
-        let content = tables::errors(kept_back);
+    if let Some(held_out) = &found.held_out {
+        let content = tables::errors(held_out);
         sections += &section("Errors on recordings that were kept back", &content);
     }
     let content = tables::errors(&found.fitted);
     sections + &section("Errors on the recordings of the fit", &content)
 }
 
-fn description(found: &Found<'_>) -> String {
+fn description(found: &Outcome) -> String {
     let text = match &found.description {
         Ok(text) => text,
         Err(why) => {

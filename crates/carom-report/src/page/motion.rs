@@ -1,21 +1,21 @@
 //! The measured motion with the simulated one as a ghost.
 
 use carom_tasks::evaluate;
+use carom_tasks::identify::Outcome;
+use carom_tasks::recording::Recordings;
 use carom_viewer::{Recording, Trajectory, export_html};
 
-use super::super::Found;
 use super::escape;
 
 /// Frames a second of the motion that is shown.
 const FRAME_RATE: f64 = 60.0;
 
 /// A trajectory as it was measured, and as the calibrated model moves.
-pub(super) fn motion(found: &Found<'_>) -> String {
+pub(super) fn motion(found: &Outcome, shown: &Recordings) -> String {
     let model = &found.identified.model;
-    let shown = found.shown;
-    let stepping = found.task.settings().problem.stepping;
+    let stepping = found.settings.stepping;
     // The one in the middle by its error after the fit: neither the best nor the worst.
-    let report = &found.kept_back.as_ref().unwrap_or(&found.fitted)[1];
+    let report = &found.held_out.as_ref().unwrap_or(&found.fitted)[1];
     let mut order: Vec<usize> = (0..report.trajectories.len()).collect();
     let error = |index: &usize| {
         report.trajectories[*index]

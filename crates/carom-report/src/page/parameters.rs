@@ -2,16 +2,15 @@
 
 use std::fmt::Write as _;
 
-use carom_tasks::identify::Estimate;
+use carom_tasks::evaluate::figure;
+use carom_tasks::identify::{Estimate, Outcome};
 
-use super::super::Found;
-use super::super::said::profile_interval;
-use super::super::spoken::interval;
 use super::escape;
-use crate::evaluate::figure;
+use crate::checks_output::profile_interval;
+use crate::summary_output::interval;
 
 /// Start, value, interval and meaning of every parameter.
-pub(super) fn table(found: &Found<'_>) -> String {
+pub(super) fn table(found: &Outcome) -> String {
     let percent = 100.0 * found.identified.confidence;
     let truth = found.truth.as_deref();
     let profiles = found.checks.profiles.as_deref();
