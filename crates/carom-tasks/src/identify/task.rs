@@ -62,7 +62,8 @@ impl<'a> Task<'a> {
                 "the start state is not a parameter of the model: leave state.… out and set starts free".to_owned(),
             ));
         }
-        let owners = owners(model, &settings.free, &parameters)?;
+        let owner = |&selection: &usize| &settings.free[selection];
+        let owners: Vec<&Free> = parameters.selections_of().iter().map(owner).collect();
         let problem = Problem::new(recordings, parameters, settings.problem.clone())
             .map_err(|error| wrong(&error))?;
         let known = Known {
@@ -374,26 +375,6 @@ fn orthonormal(numbers: &[f64], rows: usize, columns: usize) -> Vec<Vec<f64>> {
         }
     }
     directions
-}
-
-/// Which of the selections each number of θ belongs to.
-fn owners<'f>(
-    model: &Model,
-    free: &'f [Free],
-    parameters: &Parameters,
-) -> Result<Vec<&'f Free>, IdentifyError> {
-    let mut owners = Vec::with_capacity(parameters.len());
-    for free in free {
-        let own = Parameters::new(model, std::slice::from_ref(&free.selection))
-            .map_err(|error| IdentifyError::Settings(error.to_string()))?;
-        owners.extend(std::iter::repeat_n(free, own.len()));
-    }
-    if owners.len() == parameters.len() {
-        return Ok(owners);
-    }
-    Err(IdentifyError::Settings(
-        "selections overlap: select each number once".to_owned(),
-    ))
 }
 
 struct Known<'a, 'p> {

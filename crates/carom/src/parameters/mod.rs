@@ -121,6 +121,8 @@ pub struct Parameters {
     /// The given numbers without those that are many and from which nothing follows.
     light: Light,
     entries: Vec<Entry>,
+    /// Which of the selections each entry belongs to.
+    selections_of: Vec<usize>,
     pseudo_inertias: Vec<PseudoInertia>,
     units: Vec<Unit>,
     /// Meshes whose vertices are selected.
@@ -174,6 +176,11 @@ impl Parameters {
     /// The name of each number of θ.
     pub fn names(&self) -> impl ExactSizeIterator<Item = &str> {
         self.entries.iter().map(|entry| entry.name.as_str())
+    }
+
+    /// Which of the selections that were given each number of θ belongs to.
+    pub fn selections_of(&self) -> &[usize] {
+        &self.selections_of
     }
 
     /// The unit of each parameter's value.

@@ -43,8 +43,10 @@ pub(super) fn select(
         pseudo_inertias: Vec::new(),
         layout: &layout,
     };
-    for (selection, elements) in &chosen {
+    let mut selections_of = Vec::new();
+    for (index, (selection, elements)) in chosen.iter().enumerate() {
         builder.add(selection, elements)?;
+        selections_of.resize(builder.entries.len(), index);
     }
     let Builder {
         state,
@@ -65,6 +67,7 @@ pub(super) fn select(
         recipe: Arc::new(recipe),
         layout,
         entries,
+        selections_of,
         pseudo_inertias,
         units,
         meshes,
