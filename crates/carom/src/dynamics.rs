@@ -202,26 +202,8 @@ fn observe_constraints<T: Scalar>(
 
 /// The acceleration that the constraint rows leave.
 pub(crate) fn solve_constraints<T: Scalar>(model: &Model<T>, state: &State<T>, data: &mut Data<T>) {
-    if model.structure.laws.is_impulse_level() {
-        let (given, solve) = data.split_solve(state);
-        solve::complementarity::forward(model, given, solve);
-    } else {
-        let Data {
-            inertia,
-            acceleration,
-            constraint,
-            solve,
-            ..
-        } = data;
-        solve::forward(
-            model,
-            inertia,
-            acceleration,
-            constraint,
-            &state.warmstart,
-            solve,
-        );
-    }
+    let (given, solve) = data.split_solve(state);
+    solve::level::solve(model, given, solve);
 }
 
 pub(crate) fn constraint_rows<T: Scalar>(
@@ -264,24 +246,8 @@ pub(crate) fn settle(
     phases: &[Phase],
     data: &mut Data,
 ) -> bool {
-    if model.structure.laws.is_impulse_level() {
-        // Impulses are not a function of the acceleration, but the search for them always takes the same way.
-        let (given, solve) = data.split_solve(state);
-        solve::complementarity::forward(model, given, solve);
-        return solve::complementarity::refine(model, given, solve);
-    }
-    let (inertia, smooth, rows) = (&data.inertia, &data.acceleration, &data.constraint);
-    if model.settings.noslip_iterations > 0 {
-        // The sweeps have left what the solver had found.
-        let start = &state.warmstart;
-        solve::forward(model, inertia, smooth, rows, start, &mut data.solve);
-    } else if phases.len() == rows.blocks.len() {
-        let start = (phases, acceleration);
-        return solve::forward_on(model, (inertia, smooth), rows, start, &mut data.solve);
-    } else {
-        solve::at_solution(model, inertia, smooth, rows, acceleration, &mut data.solve);
-    }
-    solve::factor_at_solution(model, inertia, smooth, rows, &mut data.solve)
+    let (given, solve) = data.split_solve(state);
+    solve::level::settle(model, given, (acceleration, phases), solve)
 }
 
 /// As [`forward`], then sensors and energies.

@@ -12,7 +12,7 @@ pub(crate) mod step_check;
 use std::path::Path;
 
 use carom_spec::mjcf;
-use carom_spec::model_spec::{ComplementaritySpec, ContactLaw, ContactLawSpec, HuntCrossleySpec};
+use carom_spec::model_spec::{ComplementaritySpec, ContactLaw, ContactLawSpec, LawKind};
 use carom_spec::source::{MemorySource, SourceMap};
 
 use crate::compile::compile;
@@ -74,8 +74,7 @@ fn model_under_law(path: &Path, law: &str) -> Result<Model, String> {
             tolerance: 1e-14,
             ..ComplementaritySpec::default()
         }),
-        "hunt_crossley" => ContactLaw::HuntCrossley(HuntCrossleySpec::default()),
-        _ => ContactLaw::Soft,
+        name => ContactLaw::new(LawKind::from_name(name).unwrap()),
     };
     if law != ContactLaw::Soft {
         spec.option.integrator = Integrator::Euler;

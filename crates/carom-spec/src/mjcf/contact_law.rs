@@ -11,21 +11,15 @@
 //! geom (`geom1`) or a pair (`geom1`, `geom2`). Where several fit, a pair beats a geom, a geom beats the model, and of
 //! equals the later one wins. A text is a list of `key=value` between semicolons.
 //!
-//! | law | keys |
-//! |---|---|
-//! | `soft` | – |
-//! | `complementarity` | `restitution`, `restitution_speed`, `baumgarte` (α and β), `mixing`, `tolerance`, `iterations` |
-//! | `hunt_crossley` | `stiffness`, `exponent`, `dissipation`, `transition_speed`, `static_ratio`, `viscous`, `viscous_force` |
-//! | `impulse` | `restitution`, `impacts` (the most in one step) |
-//! | any, with `geom1` | `points` (x y z of all points in the geom's frame), or `grid` (spacing) and `faces` |
+//! The names of laws are those of [`LawKind`], their keys those of their numbers. With `geom1`, any law takes `points`
+//! (x y z of all points in the geom's frame), or `grid` (spacing) and `faces`.
 
 use super::Reader;
 use super::codes;
 use super::write::numbers_text;
 use crate::diagnostic::{Diagnostic, nearest_name};
 use crate::model_spec::{
-    ComplementaritySpec, ContactLaw, ContactLawSpec, ContactPoints, HuntCrossleySpec, ImpulseSpec,
-    ModelSpec, Reference,
+    ContactLaw, ContactLawSpec, ContactPoints, LawKind, LawValue, ModelSpec, Reference,
 };
 use crate::span::Span;
 use crate::xml::{Attribute, Element};
@@ -40,25 +34,6 @@ const OURS: &str = "carom/";
 const FACES: [&str; 6] = ["-x", "+x", "-y", "+y", "-z", "+z"];
 
 const COMMON_KEYS: [&str; 6] = ["law", "geom1", "geom2", "points", "grid", "faces"];
-const COMPLEMENTARITY_KEYS: [&str; 6] = [
-    "restitution",
-    "restitution_speed",
-    "baumgarte",
-    "mixing",
-    "tolerance",
-    "iterations",
-];
-const HUNT_CROSSLEY_KEYS: [&str; 7] = [
-    "stiffness",
-    "exponent",
-    "dissipation",
-    "transition_speed",
-    "static_ratio",
-    "viscous",
-    "viscous_force",
-];
-
-const IMPULSE_KEYS: [&str; 2] = ["restitution", "impacts"];
 
 /// One `key=value` with the places of both.
 #[derive(Clone, Copy)]
@@ -177,80 +152,59 @@ impl<'r, 't> Entries<'r, 't> {
 
     /// All that the text says.
     fn law(&self, label: &str) -> ContactLawSpec {
-        let (law, keys) = self.kind();
-        self.check_keys(keys);
+        let kind = self.kind();
+        self.check_keys(kind);
         ContactLawSpec {
             label: label.to_owned(),
             span: self.span,
-            law,
+            law: self.with_numbers(kind),
             geom1: self.reference("geom1"),
             geom2: self.geom2(),
             points: self.points(),
         }
     }
 
-    /// The law, and the keys that it knows beyond the common ones.
-    fn kind(&self) -> (ContactLaw, &'static [&'static str]) {
+    /// The kind of the law; soft where it is not known.
+    fn kind(&self) -> LawKind {
         let Some(entry) = self.find("law") else {
             let message = "a contact law needs the key 'law'";
             self.problem(self.span, message);
-            return (ContactLaw::Soft, &[]);
+            return LawKind::Soft;
         };
-        match entry.value {
-            "soft" => (ContactLaw::Soft, &[]),
-            "complementarity" => (
-                ContactLaw::Complementarity(self.complementarity()),
-                &COMPLEMENTARITY_KEYS,
-            ),
-            "hunt_crossley" => (
-                ContactLaw::HuntCrossley(self.hunt_crossley()),
-                &HUNT_CROSSLEY_KEYS,
-            ),
-            "impulse" => (ContactLaw::Impulse(self.impulse()), &IMPULSE_KEYS),
-            other => {
-                let message = format!("'{other}' is not a contact law");
-                let diagnostic = Diagnostic::error(codes::CONTACT_LAW, message)
-                    .at(entry.value_span)
-                    .label("expected one of: soft, complementarity, hunt_crossley, impulse");
-                self.reader.problems.push(diagnostic);
-                (ContactLaw::Soft, &[])
+        LawKind::from_name(entry.value).unwrap_or_else(|| {
+            let names: Vec<&str> = LawKind::ALL
+                .iter()
+                .map(|kind| kind.description().name)
+                .collect();
+            let message = format!("'{}' is not a contact law", entry.value);
+            let diagnostic = Diagnostic::error(codes::CONTACT_LAW, message)
+                .at(entry.value_span)
+                .label(format!("expected one of: {}", names.join(", ")));
+            self.reader.problems.push(diagnostic);
+            LawKind::Soft
+        })
+    }
+
+    /// A law with the numbers of the text.
+    fn with_numbers(&self, kind: LawKind) -> ContactLaw {
+        let mut law = ContactLaw::new(kind);
+        for (number, value) in law.values() {
+            match value {
+                LawValue::Numbers(numbers) => self.numbers(number.name, numbers),
+                LawValue::Count(count) => self.count(number.name, count),
             }
         }
-    }
-
-    fn complementarity(&self) -> ComplementaritySpec {
-        let mut law = ComplementaritySpec::default();
-        self.number("restitution", &mut law.restitution);
-        self.number("restitution_speed", &mut law.restitution_speed);
-        self.numbers("baumgarte", &mut law.baumgarte);
-        self.number("mixing", &mut law.mixing);
-        self.number("tolerance", &mut law.tolerance);
-        self.count("iterations", &mut law.iterations);
-        law
-    }
-
-    fn impulse(&self) -> ImpulseSpec {
-        let mut law = ImpulseSpec::default();
-        self.number("restitution", &mut law.restitution);
-        self.count("impacts", &mut law.impacts);
-        law
-    }
-
-    fn hunt_crossley(&self) -> HuntCrossleySpec {
-        let mut law = HuntCrossleySpec::default();
-        self.number("stiffness", &mut law.stiffness);
-        self.number("exponent", &mut law.exponent);
-        self.number("dissipation", &mut law.dissipation);
-        self.number("transition_speed", &mut law.transition_speed);
-        self.number("static_ratio", &mut law.static_ratio);
-        self.number("viscous", &mut law.viscous);
-        self.number("viscous_force", &mut law.viscous_force);
         law
     }
 
     /// Reports keys that neither all laws know nor this one.
-    fn check_keys(&self, keys: &[&'static str]) {
-        let known = || COMMON_KEYS.iter().chain(keys).copied();
+    fn check_keys(&self, kind: LawKind) {
+        let own = kind.description().numbers.iter();
+        let known = || {
+            COMMON_KEYS
+                .into_iter()
+                .chain(own.clone().map(|number| number.name))
+        };
         for entry in &self.list {
             if known().any(|key| key == entry.key) {
                 continue;
@@ -353,18 +307,19 @@ impl<'r, 't> Entries<'r, 't> {
         self.numbers(key, std::array::from_mut(target));
     }
 
-    fn numbers<const N: usize>(&self, key: &str, target: &mut [f64; N]) {
+    fn numbers(&self, key: &str, target: &mut [f64]) {
         let Some(entry) = self.find(key) else {
             return;
         };
-        match self.parse(entry).try_into() {
-            Ok(numbers) => *target = numbers,
-            Err(found) => {
-                let (found, plural) = (found.len(), if N == 1 { "" } else { "s" });
-                let message = format!("'{key}' needs {N} number{plural}, found {found}");
-                self.problem(entry.value_span, message);
-            }
+        let numbers = self.parse(entry);
+        if numbers.len() == target.len() {
+            target.copy_from_slice(&numbers);
+            return;
         }
+        let (needed, found) = (target.len(), numbers.len());
+        let plural = if needed == 1 { "" } else { "s" };
+        let message = format!("'{key}' needs {needed} number{plural}, found {found}");
+        self.problem(entry.value_span, message);
     }
 
     fn parse(&self, entry: &Entry<'_>) -> Vec<f64> {
@@ -386,12 +341,7 @@ pub(super) fn write(law: &ContactLawSpec) -> (String, String) {
         label => format!("{NAME}/{label}"),
     };
     let mut text = Text::default();
-    match &law.law {
-        ContactLaw::Soft => text.push("law", "soft"),
-        ContactLaw::Complementarity(law) => text.complementarity(law),
-        ContactLaw::HuntCrossley(law) => text.hunt_crossley(law),
-        ContactLaw::Impulse(law) => text.impulse(law),
-    }
+    text.law(law.law);
     for (key, geom) in [("geom1", &law.geom1), ("geom2", &law.geom2)] {
         if let Some(geom) = geom {
             text.push(key, &geom.name);
@@ -421,46 +371,19 @@ impl Text {
         }
     }
 
-    fn complementarity(&mut self, law: &ComplementaritySpec) {
-        let default = ComplementaritySpec::default();
-        self.push("law", "complementarity");
-        self.numbers("restitution", &[law.restitution], &[default.restitution]);
-        let (speed, usual) = (law.restitution_speed, default.restitution_speed);
-        self.numbers("restitution_speed", &[speed], &[usual]);
-        self.numbers("baumgarte", &law.baumgarte, &default.baumgarte);
-        self.numbers("mixing", &[law.mixing], &[default.mixing]);
-        self.numbers("tolerance", &[law.tolerance], &[default.tolerance]);
-        if law.iterations != default.iterations {
-            self.push("iterations", &law.iterations.to_string());
-        }
-    }
-
-    fn impulse(&mut self, law: &ImpulseSpec) {
-        let default = ImpulseSpec::default();
-        self.push("law", "impulse");
-        self.numbers("restitution", &[law.restitution], &[default.restitution]);
-        if law.impacts != default.impacts {
-            self.push("impacts", &law.impacts.to_string());
-        }
-    }
-
-    fn hunt_crossley(&mut self, law: &HuntCrossleySpec) {
-        let default = HuntCrossleySpec::default();
-        self.push("law", "hunt_crossley");
-        for (key, value, usual) in [
-            ("stiffness", law.stiffness, default.stiffness),
-            ("exponent", law.exponent, default.exponent),
-            ("dissipation", law.dissipation, default.dissipation),
-            (
-                "transition_speed",
-                law.transition_speed,
-                default.transition_speed,
-            ),
-            ("static_ratio", law.static_ratio, default.static_ratio),
-            ("viscous", law.viscous, default.viscous),
-            ("viscous_force", law.viscous_force, default.viscous_force),
-        ] {
-            self.numbers(key, &[value], &[usual]);
+    /// The law, and those of its numbers that a file has to give.
+    fn law(&mut self, mut law: ContactLaw) {
+        let kind = law.kind();
+        let mut usual = ContactLaw::new(kind);
+        self.push("law", kind.description().name);
+        for ((number, value), (_, usual)) in law.values().into_iter().zip(usual.values()) {
+            if value == usual {
+                continue;
+            }
+            match value {
+                LawValue::Numbers(numbers) => self.push(number.name, &numbers_text(numbers)),
+                LawValue::Count(count) => self.push(number.name, &count.to_string()),
+            }
         }
     }
 

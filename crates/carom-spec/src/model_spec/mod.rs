@@ -37,9 +37,7 @@ pub use asset::{
 };
 pub use body::{BodySpec, InertiaSpec, InertialSpec, SleepPolicy, with_parents};
 pub use contact::{ExcludeSpec, PairSpec};
-pub use contact_law::{
-    ComplementaritySpec, ContactLaw, ContactLawSpec, ContactPoints, HuntCrossleySpec, ImpulseSpec,
-};
+pub use contact_law::*;
 pub use custom::{KeyframeSpec, NumericSpec, TextSpec, TupleElement, TupleSpec};
 pub use equality::{EqualityKind, EqualityObjects, EqualitySpec};
 pub use geom::{GeomKind, GeomSpec, SiteSpec};

@@ -11,7 +11,7 @@ use carom::model::{GeomShape, Given};
 use carom::parameters::Parameters;
 use carom_spec::ModelSpec;
 use carom_spec::mjcf::{AssetStorage, ReadSettings, write_with};
-use carom_spec::model_spec::{ContactLaw, EqualityKind, InertiaSpec, InertialSpec};
+use carom_spec::model_spec::{EqualityKind, InertiaSpec, InertialSpec};
 use carom_spec::read::read;
 use carom_spec::source::MemorySource;
 
@@ -400,27 +400,7 @@ impl Place<'_> {
 
     fn law(&mut self, change: &Change) -> Option<&mut f64> {
         let spec = self.spec.contact_laws.get_mut(change.element)?;
-        match (&mut spec.law, change.field) {
-            (ContactLaw::Complementarity(law), field) => match field {
-                "restitution" => Some(&mut law.restitution),
-                "restitution_speed" => Some(&mut law.restitution_speed),
-                "baumgarte" => law.baumgarte.get_mut(change.component),
-                "mixing" => Some(&mut law.mixing),
-                _ => None,
-            },
-            (ContactLaw::HuntCrossley(law), field) => match field {
-                "stiffness" => Some(&mut law.stiffness),
-                "exponent" => Some(&mut law.exponent),
-                "dissipation" => Some(&mut law.dissipation),
-                "transition_speed" => Some(&mut law.transition_speed),
-                "static_ratio" => Some(&mut law.static_ratio),
-                "viscous" => Some(&mut law.viscous),
-                "viscous_force" => Some(&mut law.viscous_force),
-                _ => None,
-            },
-            (ContactLaw::Impulse(law), "restitution") => Some(&mut law.restitution),
-            (ContactLaw::Soft | ContactLaw::Impulse(_), _) => None,
-        }
+        spec.law.number_mut(change.field, change.component)
     }
 
     fn actuator(&mut self, change: &Change) -> Option<&mut f64> {

@@ -4,17 +4,15 @@
 //! what makes no sense is refused here, with the way out.
 
 use carom_spec::diagnostic::Diagnostic;
-use carom_spec::model_spec::{
-    ComplementaritySpec, ContactLaw, ContactLawSpec, ContactPoints, HuntCrossleySpec, ImpulseSpec,
-    Reference,
-};
+use carom_spec::model_spec::{ContactLawSpec, ContactPoints, LawNumber, LawValue, Reference};
 
 use super::Source;
 use super::geoms::own_frame;
 use super::report::{Report, code};
+use crate::laws::admits;
 use crate::laws::points::{box_grid, box_grid_size};
 use crate::math::Vec3;
-use crate::model::{GeomKind, ImpulsePair, Integrator, LawKind, Model, Structure};
+use crate::model::{GeomKind, ImpulsePair, Integrator, LawKind, LawLevel, Model, Structure};
 use crate::stages::collision::{can_touch, for_each_unfiltered_pair};
 
 /// The most points that one law may give to a geom.
@@ -29,27 +27,13 @@ pub(super) fn structure(source: Source<'_>, structure: &mut Structure, report: &
                 .and_then(|geom| table.resolve(geom, || called(spec), report))
         };
         let [geom1, geom2] = [&spec.geom1, &spec.geom2].map(|geom| resolve(geom, report));
-        let (kind, iterations) = match &spec.law {
-            ContactLaw::Soft => (LawKind::Soft, 0),
-            ContactLaw::Complementarity(law) => {
-                check_complementarity(spec, law, report);
-                (LawKind::Complementarity, law.iterations as usize)
-            }
-            ContactLaw::HuntCrossley(law) => {
-                check_hunt_crossley(spec, law, report);
-                (LawKind::HuntCrossley, 0)
-            }
-            ContactLaw::Impulse(law) => {
-                check_impulse(spec, law, report);
-                (LawKind::Impulse, law.impacts as usize)
-            }
-        };
+        let iterations = check_numbers(spec, report);
         let first = structure.counts.ncontact_point;
         let points = geom1.map_or(0, |geom| points(source, spec, geom, report).len());
         structure.counts.ncontact_point += points;
         let laws = &mut structure.laws;
         laws.label.push(spec.label.clone());
-        laws.kind.push(kind);
+        laws.kind.push(spec.law.kind());
         laws.geom1.push(geom1);
         laws.geom2.push(geom2);
         laws.points.push(first..first + points);
@@ -57,25 +41,24 @@ pub(super) fn structure(source: Source<'_>, structure: &mut Structure, report: &
     }
     structure.counts.nlaw = source.spec.contact_laws.len();
     let laws = &mut structure.laws;
-    laws.has_hunt_crossley = laws.kind.contains(&LawKind::HuntCrossley);
-    let of_kind = |kind: LawKind| laws.kind.iter().position(|&found| found == kind);
-    let complementarity = of_kind(LawKind::Complementarity);
+    let is_impulse = |&law: &usize| laws.kind[law].level() == LawLevel::Impulse;
+    let first = (0..laws.kind.len()).find(is_impulse);
     let whole = (0..laws.kind.len()).find(|&law| laws.geom1[law].is_none());
-    // The law of the whole model speaks for limits and equalities, if it is of that kind.
-    laws.of_rows = complementarity.map(|first| {
-        whole
-            .filter(|&law| laws.kind[law] == LawKind::Complementarity)
-            .unwrap_or(first)
-    });
-    check_levels(source, structure, report);
-    check_dimensions(source, structure, report);
+    // The law of the whole model speaks for limits and equalities, if it is of that level.
+    laws.of_rows = first.map(|first| whole.filter(is_impulse).unwrap_or(first));
     find_impulse_pairs(source, structure);
-    check_impacts(source, structure, report);
+    check_mixture(source, structure, report);
+    for (law, spec) in source.spec.contact_laws.iter().enumerate() {
+        check_integrator(source, structure, (law, spec), report);
+        check_dimension(structure, (law, spec), report);
+        check_points(spec, report);
+    }
 }
 
 /// Lists the geoms that may meet under the impulse law.
 fn find_impulse_pairs(source: Source<'_>, structure: &mut Structure) {
-    if !structure.laws.kind.contains(&LawKind::Impulse) {
+    let is_impact = |law: usize| structure.laws.kind[law].level() == LawLevel::Impact;
+    if !(0..structure.laws.kind.len()).any(is_impact) {
         return;
     }
     let filter_parent = source.spec.option.flags.filter_parent;
@@ -83,64 +66,12 @@ fn find_impulse_pairs(source: Source<'_>, structure: &mut Structure) {
     let mut found = Vec::new();
     for_each_unfiltered_pair(structure, filter_parent, |geoms, _| {
         let [first, second] = geoms.map(|geom| kinds[geom]);
-        let law = (laws.find(geoms)).filter(|&law| laws.kind[law] == LawKind::Impulse);
+        let law = laws.find(geoms).filter(|&law| is_impact(law));
         if let Some(law) = law.filter(|_| can_touch(first, second)) {
             found.push(ImpulsePair { geoms, law });
         }
     });
     structure.laws.impulse_pairs = found;
-}
-
-/// Refuses what impacts do not have: friction, contact points, the stages of RK4.
-fn check_impacts(source: Source<'_>, structure: &Structure, report: &mut Report) {
-    let laws = &structure.laws;
-    for (law, spec) in source.spec.contact_laws.iter().enumerate() {
-        if laws.kind[law] != LawKind::Impulse {
-            continue;
-        }
-        if spec.points != ContactPoints::Shape {
-            let message = format!(
-                "{} has no contact points: impacts are of whole shapes",
-                called(spec)
-            );
-            report.error(code::LAW, spec.span, message);
-        }
-        let condim = |geom: usize| structure.geoms.condim[geom];
-        let mut geoms = (laws.impulse_pairs.iter())
-            .filter(|pair| pair.law == law)
-            .flat_map(|pair| pair.geoms);
-        if let Some(geom) = geoms.find(|&geom| condim(geom) > 1) {
-            let message = format!(
-                "{} has no friction, but geom '{}' has condim {}",
-                called(spec),
-                structure.names.geoms[geom],
-                condim(geom)
-            );
-            let help = "set condim=\"1\" for the geom, or choose law=complementarity";
-            report.error_help(code::LAW, spec.span, message, help);
-        }
-        if source.spec.option.integrator == Integrator::RungeKutta4 {
-            let message = format!(
-                "{} changes velocities within a step, but the integrator is RK4, whose stages know one velocity",
-                called(spec)
-            );
-            let help = "set <option integrator=\"Euler\"/>, implicit or implicitfast";
-            report.error_help(code::LAW, spec.span, message, help);
-        }
-    }
-}
-
-fn check_impulse(spec: &ContactLawSpec, law: &ImpulseSpec, report: &mut Report) {
-    let share = |value: f64| (0.0..=1.0).contains(&value);
-    check(
-        spec,
-        ("restitution", law.restitution),
-        share,
-        "0 to 1",
-        report,
-    );
-    let impacts = ("impacts", f64::from(law.impacts));
-    check(spec, impacts, |count| count >= 1.0, "at least 1", report);
 }
 
 /// How a law is called in messages.
@@ -151,131 +82,138 @@ fn called(spec: &ContactLawSpec) -> String {
     }
 }
 
-/// Refuses integrators and mixtures that a law does not admit.
-fn check_levels(source: Source<'_>, structure: &Structure, report: &mut Report) {
+/// Refuses integrators that a law does not go with.
+fn check_integrator(
+    source: Source<'_>,
+    structure: &Structure,
+    (law, spec): (usize, &ContactLawSpec),
+    report: &mut Report,
+) {
+    let (laws, integrator) = (&structure.laws, source.spec.option.integrator);
+    let level = laws.kind[law].level();
+    // One of the laws that share their rows speaks for all of them.
+    if level == LawLevel::Impulse && laws.of_rows != Some(law) {
+        return;
+    }
+    let Some(refusal) = admits::integrator(level, integrator) else {
+        return;
+    };
+    let name = match integrator {
+        Integrator::Euler => "Euler",
+        Integrator::RungeKutta4 => "RK4",
+        Integrator::Implicit => "implicit",
+        Integrator::ImplicitFast => "implicitfast",
+    };
+    let message = format!(
+        "{} {}, but the integrator is {name}{}",
+        called(spec),
+        refusal.why,
+        refusal.because
+    );
+    report.error_help(code::LAW, spec.span, message, refusal.help);
+}
+
+/// Refuses models in which some rows would be solved for impulses and others for forces.
+fn check_mixture(source: Source<'_>, structure: &Structure, report: &mut Report) {
     let laws = &structure.laws;
     let Some(law) = laws.of_rows else {
         return;
     };
     let spec = &source.spec.contact_laws[law];
-    let integrator = match source.spec.option.integrator {
-        Integrator::Euler => None,
-        Integrator::RungeKutta4 => Some("RK4"),
-        Integrator::Implicit => Some("implicit"),
-        Integrator::ImplicitFast => Some("implicitfast"),
-    };
-    if let Some(integrator) = integrator {
-        let message = format!(
-            "{} is complementarity, which gives impulses for a whole step, but the integrator is {integrator}",
-            called(spec)
-        );
-        let help = "set <option integrator=\"Euler\"/>, or choose law=hunt_crossley, which goes with any integrator";
-        report.error_help(code::LAW, spec.span, message, help);
-    }
-    let is_whole = |law: &usize| laws.geom1[*law].is_none();
     let soft = laws.kind.iter().position(|&kind| kind == LawKind::Soft);
-    let rest_is_soft = !(0..laws.kind.len()).any(|law| is_whole(&law));
-    if soft.is_some() || rest_is_soft {
-        let other = match soft {
-            Some(soft) => called(&source.spec.contact_laws[soft]),
-            None => "the law of all other contacts".to_owned(),
-        };
+    let rest_is_soft = laws.geom1.iter().all(Option::is_some);
+    if soft.is_none() && !rest_is_soft {
+        return;
+    }
+    let other = match soft {
+        Some(soft) => called(&source.spec.contact_laws[soft]),
+        None => "the law of all other contacts".to_owned(),
+    };
+    let message = format!(
+        "{} is complementarity and {other} is soft: a step is solved for impulses or for forces, not for both",
+        called(spec)
+    );
+    let help = "add <text name=\"carom/contact\" data=\"law=complementarity\"/> (or law=hunt_crossley) \
+                for the other contacts";
+    report.error_help(code::LAW, spec.span, message, help);
+}
+
+/// Refuses friction that a law does not have.
+fn check_dimension(
+    structure: &Structure,
+    (law, spec): (usize, &ContactLawSpec),
+    report: &mut Report,
+) {
+    let laws = &structure.laws;
+    let description = laws.kind[law].description();
+    let named = || [laws.geom1[law], laws.geom2[law]].into_iter().flatten();
+    let geoms: Vec<usize> = match (description.level, &spec.geom1) {
+        // Impacts are of pairs that are known: others need not fit.
+        (LawLevel::Impact, _) => {
+            let own = laws.impulse_pairs.iter().filter(|pair| pair.law == law);
+            own.flat_map(|pair| pair.geoms).collect()
+        }
+        (_, Some(_)) => named().collect(),
+        (_, None) => (0..structure.counts.ngeom).collect(),
+    };
+    let condim = |geom: usize| structure.geoms.condim[geom];
+    let most = description.max_condim;
+    if let Some(geom) = geoms.into_iter().find(|&geom| condim(geom) > most) {
         let message = format!(
-            "{} is complementarity and {other} is soft: a step is solved for impulses or for forces, not for both",
-            called(spec)
+            "{} has {}, but geom '{}' has condim {}",
+            called(spec),
+            admits::lacking_friction(most),
+            structure.names.geoms[geom],
+            condim(geom)
         );
-        let help = "add <text name=\"carom/contact\" data=\"law=complementarity\"/> (or law=hunt_crossley) \
-                    for the other contacts";
+        let help = format!("set condim=\"{most}\" for the geom, or choose law=complementarity");
         report.error_help(code::LAW, spec.span, message, help);
     }
 }
 
-/// Refuses torsional and rolling friction under the Hunt–Crossley law, which has none.
-fn check_dimensions(source: Source<'_>, structure: &Structure, report: &mut Report) {
-    let laws = &structure.laws;
-    if !laws.has_hunt_crossley {
-        return;
+/// Refuses contact points of impacts.
+fn check_points(spec: &ContactLawSpec, report: &mut Report) {
+    if spec.law.kind().level() == LawLevel::Impact && spec.points != ContactPoints::Shape {
+        let message = format!(
+            "{} has no contact points: impacts are of whole shapes",
+            called(spec)
+        );
+        report.error(code::LAW, spec.span, message);
     }
-    for (law, spec) in source.spec.contact_laws.iter().enumerate() {
-        if laws.kind[law] != LawKind::HuntCrossley {
-            continue;
-        }
-        let named = [laws.geom1[law], laws.geom2[law]];
-        let geoms = match spec.geom1 {
-            Some(_) => named.into_iter().flatten().collect(),
-            None => (0..structure.counts.ngeom).collect::<Vec<_>>(),
-        };
-        let wide = geoms
-            .into_iter()
-            .find(|&geom| structure.geoms.condim[geom] > 3);
-        if let Some(geom) = wide {
-            let message = format!(
-                "{} has no torsional or rolling friction, but geom '{}' has condim {}",
-                called(spec),
-                structure.names.geoms[geom],
-                structure.geoms.condim[geom]
-            );
-            let help = "set condim=\"3\" for the geom, or choose law=complementarity";
-            report.error_help(code::LAW, spec.span, message, help);
+}
+
+/// Reports numbers outside of their ranges; gives the count among them, zero for a law without.
+fn check_numbers(spec: &ContactLawSpec, report: &mut Report) -> usize {
+    let (mut law, mut count) = (spec.law, 0);
+    for (number, value) in law.values() {
+        match value {
+            LawValue::Numbers([value]) => check(spec, number, (number.name, *value), report),
+            LawValue::Numbers(values) => {
+                for (place, &mut value) in ["first", "second"].into_iter().zip(values) {
+                    let name = format!("the {place} number of {}", number.name);
+                    check(spec, number, (&name, value), report);
+                }
+            }
+            LawValue::Count(value) => {
+                check(spec, number, (number.name, f64::from(*value)), report);
+                count = *value as usize;
+            }
         }
     }
+    count
 }
 
 /// Reports a number outside of its range.
 fn check(
     spec: &ContactLawSpec,
+    number: &LawNumber,
     (name, value): (&str, f64),
-    allowed: impl Fn(f64) -> bool,
-    range: &str,
     report: &mut Report,
 ) {
-    if !allowed(value) {
+    if !number.range.contains(value) {
+        let range = number.range.words();
         let message = format!("{name} of {} must be {range}, not {value}", called(spec));
         report.push(Diagnostic::error(code::LAW, message).at(spec.span));
-    }
-}
-
-fn check_complementarity(spec: &ContactLawSpec, law: &ComplementaritySpec, report: &mut Report) {
-    let share = |value: f64| (0.0..=1.0).contains(&value);
-    let positive = |value: f64| value >= 0.0 && value.is_finite();
-    let [penetration, gap] = law.baumgarte;
-    for (name, value) in [
-        ("restitution", law.restitution),
-        ("the first number of baumgarte", penetration),
-        ("the second number of baumgarte", gap),
-    ] {
-        check(spec, (name, value), share, "0 to 1", report);
-    }
-    for (name, value) in [
-        ("restitution_speed", law.restitution_speed),
-        ("mixing", law.mixing),
-        ("tolerance", law.tolerance),
-    ] {
-        check(spec, (name, value), positive, "positive or zero", report);
-    }
-    let iterations = ("iterations", f64::from(law.iterations));
-    check(spec, iterations, |count| count >= 1.0, "at least 1", report);
-}
-
-fn check_hunt_crossley(spec: &ContactLawSpec, law: &HuntCrossleySpec, report: &mut Report) {
-    let positive = |value: f64| value > 0.0 && value.is_finite();
-    for (name, value) in [
-        ("stiffness", law.stiffness),
-        ("transition_speed", law.transition_speed),
-        ("viscous_force", law.viscous_force),
-    ] {
-        check(spec, (name, value), positive, "positive", report);
-    }
-    for (name, value) in [("dissipation", law.dissipation), ("viscous", law.viscous)] {
-        let allowed = |value: f64| value == 0.0 || positive(value);
-        check(spec, (name, value), allowed, "positive or zero", report);
-    }
-    let at_least_one = |value: f64| value >= 1.0 && value.is_finite();
-    for (name, value) in [
-        ("exponent", law.exponent),
-        ("static_ratio", law.static_ratio),
-    ] {
-        check(spec, (name, value), at_least_one, "at least 1", report);
     }
 }
 
@@ -340,26 +278,16 @@ fn grid(
 /// Fills the numbers of the laws and their contact points.
 pub(super) fn numbers(source: Source<'_>, model: &mut Model, report: &mut Report) {
     for (law, spec) in source.spec.contact_laws.iter().enumerate() {
-        match &spec.law {
-            ContactLaw::Soft => {}
-            ContactLaw::Complementarity(numbers) => {
-                let laws = &mut model.laws;
-                laws.restitution[law] = numbers.restitution;
-                laws.restitution_speed[law] = numbers.restitution_speed;
-                laws.baumgarte[law] = numbers.baumgarte;
-                laws.mixing[law] = numbers.mixing;
-                laws.tolerance[law] = numbers.tolerance;
-            }
-            ContactLaw::Impulse(numbers) => model.laws.restitution[law] = numbers.restitution,
-            ContactLaw::HuntCrossley(numbers) => {
-                let laws = &mut model.laws;
-                laws.stiffness[law] = numbers.stiffness;
-                laws.exponent[law] = numbers.exponent;
-                laws.dissipation[law] = numbers.dissipation;
-                laws.transition_speed[law] = numbers.transition_speed;
-                laws.static_ratio[law] = numbers.static_ratio;
-                laws.viscous[law] = numbers.viscous;
-                laws.viscous_force[law] = numbers.viscous_force;
+        let mut values = spec.law;
+        for (number, value) in values.values() {
+            if let LawValue::Numbers(values) = value {
+                model
+                    .laws
+                    .for_each_mut(|field, element, component, target| {
+                        if field == number.name && element == law {
+                            *target = values[component];
+                        }
+                    });
             }
         }
         let Some(geom) = model.structure.laws.geom1[law] else {

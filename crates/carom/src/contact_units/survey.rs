@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 use super::{NormalContact, pyramid_ratio};
-use crate::model::{Cone, Integrator, JointKind, LawKind, Model};
+use crate::model::{Cone, Integrator, JointKind, LawLevel, Model};
 use crate::stages::collision::for_each_possible_pair;
 use crate::stages::collision::parameters::{Parameters, mix};
 
@@ -62,7 +62,9 @@ pub fn survey(model: &Model) -> Vec<ContactKind> {
     for_each_possible_pair(model, |geoms, pair| {
         let parameters = mix(model, geoms, pair);
         let mass = effective_mass(model, geoms);
-        if model.structure.laws.kind_of(parameters.law) != LawKind::Soft || !mass.is_finite() {
+        if model.structure.laws.level_of(parameters.law) != LawLevel::Acceleration
+            || !mass.is_finite()
+        {
             return;
         }
         let [first, second] = geoms.map(|geom| weights[model.structure.geoms.body[geom]]);

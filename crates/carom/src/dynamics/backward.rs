@@ -121,40 +121,7 @@ pub fn sensing(at: At<'_>, bar: &mut Cotangents) {
 }
 
 pub(crate) fn solve(at: At<'_>, bar: &mut Cotangents) {
-    if at.model.structure.laws.is_impulse_level() {
-        solve::complementarity::backward(at, bar);
-        return;
-    }
-    let data = &mut bar.data;
-    if at.model.settings.noslip_iterations > 0 {
-        let sources = solve::NoslipSources {
-            model: at.model,
-            inertia: &at.data.inertia,
-            acceleration: &at.data.acceleration,
-            constraint: &at.data.constraint,
-        };
-        solve::noslip_backward(
-            &sources,
-            &at.data.solve,
-            &mut data.solve,
-            (
-                &mut data.inertia,
-                &mut data.acceleration,
-                &mut data.constraint,
-            ),
-        );
-    }
-    solve::backward(
-        at.model,
-        &at.data.constraint,
-        &at.data.solve,
-        &mut data.solve,
-        (
-            &mut data.inertia,
-            &mut data.acceleration,
-            &mut data.constraint,
-        ),
-    );
+    solve::level::backward(at, bar);
 }
 
 pub(crate) fn constraint(at: At<'_>, bar: &mut Cotangents) {

@@ -50,6 +50,7 @@ pub use tableau::{Extrapolation, Method, Tableau};
 
 use std::fmt;
 
+use crate::laws::admits;
 use crate::model::Model;
 use crate::stages::solve;
 
@@ -157,10 +158,8 @@ impl Flow {
     pub fn new(model: &Model, settings: FlowSettings) -> Result<Self, FlowError> {
         let structure = &model.structure;
         let has_history = |list: &[Option<usize>]| list.iter().any(Option::is_some);
-        let why = if structure.laws.is_impulse_level() {
-            "the complementarity law acts by impulses in fixed steps and has no accelerations; use the law 'soft' or 'hunt_crossley'"
-        } else if structure.laws.has_impacts() {
-            "the impulse law finds the times of its impacts within fixed steps; use those (--integrator fixed)"
+        let why = if let Some(why) = admits::continuous_time(&structure.laws) {
+            why
         } else if has_history(&structure.actuators.history)
             || has_history(&structure.sensors.history)
         {

@@ -7,7 +7,7 @@
 use super::hold::Hold;
 use crate::data::Data;
 use crate::math::{Quat, Vec3};
-use crate::model::{JointKind, LawKind, Model};
+use crate::model::{JointKind, LawLevel, Model};
 use crate::report::Element;
 use crate::stages::collision::Contact;
 use crate::stages::compliance::relative_velocity;
@@ -269,7 +269,7 @@ fn is_closest(contacts: &[Contact], contact: &Contact) -> bool {
 
 /// The switch of a contact; none for those that do not jump.
 fn of_contact(model: &Model, contact: &Contact) -> Option<Switch> {
-    let is_soft = model.structure.laws.kind_of(contact.law) == LawKind::Soft;
+    let is_soft = model.structure.laws.level_of(contact.law) == LawLevel::Acceleration;
     (is_soft && contact.adhesion == 0.0).then_some(Switch::Contact {
         geoms: contact.geoms,
         feature: contact.feature,

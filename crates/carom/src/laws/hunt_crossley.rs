@@ -9,7 +9,49 @@
 //!
 //!   c·v − ln(1 + c·v) = −c·e·v − ln(1 − c·e·v),   e = 1 − ⅔·c·v + O(v²)                   (2)
 
+use super::brown_mcphee::BrownMcPhee;
+use super::force::{ForceLaw, Touch, numbers};
+use crate::math::Vec3;
+use crate::model::LawNumbers;
 use crate::scalar::Scalar;
+
+/// The law at one contact: the spring (1), and friction by [`BrownMcPhee`] with the normal force f, coefficients μ(j) and
+/// the sliding velocity u of length v,
+///
+///   F(j) = −(f·μ(j)·φ(v) + σ(f))·u(j)                                                  (3)
+#[derive(Clone, Copy, Debug)]
+pub struct HuntCrossleyContact;
+
+impl ForceLaw<7> for HuntCrossleyContact {
+    numbers!(7: stiffness, exponent, dissipation, transition_speed, static_ratio, viscous, viscous_force);
+
+    #[inline]
+    fn force<T: Scalar>(numbers: [T; 7], at: &Touch<T>) -> Vec3<T> {
+        let [stiffness, exponent, dissipation, ..] = numbers;
+        let [.., transition_speed, static_ratio, viscous, viscous_force] = numbers;
+        let spring = HuntCrossley {
+            stiffness,
+            exponent,
+            dissipation,
+        };
+        let velocity = at.velocity;
+        let normal = spring.force(-at.distance, -velocity[0]); // (1)
+        if normal <= T::ZERO || !at.has_friction {
+            return Vec3([normal, T::ZERO, T::ZERO]);
+        }
+        let friction = BrownMcPhee {
+            transition_speed,
+            static_ratio,
+            viscous,
+            viscous_force,
+        };
+        let speed_squared = velocity[1] * velocity[1] + velocity[2] * velocity[2];
+        let dry = normal * friction.per_speed(speed_squared);
+        let viscous = friction.viscous_per_speed(normal);
+        let tangent = |j: usize| -(dry * at.friction[j - 1] + viscous) * velocity[j]; // (3)
+        Vec3([normal, tangent(1), tangent(2)])
+    }
+}
 
 /// The numbers of (1).
 #[derive(Clone, Copy, Debug, PartialEq)]

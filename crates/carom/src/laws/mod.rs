@@ -7,14 +7,29 @@
 //! | Hunt–Crossley | force | all | a spring and damper at each contact point, [`hunt_crossley`], [`brown_mcphee`] |
 //! | impulse | velocity | Euler, implicit, implicitfast | ideal impacts without friction, at their own times within a step, [`impact`](crate::integrate::impact) |
 //!
+//! What a law is called, its numbers and its level are declared in [`carom_spec::model_spec::LawKind`]; what a level goes
+//! with is in `admits`. Laws on the level of forces are functions at one contact, [`force`].
+//!
 //! A law holds for a whole model, for one geom or for a pair of geoms; how a file says so is told in
-//! [`carom_spec::mjcf::contact_law`]. Forces of Hunt–Crossley contacts are smooth functions of the state and join any
-//! of the others. Soft and complementarity contacts do not mix: a step either has forces or impulses to solve for.
+//! [`carom_spec::mjcf::contact_law`]. Contacts on the level of forces are smooth functions of the state and join
+//! any of the others. Soft and complementarity contacts do not mix: a step either has forces or impulses to solve for.
 //! Under the complementarity law limits, equalities and friction loss are solved for as impulses as well.
 //!
 //! In both further laws `margin` is the distance at which contacts are found; bodies touch where their shapes do.
 
+pub(crate) mod admits;
 pub mod brown_mcphee;
 pub mod cone;
+pub mod force;
 pub mod hunt_crossley;
 pub mod points;
+
+use crate::math::Vec3;
+use crate::model::{LawKind, LawNumbers};
+use crate::scalar::Scalar;
+use force::{ForceLaw, Touch, TouchBar};
+
+force::force_laws! {
+    HuntCrossley => hunt_crossley::HuntCrossleyContact;
+    others: Soft | Complementarity | Impulse
+}

@@ -13,7 +13,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::{LawKind, Model};
+use super::{LawLevel, Model};
+use crate::laws::admits;
 use crate::scalar::Scalar;
 
 /// Where contacts act from a distance.
@@ -234,7 +235,7 @@ impl<T: Scalar> Model<T> {
         adhesion: T,
     ) -> Option<&ContactsFromDistance> {
         let distant = self.distant()?;
-        let is_soft = self.structure.laws.kind_of(law) == LawKind::Soft;
+        let is_soft = self.structure.laws.level_of(law) == LawLevel::Acceleration;
         let sticks = self.structure.has_adhesion && adhesion.value() != 0.0;
         (is_soft && !sticks && distant.attracts(geoms)).then_some(distant)
     }
@@ -268,17 +269,8 @@ impl Model {
         distant: ContactsFromDistance,
     ) -> Result<Self, FromDistanceError> {
         distant.check()?;
-        if self.structure.laws.is_impulse_level() {
-            return Err(FromDistanceError(
-                "contacts from distance are those of the soft law; the complementarity law solves for impulses"
-                    .to_owned(),
-            ));
-        }
-        if self.structure.laws.has_impacts() {
-            return Err(FromDistanceError(
-                "contacts from distance are those of the soft law; the impulse law has none"
-                    .to_owned(),
-            ));
+        if let Some(why) = admits::contacts_from_distance(&self.structure.laws) {
+            return Err(FromDistanceError(why.to_owned()));
         }
         self.from_distance = Some(Arc::new(distant));
         Ok(self)

@@ -2,19 +2,7 @@
 
 use std::ops::Range;
 
-/// How a contact pushes; see [`laws`](crate::laws).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum LawKind {
-    /// MuJoCo's convex law, on the level of accelerations.
-    #[default]
-    Soft,
-    /// Complementarity of impulses and velocities, on the level of a whole step.
-    Complementarity,
-    /// Hunt–Crossley springs, on the level of forces.
-    HuntCrossley,
-    /// Impacts within a step, on the level of velocities.
-    Impulse,
-}
+pub use carom_spec::model_spec::{LawKind, LawLevel};
 
 /// Two geoms that may meet under the impulse law.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,8 +30,6 @@ pub struct LawStructure {
     pub iterations: Vec<usize>,
     /// The law whose numbers hold for limits, equalities and friction loss when impulses are solved for.
     pub of_rows: Option<usize>,
-    /// Whether any law is of the Hunt–Crossley kind.
-    pub has_hunt_crossley: bool,
     /// Geoms that may meet under the impulse law.
     pub impulse_pairs: Vec<ImpulsePair>,
 }
@@ -77,15 +63,20 @@ impl LawStructure {
         law.map_or(LawKind::Soft, |law| self.kind[law])
     }
 
-    /// Whether bodies may meet within a step.
+    /// The level of a contact's law.
     #[inline]
-    pub fn has_impacts(&self) -> bool {
-        !self.impulse_pairs.is_empty()
+    pub fn level_of(&self, law: Option<usize>) -> LawLevel {
+        self.kind_of(law).level()
     }
 
-    /// Whether constraints are solved for impulses instead of forces.
+    /// Whether anything in the model may act on a level. Rows act on that of accelerations or on that of impulses.
     #[inline]
-    pub fn is_impulse_level(&self) -> bool {
-        self.of_rows.is_some()
+    pub fn acts_on(&self, level: LawLevel) -> bool {
+        match level {
+            LawLevel::Force => self.kind.iter().any(|kind| kind.level() == level),
+            LawLevel::Acceleration => self.of_rows.is_none(),
+            LawLevel::Impulse => self.of_rows.is_some(),
+            LawLevel::Impact => !self.impulse_pairs.is_empty(),
+        }
     }
 }

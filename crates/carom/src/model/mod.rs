@@ -29,7 +29,7 @@ pub use carom_hull::{HullTopology, Lists};
 pub use coincidence::{Coincidence, Coincidences};
 pub use contact_sensor::ContactSensor;
 pub use from_distance::{ActsIn, Attracting, ContactsFromDistance, FromDistanceError};
-pub use laws::{ImpulsePair, LawKind, LawStructure};
+pub use laws::{ImpulsePair, LawKind, LawLevel, LawStructure};
 pub use numbers::{
     ActuatorNumbers, BodyNumbers, CameraNumbers, ContactPointNumbers, DofNumbers, EqualityNumbers,
     GeomNumbers, HeightFieldNumbers, JointNumbers, KeyframeNumbers, LawNumbers, MeshNumbers,

@@ -241,31 +241,31 @@ arrays! {
 }
 
 arrays! {
-    /// Numbers of the contact laws; each kind of law reads its own.
+    /// Numbers of the contact laws; each kind of law reads those that it declares.
     pub struct LawNumbers {
-        /// Complementarity, impulse: coefficient of restitution.
+        /// Coefficient of restitution.
         restitution: [T; nlaw],
-        /// Complementarity: approach speed below which contacts do not bounce (m/s).
+        /// Approach speed below which contacts do not bounce (m/s).
         restitution_speed: [T; nlaw],
-        /// Complementarity: share of a penetration corrected, and share of a gap that may close, in one step.
+        /// Share of a penetration corrected, and share of a gap that may close, in one step.
         baumgarte: [[T; 2]; nlaw],
-        /// Complementarity: velocity by which a unit impulse gives way (1/kg).
+        /// Velocity by which a unit impulse gives way (1/kg).
         mixing: [T; nlaw],
-        /// Complementarity: violation that ends the iterations (m/s).
+        /// Violation that ends the iterations (m/s).
         tolerance: [T; nlaw],
-        /// Hunt–Crossley: stiffness (N/mⁿ).
+        /// Stiffness (N/mⁿ).
         stiffness: [T; nlaw],
-        /// Hunt–Crossley: exponent n.
+        /// Exponent n of the depth.
         exponent: [T; nlaw],
-        /// Hunt–Crossley: dissipation (s/m).
+        /// Dissipation (s/m).
         dissipation: [T; nlaw],
-        /// Brown–McPhee: speed at which friction has nearly reached its full size (m/s).
+        /// Speed at which friction has nearly reached its full size (m/s).
         transition_speed: [T; nlaw],
-        /// Brown–McPhee: ratio of the greatest static to the sliding friction.
+        /// Ratio of the greatest static to the sliding friction.
         static_ratio: [T; nlaw],
-        /// Brown–McPhee: viscous friction (N·s/m).
+        /// Viscous coefficient: of friction, or of a damper (N·s/m).
         viscous: [T; nlaw],
-        /// Brown–McPhee: normal force above which viscous friction acts in full (N).
+        /// Normal force above which viscous friction acts in full (N).
         viscous_force: [T; nlaw],
     }
 }

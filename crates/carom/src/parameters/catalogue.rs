@@ -4,7 +4,7 @@
 
 use crate::model::{
     ActuatorDynamics, BiasKind, EqualityKind, GainKind, GeomKind, GeomShape, Interpolation,
-    JointKind, LawKind, MassSource, Model, Recipe, Structure, Transmission,
+    JointKind, MassSource, Model, Recipe, Structure, Transmission,
 };
 
 /// Which elements of a field belong to the element that is selected.
@@ -484,13 +484,8 @@ fn body(model: &Model, attribute: &str, body: usize) -> Availability {
 }
 
 fn law(model: &Model, attribute: &str, law: usize) -> Availability {
-    let kind = model.structure.laws.kind[law];
-    let has_it = match attribute {
-        "restitution" => matches!(kind, LawKind::Complementarity | LawKind::Impulse),
-        "restitution_speed" | "baumgarte" | "mixing" => kind == LawKind::Complementarity,
-        _ => kind == LawKind::HuntCrossley,
-    };
-    if has_it {
+    let numbers = model.structure.laws.kind[law].description().numbers;
+    if numbers.iter().any(|number| number.name == attribute) {
         return Ok(None);
     }
     no("is another law, without that number")

@@ -3,10 +3,11 @@
 use std::path::Path;
 
 use carom_spec::mjcf;
+use carom_spec::model_spec::{ContactLaw, LawValue};
 use carom_spec::source::{MemorySource, SourceMap};
 
 use crate::compile::compile;
-use crate::model::{LawKind, Model};
+use crate::model::{Counts, LawKind, LawLevel, LawNumbers, Model};
 use crate::testing::model_from_mjcf;
 
 /// A plane and two balls with an option element and custom texts.
@@ -72,7 +73,7 @@ fn the_closest_law_wins() {
     assert_eq!(model.laws.restitution[1], 0.3);
     let plain = model_from_mjcf(&text("", &law("", "law=soft")));
     assert_eq!(plain.structure.laws.kind_of(Some(0)), LawKind::Soft);
-    assert!(!plain.structure.laws.is_impulse_level());
+    assert!(!plain.structure.laws.acts_on(LawLevel::Impulse));
 }
 
 #[test]
@@ -144,4 +145,24 @@ fn nonsense_is_refused_with_a_way_out() {
         refusals(r#"integrator="RK4""#, &springs),
         Vec::<String>::new()
     );
+}
+
+/// What compiling and parameters rely on when they look numbers up by the names that laws declare.
+#[test]
+fn every_number_of_a_law_has_an_array() {
+    let counts = Counts {
+        nlaw: 1,
+        ..Counts::default()
+    };
+    for &kind in LawKind::ALL {
+        for (number, value) in ContactLaw::new(kind).values() {
+            let LawValue::Numbers(values) = value else {
+                continue;
+            };
+            let mut held = 0;
+            let numbers = LawNumbers::<f64>::zeros(&counts);
+            numbers.for_each(|field, _, _, _| held += usize::from(field == number.name));
+            assert_eq!(held, values.len(), "{} of {kind:?}", number.name);
+        }
+    }
 }

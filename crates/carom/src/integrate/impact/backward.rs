@@ -14,7 +14,7 @@ use crate::dynamics::{At, backward as stages};
 use crate::integrate::{add_scaled, integrate_positions_vjp};
 use crate::jacobian;
 use crate::math::Vec3;
-use crate::model::{ImpulsePair, Model};
+use crate::model::{ImpulsePair, LawLevel, Model};
 use crate::stages::collision::{self, GeomDistance};
 use crate::stages::{inertia, kinematics, tendon};
 use crate::state::{Input, State};
@@ -44,7 +44,7 @@ impl ImpactAdjoint {
     /// Room for the steps of a model; none where nothing meets.
     pub(crate) fn new(model: &Model) -> Option<Box<Self>> {
         let zeros = || vec![0.0; model.counts().nv];
-        model.structure.laws.has_impacts().then(|| {
+        model.structure.laws.acts_on(LawLevel::Impact).then(|| {
             Box::new(Self {
                 state: State::reference(model),
                 data: Data::new(model),

@@ -30,7 +30,7 @@ pub(crate) use backward::ImpactAdjoint;
 use super::integrate_positions;
 use crate::jacobian;
 use crate::math::Vec3;
-use crate::model::{ImpulsePair, Model};
+use crate::model::{ImpulsePair, LawLevel, Model};
 use crate::scalar::Scalar;
 use crate::stages::collision::{self, GeomDistance, Manifold};
 use crate::stages::inertia::{self, Inertia};
@@ -85,7 +85,7 @@ impl<T: Scalar> Impacts<T> {
     /// Room for the steps of a model; none where nothing meets.
     pub(super) fn new(model: &Model<T>) -> Option<Box<Self>> {
         let n = model.counts();
-        model.structure.laws.has_impacts().then(|| {
+        model.structure.laws.acts_on(LawLevel::Impact).then(|| {
             Box::new(Self {
                 list: Vec::new(),
                 positions: Vec::new(),

@@ -1,7 +1,7 @@
 use super::Acceleration;
 use crate::jacobian;
 use crate::math::Spatial;
-use crate::model::Model;
+use crate::model::{LawLevel, Model};
 use crate::scalar::Scalar;
 use crate::stages::actuation::Actuation;
 use crate::stages::bias::Bias;
@@ -36,7 +36,7 @@ pub fn forward<T: Scalar>(
         force[dof] = passive[dof] - bias[dof] + applied[dof] + actuation[dof]; // (1)
     }
     apply_body_forces(model, input, kinematics, force);
-    if model.structure.laws.has_hunt_crossley {
+    if model.structure.laws.acts_on(LawLevel::Force) {
         for (force, &contacts) in force.iter_mut().zip(&compliance.force) {
             *force += contacts;
         }

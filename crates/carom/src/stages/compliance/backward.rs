@@ -8,11 +8,11 @@
 //! for the numbers p of the law; the derivatives of f come from dual numbers. Positions, motion axes and velocities of
 //! the bodies receive what [`apply_force_vjp`](jacobian::apply_force_vjp) and the velocity of a point leave them.
 
-use super::forward::{self, ContactNumbers, LAW_NUMBERS};
-use crate::dual::Dual;
+use super::forward;
 use crate::jacobian;
+use crate::laws;
 use crate::math::{Spatial, Vec3};
-use crate::model::Model;
+use crate::model::{LawLevel, Model};
 use crate::stages::collision::{Collision, Contact};
 use crate::stages::kinematics::Kinematics;
 use crate::stages::velocity::Velocity;
@@ -34,33 +34,45 @@ pub fn backward(
     force_bar: &[f64],
     mut targets: Targets<'_>,
 ) {
-    if !model.structure.laws.has_hunt_crossley {
+    if !model.structure.laws.acts_on(LawLevel::Force) {
         return;
     }
+    let sources = Sources {
+        model,
+        kinematics,
+        collision,
+        velocity,
+        force_bar,
+    };
     for (index, contact) in collision.contacts.iter().enumerate() {
         if let Some(law) = forward::compliant_law(model, contact) {
-            let sources = (kinematics, velocity);
-            one_contact(
-                model,
-                sources,
-                (index, contact, law),
-                force_bar,
-                &mut targets,
-            );
+            one_contact(sources, index, law, &mut targets);
         }
     }
 }
 
-fn one_contact(
-    model: &Model,
-    (kinematics, velocity): (&Kinematics, &Velocity),
-    (index, contact, law): (usize, &Contact, usize),
-    force_bar: &[f64],
-    targets: &mut Targets<'_>,
-) {
+/// What the adjoint of a contact reads.
+#[derive(Clone, Copy)]
+struct Sources<'a> {
+    model: &'a Model,
+    kinematics: &'a Kinematics,
+    collision: &'a Collision,
+    velocity: &'a Velocity,
+    force_bar: &'a [f64],
+}
+
+fn one_contact(from: Sources<'_>, index: usize, law: usize, targets: &mut Targets<'_>) {
+    let Sources {
+        model,
+        kinematics,
+        velocity,
+        ..
+    } = from;
+    let contact = &from.collision.contacts[index];
     let speed = forward::relative_velocity(model, kinematics, velocity, contact);
-    let numbers = forward::law_numbers(model, law);
-    let force = ContactNumbers::new(contact, speed).force(numbers, contact.dimension);
+    let (kind, numbers) = (model.structure.laws.kind[law], (&model.laws, law));
+    let touch = forward::touch(contact, speed);
+    let force = laws::contact_force(kind, numbers, &touch);
     let contact_bar = &mut targets.contacts[index];
 
     // f̄ from the points that the force acts at.
@@ -74,19 +86,19 @@ fn one_contact(
             kinematics,
             (body, contact.position),
             (Vec3::ZERO, world * sign),
-            dofs.map(|&dof| (dof, force_bar[dof])),
+            dofs.map(|&dof| (dof, from.force_bar[dof])),
             targets.kinematics,
         );
         world_bar = world_bar.scale_add(bar.force, sign);
         contact_bar.position += bar.point;
     }
-    let slopes = Slopes::new(contact, speed, numbers, contact.frame.mul_vec(world_bar));
+    let local_bar = contact.frame.mul_vec(world_bar);
+    let slopes = laws::contact_force_vjp(kind, numbers, &touch, local_bar, &mut targets.model.laws);
     contact_bar.distance += slopes.distance;
     for j in 0..2 {
         contact_bar.friction[j] += slopes.friction[j];
         contact_bar.surface_velocity[j] += slopes.velocity[j + 1];
     }
-    slopes.add_to_law(law, targets.model);
 
     // u from the velocities of both bodies.
     let surface = contact.surface_velocity;
@@ -107,51 +119,5 @@ fn one_contact(
         let offset_bar = bar.cross(motion.angular());
         contact_bar.position += offset_bar;
         targets.kinematics.subtree_com[model.structure.bodies.root[body]] -= offset_bar;
-    }
-}
-
-/// Cotangents of what the force of a contact depends on.
-struct Slopes {
-    distance: f64,
-    friction: [f64; 2],
-    velocity: Vec3,
-    law: [f64; LAW_NUMBERS],
-}
-
-impl Slopes {
-    fn new(contact: &Contact, speed: Vec3, numbers: [f64; LAW_NUMBERS], force_bar: Vec3) -> Self {
-        type Number = Dual<{ 6 + LAW_NUMBERS }>;
-        let [first, second] = [0, 1].map(|j| Number::variable(contact.friction[j], 1 + j));
-        let at = ContactNumbers {
-            distance: Number::variable(contact.distance, 0),
-            friction: [first, second],
-            velocity: Vec3(std::array::from_fn(|i| Number::variable(speed[i], 3 + i))),
-        };
-        let law = std::array::from_fn(|i| Number::variable(numbers[i], 6 + i));
-        let force = at.force(law, contact.dimension);
-        let slope =
-            |place: usize| (0..3).fold(0.0, |sum, i| sum + force[i].tangent[place] * force_bar[i]);
-        Self {
-            distance: slope(0),
-            friction: [slope(1), slope(2)],
-            velocity: Vec3(std::array::from_fn(|i| slope(3 + i))),
-            law: std::array::from_fn(|i| slope(6 + i)),
-        }
-    }
-
-    fn add_to_law(&self, law: usize, model_bar: &mut Model) {
-        let numbers = &mut model_bar.laws;
-        let lists = [
-            &mut numbers.stiffness,
-            &mut numbers.exponent,
-            &mut numbers.dissipation,
-            &mut numbers.transition_speed,
-            &mut numbers.static_ratio,
-            &mut numbers.viscous,
-            &mut numbers.viscous_force,
-        ];
-        for (list, slope) in lists.into_iter().zip(self.law) {
-            list[law] += slope;
-        }
     }
 }

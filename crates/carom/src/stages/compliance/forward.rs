@@ -1,9 +1,8 @@
 use super::Compliance;
 use crate::jacobian;
-use crate::laws::brown_mcphee::BrownMcPhee;
-use crate::laws::hunt_crossley::HuntCrossley;
+use crate::laws::{self, force::Touch};
 use crate::math::Vec3;
-use crate::model::{LawKind, Model};
+use crate::model::{LawLevel, Model};
 use crate::scalar::Scalar;
 use crate::stages::collision::{Collision, Contact};
 use crate::stages::kinematics::Kinematics;
@@ -17,7 +16,7 @@ pub fn forward<T: Scalar>(
     velocity: &Velocity<T>,
     out: &mut Compliance<T>,
 ) {
-    if !model.structure.laws.has_hunt_crossley {
+    if !model.structure.laws.acts_on(LawLevel::Force) {
         return;
     }
     out.force.clear();
@@ -26,7 +25,8 @@ pub fn forward<T: Scalar>(
     for contact in &collision.contacts {
         let force = compliant_law(model, contact).map_or(Vec3::ZERO, |law| {
             let velocity = relative_velocity(model, kinematics, velocity, contact);
-            ContactNumbers::new(contact, velocity).force(law_numbers(model, law), contact.dimension)
+            let kind = model.structure.laws.kind[law];
+            laws::contact_force(kind, (&model.laws, law), &touch(contact, velocity)) // (1)
         });
         out.contact_force.push(force);
         if T::HAS_DERIVATIVES || force != Vec3::ZERO {
@@ -40,7 +40,7 @@ pub(super) fn compliant_law<T: Scalar>(model: &Model<T>, contact: &Contact<T>) -
     let kinds = &model.structure.laws.kind;
     contact
         .law
-        .filter(|&law| kinds[law] == LawKind::HuntCrossley && !contact.excluded)
+        .filter(|&law| kinds[law].level() == LawLevel::Force && !contact.excluded)
 }
 
 /// Velocity of the second body's surface relative to the first one's, in the contact frame.
@@ -59,64 +59,13 @@ pub(crate) fn relative_velocity<T: Scalar>(
     contact.frame.mul_vec(second - first) + Vec3([T::ZERO, surface1, surface2])
 }
 
-/// How many numbers a law has.
-pub(super) const LAW_NUMBERS: usize = 7;
-
-/// The numbers of a law.
-pub(super) fn law_numbers<T: Scalar>(model: &Model<T>, law: usize) -> [T; LAW_NUMBERS] {
-    let laws = &model.laws;
-    [
-        laws.stiffness[law],
-        laws.exponent[law],
-        laws.dissipation[law],
-        laws.transition_speed[law],
-        laws.static_ratio[law],
-        laws.viscous[law],
-        laws.viscous_force[law],
-    ]
-}
-
 /// What the force of a contact depends on, besides its law.
-pub(super) struct ContactNumbers<T: Scalar> {
-    pub(super) distance: T,
-    pub(super) friction: [T; 2],
-    pub(super) velocity: Vec3<T>,
-}
-
-impl<T: Scalar> ContactNumbers<T> {
-    pub(super) fn new(contact: &Contact<T>, velocity: Vec3<T>) -> Self {
-        Self {
-            distance: contact.distance,
-            friction: [contact.friction[0], contact.friction[1]],
-            velocity,
-        }
-    }
-
-    /// Normal force and friction. (1)
-    pub(super) fn force(&self, numbers: [T; LAW_NUMBERS], dimension: u8) -> Vec3<T> {
-        let [stiffness, exponent, dissipation, ..] = numbers;
-        let [.., transition_speed, static_ratio, viscous, viscous_force] = numbers;
-        let spring = HuntCrossley {
-            stiffness,
-            exponent,
-            dissipation,
-        };
-        let velocity = self.velocity;
-        let normal = spring.force(-self.distance, -velocity[0]);
-        if normal <= T::ZERO || dimension == 1 {
-            return Vec3([normal, T::ZERO, T::ZERO]);
-        }
-        let friction = BrownMcPhee {
-            transition_speed,
-            static_ratio,
-            viscous,
-            viscous_force,
-        };
-        let speed_squared = velocity[1] * velocity[1] + velocity[2] * velocity[2];
-        let dry = normal * friction.per_speed(speed_squared);
-        let viscous = friction.viscous_per_speed(normal);
-        let tangent = |j: usize| -(dry * self.friction[j - 1] + viscous) * velocity[j];
-        Vec3([normal, tangent(1), tangent(2)])
+pub(super) fn touch<T: Scalar>(contact: &Contact<T>, velocity: Vec3<T>) -> Touch<T> {
+    Touch {
+        distance: contact.distance,
+        friction: [contact.friction[0], contact.friction[1]],
+        velocity,
+        has_friction: contact.dimension > 1,
     }
 }
 

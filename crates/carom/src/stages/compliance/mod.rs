@@ -1,12 +1,12 @@
-//! Forces of contacts that give way: Hunt–Crossley springs with Brown–McPhee friction.
+//! Forces of contacts that give way: laws on the level of forces.
 //!
 //! Reads the contacts, the configuration and the velocities; writes [`Compliance`]. For a contact of depth δ = −r with
 //! unit normal n (from the first body to the second), tangents t, relative velocity u of the second body's point and its part ut along the tangents,
 //!
-//!   f = k·δⁿ·(1 − c·n·u)₊,   F(j) = −(f·μ(j)·φ(|ut|) + σ)·t(j)·u                       (1)
+//!   (f, F) = the force of the contact's law, [`laws::force`](crate::laws::force)           (1)
 //!   τ = Σ Jᵀ·(n·f + Σ t(j)·F(j))                                                        (2)
 //!
-//! with φ and σ of [`brown_mcphee`](crate::laws::brown_mcphee). τ is a smooth force: it joins the others in the
+//! τ is a smooth force: it joins the others in the
 //! acceleration stage. Contacts of other laws, and those that do not touch, have no force here.
 
 mod backward;

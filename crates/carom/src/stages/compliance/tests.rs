@@ -3,7 +3,7 @@
 use crate::data::Data;
 use crate::dual::{Dual, LANES};
 use crate::laws::hunt_crossley::restitution;
-use crate::model::Model;
+use crate::model::{LawKind, LawLevel, Model};
 use crate::state::{Input, State};
 use crate::testing::stage_check::{Point, random_point};
 use crate::testing::{Random, assert_close, model_from_mjcf, step_check};
@@ -219,20 +219,35 @@ fn shift<T: crate::scalar::Scalar>(model: &mut Model<T>, rates: &[T; 6], step: T
     }
 }
 
+/// Every law on the level of forces; Hunt–Crossley with all of its numbers, others as they are by default.
+fn laws() -> Vec<String> {
+    let all = LawKind::ALL.iter().map(|kind| kind.description());
+    let forces = all.filter(|law| law.level == LawLevel::Force);
+    let texts = forces.map(|law| match law.name {
+        "hunt_crossley" => {
+            "law=hunt_crossley; stiffness=3e3; exponent=1.4; dissipation=0.3; static_ratio=1.2; \
+                            viscous=0.1; transition_speed=0.3"
+                .to_owned()
+        }
+        name => format!("law={name}"),
+    });
+    texts.collect()
+}
+
 /// Bodies of several shapes that touch a plane, some by points of their own, and each other.
 fn points() -> Vec<(String, Point)> {
-    let touching = |seed: u64| {
+    let touching = |law: &str, seed: u64| {
         let model = model_from_mjcf(
-            r#"<mujoco><worldbody><geom name="table" type="plane" size="1 1 1" friction="0.7"/>
+            &r#"<mujoco><worldbody><geom name="table" type="plane" size="1 1 1" friction="0.7"/>
               <body pos="0 0 0.097"><freejoint/><geom size="0.1" friction="0.8"/></body>
               <body pos="0.17 0.02 0.1"><joint axis="0 1 0" pos="0 0 0.3"/><joint type="slide" axis="0 0 1"/>
                 <geom type="capsule" size="0.08 0.1" quat="1 0.1 1 0" condim="1" friction="0.9"/></body>
               <body pos="1 0 0.018" euler="2 3 10"><freejoint/>
                 <geom name="slab" type="box" size="0.1 0.05 0.02" friction="1.1"/></body></worldbody>
-              <custom><text name="carom/contact" data="law=hunt_crossley; stiffness=3e3; exponent=1.4;
-                dissipation=0.3; static_ratio=1.2; viscous=0.1; transition_speed=0.3"/>
+              <custom><text name="carom/contact" data="LAW"/>
               <text name="carom/contact/slab" data="law=hunt_crossley; geom1=slab; geom2=table; grid=0.05;
-                faces=-z; stiffness=2e3; exponent=1.5; dissipation=0.2"/></custom></mujoco>"#,
+                faces=-z; stiffness=2e3; exponent=1.5; dissipation=0.2"/></custom></mujoco>"#
+                .replace("LAW", law),
         );
         let mut point = random_point(model, seed);
         point.state = State::reference(&point.model);
@@ -240,9 +255,13 @@ fn points() -> Vec<(String, Point)> {
         dynamics::forward_and_sense(&point.model, &point.state, &point.input, &mut point.data);
         let forces = &point.data.compliance.contact_force;
         assert!(forces.iter().filter(|force| force[0] > 0.0).count() > 4);
-        (format!("touching bodies {seed}"), point)
+        (format!("touching bodies {seed} under {law}"), point)
     };
-    (0..4).map(touching).collect()
+    let laws = laws();
+    let cases = laws
+        .iter()
+        .flat_map(|law| (0..4).map(move |seed| (law, seed)));
+    cases.map(|(law, seed)| touching(law, seed)).collect()
 }
 
 crate::testing::stage_check::check_stage!(

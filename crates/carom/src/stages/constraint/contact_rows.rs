@@ -16,7 +16,7 @@ use super::impedance::{MIN_VALUE, floor, least_time_constant};
 use super::pair::{self, Directions, PairColumns, SideBar};
 use super::{Block, BlockKind, Constraint, Impedance, Row};
 use crate::math::Vec3;
-use crate::model::{Cone, LawKind};
+use crate::model::{Cone, LawLevel};
 use crate::scalar::Scalar;
 use crate::stages::collision::Contact;
 
@@ -30,9 +30,9 @@ pub(super) fn push<T: Scalar>(context: &Context<T>, out: &mut Constraint<T>) {
     let mut last: Option<([usize; 2], PairColumns)> = None;
     for (index, contact) in context.sources.collision.contacts.iter().enumerate() {
         // Compliant contacts are forces already, and impacts change velocities within the step.
-        let has_rows = !matches!(
-            laws.kind_of(contact.law),
-            LawKind::HuntCrossley | LawKind::Impulse
+        let has_rows = matches!(
+            laws.level_of(contact.law),
+            LawLevel::Acceleration | LawLevel::Impulse
         );
         if contact.excluded || !has_rows {
             continue;

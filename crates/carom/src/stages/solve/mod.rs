@@ -6,7 +6,7 @@
 //!   a = argmin ½·(a − a₀)ᵀ·M·(a − a₀) + s(y),   y = J·a − â                          (1)
 //!   M·a − τ − Jᵀ·f = 0,   f = −∇s(y)                                                   (2)
 //!
-//! Under the complementarity law impulses are solved for instead; see [`complementarity`].
+//! Under the complementarity law impulses are solved for instead ([`complementarity`]); `level` chooses.
 //!
 //! The minimum is unique. Newton's method uses H = M + Jᵀ·K·J with K = ∇²s(y); conjugate gradients are preconditioned
 //! by M. Both search along their directions for the exact minimum, start at the better of the warm start and a₀, and
@@ -26,6 +26,7 @@ mod groups;
 mod hessian;
 mod island;
 pub mod law;
+pub(crate) mod level;
 mod line_search;
 mod newton;
 mod noslip;
@@ -40,7 +41,7 @@ pub(crate) use forward::forward_on;
 pub use forward::{at_solution, factor_at_solution, forward, tighten};
 pub use hessian::Hessian;
 pub use island::Islands;
-pub(crate) use noslip::{Sources as NoslipSources, backward as noslip_backward};
+use noslip::{Sources as NoslipSources, backward as noslip_backward};
 
 use complementarity::Complementarity;
 

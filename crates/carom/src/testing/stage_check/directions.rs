@@ -9,7 +9,7 @@ use crate::gradient_check::{make_tangential, normalize, qpos_tangent};
 use crate::history::HistoryBar;
 use crate::linalg::tree_ldl;
 use crate::math::{Mat3, Quat, Vec3};
-use crate::model::{ActuatorDynamics, Model, Transmission};
+use crate::model::{ActuatorDynamics, LawLevel, Model, Transmission};
 use crate::scalar::Scalar;
 use crate::stages::collision::Contact;
 use crate::stages::constraint::RowBar;
@@ -286,7 +286,7 @@ pub(crate) fn random_direction<S: Stage>(point: &Point, random: &mut Random) -> 
                 reference_acceleration: random.next(),
                 ..RowBar::default()
             };
-            if point.model.structure.laws.is_impulse_level() {
+            if point.model.structure.laws.acts_on(LawLevel::Impulse) {
                 direction.position = random.next() * row.position;
                 direction.velocity = random.next();
             }

@@ -9,7 +9,7 @@ use super::{Point, Stage, Tally, examine, fine_groups};
 use crate::data::Data;
 use crate::dynamics;
 use crate::integrate;
-use crate::model::{Cone, Model};
+use crate::model::{Cone, LawLevel, Model};
 use crate::stages::collision::Contact;
 use crate::stages::constraint::Block;
 use crate::stages::solve;
@@ -218,7 +218,8 @@ pub(super) fn point_at(mut model: Model, mut state: State, random: &mut Random) 
 
 /// Whether there is a solution to differentiate: the search for impulses may end without one, and says so.
 pub(super) fn is_solved(point: &Point) -> bool {
-    !point.model.structure.laws.is_impulse_level() || point.data.solve.report.residual < 1e-12
+    !point.model.structure.laws.acts_on(LawLevel::Impulse)
+        || point.data.solve.report.residual < 1e-12
 }
 
 /// Checks a stage on random mechanisms.

@@ -27,7 +27,6 @@ fn make_rigid(model: &mut Model, mixing: f64, baumgarte: [f64; 2], restitution: 
         points: vec![std::ops::Range::default()],
         iterations: vec![1500],
         of_rows: Some(0),
-        has_hunt_crossley: false,
         impulse_pairs: Vec::new(),
     };
     structure.counts.nlaw = 1;
