@@ -5,7 +5,7 @@
 //!
 //!   d = (x − plane)·n − r,   p = x − n·(d/2 + r):   dd = n·dx,   dp = dx − ½·n·dd,   dn = 0                 (1)
 //!
-//! Other pairs run their collider once more, over dual numbers; it holds fixed which features touch.
+//! Other pairs find their points once more, over dual numbers; colliders hold fixed which features touch.
 
 use super::forward_mode::Number;
 use crate::dual::Dual;
@@ -13,7 +13,7 @@ use crate::math::{Mat3, Vec3};
 use crate::model::{GeomKind, GeomShape, Model};
 use crate::stages::collision::parameters::detection_distance;
 use crate::stages::collision::{
-    Contact, Manifold, MeshSurface, PosedShape, ShapeData, contact_frame, narrow, posed_shape,
+    Contact, Manifold, MeshSurface, PairSource, PosedShape, ShapeData, contact_frame, posed_shape,
 };
 use crate::stages::kinematics::Kinematics;
 
@@ -116,6 +116,7 @@ impl Points {
         let contact = &scene.contacts[index];
         let kinds = &scene.model.structure.geoms.kind;
         if kinds[contact.geoms[0]] == GeomKind::Plane
+            && scene.model.mapped_pair(contact.geoms).is_none()
             && let Some(found) = on_plane(scene, contact, center)
         {
             return Some(found);
@@ -166,11 +167,10 @@ impl Points {
 
     /// Runs the collider of a pair over dual numbers.
     fn collide(&mut self, scene: &Scene<'_>, contact: &Contact) {
-        let (model, geoms) = (scene.model, contact.geoms);
-        let kinds = geoms.map(|geom| model.structure.geoms.kind[geom]);
+        let model = scene.model;
         self.manifold.clear();
         self.manifold.convex.single_point = model.settings.disable.multiccd;
-        let Some(collider) = narrow::collider::<Number>(kinds[0], kinds[1]) else {
+        let Some((geoms, source)) = PairSource::<Number>::of(model, contact.geoms) else {
             return;
         };
         let (vertices, height_fields) = (&self.vertices, &self.height_fields);
@@ -223,7 +223,7 @@ impl Points {
         }
         turn(&mut second.rotation);
         let reach = detection_distance(model, geoms, contact.pair);
-        collider(&first, &second, Dual::constant(reach), &mut self.manifold);
+        source.points(&first, &second, Dual::constant(reach), &mut self.manifold);
     }
 }
 

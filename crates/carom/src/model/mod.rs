@@ -53,6 +53,7 @@ pub use structure::{
 pub use tables::{RelativeDofs, SensorNeeds};
 
 use crate::scalar::Scalar;
+use crate::stages::collision::MappedPair;
 
 /// A compiled model over the scalar `T`.
 #[derive(Clone, Debug, PartialEq)]
@@ -63,6 +64,8 @@ pub struct Model<T: Scalar = f64> {
     pub settings: Settings,
     /// Contacts that act from a distance, if any do; see [`Self::with_contacts_from_distance`].
     pub(crate) from_distance: Option<Arc<ContactsFromDistance>>,
+    /// Pairs of geoms whose contacts come from maps, if there are any; see [`Self::with_contact_map`].
+    pub(crate) mapped_pairs: Option<Arc<[MappedPair]>>,
     /// How the derived numbers follow from the given ones; none in models that were not compiled.
     pub(crate) recipe: Option<Arc<Recipe>>,
     /// Physical constants and tolerances.
@@ -157,6 +160,7 @@ impl<T: Scalar> Model<T> {
             settings,
             structure,
             from_distance: None,
+            mapped_pairs: None,
             recipe: None,
         }
     }
@@ -167,6 +171,7 @@ impl<T: Scalar> Model<T> {
             structure: Arc::clone(&self.structure),
             settings: self.settings,
             from_distance: self.from_distance.clone(),
+            mapped_pairs: self.mapped_pairs.clone(),
             recipe: self.recipe.clone(),
             option: self.option.map(&mut convert),
             qpos: self.qpos.map(&mut convert),

@@ -9,6 +9,7 @@
 mod allocation;
 mod book;
 mod compile;
+mod contact_map;
 mod convex;
 mod flow;
 mod flow_adjoints;

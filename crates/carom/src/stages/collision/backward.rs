@@ -26,7 +26,9 @@ mod plane;
 use super::forward::{MIN_FRICTION, posed_shape};
 use super::narrow::{self, convex, height_field};
 use super::parameters::{self, Parameters};
-use super::{Collision, Contact, ContactPoint, Manifold, PosedShape, points, surface_velocity};
+use super::{
+    Collision, Contact, ContactPoint, Manifold, PosedShape, map, points, surface_velocity,
+};
 use crate::dual::Dual;
 use crate::math::{Mat3, Vec3};
 use crate::model::{GeomKind, Model};
@@ -190,18 +192,15 @@ impl Pass<'_> {
 
     /// The tangent that the collider asked for: capsules on planes have their axis.
     fn preferred_tangent(&self, contact: &Contact) -> Vec3 {
-        let kinds = contact
-            .geoms
-            .map(|geom| self.model.structure.geoms.kind[geom]);
-        let law = contact
-            .law
-            .filter(|_| kinds == [GeomKind::Plane, GeomKind::Capsule]);
-        let touches_at_points = points::of_law(self.model, law).is_some();
-        if kinds == [GeomKind::Plane, GeomKind::Capsule] && !touches_at_points {
-            self.kinematics.geom_rotation[contact.geoms[1]].column(2)
-        } else {
-            Vec3::ZERO
+        let (model, geoms) = (self.model, contact.geoms);
+        let kinds = geoms.map(|geom| model.structure.geoms.kind[geom]);
+        if kinds != [GeomKind::Plane, GeomKind::Capsule]
+            || points::of_law(model, contact.law).is_some()
+            || model.mapped_pair(geoms).is_some()
+        {
+            return Vec3::ZERO;
         }
+        self.kinematics.geom_rotation[geoms[1]].column(2)
     }
 
     /// (4̄)
@@ -225,7 +224,11 @@ impl Pass<'_> {
         let reach = parameters::detection_distance(model, geoms, contact.pair);
         let mut pair = PairBar::new(geoms, self.model_bar);
         let points = std::mem::take(&mut work.points);
-        shapes_backward([&shape1, &shape2], reach, &points, work, &mut pair);
+        let shapes = [&shape1, &shape2];
+        match model.mapped_pair(geoms) {
+            Some(mapped) => map::backward(&*mapped.map, shapes, reach, &points, &mut pair),
+            None => shapes_backward(shapes, reach, &points, work, &mut pair),
+        }
         work.points = points;
         pair.finish(self.kinematics, self.kinematics_bar);
     }

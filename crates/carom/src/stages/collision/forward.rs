@@ -3,7 +3,7 @@
 use super::broad::{self, Candidate};
 use super::parameters::{self, Parameters};
 use super::{
-    Collision, Contact, ContactPoint, MeshSurface, PosedShape, ShapeData, narrow, points,
+    Collision, Contact, ContactPoint, MeshSurface, PairSource, PosedShape, ShapeData, points,
     surface_velocity,
 };
 use crate::math::{Mat3, Vec3};
@@ -52,12 +52,9 @@ fn collide<T: Scalar>(
     candidate: Candidate,
     out: &mut Collision<T>,
 ) {
-    let kinds = &model.structure.geoms.kind;
     let [first, second] = candidate.geoms.map(|geom| geom as usize);
-    let geoms = if rank(kinds[first]) > rank(kinds[second]) {
-        [second, first]
-    } else {
-        [first, second]
+    let Some((geoms, source)) = PairSource::of(model, [first, second]) else {
+        return;
     };
     let pair = (candidate.pair != u32::MAX).then_some(candidate.pair as usize);
     if let Some((owner, points)) = points::of_law(model, model.structure.laws.find(geoms)) {
@@ -67,15 +64,12 @@ fn collide<T: Scalar>(
         points::collide(model, kinematics, points, other, &parameters, out);
         return;
     }
-    let Some(collider) = narrow::collider::<T>(kinds[geoms[0]], kinds[geoms[1]]) else {
-        return;
-    };
     // One by one: an array of shapes would be copied, which costs more than many a collider.
     let shape1 = posed_shape(model, kinematics, geoms[0]);
     let shape2 = posed_shape(model, kinematics, geoms[1]);
     let reach = parameters::detection_distance(model, geoms, pair);
     out.manifold.clear();
-    collider(&shape1, &shape2, reach, &mut out.manifold);
+    source.points(&shape1, &shape2, reach, &mut out.manifold);
     let points = out.manifold.points();
     if points.is_empty() {
         return;

@@ -4,6 +4,7 @@
 //! that pass the filters and whose bounding volumes overlap; the narrow phase (one file per pair of shapes) finds the
 //! points; the driver turns them into contacts with mixed parameters, in MuJoCo's order.
 //!
+//! The points of a pair come from a formula, a search ([`narrow`]) or a map of the user's own ([`ContactMap`]).
 //! Iterative colliders run on values; their result is then re-evaluated over `T` at the features they found (vertex,
 //! edge, face, or the smooth point), so that derivatives are those of the solution, never of the iteration.
 
@@ -12,6 +13,7 @@ mod broad;
 mod coverage;
 mod distance;
 mod forward;
+mod map;
 pub mod narrow;
 pub mod parameters;
 mod points;
@@ -28,8 +30,10 @@ pub use coverage::{for_each_possible_pair, unsupported_pairs};
 pub use distance::{GeomDistance, distance, distance_backward, shape_distance};
 pub(crate) use forward::frame as contact_frame;
 pub use forward::{forward, posed_shape};
-pub(crate) use narrow::can_touch;
+pub(crate) use map::MappedPair;
+pub use map::{ContactMap, ContactMapError, MapInput, MapInputBar};
 pub use narrow::convex::Workspace;
+pub(crate) use narrow::{PairSource, can_touch};
 
 use crate::math::{Mat3, Vec3};
 use crate::model::{GeomKind, HullTopology};

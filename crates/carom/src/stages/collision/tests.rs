@@ -5,6 +5,7 @@ mod boxes;
 mod broad;
 mod convex;
 mod distance;
+mod map;
 
 pub(crate) use backward::Checked;
 

@@ -20,12 +20,58 @@ mod sphere_capsule;
 mod sphere_cylinder;
 mod sphere_sphere;
 
-use super::{Manifold, PosedShape};
-use crate::model::GeomKind;
+use super::forward::rank;
+use super::{ContactMap, Manifold, PosedShape};
+use crate::model::{GeomKind, Model};
 use crate::scalar::Scalar;
 
 /// A collider: appends the points of two shapes that are closer than the margin.
 pub type Collider<T> = fn(&PosedShape<'_, T>, &PosedShape<'_, T>, T, &mut Manifold<T>);
+
+/// Where the contacts of two geoms come from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum PairSource<'a, T: Scalar> {
+    /// A function of the two shapes: a formula, or a search that is differentiated at the features where it ends.
+    Collider(Collider<T>),
+    /// Something of the user's own, which carries its numbers along.
+    Map(&'a dyn ContactMap),
+}
+
+impl<'a, T: Scalar> PairSource<'a, T> {
+    /// The source of two geoms, and the geoms in the order that it takes them; none when there is none yet.
+    #[inline]
+    pub(crate) fn of<U: Scalar>(
+        model: &'a Model<U>,
+        [first, second]: [usize; 2],
+    ) -> Option<([usize; 2], Self)> {
+        if let Some(pair) = model.mapped_pair([first, second]) {
+            return Some((pair.geoms, Self::Map(&*pair.map)));
+        }
+        let kinds = &model.structure.geoms.kind;
+        let geoms = if rank(kinds[first]) > rank(kinds[second]) {
+            [second, first]
+        } else {
+            [first, second]
+        };
+        let collider = collider(kinds[geoms[0]], kinds[geoms[1]])?;
+        Some((geoms, Self::Collider(collider)))
+    }
+
+    /// Appends the points of the two shapes that are closer than the margin.
+    #[inline]
+    pub(crate) fn points(
+        self,
+        first: &PosedShape<'_, T>,
+        second: &PosedShape<'_, T>,
+        margin: T,
+        out: &mut Manifold<T>,
+    ) {
+        match self {
+            Self::Collider(collide) => collide(first, second, margin, out),
+            Self::Map(map) => super::map::collide(map, [first, second], margin, out),
+        }
+    }
+}
 
 /// The collider of a pair of kinds, given in the order above; none when there is none yet.
 pub fn collider<T: Scalar>(first: GeomKind, second: GeomKind) -> Option<Collider<T>> {
