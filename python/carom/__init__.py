@@ -26,7 +26,7 @@ from .errors import (
     UnknownNameError,
 )
 from .model import Actuator, Body, Element, Geom, Joint, Linearization, Model, Sensor, Site
-from .options import Complementarity, FromDistance, HuntCrossley, Impulse, Options, PairLaw, Soft
+from .options import Complementarity, FromDistance, HuntCrossley, Impulse, KelvinVoigt, Options, PairLaw, Soft
 from .parameters import Parameters
 from .results import Contacts, Results
 from .rollout import Change, Cotangents, Gradient, NotFinite, Rollout, Trajectories
@@ -50,6 +50,7 @@ __all__ = [
     "HuntCrossley",
     "Impulse",
     "Joint",
+    "KelvinVoigt",
     "Linearization",
     "LiveView",
     "Model",

@@ -87,7 +87,21 @@ class Impulse(_Law):
     """The most impacts in one step."""
 
 
-ContactLaw = Union[Soft, Complementarity, HuntCrossley, Impulse]
+@dataclass(frozen=True)
+class KelvinVoigt(_Law):
+    """A linear spring and damper f = k·δ + d·δ̇ at every contact point, never pulling, with regularised Coulomb friction."""
+
+    _word = "kelvin_voigt"
+
+    stiffness: float = 1e4
+    """k (N/m)."""
+    viscous: float = 50.0
+    """d (N·s/m)."""
+    transition_speed: float = 0.01
+    """Sliding speed at which friction has 0.7 of its full size (m/s)."""
+
+
+ContactLaw = Union[Soft, Complementarity, HuntCrossley, Impulse, KelvinVoigt]
 """How contacts push."""
 
 
@@ -117,7 +131,7 @@ def _laws(laws: ContactLaw | PairLaw | Sequence[ContactLaw | PairLaw]) -> list[t
     listed = [laws] if isinstance(laws, (_Law, PairLaw)) or isinstance(laws, str) else list(laws)
     for law in listed:
         if not isinstance(law, (_Law, PairLaw)):
-            known = "carom.Soft(), carom.Complementarity(), carom.HuntCrossley(), carom.Impulse() or carom.PairLaw(...)"
+            known = "carom.Soft(), carom.Complementarity(), carom.HuntCrossley(), carom.Impulse(), carom.KelvinVoigt() or carom.PairLaw(...)"
             raise TypeError(f"a contact law is {known}, not {law!r}")
     named = enumerate(listed)
     return [(f"law{i}" if isinstance(law, PairLaw) else "", law._text()) for i, law in named]

@@ -264,6 +264,16 @@ contact_laws! {
         /// Greatest number of impacts in one step.
         impacts: u32 = 100, "1", AtLeastOne;
     }
+
+    /// A linear spring and damper at every contact point, with regularised Coulomb friction.
+    KelvinVoigt(KelvinVoigtSpec) = "kelvin_voigt", Force, condim <= 3 {
+        /// Stiffness k of f = k·δ + d·δ̇.
+        stiffness: f64 = 1e4, "N/m", Positive;
+        /// Damping d.
+        viscous: f64 = 50.0, "N·s/m", NotNegative;
+        /// Sliding speed at which friction has 0.7 of its full size.
+        transition_speed: f64 = 0.01, "m/s", Positive;
+    }
 }
 
 impl LawKind {

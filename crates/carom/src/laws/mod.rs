@@ -5,7 +5,8 @@
 //! | soft (default) | acceleration | all | MuJoCo's convex law, in [`solve::law`](crate::stages::solve::law) |
 //! | complementarity | impulse | Euler | rigid contact: one Coulomb problem a contact, [`cone`], swept over all contacts |
 //! | Hunt–Crossley | force | all | a spring and damper at each contact point, [`hunt_crossley`], [`brown_mcphee`] |
-//! | impulse | velocity | Euler, implicit, implicitfast | ideal impacts without friction, at their own times within a step, [`impact`](crate::integrate::impact) |
+//! | Kelvin–Voigt | force | all | a linear spring and damper at each contact point, [`kelvin_voigt`] |
+//! | impulse | impact | Euler, implicit, implicitfast | ideal impacts without friction, at their own times within a step, [`impact`](crate::integrate::impact) |
 //!
 //! What a law is called, its numbers and its level are declared in [`carom_spec::model_spec::LawKind`]; what a level goes
 //! with is in `admits`. Laws on the level of forces are functions at one contact, [`force`].
@@ -22,6 +23,7 @@ pub mod brown_mcphee;
 pub mod cone;
 pub mod force;
 pub mod hunt_crossley;
+pub mod kelvin_voigt;
 pub mod points;
 
 use crate::math::Vec3;
@@ -30,6 +32,7 @@ use crate::scalar::Scalar;
 use force::{ForceLaw, Touch, TouchBar};
 
 force::force_laws! {
-    HuntCrossley => hunt_crossley::HuntCrossleyContact;
+    HuntCrossley => hunt_crossley::HuntCrossleyContact,
+    KelvinVoigt => kelvin_voigt::KelvinVoigtContact;
     others: Soft | Complementarity | Impulse
 }
