@@ -41,7 +41,7 @@ use continuous::Anchor;
 
 impl Motion {
     /// The gradient of a loss over the states at the ends of the intervals; `flow` and `controls` are those the motion was
-    /// followed with. The loss is asked for derivatives by states only.
+    /// followed with. The loss is asked for derivatives with respect to states only.
     ///
     /// # Errors
     /// When the motion was not followed to its end, or has no derivative.
@@ -115,11 +115,12 @@ impl<'a, 'l> Reading<'a, 'l> {
         self.pass_onsets_after(step)
     }
 
-    /// Asks the loss for its derivatives by the states at the ends of intervals, down to one of them.
+    /// Asks the loss for its derivatives with respect to the states at the ends of intervals, down to one of them.
     fn read_states_from(&mut self, state: usize) {
         let Self { motion, pass, .. } = self;
         while self.reached > state {
             let nu = pass.input.ctrl.len();
+            // The interval behind is read: its controls' cotangents are complete.
             if self.reached < motion.states.len() {
                 pass.controls[(self.reached - 1) * nu..][..nu]
                     .copy_from_slice(&pass.bar.input.ctrl);
@@ -127,6 +128,7 @@ impl<'a, 'l> Reading<'a, 'l> {
             self.reached -= 1;
             (self.loss).by_state(self.reached, &motion.states[self.reached], &mut pass.next);
             pass.norms[self.reached] = pass.next.norm();
+            // The interval ahead has controls of its own.
             if self.reached > 0 {
                 self.controls.write(self.reached - 1, &mut pass.input.ctrl);
                 pass.bar.input.next_step();
@@ -158,8 +160,9 @@ impl<'a, 'l> Reading<'a, 'l> {
     }
 }
 
-/// Before and after an onset, the rates of a surrogate are taken this long from it (s).
-const MOMENT: f64 = 1e-8;
+/// The rates of a surrogate are taken this long before and after an onset (s): short against every contact, long against
+/// rounding of the distance.
+const SURROGATE_TIME_OFFSET: f64 = 1e-8;
 
 /// Weights of the rates in a stage, or at the end of the step.
 pub(super) fn weights<'a>(tableau: &'static Tableau, cut: &'a [f64], stage: usize) -> &'a [f64] {
@@ -260,6 +263,7 @@ impl<'a> Pass<'a> {
         if is_cut {
             self.dense.write_weights(step.part, &mut self.cut_weights);
         }
+        // Rebuild the slopes to all stages, and the rates of positions there, from the stored rates.
         for stage in 0..=count {
             let weights = weights(self.tableau, &self.cut_weights, stage);
             self.slopes[stage].combine(weights, &self.rates);
@@ -276,11 +280,13 @@ impl<'a> Pass<'a> {
             bar.activation.fill(0.0);
         }
         self.clamp_activation_bars(h);
+        // The end depends on the start directly and through the rates of all stages.
         let mut start_bar = StateBar::zeros(self.model);
         std::mem::swap(&mut start_bar, &mut self.next);
         let end_bar = start_bar.clone();
         start_bar.qpos.fill(0.0);
         self.pass_to_rates(count, h, &end_bar, &mut start_bar);
+        // Stages, last first: by then all that depends on their rates has added its part. (1̄)
         for stage in (0..count).rev() {
             self.place(stage, h);
             self.stage(index, stage)?;
@@ -363,6 +369,7 @@ impl<'a> Pass<'a> {
             gauges,
             ..
         } = self;
+        // Compute the stage again, up to the constraints, in the mode of its step.
         prepare(model, state, input, &regime.mode, data, gauges);
         let surrogate = self.surrogate.as_ref();
         if surrogate.is_some_and(|surrogate| surrogate.acts(&data.kinematics)) {
@@ -371,6 +378,7 @@ impl<'a> Pass<'a> {
         if !regime.mode.holds().is_empty() {
             return self.held_stage((step, stage), &regime.mode);
         }
+        // The solution is stored; only the factor of the solver is made again.
         let acceleration = &self.rates[stage].velocity;
         let phases = regime
             .pieces
@@ -418,6 +426,7 @@ impl<'a> Pass<'a> {
             gauges,
             ..
         } = self;
+        // All accelerations first: the shares depend on each of them.
         evaluate_combinations(model, state, input, mode, (data, gauges, &mut blend));
         for bits in 0..Blend::count(mode) {
             let Self {
@@ -435,6 +444,7 @@ impl<'a> Pass<'a> {
                 return Err(GradientError::NotUnique { step });
             }
             let weight = blend.weight_of(bits);
+            // The last combination has all contacts, and so the rows that the shares depend on.
             if bits + 1 < Blend::count(mode) {
                 self.pull((stage, weight, false), None, &mut ());
             } else {
@@ -496,7 +506,8 @@ impl<'a> Pass<'a> {
             data,
             ..
         } = self;
-        let [after, before] = [MOMENT, -MOMENT].map(|moment| {
+        // Contacts from distance act on both sides: take the jump of the surrogate itself.
+        let [after, before] = [SURROGATE_TIME_OFFSET, -SURROGATE_TIME_OFFSET].map(|moment| {
             let mut moved = state.clone();
             integrate_positions(model, &mut moved.qpos, &state.qvel, moment);
             dynamics::forward(&surrogate.model, &moved, input, data);
@@ -524,6 +535,7 @@ impl<'a> Pass<'a> {
             bar,
             ..
         } = self;
+        // ∇g and ∂g/∂θ, through collision, tendons and kinematics alone.
         dynamics::forward_position(model, state, data);
         dynamics::forward_velocity(model, state, data);
         data.constraint = Constraint::default();

@@ -5,12 +5,12 @@
 pub struct Tolerance {
     /// In units of the quantity.
     pub absolute: f64,
-    /// In parts of the quantity.
+    /// As a fraction of the quantity.
     pub relative: f64,
 }
 
-/// The part of a tolerance that one step may use: errors of hundreds of steps meet in the end, and contacts magnify them.
-const SHARE: f64 = 0.1;
+/// The fraction of a tolerance that one step may use: errors of hundreds of steps add up, and contacts magnify them.
+const STEP_SHARE_OF_TOLERANCE: f64 = 0.1;
 
 impl Tolerance {
     /// The same absolute and relative tolerance.
@@ -23,13 +23,13 @@ impl Tolerance {
 
     /// The absolute error that a step may make.
     pub(super) fn of_step(self) -> f64 {
-        SHARE * self.absolute
+        STEP_SHARE_OF_TOLERANCE * self.absolute
     }
 
     /// An error in units of what a step may make of a quantity between two values.
     pub(super) fn measure(self, error: f64, before: f64, after: f64) -> f64 {
         let allowed = self.absolute + self.relative * before.abs().max(after.abs());
-        error.abs() / (SHARE * allowed)
+        error.abs() / (STEP_SHARE_OF_TOLERANCE * allowed)
     }
 }
 
@@ -57,8 +57,8 @@ impl Default for StepControl {
     }
 }
 
-/// Errors are taken as at least this, so that a perfect step does not let the next one grow without bounds.
-const LEAST_ERROR: f64 = 1e-10;
+/// Errors count as at least this, in units of what is allowed: a perfect step must not let the next one grow without bounds.
+const MIN_MEASURED_ERROR: f64 = 1e-10;
 
 /// Errors of the last accepted steps.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -78,10 +78,11 @@ impl History {
             return least;
         }
         let [p, i, d] = control.coefficients.map(|coefficient| coefficient / order);
-        let error = error.max(LEAST_ERROR);
+        let error = error.max(MIN_MEASURED_ERROR);
         let Self([last, before]) = *self;
         let factor =
             control.safety * error.powf(-(p + i + d)) * last.powf(p + 2.0 * d) * before.powf(-d);
+        // Only accepted steps enter the history; a rejected one must shrink.
         if error <= 1.0 {
             *self = Self([error, last]);
             factor.clamp(least, greatest)

@@ -12,14 +12,14 @@ use crate::stages::constraint::{Block, BlockKind, Piece, Row, reference_of};
 use crate::stages::solve::Phase;
 use crate::stages::solve::law::{Law, MAX_ROWS};
 
-/// Constraints that grow by this factor when they look ahead over a step are too stiff for it to be followed.
-const STIFF: f64 = 4.0;
+/// An implicit step resolves constraints that grow by less than this factor when they look ahead over it.
+const MAX_RESOLVED_STRETCH: f64 = 4.0;
 
-/// The ends of pieces are passed when by more than this part of the numbers that they are a difference of.
-const ROUNDING: f64 = 1e-11;
+/// The end of a piece is passed by more than this fraction of the numbers it is a difference of.
+const BOUNDARY_ROUNDING: f64 = 1e-11;
 
-/// So near to the ends of a curve, in units of its width, a constraint is at its end.
-const AT_POLE: f64 = 1e-6;
+/// A constraint is at the end of its impedance curve within this distance, in units of its width.
+const POLE_DISTANCE: f64 = 1e-6;
 
 /// Something at which a step has to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,21 +33,21 @@ pub(super) enum Event {
 /// A constraint that goes from one piece of a curve to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Kink {
-    /// Which of the blocks at the start of the step, or which of the bends of actuators.
+    /// Which of the blocks at the start of the step, or which of the kink functions of actuators.
     block: usize,
-    bend: Bend,
+    kind: KinkKind,
 }
 
 impl Kink {
     /// Whether forces go on smoothly beyond it for a step that keeps to its pieces.
     pub(super) fn is_smooth_beyond(&self) -> bool {
-        self.bend != Bend::Actuator
+        self.kind != KinkKind::Actuator
     }
 }
 
-/// Of which curve.
+/// Which curve has the kink.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Bend {
+enum KinkKind {
     /// The law of force.
     Law { from: Phase, to: Phase },
     /// The impedance.
@@ -82,7 +82,7 @@ impl Curve {
 
     /// Whether derivatives of the curve have a pole here.
     fn is_at_pole(&self) -> bool {
-        self.is_singular && (self.x < AT_POLE || (self.x - 1.0).abs() < AT_POLE)
+        self.is_singular && (self.x < POLE_DISTANCE || (self.x - 1.0).abs() < POLE_DISTANCE)
     }
 }
 
@@ -100,17 +100,19 @@ pub(super) fn gauge_of(gauges: &[Gauge], switch: Switch) -> Option<f64> {
 }
 
 impl Stepper {
-    /// The first kink between the start of the step and the last evaluation, by what is seen at both, with a number that changes
-    /// its sign there. About more than a part `near` of the way lies behind it.
+    /// The first kink between the start of the step and the last evaluation, as seen at both, with a number that changes its
+    /// sign there. More than about a fraction `near` of the way lies behind it.
     pub(super) fn kink(&self, model: &Model, near: f64) -> Option<(Kink, Option<f64>)> {
         let found = self.kinks(model).filter_map(|kink| {
             let (value, size) = self.boundary_and_size(model, kink)?;
             let start = self.first_boundary(model, kink);
+            // By linear interpolation; without a value at the start, all of the way counts.
             let behind = match start {
                 Some(start) if start * value < 0.0 => value / (value - start),
                 _ => 1.0,
             };
-            (value.abs() > ROUNDING * size && behind > near).then_some((kink, value, behind))
+            (value.abs() > BOUNDARY_ROUNDING * size && behind > near)
+                .then_some((kink, value, behind))
         });
         let first = found.max_by(|(.., a), (.., b)| a.total_cmp(b))?;
         Some((first.0, Some(first.1)))
@@ -118,6 +120,7 @@ impl Stepper {
 
     /// All kinks between the start of the step and the last evaluation.
     fn kinks(&self, model: &Model) -> impl Iterator<Item = Kink> {
+        // Pieces of laws and impedances that changed, then actuator forces whose kink functions changed sign.
         let of_blocks = self.blocks().flat_map(move |(before, now)| {
             let of_law = self.law_kinks(before, now);
             of_law.chain(self.impedance_kink(model, before, now))
@@ -126,7 +129,7 @@ impl Stepper {
         let passed = bends.filter(|(_, (first, now))| **first * **now < 0.0);
         of_blocks.chain(passed.map(|(block, _)| Kink {
             block,
-            bend: Bend::Actuator,
+            kind: KinkKind::Actuator,
         }))
     }
 
@@ -137,7 +140,7 @@ impl Stepper {
             let row = &self.data.constraint.rows[block.row];
             Curve::of(model, &self.data, block, row)
         });
-        kink.bend == (Bend::Impedance { at_width: true })
+        kink.kind == (KinkKind::Impedance { at_width: true })
             && self.pieces.impedances.get(kink.block) != Some(&Piece::End)
             && curve.is_some_and(|curve| curve.is_singular)
     }
@@ -170,8 +173,8 @@ impl Stepper {
             .filter(|&(_, now)| self.resolves(now))
     }
 
-    /// Whether a step can follow the force of a block. Where it is stiffer than that, it bends with every rounding; only steps
-    /// that are implicit get there.
+    /// Whether a step resolves the force of a block. A stiffer one, which only implicit steps meet, has a kink with every
+    /// rounding.
     fn resolves(&self, block: usize) -> bool {
         let constraint = &self.data.constraint;
         let stretch = |block: &Block| constraint.stretch(block, self.horizon);
@@ -179,7 +182,7 @@ impl Stepper {
             || constraint
                 .blocks
                 .get(block)
-                .is_some_and(|block| stretch(block) < STIFF)
+                .is_some_and(|block| stretch(block) < MAX_RESOLVED_STRETCH)
     }
 
     /// Where a block went from one piece of its law to another; edge by edge of a pyramid.
@@ -187,6 +190,7 @@ impl Stepper {
         let (from, to) = (self.pieces.phases[block], self.found.phases[now]);
         let is_pyramid = self.found.keys[now].kind == BlockKind::PyramidalContact;
         let changed = from.0 ^ to.0;
+        // A pyramid has a bit per edge, and each edge lets go at its own place.
         let edges = (0..u16::BITS)
             .map(|edge| 1 << edge)
             .filter(move |edge| is_pyramid && changed & edge != 0)
@@ -194,7 +198,7 @@ impl Stepper {
         let whole = (!is_pyramid && changed != 0).then_some(to);
         edges.chain(whole).map(move |to| Kink {
             block,
-            bend: Bend::Law { from, to },
+            kind: KinkKind::Law { from, to },
         })
     }
 
@@ -209,8 +213,8 @@ impl Stepper {
         // A step that skips the middle of the curve comes to its nearer end first.
         let skips = curve.midpoint.is_some() && from != Piece::Middle;
         let at_width = from.max(to) == Piece::End && (from != Piece::Start || !skips);
-        let bend = Bend::Impedance { at_width };
-        Some(Kink { block, bend })
+        let kind = KinkKind::Impedance { at_width };
+        Some(Kink { block, kind })
     }
 
     /// A number that changes its sign at a kink, at the last evaluation.
@@ -220,7 +224,7 @@ impl Stepper {
 
     /// The same number, and the size of what it is a difference of.
     fn boundary_and_size(&self, model: &Model, kink: Kink) -> Option<(f64, f64)> {
-        if kink.bend == Bend::Actuator {
+        if kink.kind == KinkKind::Actuator {
             return Some((*self.bends.get(kink.block)?, 1.0));
         }
         let block = self.block_now(kink)?;
@@ -230,7 +234,7 @@ impl Stepper {
 
     /// The same number at the start of the step.
     pub(super) fn first_boundary(&self, model: &Model, kink: Kink) -> Option<f64> {
-        if kink.bend == Bend::Actuator {
+        if kink.kind == KinkKind::Actuator {
             return self.first_bends.get(kink.block).copied();
         }
         let Snapshot {
@@ -255,15 +259,15 @@ impl Stepper {
         kink: Kink,
         (block, rows, residual): (&Block, &[Row], &[f64]),
     ) -> Option<(f64, f64)> {
-        match kink.bend {
-            Bend::Law { from, to } => Some(law_boundary((block, rows, residual), from, to)),
-            Bend::Impedance { at_width, .. } => {
+        match kink.kind {
+            KinkKind::Law { from, to } => Some(law_boundary((block, rows, residual), from, to)),
+            KinkKind::Impedance { at_width, .. } => {
                 let row = &rows[block.row];
                 let curve = Curve::of(model, &self.data, self.block_now(kink)?, row)?;
                 let bound = if at_width { Some(1.0) } else { curve.midpoint };
                 bound.map(|bound| (curve.x - bound, 1.0))
             }
-            Bend::Actuator => None,
+            KinkKind::Actuator => None,
         }
     }
 }
@@ -285,6 +289,7 @@ fn law_boundary(
         friction: &friction[..block.row_count],
     };
     let value = law.boundary(&residual[block.rows()], from, to);
+    // Boundaries of friction loss are forces, those of others are accelerations.
     let unit = match block.kind {
         BlockKind::DofFriction | BlockKind::TendonFriction => weight[0],
         _ => 1.0,

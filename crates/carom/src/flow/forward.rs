@@ -32,9 +32,9 @@ type Number = Dual<LANES>;
 /// A direction along which a motion changes.
 #[derive(Clone, Debug)]
 pub struct Variation {
-    /// Of the start state, and of the controls in all intervals.
+    /// Of the initial state, and of the controls in all intervals.
     pub start: Tangent,
-    /// Of the numbers of the model, in its layout, unit quaternions and axes tangential; none if they stay.
+    /// Of the parameters of the model, in its layout, unit quaternions and axes tangential; none if they stay.
     pub model: Option<Model>,
 }
 
@@ -79,13 +79,13 @@ impl Motion {
 
 /// Rates over dual numbers.
 #[derive(Clone)]
-struct Slopes {
+struct DualRates {
     position: Vec<Number>,
     velocity: Vec<Number>,
     activation: Vec<Number>,
 }
 
-impl Slopes {
+impl DualRates {
     fn zeros(model: &Model) -> Self {
         let n = model.counts();
         let zeros = |count: usize| vec![Number::constant(0.0); count];
@@ -99,14 +99,14 @@ impl Slopes {
     /// Σ factorᵢ·kᵢ.
     fn combine(&mut self, factors: &[f64], rates: &[Self]) {
         let parts: [fn(&mut Self) -> &mut Vec<Number>; 3] = [
-            |slopes| &mut slopes.position,
-            |slopes| &mut slopes.velocity,
-            |slopes| &mut slopes.activation,
+            |rates| &mut rates.position,
+            |rates| &mut rates.velocity,
+            |rates| &mut rates.activation,
         ];
         let of: [fn(&Self) -> &[Number]; 3] = [
-            |slopes| &slopes.position,
-            |slopes| &slopes.velocity,
-            |slopes| &slopes.activation,
+            |rates| &rates.position,
+            |rates| &rates.velocity,
+            |rates| &rates.activation,
         ];
         for (part, of) in parts.iter().zip(of) {
             let sums = part(self);
@@ -145,8 +145,8 @@ struct Varied<'a> {
     stage: State<Number>,
     input: Input<Number>,
     data: Data<Number>,
-    slopes: Vec<Slopes>,
-    slope: Slopes,
+    dual_rates: Vec<DualRates>,
+    slope: DualRates,
 }
 
 impl<'a> Varied<'a> {
@@ -159,6 +159,7 @@ impl<'a> Varied<'a> {
     ) -> Self {
         let plain = &flow.model;
         let tableau = flow.settings.method.tableau();
+        // A lane per direction: seed the numbers of the model …
         let mut model = plain.map(Number::constant);
         for (lane, variation) in along.iter().enumerate() {
             let mut rates = Vec::new();
@@ -172,6 +173,7 @@ impl<'a> Varied<'a> {
                 });
             }
         }
+        // … and the initial state, orientations by rotations.
         let start = motion.states[0].clone();
         let mut state = start.map(Number::constant);
         let mut turns = vec![Number::constant(0.0); plain.counts().nv];
@@ -206,8 +208,8 @@ impl<'a> Varied<'a> {
             state,
             input: Input::zeros(&model),
             data: Data::new(&model),
-            slopes: vec![Slopes::zeros(plain); tableau.len() + 1],
-            slope: Slopes::zeros(plain),
+            dual_rates: vec![DualRates::zeros(plain); tableau.len() + 1],
+            slope: DualRates::zeros(plain),
             model,
         }
     }
@@ -239,6 +241,7 @@ impl<'a> Varied<'a> {
         let h = Number::constant(step.h);
         self.motion.read(index, &mut self.start, &mut self.rates);
         set_values(&mut self.state, &self.start);
+        // A step that was cut has one more stage, where it was cut.
         let is_cut = step.part < 1.0;
         let count = self.tableau.len() + usize::from(is_cut);
         if is_cut {
@@ -246,7 +249,7 @@ impl<'a> Varied<'a> {
         }
         for stage in 0..count {
             let factors = weights(self.tableau, &self.cut_weights, stage);
-            self.slope.combine(factors, &self.slopes);
+            self.slope.combine(factors, &self.dual_rates);
             self.stage.qpos.copy_from_slice(&self.state.qpos);
             self.stage.qvel.copy_from_slice(&self.state.qvel);
             self.stage.act.copy_from_slice(&self.state.act);
@@ -255,12 +258,12 @@ impl<'a> Varied<'a> {
             if !self.evaluate(stage, &self.motion.regimes[step.regime]) {
                 return Err(GradientError::NotUnique { step: index });
             }
-            let rates = &mut self.slopes[stage].position;
+            let rates = &mut self.dual_rates[stage].position;
             rates.copy_from_slice(&self.slope.position);
             tangent_rates(&self.model, &self.stage.qvel, h, rates);
         }
         let factors = weights(self.tableau, &self.cut_weights, count);
-        self.slope.combine(factors, &self.slopes);
+        self.slope.combine(factors, &self.dual_rates);
         advance(&self.model, &mut self.state, &self.slope, h);
         self.clamp_activations();
         Ok(())
@@ -286,7 +289,7 @@ impl<'a> Varied<'a> {
             *value = Number::constant(*number);
         }
         copy_values(state, plain_state);
-        // What acts is decided by values.
+        // Values decide which constraints act; the rows over dual numbers are cut down to the same ones.
         prepare(
             plain,
             plain_state,
@@ -311,6 +314,7 @@ impl<'a> Varied<'a> {
             next += usize::from(acts);
             acts
         });
+        // Solve on the pieces of the step, or where a constraint is new, anew.
         read_keys(plain_data, keys);
         let contacts = &data.collision.contacts;
         if (regime.pieces).put(keys, (model, contacts), &mut data.constraint, phases) {
@@ -322,23 +326,24 @@ impl<'a> Varied<'a> {
         } else {
             dynamics::solve_constraints(model, state, data);
         }
-        let (slopes, rates) = (&mut self.slopes[stage], &self.rates[stage]);
+        // Keep the values of the motion, which differ by rounding at most.
+        let (dual_rates, rates) = (&mut self.dual_rates[stage], &self.rates[stage]);
         let set = |numbers: &mut [Number], values: &[f64], found: &[Number]| {
             for ((number, &value), found) in numbers.iter_mut().zip(values).zip(found) {
                 *number = *found;
                 number.value = value;
             }
         };
-        set(&mut slopes.velocity, &rates.velocity, &data.solve.qacc);
+        set(&mut dual_rates.velocity, &rates.velocity, &data.solve.qacc);
         set(
-            &mut slopes.activation,
+            &mut dual_rates.activation,
             &rates.activation,
             &data.actuation.activation_dot,
         );
         let actuators = &plain.structure.actuators.activations;
         for (actuator, states) in actuators.iter().enumerate() {
             if plain.settings.disable.actuation || is_disabled(plain, actuator) {
-                slopes.activation[states.clone()].fill(Number::constant(0.0));
+                dual_rates.activation[states.clone()].fill(Number::constant(0.0));
             }
         }
         true
@@ -386,7 +391,7 @@ impl<'a> Varied<'a> {
         }
     }
 
-    /// The distance that a switch is about, at the state.
+    /// The gauge of a switch at the state.
     #[inline]
     fn gauge(&mut self, switch: Switch) -> Option<Number> {
         let Self {
@@ -451,7 +456,7 @@ impl<'a> Varied<'a> {
 }
 
 /// Moves a state by h times its rates.
-fn advance(model: &Model<Number>, state: &mut State<Number>, slope: &Slopes, h: Number) {
+fn advance(model: &Model<Number>, state: &mut State<Number>, slope: &DualRates, h: Number) {
     integrate_positions(model, &mut state.qpos, &slope.position, h);
     let numbers = (state.qvel.iter_mut()).chain(&mut state.act);
     let rates = slope.velocity.iter().chain(&slope.activation);

@@ -1,22 +1,22 @@
-//! Contacts that chatter, held on their surface.
+//! Chattering contacts, held on their surface (Filippov sliding).
 //!
-//! Where a contact pushes a body away from its surface when it acts, and the body falls back when it does not, the motion is
-//! one of ever smaller bounces: with v the speed of a bounce, its energy is lost in proportion to v³, so that bounces become
-//! shorter without end. Their limit is a motion on the surface itself, under the mean of the two accelerations that keeps it
-//! there (a sliding motion in the sense of Filippov). From bounces on that are lower and slower than what errors make of positions
-//! and velocities, that limit is followed:
+//! A contact may push a body off its surface while it acts, and let it fall back when it does not. The bounces become ever
+//! smaller: a bounce of speed v loses energy in proportion to v³. Their limit is the Filippov solution, a motion on the surface
+//! itself, under the mean of the two accelerations that keeps it there. Once bounces fall below the integration error, this
+//! limit is integrated instead:
 //!
 //!   a = (1 − θ)·a₋ + θ·a₊,   θ = θ₀ − (r + τ·ṙ)/δ,   0 ≤ θ ≤ 1                          (1)
 //!
 //! with a₋ and a₊ the accelerations without and with the contact, r the distance, and θ₀ the share that keeps r where it is
-//! when the contact begins to be held. With S the difference of the two accelerations along the normal, r then follows an
-//! oscillator of frequency ω = √(S/δ); τ = 2/ω damps it critically, and ω is what steps can follow. Where θ is 0 or 1 the motion
-//! is as ever, and the contact is let go. Contacts that bounce together, as the two lower corners of a box that rocks, are held
-//! as one. Of several that do not, all combinations are taken, weighted by the products of their shares.
+//! when the hold begins. With S the difference of the two accelerations along the normal, r then follows an oscillator of
+//! frequency ω = √(S/δ). τ = 2/ω damps it critically, and ω is low enough for the steps to resolve. Where θ is 0 or 1 the
+//! motion is the usual one, and the contact is released. Contacts that bounce together, such as the two lower corners of a box
+//! that rocks, are held as one. Of several that do not, all combinations are evaluated, weighted by the products of their
+//! shares.
 //!
-//! In the layer nothing moves after a moment, and a control of errors would let steps grow until they are not stable: it sees
-//! that when r has grown to what is allowed from rounding, but derivatives have grown by the same factor from what they were.
-//! Steps of held contacts are therefore kept where the method damps r as the motion does.
+//! In the layer nothing moves after a moment. Error control alone would let steps grow until they are unstable. It would notice
+//! when r has grown from rounding to the tolerance, but derivatives would have grown by the same factor from their own size. So
+//! steps with held contacts stay in the range where the method damps r as the motion does.
 
 use super::mode::{Mode, Switch, contact_of};
 use super::motion::{Onset, Run};
@@ -27,33 +27,34 @@ use crate::dynamics::backward::Observer;
 use crate::integrate::add_scaled;
 use crate::stages::constraint::{Block, Row};
 
-/// Frequency of a held contact (rad/s), the highest one of implicit steps.
-const FREQUENCY: f64 = 5000.0;
+/// Frequency ω of a held contact in its layer (rad/s), the highest one for implicit steps. It makes steps of 0.1 ms, below
+/// the time constants of usual contacts.
+const MAX_LAYER_FREQUENCY: f64 = 5000.0;
 
-/// Longest step with held contacts, in units of 1/ω: stable for all methods while S grows threefold.
-const STABLE: f64 = 0.5;
+/// Longest step with held contacts times ω: stable for all methods while S grows threefold.
+const MAX_STEP_TIMES_FREQUENCY: f64 = 0.5;
 
-/// Bounces are not followed when their speed is so many times what a step may change velocities by in error: what is left of
-/// them is then as small as errors are at the end of a motion.
-const SLOW: f64 = 3e3;
+/// A contact may be held once its bounce speed is below so many velocity errors of a step. What the bounces still do is then
+/// as small as the error at the end of a motion.
+const BOUNCE_SPEED_PER_ERROR: f64 = 3e3;
 
-/// And never when they are faster than this (m/s): they last, and what they do to the motion adds up.
-const SLOWEST: f64 = 1e-4;
+/// Faster bounces are never held (m/s), whatever the tolerance: they last, and their effect on the motion adds up.
+const MAX_HELD_BOUNCE_SPEED: f64 = 1e-4;
 
-/// As many onsets of a contact show that it bounces.
-const MANY: usize = 12;
+/// A contact chatters after so many onsets of its own …
+const MIN_ONSETS_OF_CHATTER: usize = 12;
 
-/// Among so many last onsets.
-const LAST: usize = 64;
+/// … among so many last onsets of all contacts.
+const CHATTER_WINDOW: usize = 64;
 
-/// Least share of a force in implicit steps, so that all numbers stay finite.
-const LEAST: f64 = 1e-6;
+/// Lowest share of a force in implicit steps: keeps weights of rows above zero, and so all values finite.
+const MIN_SOFTENED_SHARE: f64 = 1e-6;
 
-/// So many groups of contacts are held at once.
-const MOST: usize = 3;
+/// Groups of contacts that explicit steps hold at once: n groups take 2ⁿ evaluations of the dynamics.
+const MAX_HELD_GROUPS: usize = 3;
 
-/// Held contacts are let go so many widths of the layer from its middle.
-const FAR: f64 = 3.0;
+/// Held contacts are released so many layer widths from the middle of the layer, where θ has long been 0 or 1.
+const RELEASE_OFFSET: f64 = 3.0;
 
 /// A contact that is held.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -83,7 +84,7 @@ impl Hold {
         bar.contacts[block.object].include_margin -= bar_of_distance;
     }
 
-    /// θ of (1), and its derivative by the offset.
+    /// θ of (1), and its derivative with respect to the offset.
     fn share(&self, normal: &Row) -> [f64; 2] {
         let share = self.share - self.offset(normal);
         if share <= 0.0 {
@@ -109,7 +110,7 @@ fn block_of<'a>(hold: &Hold, data: &'a Data) -> Option<&'a Block> {
 /// The combinations of held contacts that act and do not, with their weights. The last one has all of them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Blend {
-    /// θ of (1) of every group, and its derivative by the offset.
+    /// θ of (1) of every group, and its derivative with respect to the offset.
     shares: Vec<[f64; 2]>,
     /// The acceleration of every combination.
     accelerations: Vec<Vec<f64>>,
@@ -143,11 +144,12 @@ impl Blend {
         self.shares.extend(mode.leaders().map(share));
     }
 
-    /// The weight of a combination; by the share of one group where that is given.
-    fn weight(&self, combination: usize, by: Option<usize>) -> f64 {
+    /// The weight of a combination, or its derivative with respect to the share of one group.
+    fn weight(&self, combination: usize, wrt: Option<usize>) -> f64 {
+        // θ where a group acts and 1 − θ where it does not; their derivatives are 1 and −1.
         let factors = self.shares.iter().enumerate().map(|(group, [share, _])| {
             let acts = combination >> group & 1 == 1;
-            match (by == Some(group), acts) {
+            match (wrt == Some(group), acts) {
                 (true, true) => 1.0,
                 (true, false) => -1.0,
                 (false, true) => *share,
@@ -176,6 +178,7 @@ impl Blend {
             let along: f64 = acceleration.iter().zip(bar).map(|(a, bar)| a * bar).sum();
             self.weight(combination, Some(group)) * along
         };
+        // θ̄ = Σ (∂weight/∂θ)·(a·ā), then through the clamp of θ.
         let share_bar: f64 = self.accelerations.iter().enumerate().map(along).sum();
         self.shares[group][1] * share_bar
     }
@@ -191,6 +194,7 @@ pub(super) struct Shared<'a> {
 
 impl Observer for Shared<'_> {
     fn before_stage(&mut self, stage: &'static str, at: At<'_>, bar: &mut DataBar) {
+        // The rows of constraints are where the offset is read.
         if stage != "constraint" {
             return;
         }
@@ -211,7 +215,7 @@ pub(super) fn soften(mode: &Mode, data: &mut Data) {
         };
         let [share, _] = hold.share(&data.constraint.rows[block.row]);
         for row in &mut data.constraint.rows[block.rows()] {
-            row.weight *= share.max(LEAST);
+            row.weight *= share.max(MIN_SOFTENED_SHARE);
         }
     }
 }
@@ -221,6 +225,7 @@ pub(super) struct Softened<'a>(pub(super) &'a Mode);
 
 impl Observer for Softened<'_> {
     fn before_stage(&mut self, stage: &'static str, at: At<'_>, bar: &mut DataBar) {
+        // The rows of constraints are where the offset is read.
         if stage != "constraint" {
             return;
         }
@@ -229,12 +234,12 @@ impl Observer for Softened<'_> {
                 continue;
             };
             let [share, slope] = hold.share(&at.data.constraint.rows[block.row]);
-            let share = share.max(LEAST);
+            let share = share.max(MIN_SOFTENED_SHARE);
             let mut share_bar = 0.0;
             for row in block.rows() {
                 let row_bar = &mut bar.constraint.rows[row];
                 share_bar += at.data.constraint.rows[row].weight / share * row_bar.weight;
-                // The twin of the rows takes the weight for that of the regularization alone.
+                // The adjoint of the rows knows the weight before it was softened.
                 row_bar.weight /= share;
             }
             hold.add_offset_bar(block, slope * share_bar, bar);
@@ -243,22 +248,28 @@ impl Observer for Softened<'_> {
 }
 
 impl Run<'_> {
-    /// How long a contact that begins to act again was off, if it has bounced many times, and lower by now than what positions
-    /// may err.
+    /// The flight time of a contact that begins to act again, if it chatters: it has bounced many times, by now lower than the
+    /// position error.
     pub(super) fn chatters(&self, onset: &Onset) -> Option<f64> {
         let onsets = self.motion.onsets();
-        let last = &onsets[onsets.len().saturating_sub(LAST)..];
+        let last = &onsets[onsets.len().saturating_sub(CHATTER_WINDOW)..];
+        // The flight of this bounce, from the onset of the same contact before.
         let mut same = last.iter().filter(|other| other.switch == onset.switch);
         let before = same.next_back().filter(|_| onset.begins)?;
         let flight = self.state.time - before.time;
+        // The parabola of a flight of this duration is rate·flight/4 high.
         let height = 0.25 * onset.rate.abs() * flight;
         let allowed = &self.settings.tolerances;
+        // Low for methods that do not resolve every bounce; low and slow for all others.
         let is_low = height < self.settings.bounce()
             || height < allowed.position.absolute
-                && onset.rate.abs() < (SLOW * allowed.velocity.absolute).min(SLOWEST);
+                && onset.rate.abs()
+                    < (BOUNCE_SPEED_PER_ERROR * allowed.velocity.absolute)
+                        .min(MAX_HELD_BOUNCE_SPEED);
+        // Implicit steps soften rows and take one evaluation, however many groups are held.
         let is_implicit = self.stepper.tableau.is_extrapolated();
-        let is_free = is_implicit || self.mode.groups() < MOST;
-        (is_low && is_free && same.count() + 1 >= MANY).then_some(flight)
+        let is_free = is_implicit || self.mode.groups() < MAX_HELD_GROUPS;
+        (is_low && is_free && same.count() + 1 >= MIN_ONSETS_OF_CHATTER).then_some(flight)
     }
 
     /// The longest step from here for held contacts.
@@ -266,7 +277,7 @@ impl Run<'_> {
         if self.mode.holds().is_empty() || self.stepper.tableau.is_extrapolated() {
             f64::INFINITY
         } else {
-            STABLE / FREQUENCY
+            MAX_STEP_TIMES_FREQUENCY / MAX_LAYER_FREQUENCY
         }
     }
 
@@ -278,6 +289,7 @@ impl Run<'_> {
         let Some(first) = held.clone().next() else {
             return true;
         };
+        // The jump of the acceleration of all of them together.
         let mut jump = vec![0.0; first.jump.len()];
         for onset in held.clone() {
             add_scaled(&mut jump, &onset.jump, 1.0);
@@ -285,19 +297,21 @@ impl Run<'_> {
         let size = jump
             .iter()
             .fold(0.0, |size: f64, jump| size.max(jump.abs()));
+        // S of (1): the jump along the normal of the first one.
         let (switch, rate) = (first.switch, first.rate);
         let along = (self.stepper).gauge_along(self.model, &self.state, switch, &jump, size);
         let swing = along.unwrap_or(1.0).abs().max(0.1);
-        // It flew under −θ₀·S.
+        // It flew under −θ₀·S, which gives θ₀.
         let fall = 2.0 * rate.abs() / flight;
         let is_implicit = self.stepper.tableau.is_extrapolated();
         let frequency = if is_implicit {
-            // The layer is what implicit steps follow explicitly: as thick as positions may err to both sides.
+            // The layer is explicit in implicit steps, so make it as thick as the position error to both sides.
             let allowed = 2.0 * self.settings.tolerances.position.absolute;
-            (swing / allowed).sqrt().min(FREQUENCY)
+            (swing / allowed).sqrt().min(MAX_LAYER_FREQUENCY)
         } else {
-            FREQUENCY
+            MAX_LAYER_FREQUENCY
         };
+        // One group for all of them; implicit steps weaken each row by its own share.
         let group = self.mode.groups();
         for (index, onset) in held.enumerate() {
             self.mode.hold(Hold {
@@ -313,9 +327,10 @@ impl Run<'_> {
         is_finite
     }
 
-    /// Lets contacts go that are far from their surface. False where the dynamics are not finite.
+    /// Releases contacts that are far from their surface. False where the dynamics are not finite.
     pub(super) fn let_go(&mut self) -> bool {
         let mut changed = false;
+        // Backwards, since a release renumbers the groups behind it.
         for group in (0..self.mode.groups()).rev() {
             let data = &self.stepper.data;
             let Some(leader) = self.mode.leaders().nth(group) else {
@@ -324,7 +339,7 @@ impl Run<'_> {
             let offset = block_of(leader, data).map_or(f64::INFINITY, |block| {
                 leader.offset(&data.constraint.rows[block.row])
             });
-            if offset.abs() > FAR {
+            if offset.abs() > RELEASE_OFFSET {
                 self.mode.release(group, offset < 0.0);
                 changed = true;
             }

@@ -1,19 +1,20 @@
 //! Steps that are implicit in the constraints, for very stiff contacts.
 //!
-//! A contact whose time constant is τ keeps explicit steps as short as τ for as long as it lasts, also where nothing happens.
-//! Here springs and dampers of constraints see where things are at the end of a step of length η,
+//! A contact with time constant τ keeps explicit steps as short as τ for as long as it lasts, even where nothing happens. Here
+//! the springs and dampers of constraints see the state at the end of a step of length η,
 //!
 //!   v⁺ = v + η·a(q, v; η),   q⁺ = q ⊕ η·v⁺                                             (1)
 //!
-//! where a solves the convex problem of the soft law with other numbers ([`constraint`](crate::stages::constraint), rows that
-//! look ahead): as robust as that, at any η, and L-stable for springs and dampers [Kurtz 2025]. Other forces are those at
+//! where a solves the convex problem of the soft law with other coefficients ([`constraint`](crate::stages::constraint), rows that
+//! look ahead). It is as robust as that problem at any η, and L-stable for springs and dampers [Kurtz 2025]. Other forces are those at
 //! the start. Such steps are of first order. Taken n = 1 to 4 times over a step, each from its start, they are extrapolated
 //! to order 4 with an error estimate of order 3 (see the weights in `tableau`), so that a body in free flight or at rest takes
 //! the longest steps. With σ the slope to where a column is, in the tangent space at the start of the step,
 //!
 //!   σᵥ ← σᵥ + a/n,   σ ← σ + ρ/n of positions,   ρ = v⁺ carried to the start             (2)
 //!
-//! Steps end at onsets and at bends of forces as those of other methods, but for bends of forces that are too stiff to be followed.
+//! Steps end at onsets and at kinks of forces as those of other methods do, except at kinks of forces that are too stiff to be
+//! resolved.
 
 use super::hold::soften;
 use super::mode::Mode;
@@ -25,19 +26,19 @@ use crate::model::Model;
 use crate::stages::solve::SolveStatus;
 use crate::state::{Input, State};
 
-/// A part of a step.
+/// One of the equal steps into which a step is divided.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Part<'a> {
+pub(super) struct Substep<'a> {
     pub(super) start: &'a State,
     /// Length of the whole step (s).
     pub(super) h: f64,
-    /// Into how many parts it is divided.
+    /// Into how many substeps it is divided.
     count: u32,
     /// Which of them.
     index: u32,
 }
 
-impl<'a> Part<'a> {
+impl<'a> Substep<'a> {
     pub(super) fn new(start: &'a State, h: f64, count: u32, index: u32) -> Self {
         Self {
             start,
@@ -56,14 +57,14 @@ impl<'a> Part<'a> {
         self.h * self.share()
     }
 
-    /// Goes to the start of the part, at a slope from that of the step.
+    /// Goes to the start of the substep, at a slope from that of the step.
     pub(super) fn go(&self, model: &Model, slope: &Rates, state: &mut State) {
         place(model, self.start, slope, self.h, state);
         state.time = self.start.time + self.length() * f64::from(self.index);
     }
 
     /// Moves the slope on with rates of velocities and activations; `rates` receives those of positions, and the state its
-    /// velocities at the end of the part. (2)
+    /// velocities at the end of the substep. (2)
     pub(super) fn advance(
         &self,
         model: &Model,
@@ -71,6 +72,7 @@ impl<'a> Part<'a> {
         slope: &mut Rates,
         velocity: &mut [f64],
     ) {
+        // Velocities first: positions move with those at the end of the substep.
         let share = self.share();
         add_scaled(&mut slope.velocity, &rates.velocity, share);
         add_scaled(&mut slope.activation, &rates.activation, share);
@@ -97,6 +99,7 @@ impl Stepper {
         for sum in &mut self.rates[1..last] {
             sum.clear();
         }
+        // Every column of the extrapolation adds to the step and to its error estimate.
         for &column in self.tableau.extrapolation {
             if !self.column(model, (start, input), (h, column), mode) {
                 return false;
@@ -105,6 +108,7 @@ impl Stepper {
             first[1].add_scaled(&self.slope, column.weight);
             sums[0].add_scaled(&self.slope, column.error);
         }
+        // The end of the step, and the rates there.
         place(model, start, &self.rates[1], h, &mut self.state);
         self.state.time = start.time + h;
         clamp_activations(model, &mut self.state.act);
@@ -118,7 +122,7 @@ impl Stepper {
         true
     }
 
-    /// The step in equal parts; the slope to its end is left in `self.slope`.
+    /// The step in equal substeps; the slope to its end is left in `self.slope`.
     fn column(
         &mut self,
         model: &Model,
@@ -129,13 +133,13 @@ impl Stepper {
         let last = self.tableau.len();
         self.slope.clear();
         for index in 0..column.count {
-            let part = Part::new(start, h, column.count, index);
-            part.go(model, &self.slope, &mut self.state);
-            if !self.evaluate_ahead(model, input, mode, part.length()) {
+            let substep = Substep::new(start, h, column.count, index);
+            substep.go(model, &self.slope, &mut self.state);
+            if !self.evaluate_ahead(model, input, mode, substep.length()) {
                 return false;
             }
             if self.early.is_none() && !mode.suits(&self.gauges) {
-                self.early = Some(f64::from(index) * part.share());
+                self.early = Some(f64::from(index) * substep.share());
             }
             self.record(model, last);
             let Self {
@@ -144,7 +148,7 @@ impl Stepper {
                 state,
                 ..
             } = self;
-            part.advance(model, &mut rates[last], slope, &mut state.qvel);
+            substep.advance(model, &mut rates[last], slope, &mut state.qvel);
         }
         true
     }
@@ -155,6 +159,7 @@ impl Stepper {
         let Self { state, data, .. } = self;
         prepare(model, state, input, mode, data, &mut self.gauges);
         soften(mode, data);
+        // Springs and dampers see the end of the substep; the solver does not change.
         data.constraint.look_ahead(length);
         dynamics::solve_constraints(model, state, data);
         state.warmstart.copy_from_slice(&data.solve.qacc);

@@ -1,13 +1,27 @@
 //! Motion in continuous time, with error control, and gradients that are those of the motion.
 //!
 //! A fixed step sees a contact at the first step that begins inside of it. The gradient of such a trajectory is the exact
-//! derivative of the steps, and mostly not near that of the motion: the time at which the contact begins moves with the
-//! state, and the steps do not know. Here steps follow the motion to a tolerance, end where a contact or limit begins or
-//! ceases to act, and sensitivities pass there by the jump
+//! derivative of the steps. It is mostly not close to that of the motion, because it does not include the derivative of the
+//! contact time. Here steps integrate the motion to a tolerance and end where a contact or limit begins or ceases to act.
+//! Sensitivities jump there (saltation):
 //!
 //!   δx⁺ = δx⁻ + (f⁺ − f⁻)·(∇g·δx⁻)/(∇g·f⁻)                                           (1)
 //!
 //! with f the rates before and after, and g the distance that becomes zero.
+//!
+//! Words of this folder, with those of the literature on hybrid systems:
+//!
+//! | here | elsewhere |
+//! |---|---|
+//! | gauge g of a switch | guard, event function |
+//! | switch | event that changes the mode |
+//! | mode | discrete state: the contacts and limits that act |
+//! | kink | event at which forces are continuous, but not smooth |
+//! | regime | mode together with the smooth piece of every law |
+//! | onset | a switch that was passed, with its saltation |
+//! | hold | Filippov sliding on the surface of a contact |
+//! | slope | weighted sum of the rates kᵢ of a Runge–Kutta step |
+//! | cut | a step that ends at an event within it, by dense output |
 //!
 //! ```
 //! # let spec = carom_spec::read_file("../../models/cube.xml".as_ref(), &[]).spec;
@@ -77,7 +91,7 @@ impl Tolerances {
     }
 }
 
-/// How to follow a motion.
+/// How to integrate a motion.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FlowSettings {
     /// The method.
@@ -88,17 +102,17 @@ pub struct FlowSettings {
     pub control: StepControl,
     /// Longest step (s).
     pub longest_step: f64,
-    /// Most steps in an interval, rejected ones included.
+    /// Maximum of steps in an interval, rejected ones included.
     pub most_steps: usize,
     /// How gradients are computed.
     pub adjoint: Adjoint,
 }
 
 impl FlowSettings {
-    /// Height of bounces that need not be followed (m): none, but for methods that do not follow every force.
+    /// Height of bounces that need not be resolved (m): zero, except for methods that do not resolve every force.
     fn bounce(&self) -> f64 {
         if self.method.tableau().is_extrapolated() {
-            BOUNCE * self.tolerances.position.of_step()
+            BOUNCE_PER_STEP_ERROR * self.tolerances.position.of_step()
         } else {
             0.0
         }
@@ -106,7 +120,7 @@ impl FlowSettings {
 
     /// How far contacts may seem to be apart and still act (m).
     fn slack(&self) -> f64 {
-        SLACK * self.bounce()
+        SLACK_PER_BOUNCE * self.bounce()
     }
 }
 
@@ -135,16 +149,16 @@ impl fmt::Display for FlowError {
 
 impl std::error::Error for FlowError {}
 
-/// The part of the height of bounces that need not be followed by which contacts may seem to be apart.
-const SLACK: f64 = 0.2;
+/// How far contacts may seem to be apart and still act, per height of the bounces that need not be resolved.
+const SLACK_PER_BOUNCE: f64 = 0.2;
 
-/// Bounces no higher than this part of the error of a step need not be followed, where a method does not follow every force.
-const BOUNCE: f64 = 0.1;
+/// Height of the bounces that need not be resolved, per position error of a step; for methods that do not resolve every force.
+const BOUNCE_PER_STEP_ERROR: f64 = 0.1;
 
-/// Contacts are seen from this distance on (m), so that a step that ends at one can tell on which side it ended.
-const SIGHT: f64 = 1e-6;
+/// Contacts are seen from this distance on (m), so that a step that ends at one knows on which side it ended.
+const SIGHT_DISTANCE: f64 = 1e-6;
 
-/// A model, made ready to be followed in continuous time.
+/// A model, made ready for continuous time.
 #[derive(Clone, Debug)]
 pub struct Flow {
     /// The model, its constraints solved to rounding, its contacts seen from a distance.
@@ -171,9 +185,10 @@ impl Flow {
         } else if model.distant().is_some() {
             "contacts from distance in motions are for fixed steps; in gradients they work here too"
         } else {
+            // Events are located to rounding, so solve constraints to rounding and see contacts before they touch.
             let mut model = model.clone();
             solve::tighten(&mut model);
-            let sight = SIGHT.max(3.0 * settings.slack());
+            let sight = SIGHT_DISTANCE.max(3.0 * settings.slack());
             for gap in model.geoms.gap.iter_mut().chain(&mut model.pairs.gap) {
                 *gap += sight;
             }

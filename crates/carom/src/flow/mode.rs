@@ -65,8 +65,9 @@ pub(super) struct Gauge {
     pub(super) value: f64,
 }
 
-/// Gauges within this may have any sign (m or rad).
-const ROUNDING: f64 = 4e-12;
+/// Gauges within this may have either sign by rounding (m or rad): well above that of
+/// distances between bodies some metres from the origin.
+const GAUGE_ROUNDING: f64 = 4e-12;
 
 /// The switches that are on.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -178,8 +179,9 @@ impl Mode {
     /// Whether a switch should change by its gauge. Where it just has changed, rounding decides about the sign.
     fn is_wrong(&self, gauge: &Gauge) -> bool {
         let is_on = self.contains(gauge.switch);
+        // Only what is on has slack, so that a contact at rest stays on.
         let slack = if is_on { self.slack } else { 0.0 };
-        gauge.value.abs() > ROUNDING.max(slack)
+        gauge.value.abs() > GAUGE_ROUNDING.max(slack)
             && (gauge.value < 0.0) != is_on
             && !self.is_held(gauge.switch)
             && self.spared != Some(gauge.switch)
@@ -240,6 +242,7 @@ impl Mode {
             tendon, constraint, ..
         } = data;
         constraint.retain_blocks(|constraint, block| {
+            // Rows of limits do not say their side: the sign of the Jacobian does, or the distance.
             let upper_joint = |block: &Block| constraint.block_jacobian(block)[0] < 0.0;
             match block.kind {
                 BlockKind::JointLimit => {

@@ -1,4 +1,4 @@
-//! Following a motion, and what is remembered of it.
+//! The integration of a motion, and what is remembered of it.
 
 use std::fmt;
 
@@ -97,8 +97,8 @@ pub struct Onset {
     pub(super) tied: usize,
 }
 
-/// Rates below this (m/s or rad/s) count as none.
-const GRAZING: f64 = 1e-7;
+/// Onsets with a smaller rate of the gauge graze (m/s or rad/s): the saltation divides by it, and has no meaning there.
+const MAX_GRAZING_RATE: f64 = 1e-7;
 
 impl Onset {
     pub(super) fn new(switch: Switch, begins: bool, rate: f64) -> Self {
@@ -107,7 +107,7 @@ impl Onset {
             switch,
             begins,
             rate,
-            grazes: rate.abs() < GRAZING,
+            grazes: rate.abs() < MAX_GRAZING_RATE,
             is_held: false,
             jump: Vec::new(),
             steps: 0,
@@ -232,8 +232,8 @@ impl Motion {
         &self.states[self.states.len() - 1]
     }
 
-    /// Tells in the status of contacts that were held.
-    fn tell_holds(&mut self) {
+    /// Reports contacts that were held in the status.
+    fn report_holds(&mut self) {
         let mut held = self.onsets.iter().filter(|onset| onset.is_held);
         if self.status == Status::Done
             && let Some(first) = held.next()
@@ -278,6 +278,7 @@ impl Motion {
     }
 
     fn remember(&mut self, step: Step, start: &State, rates: &[Rates]) {
+        // Beyond the budget nothing is stored; the lengths of steps alone let them be taken again.
         let stored = (self.steps.len() + 1)
             .saturating_mul(size_of::<Step>() + self.layout.width() * size_of::<f64>());
         if stored > self.bytes {
@@ -343,6 +344,7 @@ impl Flow {
         let mut run = Run::new(self, start);
         let mut before = Vec::new();
         for index in 0..intervals {
+            // The same controls go on as if there were no end of an interval between.
             before.clone_from(&run.input.ctrl);
             controls.write(index, &mut run.input.ctrl);
             run.interval = index;
@@ -355,19 +357,20 @@ impl Flow {
             }
         }
         run.motion.evaluations = run.stepper.evaluations;
-        run.motion.tell_holds();
+        run.motion.report_holds();
         run.motion
     }
 }
 
-/// Shortest step, in parts of the time reached or of a second.
-const SHORTEST: f64 = 1e-14;
+/// Shortest step, as a fraction of the time reached or of a second: some ten ulps of the time.
+const MIN_RELATIVE_STEP: f64 = 1e-14;
 
-/// Errors of steps, in units of what is allowed, from which on nothing in them is worth a look.
-const WORTH_A_LOOK: f64 = 1e4;
+/// Steps with a larger error, in units of what is allowed, are so wrong that events in them mean nothing.
+const MAX_ERROR_OF_LOCATED_EVENTS: f64 = 1e4;
 
-/// Steps of all methods are stable when no longer than this over the rate of what they follow.
-const STABLE: f64 = 1.8;
+/// Longest explicit step times the fastest rate of the constraints. Methods of order 2 are stable up to 2 on the negative real
+/// axis, all others further.
+const MAX_STEP_TIMES_STIFFNESS: f64 = 1.8;
 
 /// A motion while it is followed.
 pub(super) struct Run<'a> {
@@ -436,8 +439,9 @@ impl<'a> Run<'a> {
             if attempts > self.settings.most_steps {
                 return Status::StepLimit { time: time(self) };
             }
+            // The step that was planned, no longer than stability, holds and poles allow, nor than what is left.
             let remaining = end - self.state.time;
-            let shortest = SHORTEST * self.state.time.abs().max(1.0);
+            let shortest = MIN_RELATIVE_STEP * self.state.time.abs().max(1.0);
             let mut h = self.h.min(self.longest_step());
             let reaches_end = h >= remaining - shortest;
             if reaches_end {
@@ -445,16 +449,18 @@ impl<'a> Run<'a> {
             } else if h < shortest {
                 return Status::StepTooShort { time: time(self) };
             }
+            // Take it, and estimate its error.
             let is_finite = self.step(h);
             let error = if is_finite {
                 self.error(h)
             } else {
                 f64::INFINITY
             };
-            // Where forces do not go on smoothly, the error of a step across a kink is not that of a step up to there.
+            // Look for events, also where the error is too large: across a kink of an actuator or in an implicit step it says
+            // nothing about the error up to the event.
             let is_smooth = self.stepper.bends.is_empty();
             let worth_a_look = if self.stepper.tableau.is_extrapolated() || !is_smooth {
-                WORTH_A_LOOK
+                MAX_ERROR_OF_LOCATED_EVENTS
             } else {
                 1.0
             };
@@ -468,6 +474,7 @@ impl<'a> Run<'a> {
                 None if error <= 1.0 => self.hidden_event(h),
                 None => None,
             };
+            // End the step at the event, or accept it, or take it again shorter.
             let passed = match event {
                 Some(event) => self.pass_event((h, error), event),
                 None if error <= 1.0 => {
@@ -511,7 +518,7 @@ impl<'a> Run<'a> {
         if self.stepper.tableau.is_extrapolated() {
             f64::INFINITY
         } else {
-            STABLE / self.stepper.stiffness
+            MAX_STEP_TIMES_STIFFNESS / self.stepper.stiffness
         }
     }
 
@@ -572,6 +579,7 @@ impl<'a> Run<'a> {
             interval: self.interval,
             is_fresh: std::mem::take(&mut self.is_fresh),
         };
+        // A step that was cut has one more evaluation, where it was cut.
         let is_cut = part < 1.0;
         if is_cut {
             self.stepper

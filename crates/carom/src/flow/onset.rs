@@ -9,43 +9,47 @@ use super::mode::{Mode, Switch};
 use super::motion::{Onset, Run};
 use super::pieces::Pieces;
 
-/// Gauges within this part of the allowed error of positions are zero, within these bounds (m or rad).
-const ZERO: (f64, [f64; 2]) = (1e-6, [1e-15, 1e-12]);
+/// A gauge counts as zero within this fraction of the position tolerance …
+const ZERO_PER_POSITION_TOLERANCE: f64 = 1e-6;
 
-/// Kinks are met when this part of the step beyond them or less, where the step is taken again: forces are continuous, and
-/// derivatives miss what the slope of a force changes in that time.
-const NEAR: f64 = 1e-5;
+/// … within these bounds (m or rad): rounding of a distance below, what derivatives can see above.
+const ZERO_RANGE: [f64; 2] = [1e-15, 1e-12];
 
-/// A kink this near to a switch is passed with it.
-const TIED_KINK: f64 = 2e-7;
+/// A kink counts as hit if the step overshoots it by at most this fraction of its length. Forces are continuous there, so
+/// derivatives miss only the change of their slope over that time.
+const MAX_KINK_OVERSHOOT: f64 = 1e-5;
 
-/// Brackets are made as narrow as this part of the step. Steps are cut so far beyond kinks, for all that happens at the same
-/// instant to show.
-const CLOSE: f64 = 1e-6;
+/// A kink within this fraction of the step from a switch is passed with it.
+const TIED_KINK_FRACTION: f64 = 2e-7;
 
-/// The path across a kink up to which the step is taken again is not worth a closer look than this part of the step.
-const ROUGH: f64 = 1e-3;
+/// Width of the brackets around events, as a fraction of the step. Steps are cut so far beyond kinks, so that everything of
+/// the same instant shows.
+const BRACKET_WIDTH: f64 = 1e-6;
 
-/// The step next to a pole of the derivatives of an impedance (s): there are such where its power is not an integer.
-const FIRST: f64 = 1e-9;
+/// The same for kinks at which the step is taken again: the path across such a kink is no more exact than this.
+const ROUGH_BRACKET_WIDTH: f64 = 1e-3;
 
-/// So many kinks in a row within [`FIRST`] are passed without a look.
-const CROWD: usize = 8;
+/// Length of the step next to a pole of the derivatives of an impedance (s). An impedance whose power is not an integer has
+/// such poles at its ends.
+const POLE_STEP: f64 = 1e-9;
 
-/// Brackets as narrow as this are enough where their rate tells the rest.
-const NARROW: f64 = 0.01;
+/// After so many kinks in a row, each within [`POLE_STEP`] of the last, one step ignores the pieces of laws.
+const MAX_CROWDED_KINKS: usize = 8;
 
-/// Most corrections of a step that ends at an event.
-const CORRECTIONS: usize = 10;
+/// Brackets as narrow as this are enough where the secant gives the rest, as a fraction of the step.
+const SECANT_BRACKET_WIDTH: f64 = 0.01;
 
-/// In long steps it is looked for contacts between the stages too, as often as this (s).
-const LOOK: f64 = 5e-3;
+/// Maximum of corrections of a step that should end at an event.
+const MAX_CORRECTIONS: usize = 10;
 
-/// Most events that are found to have another one before them, in one step.
-const RELOCATIONS: usize = 8;
+/// In long steps, contacts are looked for between the stages too, as often as this (s).
+const PROBE_INTERVAL: f64 = 5e-3;
 
-/// Gauges of other switches that are as small as this change at the same instant (m or rad).
-const TIE: f64 = 1e-11;
+/// How often, in one step, an event may turn out to have another one before it.
+const MAX_RELOCATIONS: usize = 8;
+
+/// Switches whose gauges are as small as this change at the same instant (m or rad).
+const TIED_GAUGE: f64 = 1e-11;
 
 /// How passing an event went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,12 +109,13 @@ impl Run<'_> {
     }
 
     fn zero(&self) -> f64 {
-        let (part, [least, most]) = ZERO;
-        (part * self.settings.tolerances.position.absolute).clamp(least, most)
+        let [min, max] = ZERO_RANGE;
+        let zero = ZERO_PER_POSITION_TOLERANCE * self.settings.tolerances.position.absolute;
+        zero.clamp(min, max)
     }
 
-    /// An event in the step of length h that was just taken and of which nothing is seen at its end: something touches for a
-    /// moment. Its part of the step too.
+    /// An event in the step of length h that was just taken of which nothing is seen at its end: something touches for a
+    /// moment. Its fraction of the step too.
     pub(super) fn hidden_event(&mut self, h: f64) -> Option<(f64, Event, Option<f64>)> {
         let Self {
             model,
@@ -119,7 +124,8 @@ impl Run<'_> {
             mode,
             ..
         } = self;
-        let looks = (h / LOOK).floor();
+        // Probe where a stage saw something, and at regular times in a long step.
+        let looks = (h / PROBE_INTERVAL).floor();
         let between = std::iter::successors(Some(1.0), |look| Some(look + 1.0))
             .take_while(|&look| look <= looks)
             .map(|look| look / (looks + 1.0));
@@ -133,6 +139,7 @@ impl Run<'_> {
 
     /// [`Self::hidden_event`] at the end of a piece that is come back to.
     fn hidden_kink(&mut self, h: f64) -> Option<(f64, Event, Option<f64>)> {
+        // A stage was beyond the end of a piece; see whether the path of the step is, too.
         let part = self.stepper.early_kink?;
         if self.go_along(h, part)
             && let Some((event, value)) = self.event()
@@ -151,6 +158,7 @@ impl Run<'_> {
         (h, error): (f64, f64),
         known: (f64, Event, Option<f64>),
     ) -> Passed {
+        // A cut keeps the stages of the step, so it is the cheaper way; it needs a step that may be accepted.
         if error <= 1.0
             && let Some(passed) = self.pass_by_cut(h, known)
         {
@@ -172,7 +180,7 @@ impl Run<'_> {
     /// Cuts the step of length h that was just taken at the first event in it. None where it has to be taken again.
     fn pass_by_cut(&mut self, h: f64, known: (f64, Event, Option<f64>)) -> Option<Passed> {
         let mut first = known;
-        for _ in 0..RELOCATIONS {
+        for _ in 0..MAX_RELOCATIONS {
             if !self.is_smooth_beyond(first.1) {
                 return None;
             }
@@ -185,6 +193,7 @@ impl Run<'_> {
             if let Event::Kink(kink) = event {
                 return Some(self.cut_at_kink(kink, h, bracket.root()));
             }
+            // Another event may show before the end of the cut step: then locate that one.
             match self.end_at(event, &bracket, h, Way::Cut) {
                 End::At(place, true) => return Some(self.accept_event(event, (h, place / h))),
                 End::At(..) => return None,
@@ -197,8 +206,8 @@ impl Run<'_> {
 
     /// Cuts the step of length h that was just taken at a kink which is at a part of it.
     fn cut_at_kink(&mut self, kink: Kink, h: f64, part: f64) -> Passed {
-        if self.stepper.ends_at_pole(self.model, kink) && part * h > FIRST {
-            // As near to it as the next step is long.
+        if self.stepper.ends_at_pole(self.model, kink) && part * h > POLE_STEP {
+            // Steps next to a pole shrink geometrically: go half of the way that is left.
             let part = 0.5 * part;
             if !self.go_along(h, part) {
                 return Passed::TooFar;
@@ -207,7 +216,8 @@ impl Run<'_> {
             self.accept((h, part), reached);
             return Passed::Yes;
         }
-        let part = (part + 2.0 * CLOSE).min(1.0);
+        // A little beyond the kink, so that the next step is on the other side.
+        let part = (part + 2.0 * BRACKET_WIDTH).min(1.0);
         if self.go_along(h, part) {
             self.accept_event(Event::Kink(kink), (h, part))
         } else {
@@ -220,12 +230,13 @@ impl Run<'_> {
         let (mut h, mut first) = (h, known);
         // A switch that seemed to come first, where it was, and in a step of which length.
         let mut switch: Option<(Event, Bracket, f64)> = None;
-        for _ in 0..RELOCATIONS {
+        for _ in 0..MAX_RELOCATIONS {
             let Some((event, bracket)) = self.locate(h, first) else {
                 return Passed::TooFar;
             };
             // A kink at the same instant as a switch is passed with it.
-            let is_tied = matches!(event, Event::Kink(_)) && bracket.root() > 1.0 - TIED_KINK;
+            let is_tied =
+                matches!(event, Event::Kink(_)) && bracket.root() > 1.0 - TIED_KINK_FRACTION;
             let (event, bracket, longest, is_sure) = match switch {
                 Some((event, bracket, longest)) if is_tied => (event, bracket, longest, true),
                 _ => (event, bracket, h, false),
@@ -280,15 +291,17 @@ impl Run<'_> {
         let mut flight = None;
         let mut done = Mode::default();
         while let Some(switch) = next {
+            // The rate of the gauge tells whether it really crosses zero here.
             let rate = self.stepper.gauge_rate(self.model, &self.state, switch);
             let begins = !self.mode.contains(switch);
             if switch == first && (rate < 0.0) != begins {
-                // It just has changed, and goes away from where it would have to change back.
+                // It has just changed, and moves away from where it would have to change back.
                 self.mode.spare(switch);
                 return true;
             }
             done = done.with(switch);
             let after = self.mode.with(switch);
+            // Change the mode, and remember the jump of the acceleration.
             let mut onset = Onset::new(switch, begins, rate);
             let found = self.chatters(&onset);
             onset.is_held = found.is_some();
@@ -305,22 +318,23 @@ impl Run<'_> {
         {
             return false;
         }
+        // All of one instant are passed: share their jumps, and start with short steps again.
         self.motion.share_jumps(count);
         self.note_pole();
         self.choose_step();
         true
     }
 
-    /// Gives up to follow pieces for a step where there are so many of them that they do not count.
+    /// Lets one step ignore the pieces of laws where kinks are so crowded that they do not count.
     fn note_crowd(&mut self) {
         let (count, last) = self.crowd;
-        let count = if self.state.time - last < FIRST {
+        let count = if self.state.time - last < POLE_STEP {
             count + 1
         } else {
             0
         };
         self.crowd = (count, self.state.time);
-        if count > CROWD {
+        if count > MAX_CROWDED_KINKS {
             self.stepper.pieces = Pieces::default();
             self.crowd.0 = 0;
         }
@@ -336,7 +350,7 @@ impl Run<'_> {
     /// The longest step from the state on, for what it has passed.
     pub(super) fn longest_from_pole(&self) -> f64 {
         self.pole
-            .map_or(f64::INFINITY, |time| FIRST + (self.state.time - time))
+            .map_or(f64::INFINITY, |time| POLE_STEP + (self.state.time - time))
     }
 
     /// A switch that has to change as well at the state that was just evaluated.
@@ -350,7 +364,7 @@ impl Run<'_> {
         } = self;
         let near = (0..stepper.gauges.len()).find(|&index| {
             let gauge = stepper.gauges[index];
-            if gauge.value.abs() > TIE || done.contains(gauge.switch) {
+            if gauge.value.abs() > TIED_GAUGE || done.contains(gauge.switch) {
                 return false;
             }
             let rate = super::mode::gauge_rate(model, state, &stepper.data, gauge.switch);
@@ -363,21 +377,23 @@ impl Run<'_> {
     /// Goes along the step of a length, or takes steps again, until one ends at an event.
     fn end_at(&mut self, event: Event, bracket: &Bracket, longest: f64, way: Way) -> End {
         let place = bracket.root() * longest;
+        // How far beyond the event the step may end (s).
         let near = match event {
             Event::Switch(_) => 0.0,
-            Event::Kink(_) => NEAR * longest,
+            Event::Kink(_) => MAX_KINK_OVERSHOOT * longest,
         };
         let zero = self.zero();
-        // Rows of limits are there on one side only: what begins must act from there on, and what ceases still does.
+        // Rows of limits exist on one side only: what begins must act from there on, and what ceases still does.
         let target = match event {
             Event::Switch(_) => -2.0 * zero,
             Event::Kink(_) => 0.0,
         };
+        // Secant iteration on the length of the step.
         let mut rate = bracket.rate / longest;
         let mut h = place + 0.5 * near;
         let mut last: Option<(f64, f64)> = None;
         let mut failures = 0;
-        for _ in 0..CORRECTIONS {
+        for _ in 0..MAX_CORRECTIONS {
             let is_finite = match way {
                 Way::Cut => self.go_along(longest, h / longest),
                 Way::Again { .. } => self.step(h),
@@ -402,7 +418,7 @@ impl Run<'_> {
                 return End::At(h, true);
             }
             if let Some((before, miss_before)) = last {
-                // Where the miss does not shrink, as at the edge of a surface, the place must do.
+                // Where the miss does not shrink, as at the edge of a surface, the place so far must do.
                 failures += usize::from(2.0 * miss.abs() > miss_before.abs());
                 rate = (miss - miss_before) / (h - before);
             }
@@ -426,26 +442,26 @@ impl Run<'_> {
     /// What else than an event happens in the step that was just taken, and not at the same instant.
     fn other_than(&mut self, event: Event) -> Option<(Event, Option<f64>)> {
         let other = self.changes().iter().find(|(switch, gauge)| {
-            event != Event::Switch(*switch) && gauge.is_none_or(|gauge| gauge.abs() > TIE)
+            event != Event::Switch(*switch) && gauge.is_none_or(|gauge| gauge.abs() > TIED_GAUGE)
         });
         if let Some(&(switch, gauge)) = other {
             return Some((Event::Switch(switch), gauge));
         }
-        // Kinks that are passed with another one are passed.
+        // A kink within the overshoot of this one is passed with it.
         let near = match event {
             Event::Switch(_) => 0.0,
-            Event::Kink(_) => 4.0 * NEAR,
+            Event::Kink(_) => 4.0 * MAX_KINK_OVERSHOOT,
         };
         let (kink, value) = self.stepper.kink(self.model, near)?;
         (event != Event::Kink(kink)).then_some((Event::Kink(kink), value))
     }
 
-    /// How narrow brackets are made around an event.
-    fn close(&self, event: Event) -> f64 {
+    /// Width of the bracket that an event needs, as a fraction of the step.
+    fn bracket_width(&self, event: Event) -> f64 {
         if matches!(event, Event::Kink(_)) && !self.is_smooth_beyond(event) {
-            ROUGH
+            ROUGH_BRACKET_WIDTH
         } else {
-            CLOSE
+            BRACKET_WIDTH
         }
     }
 
@@ -457,11 +473,12 @@ impl Run<'_> {
             Event::Switch(switch) => gauge_of(&self.stepper.first_gauges, switch),
             Event::Kink(kink) => self.stepper.first_boundary(self.model, kink),
         };
-        // Where it just has changed, the sign is one of rounding.
+        // A switch that has just changed has the sign of rounding at the start: it brackets nothing.
         let at_start = at_start.filter(|start| value.is_some_and(|value| start * value < 0.0));
         let mut bracket = Bracket::new(at_start, (part, value));
-        while !bracket.is_close(self.close(event)) {
+        while !bracket.is_within(self.bracket_width(event)) {
             let part = bracket.next();
+            // Switches need positions only; kinks need the forces there.
             let found = if let Event::Switch(_) = event {
                 (self.stepper).go_along(self.model, &self.state, h, part);
                 self.stepper.probe(self.model);
@@ -474,6 +491,7 @@ impl Run<'_> {
                 self.event()
             };
             if let Some((other, value)) = found {
+                // An earlier event takes over the bracket, without a value at its low end.
                 if other != event {
                     event = other;
                     bracket.forget();
@@ -524,14 +542,14 @@ impl Bracket {
         self.rate = 0.0;
     }
 
-    /// Whether the place is known well enough.
-    fn is_close(&self, close: f64) -> bool {
-        let is_near = |value: f64| (value / self.rate).abs() <= close;
+    /// Whether the place is known to a width.
+    fn is_within(&self, width: f64) -> bool {
+        let is_near = |value: f64| (value / self.rate).abs() <= width;
         let by_rate = match self.values {
             [Some(low), Some(high)] if low * high < 0.0 => is_near(low) || is_near(high),
             _ => false,
         };
-        by_rate && self.width() <= NARROW.max(close) || self.width() <= close
+        by_rate && self.width() <= SECANT_BRACKET_WIDTH.max(width) || self.width() <= width
     }
 
     /// The place.
@@ -544,11 +562,12 @@ impl Bracket {
         }
     }
 
-    /// Where to look next: by numbers on both sides a little beyond the secant, so that both sides close in; halved where that
-    /// does not help.
+    /// Where to look next. With values on both sides, a little beyond the secant, so that both sides close in; halfway where
+    /// that does not help.
     fn next(&self) -> f64 {
         match self.values {
             [Some(low), Some(high)] if low * high < 0.0 && self.moved.1 < 3 => {
+                // Beyond the secant by more, the more often the same side has moved.
                 let secant = self.low + self.width() * low / (low - high);
                 let beyond = if self.moved.0 { -1.0 } else { 1.0 };
                 let nudge = if self.moved.1 > 1 { 0.1 } else { 1e-3 };

@@ -3,8 +3,8 @@
 //! The acceleration is a smooth function of the state as long as every constraint that acts stays on one piece of its law and on
 //! one piece of its impedance. Every piece goes on beyond its ends, so that there is a smooth system for each choice of pieces. A
 //! step follows the system of the pieces at its start in all of its stages, as if they had no ends, and is cut where it comes to
-//! the first one: there the next system takes over. The error of a step is that of a smooth function, and derivatives by the state
-//! are those of the system that was followed.
+//! the first one: there the next system takes over. The error of a step is that of a smooth function, and derivatives with respect to
+//! the state are those of the system that was integrated.
 
 use crate::data::Data;
 use crate::model::Model;
@@ -20,7 +20,7 @@ pub(super) struct Key {
     pub(super) kind: BlockKind,
     pub(super) object: [usize; 2],
     pub(super) feature: Option<u32>,
-    /// Which of those that cannot be told apart.
+    /// Which of those that are otherwise equal.
     nth: usize,
 }
 
@@ -28,6 +28,7 @@ pub(super) struct Key {
 pub(super) fn read_keys(data: &Data, out: &mut Vec<Key>) {
     out.clear();
     for (index, block) in data.constraint.blocks.iter().enumerate() {
+        // Contacts are known by their geoms and feature, other constraints by their element.
         let (object, feature) = if index < data.constraint.first_contact {
             ([block.object; 2], None)
         } else {
@@ -40,6 +41,7 @@ pub(super) fn read_keys(data: &Data, out: &mut Vec<Key>) {
             feature,
             nth: 0,
         };
+        // Blocks with the same key stand next to each other: number them.
         if let Some(last) = out.last()
             && (Key { nth: 0, ..*last }) == key
         {
@@ -97,6 +99,7 @@ impl Pieces {
                 (weight[index], friction[index]) = (row.weight, row.friction);
             }
             let count = block.row_count;
+            // The piece of the law by the residual, that of the impedance by the distance.
             let law = Law {
                 kind: block.kind,
                 weight: &weight[..count],
@@ -139,6 +142,7 @@ impl Pieces {
         phases: &mut Vec<Phase>,
     ) -> bool {
         phases.clear();
+        // All keys must be known before anything is changed.
         for (index, &key) in keys.iter().enumerate() {
             let Some(place) = find_key(&self.keys, key, index) else {
                 return false;

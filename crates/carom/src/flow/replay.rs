@@ -1,7 +1,7 @@
 //! Motions of which not all steps are remembered.
 //!
-//! The lengths of the steps and the constraints that act in them are known, so that following the motion again takes no
-//! search, no step is taken back, and every number is the same to the last bit.
+//! The lengths of the steps and the constraints that act in them are known. So taking the steps again needs no search, rejects
+//! no step, and gives the same bits.
 
 use std::ops::Range;
 
@@ -27,6 +27,7 @@ pub(super) fn backward(flow: &Flow, reading: Reading<'_, '_>) -> Result<Gradient
     };
     replay.store();
     let steps = motion.steps.len();
+    // The budget that the lengths of steps leave to stored states.
     let left = (motion.bytes).saturating_sub(steps * size_of::<Step>());
     let states = left / (replay.rows.len() * size_of::<f64>());
     schedule::reverse(&mut replay, 0..steps, states)?;
@@ -90,7 +91,7 @@ impl Replay<'_, '_> {
         let Regime { mode, pieces } = &reading.motion.regimes[step.regime];
         reading.controls.write(step.interval, &mut input.ctrl);
         state.time = step.time;
-        // What was finite is so again.
+        // No check: what was finite is so again.
         if step.is_fresh {
             stepper.begin(model, state, input, mode);
         }

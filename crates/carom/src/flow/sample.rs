@@ -42,6 +42,7 @@ impl Motion {
         let mut rates = vec![Rates::zeros(model); tableau.len() + 1];
         self.read(index, &mut start, &mut rates);
         let mut state = start.clone();
+        // Rates of positions are not stored: rebuild them stage by stage.
         let mut slope = Rates::zeros(model);
         for stage in 0..rates.len() {
             slope.combine(weights(tableau, &[], stage), &rates);
@@ -49,6 +50,7 @@ impl Motion {
             rates[stage].position.copy_from_slice(&slope.position);
             tangent_rates(model, &state.qvel, step.h, &mut rates[stage].position);
         }
+        // Then the dense output, no further than the step was gone.
         let mut parts = Vec::new();
         let part = (time - step.time) / step.h;
         Dense::of(flow.settings.method).write_weights(part.clamp(0.0, step.part), &mut parts);

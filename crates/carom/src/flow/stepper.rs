@@ -187,8 +187,10 @@ impl Stepper {
             given,
             ..
         } = self;
+        // All stages before the solver, with the constraints of the mode.
         prepare(model, state, input, mode, data, &mut self.gauges);
         self.bends.clear();
+        // Kink functions of actuator forces, for events at the end of the step.
         write_bends(
             model,
             &data.transmission,
@@ -199,6 +201,7 @@ impl Stepper {
         soften(mode, data);
         read_keys(data, &mut found.keys);
         let contacts = &data.collision.contacts;
+        // On the pieces at the start of the step, the solver has no pieces to find.
         let is_put = on_pieces
             && !is_implicit
             && pieces.put(&found.keys, (model, contacts), &mut data.constraint, given);
@@ -209,6 +212,7 @@ impl Stepper {
             data.solve.report.status != SolveStatus::NotFinite
         };
         state.warmstart.copy_from_slice(&data.solve.qacc);
+        // Where residuals and distances really are, for events.
         found.find(model, data);
         is_solved && data.solve.qacc.iter().all(|number| number.is_finite())
     }
@@ -257,7 +261,8 @@ impl Stepper {
         motion: &[f64],
         size: f64,
     ) -> Option<f64> {
-        let reach = 0.3 * super::SIGHT / size.abs().max(0.1);
+        // Central difference, short enough that the contact stays in sight.
+        let reach = 0.3 * super::SIGHT_DISTANCE / size.abs().max(0.1);
         self.slope.position.copy_from_slice(motion);
         self.slope.velocity.fill(0.0);
         self.slope.activation.fill(0.0);
@@ -313,6 +318,7 @@ impl Stepper {
                 Some(factors) => factors,
                 None => self.tableau.weights,
             };
+            // The state of the stage, or of the end. (1)
             self.slope.combine(factors, &self.rates);
             place(model, start, &self.slope, h, &mut self.state);
             self.state.time = start.time + h * self.tableau.place(stage);
@@ -322,10 +328,12 @@ impl Stepper {
             if !self.evaluate_on(model, input, mode, true) {
                 return false;
             }
+            // A stage beyond an event says where to look for it.
             if stage < count {
                 self.look_for_events(model, mode, self.tableau.place(stage));
             }
             self.record(model, stage);
+            // Rates of orientations, carried to the tangent space at the start.
             let rates = &mut self.rates[stage].position;
             rates.copy_from_slice(&self.slope.position);
             tangent_rates(model, &self.state.qvel, h, rates);
@@ -387,12 +395,13 @@ impl Stepper {
         start.copy_from(&self.state);
         self.remember_pieces(mode);
         let end = self.tableau.len() + usize::from(is_cut);
+        // The rates at the end are those of the next first stage.
         let (first, rest) = self.rates.split_at_mut(1);
         first[0].copy_from(&rest[end - 1]);
         first[0].position.copy_from_slice(&start.qvel);
     }
 
-    /// The error of the last step in units of what is allowed: that of the worst number.
+    /// The error of the last step in units of what is allowed: that of the worst component.
     pub(super) fn error(
         &mut self,
         model: &Model,
@@ -431,7 +440,7 @@ impl Stepper {
             };
             for k in 0..straight + turned {
                 let error = h * self.slope.position[dof + k];
-                // An angle of one is large.
+                // Angles have no size to be relative to: take one radian.
                 let (before, after) = if k < straight {
                     (start.qpos[position + k], end.qpos[position + k])
                 } else {
@@ -532,6 +541,7 @@ impl Stepper {
             let of_velocity = of(tolerances.velocity, &rates.velocity);
             nan_max(of_position, of_velocity)
         };
+        // A trial step by the size of the rates, an explicit Euler step to see how they change.
         let rate = size(&self.rates[0]);
         let unit = tolerances.position.measure(1.0, 1.0, 1.0);
         let trial = (0.01 * unit / rate).clamp(1e-9, 1e-3);
@@ -551,6 +561,7 @@ impl Stepper {
         ] {
             add_scaled(after, before, -1.0);
         }
+        // The step whose error term of the method's order is about one hundredth.
         let change = size(&rest[last - 1]) / trial;
         let reach = (0.01 / rate.max(change)).powf(1.0 / f64::from(self.tableau.error_order));
         reach.min(100.0 * trial)

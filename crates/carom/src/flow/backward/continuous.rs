@@ -33,11 +33,11 @@ pub(super) enum Anchor {
     End,
 }
 
-/// Longest step of the cotangents (s): what acts on them alone is not seen by the steps of the motion.
-const LONGEST: f64 = 0.02;
+/// Longest step of the cotangents (s): forces that act on them alone do not show in the steps of the motion.
+const MAX_COTANGENT_STEP: f64 = 0.02;
 
-/// Shortest, as part of a second.
-const SHORTEST: f64 = 1e-13;
+/// Shortest step of the cotangents (s): some hundred ulps of a second.
+const MIN_COTANGENT_STEP: f64 = 1e-13;
 
 /// Reads a motion backwards by the equation of its cotangents.
 pub(super) fn backward(
@@ -118,7 +118,7 @@ impl<'a> Follower<'a> {
             phases: Vec::new(),
             control: settings.control,
             history: History::default(),
-            h: LONGEST,
+            h: MAX_COTANGENT_STEP,
             lambda: vec![0.0; width],
             stage_lambda: vec![0.0; width],
             rates: vec![vec![0.0; width]; tableau.len() + 1],
@@ -140,13 +140,14 @@ impl<'a> Follower<'a> {
         let mut attempts = 0;
         while left > 0.0 {
             attempts += 1;
-            if attempts > self.most_steps || self.h < SHORTEST {
+            if attempts > self.most_steps || self.h < MIN_COTANGENT_STEP {
                 return Err(GradientError::Refused(format!(
                     "the cotangents cannot be followed at {} s; loosen the tolerance of the adjoint or use the stored one",
                     step.time + left
                 )));
             }
-            let h = if self.h >= left - SHORTEST {
+            // No step goes beyond the step of the motion.
+            let h = if self.h >= left - MIN_COTANGENT_STEP {
                 left
             } else {
                 self.h
@@ -155,6 +156,7 @@ impl<'a> Follower<'a> {
             let factor =
                 self.history
                     .next_factor(&self.control, error, f64::from(self.tableau.error_order));
+            // Accepted: go on from there, and from the end also with the state.
             if error <= 1.0 {
                 self.accept(pass);
                 left = if h == left { 0.0 } else { left - h };
@@ -166,7 +168,7 @@ impl<'a> Follower<'a> {
             }
             // The end of a step of the motion is no reason to go on with short ones.
             if error > 1.0 || h == self.h || factor < 1.0 {
-                self.h = (h * factor).min(LONGEST);
+                self.h = (h * factor).min(MAX_COTANGENT_STEP);
             }
         }
         self.store(&mut pass.next);
@@ -227,6 +229,7 @@ impl<'a> Follower<'a> {
             let weight = self.tableau.weights.get(stage).map(|weight| h * weight);
             self.stage_rates(pass, index, stage, weight)?;
         }
+        // The worst error, relative to the largest cotangent.
         let (mut error, mut size) = (0.0_f64, 0.0_f64);
         for k in 0..self.lambda.len() {
             let terms = self.tableau.error.iter().zip(&self.rates);
@@ -262,6 +265,7 @@ impl<'a> Follower<'a> {
         } = self;
         let regime = &pass.motion.regimes[pass.motion.steps[index].regime];
         let Stepper { data, state, .. } = stepper;
+        // The surrogate where it acts, else the pieces of the step of the motion.
         let acting = (pass.surrogate.as_ref()).filter(|surrogate| surrogate.acts(&data.kinematics));
         let is_unique = if let Some(surrogate) = acting {
             surrogate.evaluate(state, &pass.input, data)
@@ -278,6 +282,7 @@ impl<'a> Follower<'a> {
             input: &pass.input,
             data,
         };
+        // θ̄ is linear in λ, so λ times the weight of the stage gives its part of θ̄ at once.
         let scale = weight.unwrap_or(1.0);
         for number in &mut *stage_lambda {
             *number *= scale;

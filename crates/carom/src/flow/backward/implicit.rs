@@ -3,13 +3,13 @@
 //! The cotangent σ̄ of the slope to the end of a step goes to all columns by their weights. In a column the parts (2) of
 //! [`implicit`](crate::flow) are read backwards: with c = 1/n,
 //!
-//!   ρ̄ = c·σ̄ to σ̄ of positions and v̄⁺,   σ̄ᵥ += h·v̄⁺,   ā = c·σ̄ᵥ to the state of the part, and so to σ̄ and the start   (1̄)
+//!   ρ̄ = c·σ̄ to σ̄ of positions and v̄⁺,   σ̄ᵥ += h·v̄⁺,   ā = c·σ̄ᵥ to the state of the substep, and so to σ̄ and the start   (1̄)
 
 use super::{Pass, add_mocap};
 use crate::cotangent::StateBar;
 use crate::dynamics::{self, At, backward as stages};
 use crate::flow::hold::{Softened, soften};
-use crate::flow::implicit::Part;
+use crate::flow::implicit::Substep;
 use crate::flow::stepper::{Rates, prepare, write_rates};
 use crate::integrate::{add_scaled, integrate_positions_vjp, tangent_rates_vjp};
 use crate::model::Model;
@@ -17,7 +17,7 @@ use crate::rollout::GradientError;
 use crate::stages::constraint::Row;
 use crate::state::State;
 
-/// What was found at the start of a part.
+/// What was found at the start of a substep.
 #[derive(Clone, Debug)]
 struct Known {
     slope: Rates,
@@ -29,7 +29,7 @@ struct Known {
 /// Room for what is read backwards.
 #[derive(Clone, Debug)]
 pub(super) struct Columns {
-    parts: Vec<Known>,
+    substeps: Vec<Known>,
     slope: Rates,
     /// Cotangents of the slope in a column.
     slope_bar: Rates,
@@ -49,7 +49,7 @@ impl Columns {
             velocity: zeros.velocity.clone(),
         };
         Self {
-            parts: vec![known; counts.sum::<u32>() as usize],
+            substeps: vec![known; counts.sum::<u32>() as usize],
             slope: zeros.clone(),
             rate_bar: zeros.velocity.clone(),
             velocity_bar: zeros.velocity.clone(),
@@ -67,36 +67,39 @@ impl Pass<'_> {
         let start = self.start.clone();
         self.slopes[last].clear();
         let mut known = 0;
+        // Forward once more, since substeps are not stored.
         for column in self.tableau.extrapolation {
             self.columns.slope.clear();
             for place in 0..column.count {
-                let part = Part::new(&start, h, column.count, place);
-                self.retrace_part(index, &part, known)?;
+                let substep = Substep::new(&start, h, column.count, place);
+                self.retrace_substep(index, &substep, known)?;
                 known += 1;
             }
             self.slopes[last].add_scaled(&self.columns.slope, column.weight);
         }
         self.clamp_activation_bars(h);
+        // The end of the step hangs on the start and on the slope to it.
         let mut start_bar = StateBar::zeros(self.model);
         std::mem::swap(&mut start_bar, &mut self.next);
         let end_bar = start_bar.clone();
         start_bar.qpos.fill(0.0);
         let mut slope_bar = Rates::zeros(self.model);
         let reached = (&start, &self.slopes[last], h);
-        reached_back(
+        reached_backward(
             self.model,
             reached,
             &end_bar,
             (&mut slope_bar, &mut start_bar),
         );
+        // Each column has its weight in that slope; its substeps are read last first.
         for column in self.tableau.extrapolation.iter().rev() {
             let bar = &mut self.columns.slope_bar;
             bar.clear();
             bar.add_scaled(&slope_bar, column.weight);
             for place in (0..column.count).rev() {
                 known -= 1;
-                let part = Part::new(&start, h, column.count, place);
-                self.part_back(index, &part, known, &mut start_bar)?;
+                let substep = Substep::new(&start, h, column.count, place);
+                self.substep_backward(index, &substep, known, &mut start_bar)?;
             }
         }
         self.next = start_bar;
@@ -107,20 +110,22 @@ impl Pass<'_> {
         }
     }
 
-    /// Computes a part of a column again, and remembers it.
-    fn retrace_part(
+    /// Computes a substep of a column again, and remembers it.
+    fn retrace_substep(
         &mut self,
         step: usize,
-        part: &Part<'_>,
+        substep: &Substep<'_>,
         place: usize,
     ) -> Result<(), GradientError> {
-        part.go(self.model, &self.columns.slope, &mut self.state);
-        self.evaluate_ahead(step, part.length(), None)?;
-        let Columns { parts, slope, .. } = &mut self.columns;
-        let known = &mut parts[place];
+        substep.go(self.model, &self.columns.slope, &mut self.state);
+        self.evaluate_ahead(step, substep.length(), None)?;
+        let Columns {
+            substeps, slope, ..
+        } = &mut self.columns;
+        let known = &mut substeps[place];
         known.slope.copy_from(slope);
         write_rates(self.model, &self.data, &mut known.rates);
-        part.advance(self.model, &mut known.rates, slope, &mut known.velocity);
+        substep.advance(self.model, &mut known.rates, slope, &mut known.velocity);
         Ok(())
     }
 
@@ -159,16 +164,16 @@ impl Pass<'_> {
         }
     }
 
-    /// (1̄)
-    fn part_back(
+    /// The adjoint of a substep. (1̄)
+    fn substep_backward(
         &mut self,
         step: usize,
-        part: &Part<'_>,
+        substep: &Substep<'_>,
         place: usize,
         start_bar: &mut StateBar,
     ) -> Result<(), GradientError> {
-        let (h, share) = (part.h, part.share());
-        let known = self.columns.parts[place].clone();
+        let (h, share) = (substep.h, substep.share());
+        let known = self.columns.substeps[place].clone();
         let Columns {
             slope_bar,
             rate_bar,
@@ -177,6 +182,7 @@ impl Pass<'_> {
         } = &mut self.columns;
         velocity_bar.fill(0.0);
         rate_bar.fill(0.0);
+        // Positions moved with the velocity at the end of the substep.
         add_scaled(rate_bar, &slope_bar.position, share);
         tangent_rates_vjp(
             self.model,
@@ -186,13 +192,14 @@ impl Pass<'_> {
         );
         add_scaled(&mut slope_bar.velocity, velocity_bar, h);
         add_scaled(&mut start_bar.qvel, velocity_bar, 1.0);
-        part.go(self.model, &known.slope, &mut self.state);
-        self.evaluate_ahead(step, part.length(), Some(&known.rates.velocity))?;
-        self.evaluation_back(step, part);
+        // Then the evaluation at its start, as it was found.
+        substep.go(self.model, &known.slope, &mut self.state);
+        self.evaluate_ahead(step, substep.length(), Some(&known.rates.velocity))?;
+        self.evaluation_backward(step, substep);
         let stage_bar = self.bar.state.clone();
-        reached_back(
+        reached_backward(
             self.model,
-            (part.start, &known.slope, h),
+            (substep.start, &known.slope, h),
             &stage_bar,
             (&mut self.columns.slope_bar, start_bar),
         );
@@ -202,9 +209,9 @@ impl Pass<'_> {
         Ok(())
     }
 
-    /// From the cotangents of the rates of a part to those of its state, in `self.bar.state`.
-    fn evaluation_back(&mut self, step: usize, part: &Part<'_>) {
-        let share = part.share();
+    /// From the cotangents of the rates of a substep to those of its state, in `self.bar.state`.
+    fn evaluation_backward(&mut self, step: usize, substep: &Substep<'_>) {
+        let share = substep.share();
         let mode = &self.motion.regimes[self.motion.steps[step].regime].mode;
         let Self {
             model,
@@ -227,9 +234,9 @@ impl Pass<'_> {
             data,
         };
         stages::solve(at, bar);
-        // The twins of the rows know them as they were.
+        // The adjoint of the rows knows them as they were before they looked ahead.
         std::mem::swap(&mut data.constraint.rows, &mut columns.rows);
-        (bar.data.constraint).look_ahead_backward(&data.constraint, part.length());
+        (bar.data.constraint).look_ahead_backward(&data.constraint, substep.length());
         let at = At {
             model,
             state,
@@ -241,7 +248,7 @@ impl Pass<'_> {
 }
 
 /// From the cotangents of a state at h·slope from the start to those of the slope; positions also to the start.
-fn reached_back(
+fn reached_backward(
     model: &Model,
     (start, slope, h): (&State, &Rates, f64),
     bar: &StateBar,
