@@ -54,9 +54,9 @@ impl<const N: usize> Dual<N> {
         }
     }
 
-    /// The chain rule: `value` = f(self), `slope` = f′(self).
+    /// The chain rule for one argument: `value` = f(self), `slope` = f′(self).
     #[inline]
-    fn chain(self, value: f64, slope: f64) -> Self {
+    fn chain1(self, value: f64, slope: f64) -> Self {
         let mut tangent = self.tangent;
         if slope.is_finite() {
             for t in &mut tangent {
@@ -209,7 +209,7 @@ impl<const N: usize> Mul<f64> for Dual<N> {
     type Output = Self;
     #[inline]
     fn mul(self, other: f64) -> Self {
-        self.chain(self.value * other, other)
+        self.chain1(self.value * other, other)
     }
 }
 
@@ -217,7 +217,7 @@ impl<const N: usize> Div<f64> for Dual<N> {
     type Output = Self;
     #[inline]
     fn div(self, other: f64) -> Self {
-        self.chain(self.value / other, 1.0 / other)
+        self.chain1(self.value / other, 1.0 / other)
     }
 }
 
@@ -264,9 +264,20 @@ impl<const N: usize> Scalar for Dual<N> {
     }
 
     #[inline]
+    fn chain(value: f64, slopes: &[f64], of: &[Self]) -> Self {
+        let mut tangent = [0.0; N];
+        for (&slope, argument) in slopes.iter().zip(of) {
+            for (sum, &part) in tangent.iter_mut().zip(&argument.tangent) {
+                *sum += product(slope, part);
+            }
+        }
+        Self { value, tangent }
+    }
+
+    #[inline]
     fn sqrt(self) -> Self {
         let root = self.value.sqrt();
-        self.chain(root, if root == 0.0 { 0.0 } else { 0.5 / root })
+        self.chain1(root, if root == 0.0 { 0.0 } else { 0.5 / root })
     }
 
     #[inline]
@@ -282,18 +293,18 @@ impl<const N: usize> Scalar for Dual<N> {
     #[inline]
     fn sin_cos(self) -> (Self, Self) {
         let (sin, cos) = self.value.sin_cos();
-        (self.chain(sin, cos), self.chain(cos, -sin))
+        (self.chain1(sin, cos), self.chain1(cos, -sin))
     }
 
     #[inline]
     fn tan(self) -> Self {
         let tan = self.value.tan();
-        self.chain(tan, 1.0 + tan * tan)
+        self.chain1(tan, 1.0 + tan * tan)
     }
 
     #[inline]
     fn asin(self) -> Self {
-        self.chain(
+        self.chain1(
             self.value.asin(),
             1.0 / (1.0 - self.value * self.value).sqrt(),
         )
@@ -301,7 +312,7 @@ impl<const N: usize> Scalar for Dual<N> {
 
     #[inline]
     fn acos(self) -> Self {
-        self.chain(
+        self.chain1(
             self.value.acos(),
             -1.0 / (1.0 - self.value * self.value).sqrt(),
         )
@@ -309,7 +320,7 @@ impl<const N: usize> Scalar for Dual<N> {
 
     #[inline]
     fn atan(self) -> Self {
-        self.chain(self.value.atan(), 1.0 / (1.0 + self.value * self.value))
+        self.chain1(self.value.atan(), 1.0 / (1.0 + self.value * self.value))
     }
 
     /// At the origin, where the angle has no derivative, the tangent is 0.
@@ -326,18 +337,18 @@ impl<const N: usize> Scalar for Dual<N> {
     #[inline]
     fn exp(self) -> Self {
         let exp = self.value.exp();
-        self.chain(exp, exp)
+        self.chain1(exp, exp)
     }
 
     #[inline]
     fn ln(self) -> Self {
-        self.chain(self.value.ln(), 1.0 / self.value)
+        self.chain1(self.value.ln(), 1.0 / self.value)
     }
 
     #[inline]
     fn tanh(self) -> Self {
         let tanh = self.value.tanh();
-        self.chain(tanh, 1.0 - tanh * tanh)
+        self.chain1(tanh, 1.0 - tanh * tanh)
     }
 
     #[inline]
@@ -346,7 +357,7 @@ impl<const N: usize> Scalar for Dual<N> {
             return Self::ONE;
         }
         let slope = f64::from(exponent) * self.value.powi(exponent - 1);
-        self.chain(self.value.powi(exponent), slope)
+        self.chain1(self.value.powi(exponent), slope)
     }
 
     #[inline]
@@ -354,7 +365,7 @@ impl<const N: usize> Scalar for Dual<N> {
         if exponent == 0.0 {
             return Self::ONE;
         }
-        self.chain(
+        self.chain1(
             self.value.powf(exponent),
             exponent * self.value.powf(exponent - 1.0),
         )
@@ -437,6 +448,10 @@ mod tests {
             ("mul", |x| x * x * 3.0),
             ("div", |x| (x + 1.0) / (x * x) / 2.0),
             ("neg", |x| -x),
+            ("chain", |x| {
+                let v = x.value();
+                T::chain(v * v, &[v, v], &[x, x])
+            }),
             ("assign", |x| {
                 let mut y = x;
                 y += x * x;

@@ -33,6 +33,7 @@ pub mod rollout;
 pub mod scalar;
 pub mod stages;
 pub mod state;
+mod terms;
 #[cfg(test)]
 mod testing;
 pub mod varied;

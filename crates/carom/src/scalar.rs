@@ -47,6 +47,9 @@ pub trait Scalar:
     /// The same derivatives at a value that was found in another way: the plain number itself.
     #[must_use]
     fn with_value(self, value: f64) -> Self;
+    /// The chain rule for a function that is known by its value and its derivatives by all its arguments, such as one that
+    /// carries weights: the plain value, or the value with the derivatives that the arguments carry.
+    fn chain(value: f64, slopes: &[f64], of: &[Self]) -> Self;
     /// The numbers themselves where they are plain, so that what works on values can read them in place.
     fn as_plain(numbers: &[Self]) -> Option<&[f64]> {
         let _ = numbers;
@@ -162,6 +165,11 @@ impl Scalar for f64 {
 
     #[inline]
     fn with_value(self, value: f64) -> Self {
+        value
+    }
+
+    #[inline]
+    fn chain(value: f64, _slopes: &[f64], _of: &[Self]) -> Self {
         value
     }
 

@@ -1,8 +1,8 @@
 //! Semi-implicit Euler, implicit in joint damping.
 //!
-//! With B(v) the derivative of the joint damping force b·v + b₂·v·|v| + b₃·v³,
+//! With B(v) minus the derivative of the forces of [dampers](crate::laws::damper), a diagonal,
 //!
-//!   (M + h·B)·â = τ,   B = diag(b + 2·b₂·|v| + 3·b₃·v²)                                 (1)
+//!   (M + h·B)·â = τ                                                                      (1)
 //!
 //! and â = a when no joint is damped or implicit damping is switched off.
 
@@ -15,6 +15,7 @@ use crate::model::Model;
 use crate::scalar::Scalar;
 use crate::stages::inertia;
 use crate::state::State;
+use crate::terms::{self, DofDamper};
 
 /// Advances the state.
 pub(super) fn advance<T: Scalar>(model: &Model<T>, state: &mut State<T>, data: &mut Data<T>) {
@@ -78,7 +79,7 @@ pub(super) fn backward<'a>(at: At<'a>, bar: &mut [f64], bars: &mut Cotangents) -
     if !(disable.eulerdamp || disable.damper) {
         for dof in 0..bar.len() {
             let product = -bar[dof] * acceleration[dof];
-            damping_derivative_vjp(at, dof, product, bars);
+            damping_vjp(at, dof, product, bars);
         }
     }
     acceleration
@@ -91,36 +92,18 @@ pub(crate) fn add(sum: &mut [f64], terms: &[f64]) {
     }
 }
 
-/// The twin of h times [`damping_derivative`].
-pub(crate) fn damping_derivative_vjp(at: At<'_>, dof: usize, bar: f64, bars: &mut Cotangents) {
-    let (model, velocity, h) = (at.model, at.state.qvel[dof], at.input.timestep);
-    bars.input.timestep += damping_derivative(model, dof, velocity) * bar;
-    let numbers = &mut bars.model.dofs;
-    let poly = model.dofs.damping_poly[dof];
-    bars.state.qvel[dof] += polynomial_derivative_vjp(
-        poly,
+/// The adjoint of h·B at one dof.
+pub(crate) fn damping_vjp(at: At<'_>, dof: usize, bar: f64, bars: &mut Cotangents) {
+    let (velocity, h) = (at.state.qvel[dof], at.input.timestep);
+    bars.input.timestep += terms::dof::damping_vjp::<DofDamper, 3>(
+        at.model,
+        dof,
         velocity,
-        h * bar,
-        (&mut numbers.damping[dof], &mut numbers.damping_poly[dof]),
+        h,
+        bar,
+        &mut bars.model,
+        &mut bars.state,
     );
-}
-
-/// The twin of [`polynomial_derivative`]; returns the cotangent of the velocity.
-pub(crate) fn polynomial_derivative_vjp(
-    [quadratic, cubic]: [f64; 2],
-    velocity: f64,
-    bar: f64,
-    (linear_bar, poly_bar): (&mut f64, &mut [f64; 2]),
-) -> f64 {
-    *linear_bar += bar;
-    poly_bar[0] += 2.0 * velocity.abs() * bar;
-    poly_bar[1] += 3.0 * velocity * velocity * bar;
-    let slope = if velocity == 0.0 {
-        0.0
-    } else {
-        velocity.signum()
-    };
-    (2.0 * quadratic * slope + 6.0 * cubic * velocity) * bar
 }
 
 /// M + h·B in the work area. (1)
@@ -132,9 +115,7 @@ fn assemble<T: Scalar>(model: &Model<T>, state: &State<T>, data: &mut Data<T>) {
 
 /// Adds h·B to a matrix in the pattern of M. (1)
 pub(crate) fn add_damping<T: Scalar>(model: &Model<T>, qvel: &[T], h: T, matrix: &mut [T]) {
-    for (dof, &diagonal) in model.structure.inertia.diagonal.iter().enumerate() {
-        matrix[diagonal] += damping_derivative(model, dof, qvel[dof]) * h;
-    }
+    terms::dof::subtract_damping::<DofDamper, 3, T>(model, qvel, h, matrix);
 }
 
 /// product ← (M + h·B)·vector, or M·vector when nothing is damped.
@@ -164,21 +145,4 @@ pub(crate) fn has_implicit_damping<T: Scalar>(model: &Model<T>) -> bool {
     T::HAS_DERIVATIVES
         || dofs.damping.iter().any(|&damping| damping > T::ZERO)
         || dofs.damping_poly.iter().any(|&poly| poly != [T::ZERO; 2])
-}
-
-/// The derivative of a dof's damping force with respect to its velocity, without its minus sign.
-#[inline]
-pub(super) fn damping_derivative<T: Scalar>(model: &Model<T>, dof: usize, velocity: T) -> T {
-    let dofs = &model.dofs;
-    polynomial_derivative(dofs.damping[dof], dofs.damping_poly[dof], velocity)
-}
-
-/// d/dv of b·v + b₂·v·|v| + b₃·v³.
-#[inline]
-pub(crate) fn polynomial_derivative<T: Scalar>(
-    linear: T,
-    [quadratic, cubic]: [T; 2],
-    velocity: T,
-) -> T {
-    linear + quadratic * velocity.abs() * 2.0 + cubic * velocity * velocity * 3.0
 }

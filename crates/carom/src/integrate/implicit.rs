@@ -10,7 +10,7 @@
 //!   D(i, k) = s(i)·Bᶜ·s(k)                                                             (1)
 
 use super::coriolis::Coriolis;
-use super::euler::{damping_derivative, polynomial_derivative};
+use super::euler;
 use super::free_body::{self, Block};
 use super::{Integration, Rates, update_state};
 use crate::data::Data;
@@ -19,9 +19,10 @@ use crate::math::Spatial;
 use crate::model::{Integrator, Model};
 use crate::scalar::Scalar;
 use crate::stages::actuation::{self, Law};
-use crate::stages::inertia::add_outer_product;
 use crate::stages::passive::fluid_derivative::{self, ForceDerivative};
 use crate::state::State;
+use crate::terms::length::Row;
+use crate::terms::{TendonDamper, Term};
 
 /// Work area of the implicit integrators.
 #[derive(Clone, Debug, PartialEq)]
@@ -89,39 +90,25 @@ pub(crate) fn symmetric_part<T: Scalar>(model: &Model<T>, state: &State<T>, data
                 timestep: h,
             };
             let derivative = actuation::velocity_derivative(&law, &state.act, &data.actuation);
-            let range = pattern.row(actuator);
-            let row = (
-                &pattern.columns[range.clone()],
-                &data.transmission.moment[range],
+            Row::of(pattern, &data.transmission.moment, actuator).subtract_damping(
+                &structure.inertia,
+                derivative * h,
+                matrix,
             );
-            subtract(model, row, derivative * h, matrix);
         }
     }
     if disable.damper {
         return;
     }
-    for (dof, &diagonal) in structure.inertia.diagonal.iter().enumerate() {
-        matrix[diagonal] += damping_derivative(model, dof, state.qvel[dof]) * h;
-    }
+    euler::add_damping(model, &state.qvel, h, matrix);
     let pattern = &structure.tendons.jacobian;
-    for (tendon, &speed) in data.velocity.tendon.iter().enumerate() {
-        let numbers = &model.tendons;
-        let damping =
-            polynomial_derivative(numbers.damping[tendon], numbers.damping_poly[tendon], speed);
-        let range = pattern.row(tendon);
-        let row = (
-            &pattern.columns[range.clone()],
-            &data.tendon.jacobian[range],
+    for (tendon, &rate) in data.velocity.tendon.iter().enumerate() {
+        let derivative = TendonDamper::rate_derivative(model, tendon, [rate]);
+        Row::of(pattern, &data.tendon.jacobian, tendon).subtract_damping(
+            &structure.inertia,
+            derivative * h,
+            matrix,
         );
-        subtract(model, row, -damping * h, matrix);
-    }
-}
-
-/// matrix ← matrix − factor·JᵀJ.
-#[inline]
-fn subtract<T: Scalar>(model: &Model<T>, row: (&[usize], &[T]), factor: T, matrix: &mut [T]) {
-    if T::HAS_DERIVATIVES || factor != T::ZERO {
-        add_outer_product(&model.structure.inertia, row, -factor, matrix);
     }
 }
 

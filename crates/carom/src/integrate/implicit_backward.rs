@@ -12,7 +12,7 @@
 //!   holds exactly, and two backward passes through the bias force give the rest.
 
 use super::backward::dot;
-use super::euler::{add, damping_derivative_vjp, polynomial_derivative, polynomial_derivative_vjp};
+use super::euler::{add, damping_vjp};
 use super::free_body;
 use crate::cotangent::Cotangents;
 use crate::dynamics::At;
@@ -25,6 +25,8 @@ use crate::stages::inertia;
 use crate::stages::passive::fluid_derivative_backward::Immersed;
 use crate::stages::velocity::{self, Velocity};
 use crate::state::State;
+use crate::terms::length::Row;
+use crate::terms::{TendonDamper, Term};
 
 /// Work area.
 #[derive(Clone, Debug)]
@@ -121,25 +123,20 @@ fn actuators(at: At<'_>, matrix_bar: &[f64], bars: &mut Cotangents) {
     for actuator in 0..model.counts().nactuator {
         let law = Law::of(model, actuator, data);
         let derivative = actuation::velocity_derivative(&law, &at.state.act, &data.actuation);
-        let range = pattern.row(actuator);
-        let row = (
-            &pattern.columns[range.clone()],
-            &data.transmission.moment[range.clone()],
-        );
+        let row = Row::of(pattern, &data.transmission.moment, actuator);
         let data_bar = &mut bars.data;
-        let factor_bar = inertia::outer_product_vjp(
+        let factor_bar = row.damping_vjp(
             &model.structure.inertia,
-            row,
-            -derivative * h,
+            derivative * h,
             matrix_bar,
-            &mut data_bar.transmission.moment[range],
+            &mut data_bar.transmission.moment[pattern.row(actuator)],
         );
-        bars.input.timestep -= derivative * factor_bar;
+        bars.input.timestep += derivative * factor_bar;
         actuation::velocity_derivative_vjp(
             &law,
             at.state,
             &data.actuation,
-            -h * factor_bar,
+            h * factor_bar,
             &mut data_bar.actuation,
             &mut actuation::Targets {
                 transmission: &mut data_bar.transmission,
@@ -162,39 +159,27 @@ fn dampers(at: At<'_>, matrix_bar: &[f64], bars: &mut Cotangents) {
     let h = at.input.timestep;
     let structure = &model.structure;
     for (dof, &diagonal) in structure.inertia.diagonal.iter().enumerate() {
-        damping_derivative_vjp(at, dof, matrix_bar[diagonal], bars);
+        damping_vjp(at, dof, matrix_bar[diagonal], bars);
     }
     let pattern = &structure.tendons.jacobian;
-    for (tendon, &speed) in data.velocity.tendon.iter().enumerate() {
-        let (linear, poly) = (
-            model.tendons.damping[tendon],
-            model.tendons.damping_poly[tendon],
-        );
-        let damping = polynomial_derivative(linear, poly, speed);
-        let range = pattern.row(tendon);
-        let row = (
-            &pattern.columns[range.clone()],
-            &data.tendon.jacobian[range.clone()],
-        );
-        let values_bar = &mut bars.data.tendon.jacobian[range];
-        let factor_bar = inertia::outer_product_vjp(
+    for (tendon, &rate) in data.velocity.tendon.iter().enumerate() {
+        let derivative = TendonDamper::rate_derivative(model, tendon, [rate]);
+        let factor_bar = Row::of(pattern, &data.tendon.jacobian, tendon).damping_vjp(
             &structure.inertia,
-            row,
-            damping * h,
+            derivative * h,
             matrix_bar,
-            values_bar,
+            &mut bars.data.tendon.jacobian[pattern.row(tendon)],
         );
-        bars.input.timestep += damping * factor_bar;
-        let numbers_bar = &mut bars.model.tendons;
-        bars.data.velocity.tendon[tendon] += polynomial_derivative_vjp(
-            poly,
-            speed,
-            h * factor_bar,
-            (
-                &mut numbers_bar.damping[tendon],
-                &mut numbers_bar.damping_poly[tendon],
-            ),
+        bars.input.timestep += derivative * factor_bar;
+        let derivative_bar = h * factor_bar;
+        let [rate_bar] = TendonDamper::rate_derivative_vjp(
+            model,
+            tendon,
+            [rate],
+            derivative_bar,
+            &mut bars.model,
         );
+        bars.data.velocity.tendon[tendon] += rate_bar;
     }
 }
 

@@ -21,10 +21,13 @@
 pub(crate) mod admits;
 pub mod brown_mcphee;
 pub mod cone;
+pub(crate) mod damper;
 pub mod force;
 pub mod hunt_crossley;
 pub mod kelvin_voigt;
+pub(crate) mod law;
 pub mod points;
+pub(crate) mod spring;
 
 use crate::math::Vec3;
 use crate::model::{LawKind, LawNumbers};

@@ -17,13 +17,13 @@
 use super::Rows;
 use super::bends::{Bend, Bends};
 use super::forces::Context;
-use super::implicit::Damper;
 use super::rne::TreeDerivative;
 use crate::data::Data;
 use crate::jacobian;
 use crate::math::{MIN_LENGTH, Spatial, Vec3};
 use crate::model::{Model, Wrap};
 use crate::stages::bias;
+use crate::terms::length::Advance;
 
 /// Spatial tendons with armature.
 fn heavy(model: &Model) -> impl Iterator<Item = (usize, f64)> {
@@ -74,18 +74,14 @@ pub(super) fn add_inertia_change(
     (x, sign): (&[f64], f64),
     rows: &mut Rows<'_>,
 ) {
-    let pattern = &model.structure.tendons.jacobian;
+    let advance = Advance {
+        h: sign,
+        acceleration: x,
+        sparsity: &model.structure.inertia,
+    };
     for (tendon, armature) in heavy(model) {
-        let Some(bend) = bends.of_tendon(model, tendon) else {
-            continue;
-        };
-        let share = Damper {
-            sparsity: &model.structure.inertia,
-            row: (bend.columns, &data.tendon.jacobian[pattern.row(tendon)]),
-            advancing: x,
-        };
-        let target = (&mut *rows.values, rows.width);
-        share.add_bent(bend, (x, 0.0, sign * armature), target);
+        let place = bends.tendon(model, data, tendon);
+        place.damping_bend([armature, 0.0], advance, x, rows);
     }
 }
 

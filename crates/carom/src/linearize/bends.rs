@@ -14,11 +14,13 @@
 use super::forces::Context;
 use super::forward_mode::Number;
 use super::levers;
+use crate::data::Data;
 use crate::dual::Dual;
 use crate::jacobian;
 use crate::math::{Mat3, Spatial, Vec3};
 use crate::model::{Model, SparsePattern, Transmission, Wrap};
 use crate::stages::tendon::{Obstacle, WrapShape, wrap};
+use crate::terms::length::{Length, Row};
 
 /// B of each spatial tendon and of each actuator that has one by itself, dense over the columns of its Jacobian.
 #[derive(Clone, Debug)]
@@ -66,16 +68,16 @@ impl Blocks {
 }
 
 /// A Jacobian with its change.
-#[derive(Clone, Copy)]
-pub(super) struct Bend<'a> {
-    pub(super) columns: &'a [usize],
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bend<'a> {
+    pub(crate) columns: &'a [usize],
     /// B, row by row.
-    pub(super) matrix: &'a [f64],
+    pub(crate) matrix: &'a [f64],
 }
 
 impl Bend<'_> {
     /// Calls `visit` with each column j and Σ x(i)·B(i, j).
-    pub(super) fn along(&self, x: &[f64], mut visit: impl FnMut(usize, f64)) {
+    pub(crate) fn along(&self, x: &[f64], mut visit: impl FnMut(usize, f64)) {
         let size = self.columns.len();
         for (j, &column) in self.columns.iter().enumerate() {
             let terms = self.columns.iter().enumerate();
@@ -94,7 +96,7 @@ impl Bend<'_> {
     }
 
     /// Calls `visit` with each row, each column and B there.
-    pub(super) fn entries(&self, mut visit: impl FnMut(usize, usize, f64)) {
+    pub(crate) fn entries(&self, mut visit: impl FnMut(usize, usize, f64)) {
         let rows = self.matrix.chunks_exact(self.columns.len().max(1));
         for (&row, entries) in self.columns.iter().zip(rows) {
             for (&column, &entry) in self.columns.iter().zip(entries) {
@@ -191,18 +193,46 @@ impl Bends {
         Some((Bend { columns, matrix }, 1.0))
     }
 
-    /// ∂length/∂q of an actuator, over the columns of its moment.
-    pub(super) fn length_of<'a>(
+    /// A tendon with what changes along with it.
+    pub(super) fn tendon<'a>(
         &'a self,
-        model: &Model,
-        moment: &'a [f64],
+        model: &'a Model,
+        data: &'a Data,
+        tendon: usize,
+    ) -> Length<'a> {
+        let row = Row::of(
+            &model.structure.tendons.jacobian,
+            &data.tendon.jacobian,
+            tendon,
+        );
+        Length {
+            row,
+            by_position: row.values,
+            bend: self.of_tendon(model, tendon).map(|bend| (bend, 1.0)),
+            open: None,
+        }
+    }
+
+    /// The length of an actuator with what changes along with it; `open` says which dofs its force reaches.
+    pub(super) fn actuator<'a>(
+        &'a self,
+        model: &'a Model,
+        data: &'a Data,
         actuator: usize,
-    ) -> &'a [f64] {
-        let row = model.structure.actuators.moment.row(actuator);
-        if self.actuators.block(actuator).is_some() {
-            &self.lengths[row]
-        } else {
-            &moment[row]
+        open: &'a [f64],
+    ) -> Length<'a> {
+        let pattern = &model.structure.actuators.moment;
+        let row = Row::of(pattern, &data.transmission.moment, actuator);
+        let has_own_length = self.actuators.block(actuator).is_some();
+        Length {
+            row,
+            by_position: if has_own_length {
+                &self.lengths[pattern.row(actuator)]
+            } else {
+                row.values
+            },
+            bend: self.of_actuator(model, actuator),
+            open: Some(open),
         }
     }
 

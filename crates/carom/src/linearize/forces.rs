@@ -1,28 +1,21 @@
-//! Derivatives of the smooth forces: springs, dampers, tendons, actuators, and wrenches that are fixed in the world.
-//!
-//! Springs and dampers of a joint change along their own dof; what acts along a length ℓ with ∂ℓ/∂q = J changes by
-//!
-//!   dτ = Jᵀ·(k·J·dq + b·J·dv)                                                             (1)
-//!
-//! for the lengths of fixed tendons and joints, whose J is constant; where J changes (`bends`), by B on top,
-//!
-//!   dτ += (f·B + b·Jᵀ·(v·B))·dq                                                            (3)
+//! Derivatives of the smooth forces: springs, dampers, tendons and actuators by their [`terms`], and wrenches that are fixed
+//! in the world.
 //!
 //! A torque t and a force f at a point p of a body, fixed in the
 //! world, exert τ(i) = s(i)·w with w = (t + p × f, f). A dof j moves p, and carries the axes beyond it along:
 //!
-//!   ∂τ(i)/∂q(j) = s(i)·(dw − s(j) ×* w)  for i beyond j,   s(i)·dw  for i before j,   dw = (dp(j) × f, 0)      (2)
+//!   ∂τ(i)/∂q(j) = s(i)·(dw − s(j) ×* w)  for i beyond j,   s(i)·dw  for i before j,   dw = (dp(j) × f, 0)      (1)
 
 use super::bends::Bends;
 use super::{Layout, Rows};
 use crate::data::Data;
-use crate::dual::Dual;
 use crate::jacobian;
-use crate::math::{Quat, Spatial, Vec3};
-use crate::model::{JointKind, Model, SparsePattern};
+use crate::math::{Spatial, Vec3};
+use crate::model::Model;
 use crate::stages::actuation::{self, Sensitivity};
-use crate::stages::passive;
 use crate::state::{Input, State};
+use crate::terms::length::Push;
+use crate::terms::{self, DofDamper, TendonDamper, TendonSpring, Term};
 
 /// What the forces leave for the integrator, and room.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,10 +53,11 @@ impl ForceDerivative {
         let disable = &context.model.settings.disable;
         if !(disable.spring && disable.damper) {
             if !disable.spring {
-                context.springs(rows);
+                terms::joint::columns(context.model, &context.state.qpos, rows);
             }
             if !disable.damper {
-                context.dampers(rows);
+                let (qvel, layout) = (&context.state.qvel, context.layout);
+                terms::dof::columns::<DofDamper, 3>(context.model, qvel, layout, rows);
             }
             context.tendons(bends, rows);
         }
@@ -142,126 +136,47 @@ impl ForceDerivative {
             layout,
             ..
         } = *context;
-        let pattern = &model.structure.actuators.moment;
         for actuator in 0..self.actuators.len() {
             let found = actuation::sensitivity(model, state, input, data, actuator);
             self.actuators[actuator] = found;
-            let (columns, force) = (pattern.columns(actuator), &found.force);
-            let moment = &data.transmission.moment[pattern.row(actuator)];
-            let lengths = bends.length_of(model, &data.transmission.moment, actuator);
-            let last = model.structure.actuators.activations[actuator]
-                .clone()
-                .last();
-            for (&dof, &arm) in columns.iter().zip(moment) {
-                let arm = arm * self.open[dof];
-                let row = rows.row(dof);
-                for ((&other, &moment), &length) in columns.iter().zip(moment).zip(lengths) {
-                    row[other] += arm * force.length * length; // (1)
-                    row[layout.nv + other] += arm * force.velocity * moment;
-                }
-                if let Some(last) = last {
-                    row[layout.activation() + last] += arm * force.activation;
-                }
-                row[layout.control() + actuator] += arm * force.control;
+            let length = bends.actuator(model, data, actuator, &self.open);
+            let push = Push {
+                force: data.actuation.actuator_force[actuator],
+                by_length: found.force.length,
+                by_rate: found.force.velocity,
+            };
+            length.columns(push, &state.qvel, layout, rows);
+            let states = model.structure.actuators.activations[actuator].clone();
+            if let Some(last) = states.last() {
+                length.column(layout.activation() + last, found.force.activation, rows);
             }
-            if let Some((bend, gear)) = bends.of_actuator(model, actuator) {
-                let push = gear * data.actuation.actuator_force[actuator];
-                bend.entries(|dof, other, entry| {
-                    rows.row(dof)[other] += self.open[dof] * push * entry; // (3)
-                });
-                bend.along(&state.qvel, |other, rate| {
-                    for (&dof, &arm) in columns.iter().zip(moment) {
-                        let change = arm * self.open[dof] * force.velocity * gear * rate;
-                        rows.row(dof)[other] += change;
-                    }
-                });
-            }
+            length.column(layout.control() + actuator, found.force.control, rows);
         }
     }
 }
 
 impl Context<'_> {
-    fn springs(&self, rows: &mut Rows<'_>) {
-        let (model, qpos) = (self.model, &self.state.qpos);
-        let (joints, rest) = (&model.structure.joints, &model.qpos.spring);
-        for (joint, &kind) in joints.kind.iter().enumerate() {
-            let stiffness = model.joints.stiffness[joint];
-            let higher = model.joints.stiffness_poly[joint];
-            if stiffness == 0.0 && higher == [0.0; 2] {
-                continue;
-            }
-            let (address, dof) = (joints.qpos[joint], joints.dof[joint]);
-            let turning = |address: usize| {
-                let quat = |numbers: &[f64]| Quat(std::array::from_fn(|k| numbers[address + k]));
-                let turned = turned_quat(quat(qpos).normalized());
-                turned.difference(quat(rest).map(Dual::constant))
-            };
-            match kind {
-                JointKind::Hinge | JointKind::Slide => {
-                    let x = qpos[address] - rest[address];
-                    rows.row(dof)[dof] -= polynomial_slope(stiffness, higher, x);
-                }
-                JointKind::Ball => pull(stiffness, higher, turning(address), dof, rows),
-                JointKind::Free => {
-                    let offset = std::array::from_fn(|k| {
-                        Dual::variable(qpos[address + k] - rest[address + k], k)
-                    });
-                    pull(stiffness, higher, Vec3(offset), dof, rows);
-                    pull(stiffness, higher, turning(address + 3), dof + 3, rows);
-                }
-            }
-        }
-    }
-
-    fn dampers(&self, rows: &mut Rows<'_>) {
-        let dofs = &self.model.dofs;
-        for (dof, &speed) in self.state.qvel.iter().enumerate() {
-            let slope = polynomial_slope(dofs.damping[dof], dofs.damping_poly[dof], speed.abs());
-            rows.row(dof)[self.layout.nv + dof] -= slope;
-        }
-    }
-
     fn tendons(&self, bends: &Bends, rows: &mut Rows<'_>) {
         let (model, data) = (self.model, self.data);
-        let (numbers, disable) = (&model.tendons, &model.settings.disable);
+        let disable = &model.settings.disable;
         for (tendon, &length) in data.tendon.length.iter().enumerate() {
-            let jacobian = (
-                &model.structure.tendons.jacobian,
-                &*data.tendon.jacobian,
-                tendon,
-            );
-            let mut force = 0.0;
-            let [low, high] = numbers.spring_length[tendon];
-            let beyond = (length - high).max(0.0) + (length - low).min(0.0);
-            // A range of a single length has nothing within.
-            if !disable.spring && (beyond != 0.0 || low == high) {
-                let (linear, higher) = (numbers.stiffness[tendon], numbers.stiffness_poly[tendon]);
-                add_along(jacobian, 0, -polynomial_slope(linear, higher, beyond), rows);
-                force += passive::tendon_spring(model, tendon, length);
+            let mut push = Push::default();
+            if !disable.spring {
+                push.force += TendonSpring::value(model, tendon, [length]);
+                [push.by_length] = TendonSpring::gradient(model, tendon, [length]).inputs;
             }
             if !disable.damper {
-                let (linear, higher) = (numbers.damping[tendon], numbers.damping_poly[tendon]);
-                let slope = polynomial_slope(linear, higher, data.velocity.tendon[tendon].abs());
-                add_along(jacobian, self.layout.nv, -slope, rows);
-                force += passive::tendon_damper(model, tendon, data.velocity.tendon[tendon]);
-                if let Some(bend) = bends.of_tendon(model, tendon) {
-                    let (pattern, values, row) = jacobian;
-                    let values = &values[pattern.row(row)];
-                    bend.along(&self.state.qvel, |other, rate| {
-                        for (&dof, &value) in bend.columns.iter().zip(values) {
-                            rows.row(dof)[other] -= slope * value * rate; // (3)
-                        }
-                    });
-                }
+                let rate = data.velocity.tendon[tendon];
+                push.force += TendonDamper::value(model, tendon, [rate]);
+                [push.by_rate] = TendonDamper::gradient(model, tendon, [rate]).inputs;
             }
-            if let Some(bend) = bends.of_tendon(model, tendon) {
-                bend.entries(|dof, other, entry| rows.row(dof)[other] += force * entry);
-            }
+            let place = bends.tendon(model, data, tendon);
+            place.columns(push, &self.state.qvel, self.layout, rows);
         }
     }
 
     /// A wrench that is fixed in the world, at a point of a body; `open` scales its rows where gravity is compensated
-    /// by actuators. (2)
+    /// by actuators. (1)
     fn wrench(
         &self,
         body: usize,
@@ -292,57 +207,6 @@ impl Context<'_> {
                 };
                 rows.row(other)[dof] += scale * kinematics.dof_axis[other].dot(change);
             }
-        }
-    }
-}
-
-/// Adds factor·JᵀJ to the columns from `start` on. (1)
-fn add_along(
-    (pattern, values, row): (&SparsePattern, &[f64], usize),
-    start: usize,
-    factor: f64,
-    rows: &mut Rows<'_>,
-) {
-    if factor == 0.0 {
-        return;
-    }
-    let (columns, values) = (pattern.columns(row), &values[pattern.row(row)]);
-    for (&dof, &value) in columns.iter().zip(values) {
-        let row = rows.row(dof);
-        for (&other, &entry) in columns.iter().zip(values) {
-            row[start + other] += factor * value * entry;
-        }
-    }
-}
-
-/// d/dx of x·(k + k₁·x + k₂·x²).
-fn polynomial_slope(linear: f64, [first, second]: [f64; 2], x: f64) -> f64 {
-    linear + x * (2.0 * first + 3.0 * second * x)
-}
-
-/// A unit quaternion that turns about the axes of its own frame.
-pub(super) fn turned_quat(quat: Quat) -> Quat<Dual<3>> {
-    let half: [Dual<3>; 3] = std::array::from_fn(|k| Dual::variable(0.0, k) * 0.5);
-    quat.map(Dual::constant)
-        .mul(Quat::from_parts(Dual::constant(1.0), Vec3(half)))
-}
-
-/// A spring that pulls three dofs back.
-fn pull(
-    stiffness: f64,
-    higher: [f64; 2],
-    displacement: Vec3<Dual<3>>,
-    dof: usize,
-    rows: &mut Rows<'_>,
-) {
-    let length = displacement.norm();
-    let [first, second] = higher;
-    let coefficient = (length * second + first) * length + stiffness;
-    for axis in 0..3 {
-        let force = -displacement[axis] * coefficient;
-        let row = rows.row(dof + axis);
-        for (entry, tangent) in row[dof..dof + 3].iter_mut().zip(force.tangent) {
-            *entry += tangent;
         }
     }
 }

@@ -2,17 +2,18 @@
 
 use std::ops::Range;
 
-use super::bends::Bend;
 use super::rne::Motion;
 use super::{Linearization, Rows, armature, medium};
 use crate::data::Data;
 use crate::integrate::free_body::{self, Block};
 use crate::integrate::{euler, implicit};
-use crate::linalg::{TreeSparsity, tree_ldl};
+use crate::linalg::tree_ldl;
 use crate::math::{Spatial, Vec3};
 use crate::model::{Integrator, Model};
 use crate::stages::actuation;
 use crate::state::State;
+use crate::terms::length::{Advance, Push};
+use crate::terms::{self, DofDamper, TendonDamper, Term};
 
 /// What the implicit integrators need.
 #[derive(Clone, Debug, PartialEq)]
@@ -259,72 +260,54 @@ impl Linearization {
     /// extra ← extra + h·dD·ȧ.
     fn add_damping_change(&mut self, model: &Model, state: &State, data: &Data) {
         let h = data.timestep;
-        let (nv, width) = (self.layout.nv, self.layout.width);
-        let advancing = &self.implicit.advancing;
+        let (layout, qvel) = (&self.layout, &state.qvel);
+        let advance = Advance {
+            h,
+            acceleration: &self.implicit.advancing,
+            sparsity: &model.structure.inertia,
+        };
+        let mut rows = Rows {
+            values: &mut self.extra,
+            width: layout.width,
+        };
         let disable = &model.settings.disable;
         if !disable.damper {
-            for (dof, &[quadratic, cubic]) in model.dofs.damping_poly.iter().enumerate() {
-                let slope = polynomial_second_derivative(quadratic, cubic, state.qvel[dof]);
-                self.extra[dof * width + nv + dof] -= h * slope * advancing[dof];
-            }
+            terms::dof::damping_columns::<DofDamper, 3>(model, qvel, advance, layout, &mut rows);
         }
         if model.settings.integrator == Integrator::Euler {
             return;
         }
-        let sparsity = &model.structure.inertia;
         if !disable.damper {
-            let pattern = &model.structure.tendons.jacobian;
-            for (tendon, &higher) in model.tendons.damping_poly.iter().enumerate() {
-                let (linear, speed) = (model.tendons.damping[tendon], data.velocity.tendon[tendon]);
-                let damper = Damper {
-                    sparsity,
-                    row: (
-                        pattern.columns(tendon),
-                        &data.tendon.jacobian[pattern.row(tendon)],
-                    ),
-                    advancing,
+            for (tendon, &rate) in data.velocity.tendon.iter().enumerate() {
+                let damping = TendonDamper::rate_derivative(model, tendon, [rate]);
+                let gradient = TendonDamper::rate_derivative_gradient(model, tendon, [rate]);
+                let change = Push {
+                    by_rate: gradient.inputs[0],
+                    ..Push::default()
                 };
-                let slope = polynomial_second_derivative(higher[0], higher[1], speed);
-                let damping = euler::polynomial_derivative(linear, higher, speed);
-                damper.add(damper.row, nv, -h * slope, (&mut self.extra, width));
-                if let Some(bend) = self.bends.of_tendon(model, tendon) {
-                    let rates = (&*state.qvel, -h * slope, -h * damping);
-                    damper.add_bent(bend, rates, (&mut self.extra, width));
-                }
+                let place = self.bends.tendon(model, data, tendon);
+                place.damping_columns(damping, change, advance, qvel, layout, &mut rows);
             }
         }
         if !disable.actuation {
-            let pattern = &model.structure.actuators.moment;
-            let (activation, control) = (self.layout.activation(), self.layout.control());
             for (actuator, found) in self.forces.actuators.iter().enumerate() {
-                let damper = Damper {
-                    sparsity,
-                    row: (
-                        pattern.columns(actuator),
-                        &data.transmission.moment[pattern.row(actuator)],
-                    ),
-                    advancing,
+                let law = actuation::Law::of(model, actuator, data);
+                let damping = actuation::velocity_derivative(&law, &state.act, &data.actuation);
+                let by_inputs = &found.damping;
+                let change = Push {
+                    by_length: by_inputs.length,
+                    by_rate: by_inputs.velocity,
+                    ..Push::default()
                 };
-                let (change, row) = (&found.damping, damper.row);
-                let lengths = (self.bends).length_of(model, &data.transmission.moment, actuator);
-                let lengths = (row.0, lengths);
-                damper.add(lengths, 0, h * change.length, (&mut self.extra, width));
-                damper.add(row, nv, h * change.velocity, (&mut self.extra, width));
+                let place = (self.bends).actuator(model, data, actuator, &self.forces.open);
+                place.damping_columns(damping, change, advance, qvel, layout, &mut rows);
                 let states = model.structure.actuators.activations[actuator].clone();
                 if let Some(last) = states.last() {
-                    let one = (&[last][..], &[1.0][..]);
-                    let slope = h * change.activation;
-                    damper.add(one, activation, slope, (&mut self.extra, width));
+                    let column = layout.activation() + last;
+                    place.damping_column(column, by_inputs.activation, advance, &mut rows);
                 }
-                let one = (&[actuator][..], &[1.0][..]);
-                damper.add(one, control, h * change.control, (&mut self.extra, width));
-                if let Some((bend, gear)) = self.bends.of_actuator(model, actuator) {
-                    let law = actuation::Law::of(model, actuator, data);
-                    let damping = actuation::velocity_derivative(&law, &state.act, &data.actuation);
-                    let slopes = [change.velocity, damping].map(|slope| h * slope * gear);
-                    let rates = (&*state.qvel, slopes[0], slopes[1]);
-                    damper.add_bent(bend, rates, (&mut self.extra, width));
-                }
+                let column = layout.control() + actuator;
+                place.damping_column(column, by_inputs.control, advance, &mut rows);
             }
         }
         if medium::is_present(model) {
@@ -334,6 +317,7 @@ impl Linearization {
                 extra,
                 ..
             } = self;
+            let advancing = &self.implicit.advancing;
             tree.descend(model, &Motion::of(state, data), advancing, false);
             self.medium
                 .add_product(model, data, tree, (layout, h), extra);
@@ -443,79 +427,6 @@ impl Linearization {
         self.implicit.diagonal_inverse = inverse;
     }
 }
-
-/// A damper's share b·JᵀJ of D, as far as the pattern of the tree holds it.
-pub(super) struct Damper<'a> {
-    pub(super) sparsity: &'a TreeSparsity,
-    pub(super) row: Sparse<'a>,
-    /// ȧ.
-    pub(super) advancing: &'a [f64],
-}
-
-impl Damper<'_> {
-    /// Whether the pattern holds the entry of two dofs.
-    fn holds(&self, first: usize, second: usize) -> bool {
-        let (low, high) = (first.min(second), first.max(second));
-        low == high || self.sparsity.ancestors(high).binary_search(&low).is_ok()
-    }
-
-    /// Σ x(k)·ȧ(k) over the entries k of the row that meet a dof.
-    fn pull(&self, dof: usize, x: impl Fn(usize) -> f64) -> f64 {
-        let columns = self.row.0.iter().enumerate();
-        let held = columns.filter(|&(_, &other)| self.holds(dof, other));
-        held.map(|(k, &other)| x(k) * self.advancing[other]).sum()
-    }
-
-    /// Adds slope·Jᵀ·(J·ȧ)·x, with the columns of the sparse vector x from `start` on.
-    pub(super) fn add(
-        &self,
-        x: Sparse<'_>,
-        start: usize,
-        slope: f64,
-        (matrix, width): (&mut [f64], usize),
-    ) {
-        if slope == 0.0 {
-            return;
-        }
-        for (&dof, &value) in self.row.0.iter().zip(self.row.1) {
-            let factor = slope * value * self.pull(dof, |k| self.row.1[k]);
-            for (&column, &entry) in x.0.iter().zip(x.1) {
-                matrix[dof * width + start + column] += factor * entry;
-            }
-        }
-    }
-
-    /// Adds what a change B of the Jacobian does to `damping`·Jᵀ·(J·ȧ), through the velocity v·B as well, by which b
-    /// changes with `slope`.
-    pub(super) fn add_bent(
-        &self,
-        bend: Bend<'_>,
-        (qvel, slope, damping): (&[f64], f64, f64),
-        (matrix, width): (&mut [f64], usize),
-    ) {
-        let size = bend.columns.len();
-        for (i, (&dof, &value)) in self.row.0.iter().zip(self.row.1).enumerate() {
-            let pull = self.pull(dof, |k| self.row.1[k]);
-            let row = &mut matrix[dof * width..(dof + 1) * width];
-            for (j, &other) in bend.columns.iter().enumerate() {
-                let along = self.pull(dof, |k| bend.matrix[k * size + j]);
-                row[other] += damping * (bend.matrix[i * size + j] * pull + value * along);
-            }
-            bend.along(qvel, |other, rate| {
-                row[other] += slope * value * pull * rate;
-            });
-        }
-    }
-}
-
-/// d²/dv² of b·v + b₂·v·|v| + b₃·v³.
-fn polynomial_second_derivative(quadratic: f64, cubic: f64, speed: f64) -> f64 {
-    let sign = if speed == 0.0 { 0.0 } else { speed.signum() };
-    2.0 * quadratic * sign + 6.0 * cubic * speed
-}
-
-/// A sparse vector.
-pub(super) type Sparse<'a> = (&'a [usize], &'a [f64]);
 
 /// target row ← target row + factor·source row.
 #[inline]

@@ -9,12 +9,13 @@
 //! What is in force along the length of other transmissions, ∂length/∂q = J, does not hold here: a site by itself and a
 //! free joint have no length, relative poses are measured in axes that turn, and the logarithm of a rotation bends.
 
-use super::forces::{Context, turned_quat};
+use super::forces::Context;
 use crate::dual::Dual;
 use crate::jacobian;
 use crate::math::{Mat3, Quat, Spatial, Vec3};
 use crate::model::{JointKind, Model, Transmission};
 use crate::stages::transmission::{Rod, angular_gear, linear_gear, relative_wrench};
+use crate::terms::joint::turned_quat;
 
 /// Whether the length of an actuator has another derivative than its moment.
 pub(super) fn has_own_length(model: &Model, actuator: usize) -> bool {

@@ -48,6 +48,7 @@ mod tests;
 mod update;
 
 pub use acceleration::{AccelerationDerivative, acceleration};
+pub(crate) use bends::Bend;
 pub(crate) use forward_mode::turn;
 pub use forward_mode::{ForwardMode, Tangent};
 pub use step::{covers, step, step_by_formulas};
@@ -69,8 +70,8 @@ use runge_kutta::Stages;
 
 /// Where columns are: configuration, velocity, activation, control, directions of the model's numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Layout {
-    nv: usize,
+pub(crate) struct Layout {
+    pub(crate) nv: usize,
     na: usize,
     /// Controls and directions.
     inputs: usize,
@@ -91,25 +92,25 @@ impl Layout {
     }
 
     /// The first column of the activations.
-    fn activation(&self) -> usize {
+    pub(crate) fn activation(&self) -> usize {
         2 * self.nv
     }
 
     /// The first column of the controls; also the length of a state's tangent.
-    fn control(&self) -> usize {
+    pub(crate) fn control(&self) -> usize {
         2 * self.nv + self.na
     }
 }
 
 /// Changes of generalised force or acceleration: one row a dof, one column an input.
-struct Rows<'a> {
+pub(crate) struct Rows<'a> {
     values: &'a mut [f64],
     width: usize,
 }
 
 impl Rows<'_> {
     #[inline]
-    fn row(&mut self, dof: usize) -> &mut [f64] {
+    pub(crate) fn row(&mut self, dof: usize) -> &mut [f64] {
         &mut self.values[dof * self.width..(dof + 1) * self.width]
     }
 }

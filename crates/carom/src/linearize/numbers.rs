@@ -1,7 +1,7 @@
 //! Derivatives by numbers of the model: columns after those of the controls.
 //!
 //! A direction changes some numbers, and with them the equation of motion (1) of the module, at fixed state and acceleration. What
-//! each number changes is one term: a damper −v, armature −a, a spring −x, an actuator along its moment. A body whose inertia
+//! each number changes is one term: springs and dampers by their laws ([`along`](crate::terms::along)), armature −a, an actuator along its moment. A body whose inertia
 //! changes by δI resists with
 //!
 //!   δI·a + v ×* δI·v                                                                                    (1)
@@ -17,7 +17,6 @@
 
 use super::forces::Context;
 use super::forward_mode::Number;
-use super::implicit::Damper;
 use super::rne::TreeDerivative;
 use super::{Layout, Rows, medium};
 use crate::data::Data;
@@ -30,13 +29,19 @@ use crate::stages::actuation;
 use crate::stages::constraint::{Block, BlockKind, equality_anchors};
 use crate::stages::solve::law::Phase;
 use crate::state::State;
+use crate::terms::along::Changes;
+use crate::terms::length::{Advance, Length, Row};
+use crate::terms::{DofDamper, JointSpring, Term};
 
 /// Directions in the space of the model's numbers.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Numbers {
     /// How many there are.
     count: usize,
-    /// What they change, one number at a time.
+    /// What they change of dampers and springs.
+    dampers: Changes<3>,
+    springs: Changes<5>,
+    /// What they change of other numbers, one at a time.
     changes: Vec<Change>,
     /// Rates of the dry friction of each dof, one row a dof.
     friction: Vec<f64>,
@@ -58,14 +63,8 @@ struct Change {
 /// Which number it is.
 #[derive(Clone, Copy, Debug)]
 enum Kind {
-    /// A coefficient of damping, by its power of the speed.
-    Damping { dof: usize, power: i32 },
     /// Inertia of a rotor.
     Armature { dof: usize },
-    /// A coefficient of a spring, by its power of the displacement.
-    Stiffness { joint: usize, power: i32 },
-    /// Where a spring is at rest.
-    Rest { joint: usize },
     /// A parameter of an actuator's gain.
     Gain { actuator: usize, parameter: usize },
     /// A parameter of an actuator's bias.
@@ -101,10 +100,12 @@ impl Numbers {
                 for (lane, &rate) in number.tangent[..lanes].iter().enumerate() {
                     if rate != 0.0 {
                         let place = (family, field, element, component);
-                        is_covered &= numbers.note(model, place, first + lane, rate);
+                        is_covered &= numbers.note(place, first + lane, rate);
                     }
                 }
             });
+            (numbers.dampers).note::<DofDamper, 1>(varied, n.nv, first, lanes);
+            (numbers.springs).note::<JointSpring, 1>(varied, n.njoint, first, lanes);
             numbers.note_inertias(model, varied, first, lanes);
         }
         (is_covered && numbers.suits(model)).then_some(numbers)
@@ -113,36 +114,13 @@ impl Numbers {
     /// Notes that a number changes; false if that is not covered.
     fn note(
         &mut self,
-        model: &Model,
         (family, field, element, component): (&str, &str, usize, usize),
         direction: usize,
         rate: f64,
     ) -> bool {
-        let (structure, cell) = (&*model.structure, element * self.count + direction);
+        let cell = element * self.count + direction;
         let number = match (family, field) {
-            ("dofs", "damping") => Kind::Damping {
-                dof: element,
-                power: 0,
-            },
-            ("dofs", "damping_poly") => Kind::Damping {
-                dof: element,
-                power: 1 + i32::from(component > 0),
-            },
             ("dofs", "armature") => Kind::Armature { dof: element },
-            ("joints", "stiffness") => Kind::Stiffness {
-                joint: element,
-                power: 0,
-            },
-            ("joints", "stiffness_poly") => Kind::Stiffness {
-                joint: element,
-                power: 1 + i32::from(component > 0),
-            },
-            ("qpos", "spring") => {
-                let joint = structure.joints.qpos.iter().rposition(|&at| at <= element);
-                Kind::Rest {
-                    joint: joint.unwrap_or_default(),
-                }
-            }
             ("actuators", "gain") => Kind::Gain {
                 actuator: element,
                 parameter: component,
@@ -161,8 +139,12 @@ impl Numbers {
             ("bodies", "inverse_weight") => {
                 return self.note_lightness(TRANSLATION + component, cell, rate);
             }
+            // Parameters of terms are noted element by element.
+            ("dofs", "damping" | "damping_poly")
+            | ("joints", "stiffness" | "stiffness_poly")
+            | ("qpos", "spring")
             // Inertias are noted as a whole, and the centre of a tree is but a point of reference.
-            (
+            | (
                 "bodies",
                 "mass" | "inertial_position" | "inertial_quat" | "inertia" | "inertia_products"
                 | "subtree_mass",
@@ -219,18 +201,16 @@ impl Numbers {
     /// Whether everything that changes does so in a way that is covered.
     fn suits(&mut self, model: &Model) -> bool {
         let (structure, settings) = (&*model.structure, &model.settings);
-        self.dampens = (self.changes.iter())
-            .any(|change| matches!(change.number, Kind::Damping { .. }))
-            && !settings.disable.damper;
+        self.dampens = !self.dampers.is_empty() && !settings.disable.damper;
         let is_simple = |joint: usize| {
             matches!(
                 structure.joints.kind[joint],
                 JointKind::Hinge | JointKind::Slide
             )
         };
-        self.changes.iter().all(|change| match change.number {
-            Kind::Damping { .. } | Kind::Armature { .. } | Kind::Center { .. } => true,
-            Kind::Stiffness { joint, .. } | Kind::Rest { joint } => is_simple(joint),
+        let springs_are_simple = self.springs.iter().all(|change| is_simple(change.element));
+        let suits = |change: &Change| match change.number {
+            Kind::Armature { .. } | Kind::Center { .. } => true,
             Kind::Gain {
                 actuator,
                 parameter,
@@ -255,7 +235,8 @@ impl Numbers {
                         && free_body::standalone(model).any(|(_, free)| free == body);
                 !structure.has_gravcomp && !medium::is_present(model) && !is_in_damping
             }
-        })
+        };
+        springs_are_simple && self.changes.iter().all(suits)
     }
 
     /// The first column.
@@ -275,31 +256,12 @@ impl Numbers {
             return;
         }
         let first = self.first(context.layout);
+        self.add_terms(context, rows);
         for change in &self.changes {
             let column = first + change.direction;
             let rate = change.rate;
             match change.number {
-                Kind::Damping { dof, power } => {
-                    let speed = context.state.qvel[dof];
-                    let size = speed * speed.abs().powi(power);
-                    if !context.model.settings.disable.damper {
-                        rows.row(dof)[column] -= rate * size;
-                    }
-                }
                 Kind::Armature { dof } => rows.row(dof)[column] -= rate * acceleration[dof],
-                Kind::Stiffness { joint, power } => {
-                    let (dof, stretch) = stretch(context, joint);
-                    rows.row(dof)[column] -= rate * stretch.powi(1 + power);
-                }
-                Kind::Rest { joint } => {
-                    let (dof, stretch) = stretch(context, joint);
-                    let [first, second] = context.model.joints.stiffness_poly[joint];
-                    let stiffness = context.model.joints.stiffness[joint];
-                    let slope = stiffness + stretch * (2.0 * first + 3.0 * second * stretch);
-                    if !context.model.settings.disable.spring {
-                        rows.row(dof)[column] += rate * slope;
-                    }
-                }
                 Kind::Gain { actuator, .. } | Kind::Bias { actuator, .. } => {
                     let push = rate * force_slope(context, change.number);
                     let pattern = &context.model.structure.actuators.moment;
@@ -337,6 +299,28 @@ impl Numbers {
             }
         }
         self.add_constraints(context, rows);
+    }
+
+    /// Adds what the numbers change of springs and dampers.
+    fn add_terms(&self, context: &Context<'_>, rows: &mut Rows<'_>) {
+        let (model, state) = (context.model, context.state);
+        let (first, disable) = (self.first(context.layout), &model.settings.disable);
+        if !disable.damper {
+            for change in self.dampers.iter() {
+                let dof = change.element;
+                let gradient = DofDamper::gradient(model, dof, [state.qvel[dof]]);
+                rows.row(dof)[first + change.direction] += change.of(gradient.parameters);
+            }
+        }
+        if !disable.spring {
+            let joints = &model.structure.joints;
+            for change in self.springs.iter() {
+                let position = state.qpos[joints.qpos[change.element]];
+                let gradient = JointSpring::gradient(model, change.element, [position]);
+                let row = rows.row(joints.dof[change.element]);
+                row[first + change.direction] += change.of(gradient.parameters);
+            }
+        }
     }
 
     /// Adds what the numbers change of the forces of constraints.
@@ -425,13 +409,18 @@ impl Numbers {
         let (h, first) = (data.timestep, self.first(layout));
         let by_actuators =
             model.settings.integrator != Integrator::Euler && !model.settings.disable.actuation;
+        if !model.settings.disable.damper {
+            for change in self.dampers.iter() {
+                let dof = change.element;
+                let gradient = DofDamper::rate_derivative_gradient(model, dof, [state.qvel[dof]]);
+                let slope = h * change.of(gradient.parameters);
+                let column = first + change.direction;
+                extra[dof * layout.width + column] += slope * advancing[dof];
+            }
+        }
         for change in &self.changes {
             let column = first + change.direction;
             match change.number {
-                Kind::Damping { dof, power } if !model.settings.disable.damper => {
-                    let slope = f64::from(1 + power) * state.qvel[dof].abs().powi(power);
-                    extra[dof * layout.width + column] -= h * change.rate * slope * advancing[dof];
-                }
                 Kind::Gain {
                     actuator,
                     parameter: 2,
@@ -517,18 +506,6 @@ fn held_by(context: &Context<'_>, block: &Block, row: usize) -> (f64, [Option<(u
     }
 }
 
-/// The dof of a hinge or slide, and how far its spring is stretched; not at all where springs are switched off.
-fn stretch(context: &Context<'_>, joint: usize) -> (usize, f64) {
-    let joints = &context.model.structure.joints;
-    let at = joints.qpos[joint];
-    let stretch = if context.model.settings.disable.spring {
-        0.0
-    } else {
-        context.state.qpos[at] - context.model.qpos.spring[at]
-    };
-    (joints.dof[joint], stretch)
-}
-
 /// How the force of an actuator changes with a parameter of its gain or bias.
 fn force_slope(context: &Context<'_>, number: Kind) -> f64 {
     let (model, data) = (context.model, context.data);
@@ -575,17 +552,26 @@ fn damp(
     if data.actuation.saturated[actuator] || actuation::is_disabled(model, actuator) {
         return;
     }
-    let pattern = &model.structure.actuators.moment;
-    let damper = Damper {
-        sparsity: &model.structure.inertia,
-        row: (
-            pattern.columns(actuator),
-            &data.transmission.moment[pattern.row(actuator)],
+    let length = Length {
+        row: Row::of(
+            &model.structure.actuators.moment,
+            &data.transmission.moment,
+            actuator,
         ),
-        advancing,
+        by_position: &[],
+        bend: None,
+        open: None,
     };
-    let one = (&[column][..], &[1.0][..]);
-    damper.add(one, 0, slope, (extra, layout.width));
+    let advance = Advance {
+        h: 1.0,
+        acceleration: advancing,
+        sparsity: &model.structure.inertia,
+    };
+    let mut rows = Rows {
+        values: extra,
+        width: layout.width,
+    };
+    length.damping_column(column, slope, advance, &mut rows);
 }
 
 /// Pushes of a change of gravity along an axis.

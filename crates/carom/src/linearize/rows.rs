@@ -11,11 +11,12 @@
 
 use super::Rows;
 use super::bends::Bends;
-use super::forces::{Context, turned_quat};
+use super::forces::Context;
 use crate::math::Quat;
 use crate::model::{EqualityKind, JointKind};
 use crate::stages::constraint::{Block, BlockKind, Row, equality_polynomial};
 use crate::stages::solve::law::{Curvature, Law, MAX_ROWS, Phase};
+use crate::terms::joint::turned_quat;
 
 /// R below which its floor holds, so that it does not depend on the distance.
 const LEAST_REGULARIZATION: f64 = 1e-15;

@@ -1,12 +1,7 @@
 //! Passive forces: springs, dampers, gravity compensation, the surrounding medium and adhesion.
 //!
-//! Reads state, position and velocity stages and the contacts; writes [`Passive`]. With displacement x from rest and rate v, stiffness
-//! k + k₁x + k₂x² and damping d + d₁|v| + d₂v²,
-//!
-//!   spring = −x·(k + k₁x + k₂x²)        damper = −v·(d + d₁|v| + d₂v²)
-//!
-//! For ball and free joints x is the length of the displacement or rotation vector, and the force is along it. A
-//! tendon is at rest in a range of lengths; x is the distance to it.
+//! Reads state, position and velocity stages and the contacts; writes [`Passive`]. Springs and dampers are laws
+//! ([`spring`](crate::laws::spring), [`damper`](crate::laws::damper)) that act on joints and along tendons by [`terms`](crate::terms).
 
 mod adhesion;
 mod backward;
@@ -17,9 +12,7 @@ pub(crate) mod fluid_derivative_backward;
 mod forward;
 
 pub use backward::{Targets, backward};
-pub(crate) use backward::{tendon_damper_vjp, tendon_spring_vjp};
 pub use forward::forward;
-pub(crate) use forward::{tendon_damper, tendon_spring};
 
 use crate::arrays::arrays;
 use crate::math::Spatial;

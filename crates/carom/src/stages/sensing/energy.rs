@@ -1,10 +1,12 @@
 //! Potential and kinetic energy.
 
 use super::Sensed;
-use crate::math::{Quat, Vec3};
-use crate::model::{JointKind, Model};
+use crate::laws::spring;
+use crate::model::Model;
 use crate::scalar::Scalar;
 use crate::state::State;
+use crate::terms::joint::PartKind;
+use crate::terms::{self, TendonSpring, Term, is_absent};
 
 /// Potential energy of gravity and springs (J).
 pub fn potential_energy<T: Scalar>(
@@ -33,51 +35,26 @@ pub fn potential_energy<T: Scalar>(
 
 /// Energy of the spring of one joint.
 fn joint_spring_energy<T: Scalar>(model: &Model<T>, state: &State<T>, joint: usize) -> T {
-    let spring = (
-        model.joints.stiffness[joint],
-        model.joints.stiffness_poly[joint],
-    );
-    let zero = spring == (T::ZERO, [T::ZERO; 2]);
-    if !T::HAS_DERIVATIVES && zero {
+    let strength = terms::joint::strength(model, joint);
+    if is_absent(strength) {
         return T::ZERO;
     }
-    let first = model.structure.joints.qpos[joint];
-    let (qpos, rest) = (&state.qpos[first..], &model.qpos.spring[first..]);
-    let position = |q: &[T]| Vec3([q[0], q[1], q[2]]);
-    let turned = |from: usize| {
-        let quat = |q: &[T]| Quat([q[from], q[from + 1], q[from + 2], q[from + 3]]);
-        quat(qpos).difference(quat(rest)).norm()
-    };
-    match model.structure.joints.kind[joint] {
-        JointKind::Slide | JointKind::Hinge => spring_energy(spring, qpos[0] - rest[0]),
-        JointKind::Ball => spring_energy(spring, turned(0)),
-        JointKind::Free => {
-            let shifted = (position(qpos) - position(rest)).norm();
-            spring_energy(spring, shifted) + spring_energy(spring, turned(3))
-        }
-    }
+    let (qpos, rest) = (&state.qpos, &model.qpos.spring);
+    let parts = terms::joint::parts(&model.structure, joint);
+    parts.fold(T::ZERO, |sum, part| {
+        let x = match part.kind {
+            PartKind::Single => qpos[part.address] - rest[part.address],
+            PartKind::Shift => (part.vector(qpos) - part.vector(rest)).norm(),
+            PartKind::Turn => part.quat(qpos).difference(part.quat(rest)).norm(),
+        };
+        sum + spring::energy(strength, x)
+    })
 }
 
 /// Energy of the spring of one tendon; none within the range of rest lengths.
 fn tendon_spring_energy<T: Scalar>(model: &Model<T>, tendon: usize, length: T) -> T {
-    let numbers = &model.tendons;
-    let [lower, upper] = numbers.spring_length[tendon];
-    let stretch = if length > upper {
-        length - upper
-    } else if length < lower {
-        length - lower
-    } else {
-        T::ZERO
-    };
-    let spring = (numbers.stiffness[tendon], numbers.stiffness_poly[tendon]);
-    spring_energy(spring, stretch)
-}
-
-/// ∫ (k·x + b·x² + c·x³) dx of a spring k with quadratic and cubic terms [b, c].
-#[inline]
-fn spring_energy<T: Scalar>((linear, [quadratic, cubic]): (T, [T; 2]), x: T) -> T {
-    let square = x * x;
-    linear * square * 0.5 + quadratic * square * x / 3.0 + cubic * square * square * 0.25
+    let [k, k1, k2, low, high] = TendonSpring::parameters(model, tendon);
+    spring::energy([k, k1, k2], spring::displacement(length, [low, high]))
 }
 
 /// Kinetic energy ½·vᵀ·M·v (J).

@@ -13,8 +13,8 @@ use crate::stages::bias::{PathBar, path_acceleration, path_acceleration_vjp};
 use crate::stages::constraint::{
     Block, BlockKind, PointWrench, equality_wrenches, equality_wrenches_vjp,
 };
-use crate::stages::passive::{tendon_damper_vjp, tendon_spring_vjp};
 use crate::stages::tendon::PULLEY;
+use crate::terms::{TendonDamper, TendonSpring, Term};
 
 impl Reverse<'_, '_> {
     /// The adjoint of external forces.
@@ -200,22 +200,14 @@ impl Reverse<'_, '_> {
             }
         }
         if !disable.spring {
-            targets.tendon.length[tendon] += tendon_spring_vjp(
-                model,
-                tendon,
-                stages.tendon.length[tendon],
-                bar,
-                targets.model,
-            );
+            let length = stages.tendon.length[tendon];
+            let [length_bar] = TendonSpring::vjp(model, tendon, [length], bar, targets.model);
+            targets.tendon.length[tendon] += length_bar;
         }
         if !disable.damper {
-            targets.velocity.tendon[tendon] += tendon_damper_vjp(
-                model,
-                tendon,
-                stages.velocity.tendon[tendon],
-                bar,
-                targets.model,
-            );
+            let rate = stages.velocity.tendon[tendon];
+            let [rate_bar] = TendonDamper::vjp(model, tendon, [rate], bar, targets.model);
+            targets.velocity.tendon[tendon] += rate_bar;
         }
         let (kinematics, velocity) = (stages.kinematics, stages.velocity);
         let accelerations = &self.sensing.body_acceleration[..];

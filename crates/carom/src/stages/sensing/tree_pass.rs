@@ -6,9 +6,9 @@ use crate::model::{Model, Transmission, Wrap};
 use crate::scalar::Scalar;
 use crate::stages::bias::path_acceleration;
 use crate::stages::constraint::PointWrench;
-use crate::stages::passive::{tendon_damper, tendon_spring};
 use crate::stages::tendon::PULLEY;
 use crate::state::{Input, State};
+use crate::terms::{TendonDamper, TendonSpring, Term};
 
 /// Velocity of the centre of mass of each subtree, and its angular momentum about it.
 ///
@@ -133,10 +133,10 @@ pub(super) fn tension<T: Scalar>(
         }
     }
     if !disable.spring {
-        force += tendon_spring(model, tendon, stages.tendon.length[tendon]);
+        force += TendonSpring::value(model, tendon, [stages.tendon.length[tendon]]);
     }
     if !disable.damper {
-        force += tendon_damper(model, tendon, stages.velocity.tendon[tendon]);
+        force += TendonDamper::value(model, tendon, [stages.velocity.tendon[tendon]]);
     }
     let armature = model.tendons.armature[tendon];
     if T::HAS_DERIVATIVES || armature != T::ZERO {

@@ -185,7 +185,7 @@ impl Work {
         let damped = !(disable.eulerdamp || disable.damper);
         for (dof, (&g, &w)) in self.dof_bar.iter().zip(&self.rise).enumerate() {
             if damped {
-                euler::damping_derivative_vjp(at, dof, -g * w, bar);
+                euler::damping_vjp(at, dof, -g * w, bar);
             }
             bar.input.timestep += g * at.data.acceleration.force_smooth[dof];
             bar.data.acceleration.force_smooth[dof] += h * g;
