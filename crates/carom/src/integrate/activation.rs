@@ -2,10 +2,10 @@
 
 use crate::model::Model;
 use crate::scalar::Scalar;
-use crate::stages::actuation::{
-    is_disabled, nearest_setpoint, nearest_setpoint_vjp, next_activation, next_activation_vjp,
-};
+use crate::stages::actuation::{is_disabled, nearest_setpoint, nearest_setpoint_vjp};
 use crate::stages::transmission::TransmissionData;
+use crate::terms::Term;
+use crate::terms::actuator::Next;
 
 /// Advances all activations by one time step; those of switched-off actuators stay. Angular setpoints move to the
 /// equivalent one nearest to the actuator's length.
@@ -27,7 +27,7 @@ pub(super) fn advance<T: Scalar>(
             } else {
                 activation_dot[state]
             };
-            act[state] = next_activation(model, actuator, act[state], rate, h);
+            act[state] = Next::value(model, actuator, [act[state], rate, h]);
         }
         if let Some(last) = states.clone().last() {
             let length = transmission.length[actuator];
@@ -61,13 +61,13 @@ pub(super) fn advance_vjp(
         for state in states.clone() {
             let rate = if disabled { 0.0 } else { activation_dot[state] };
             if last == Some(state) {
-                let next = next_activation(model, actuator, act[state], rate, h);
+                let next = Next::value(model, actuator, [act[state], rate, h]);
                 let length = transmission.length[actuator];
                 nearest_setpoint_vjp(model, actuator, (next, length), bar[state], model_bar);
             }
-            let given = (act[state], rate, h);
+            let x = [act[state], rate, h];
             let [act_part, rate_part, step_part] =
-                next_activation_vjp(model, actuator, given, bar[state], model_bar);
+                Next::vjp(model, actuator, x, bar[state], model_bar);
             act_bar[state] += act_part;
             if !disabled {
                 activation_dot_bar[state] += rate_part;

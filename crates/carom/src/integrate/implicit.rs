@@ -18,7 +18,7 @@ use crate::linalg::{TreeLu, tree_ldl};
 use crate::math::Spatial;
 use crate::model::{Integrator, Model};
 use crate::scalar::Scalar;
-use crate::stages::actuation::{self, Law};
+use crate::stages::actuation;
 use crate::stages::passive::fluid_derivative::{self, ForceDerivative};
 use crate::state::State;
 use crate::terms::length::Row;
@@ -82,14 +82,12 @@ pub(crate) fn symmetric_part<T: Scalar>(model: &Model<T>, state: &State<T>, data
     if !disable.actuation {
         let pattern = &structure.actuators.moment;
         for actuator in 0..model.counts().nactuator {
-            let law = Law {
-                model,
-                actuator,
-                length: data.transmission.length[actuator],
-                velocity: data.velocity.actuator[actuator],
-                timestep: h,
-            };
-            let derivative = actuation::velocity_derivative(&law, &state.act, &data.actuation);
+            let x = [
+                data.transmission.length[actuator],
+                data.velocity.actuator[actuator],
+                actuation::gained(model, actuator, &state.act, &data.actuation, h),
+            ];
+            let derivative = actuation::velocity_derivative(model, actuator, x, &data.actuation);
             Row::of(pattern, &data.transmission.moment, actuator).subtract_damping(
                 &structure.inertia,
                 derivative * h,

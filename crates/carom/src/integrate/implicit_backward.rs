@@ -19,7 +19,7 @@ use crate::dynamics::At;
 use crate::linalg::tree_ldl;
 use crate::math::Spatial;
 use crate::model::{Integrator, Model};
-use crate::stages::actuation::{self, Law};
+use crate::stages::actuation::{self, Place};
 use crate::stages::bias::{self, Bias};
 use crate::stages::inertia;
 use crate::stages::passive::fluid_derivative_backward::Immersed;
@@ -121,8 +121,16 @@ fn actuators(at: At<'_>, matrix_bar: &[f64], bars: &mut Cotangents) {
     let h = at.input.timestep;
     let pattern = &model.structure.actuators.moment;
     for actuator in 0..model.counts().nactuator {
-        let law = Law::of(model, actuator, data);
-        let derivative = actuation::velocity_derivative(&law, &at.state.act, &data.actuation);
+        let place = Place {
+            model,
+            actuator,
+            length: data.transmission.length[actuator],
+            rate: data.velocity.actuator[actuator],
+            timestep: h,
+            state: at.state,
+            actuation: &data.actuation,
+        };
+        let derivative = place.velocity_derivative();
         let row = Row::of(pattern, &data.transmission.moment, actuator);
         let data_bar = &mut bars.data;
         let factor_bar = row.damping_vjp(
@@ -132,10 +140,7 @@ fn actuators(at: At<'_>, matrix_bar: &[f64], bars: &mut Cotangents) {
             &mut data_bar.transmission.moment[pattern.row(actuator)],
         );
         bars.input.timestep += derivative * factor_bar;
-        actuation::velocity_derivative_vjp(
-            &law,
-            at.state,
-            &data.actuation,
+        place.velocity_derivative_vjp(
             h * factor_bar,
             &mut data_bar.actuation,
             &mut actuation::Targets {

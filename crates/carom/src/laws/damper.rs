@@ -1,6 +1,6 @@
 //! Dampers of dofs and tendons: f = −v·(d + d₁|v| + d₂v²) at the rate v.
 
-use super::law::{Gradient, Law, strength, strength_slope};
+use super::law::{Law, strength, strength_slope};
 use crate::scalar::Scalar;
 
 /// The force of a damper over (v) with the parameters (d, d₁, d₂).
@@ -14,12 +14,13 @@ impl Law<1, 3> for Damper {
     }
 
     #[inline]
-    fn gradient(self, [v]: [f64; 1], p: [f64; 3]) -> Gradient<1, 3> {
-        let speed = v.abs();
-        Gradient {
-            inputs: [-strength_slope(p, speed)],
-            parameters: [-v, -v * speed, -v * speed * speed],
-        }
+    fn by_inputs(self, [v]: [f64; 1], p: [f64; 3]) -> [f64; 1] {
+        [-strength_slope(p, v.abs())]
+    }
+
+    #[inline]
+    fn by_parameters(self, [v]: [f64; 1], _: [f64; 3]) -> [f64; 3] {
+        [-v, -v * v.abs(), -v * v * v]
     }
 
     #[inline]
@@ -28,17 +29,15 @@ impl Law<1, 3> for Damper {
     }
 
     #[inline]
-    fn rate_derivative_gradient(
-        self,
-        [v]: [f64; 1],
-        [_, quadratic, cubic]: [f64; 3],
-    ) -> Gradient<1, 3> {
+    fn rate_derivative_by_inputs(self, [v]: [f64; 1], [_, quadratic, cubic]: [f64; 3]) -> [f64; 1] {
         // |v| has no derivative at rest; it is taken as zero.
         let sign = if v == 0.0 { 0.0 } else { v.signum() };
-        Gradient {
-            inputs: [-(2.0 * quadratic * sign + 6.0 * cubic * v)],
-            parameters: [-1.0, -2.0 * v.abs(), -3.0 * v * v],
-        }
+        [-(2.0 * quadratic * sign + 6.0 * cubic * v)]
+    }
+
+    #[inline]
+    fn rate_derivative_by_parameters(self, [v]: [f64; 1], _: [f64; 3]) -> [f64; 3] {
+        [-1.0, -2.0 * v.abs(), -3.0 * v * v]
     }
 }
 

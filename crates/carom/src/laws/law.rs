@@ -13,49 +13,40 @@ pub(crate) trait Law<const N: usize, const K: usize>: Copy {
     /// f(x, p).
     fn value<T: Scalar>(self, x: [T; N], p: [T; K]) -> T;
 
-    /// ∂f/∂x and ∂f/∂p.
+    /// ∂f/∂x.
     #[inline]
-    fn gradient(self, x: [f64; N], p: [f64; K]) -> Gradient<N, K> {
-        Gradient {
-            inputs: (self.value(variables(x), p.map(Dual::constant))).tangent,
-            parameters: (self.value(x.map(Dual::constant), variables(p))).tangent,
-        }
+    fn by_inputs(self, x: [f64; N], p: [f64; K]) -> [f64; N] {
+        (self.value(variables(x), p.map(Dual::constant))).tangent
     }
 
-    /// ∂f/∂ẋ by the rate among the inputs, as implicit integrators take it: a part of the step, with derivatives of its own.
+    /// ∂f/∂p.
+    #[inline]
+    fn by_parameters(self, x: [f64; N], p: [f64; K]) -> [f64; K] {
+        (self.value(x.map(Dual::constant), variables(p))).tangent
+    }
+
+    /// g = ∂f/∂ẋ by the rate among the inputs, as implicit integrators take it: a part of the step, with derivatives of its own.
     #[inline]
     fn rate_derivative<T: Scalar>(self, _x: [T; N], _p: [T; K]) -> T {
         T::ZERO
     }
 
-    /// Derivatives of [`rate_derivative`](Law::rate_derivative).
+    /// ∂g/∂x.
     #[inline]
-    fn rate_derivative_gradient(self, x: [f64; N], p: [f64; K]) -> Gradient<N, K> {
-        Gradient {
-            inputs: (self.rate_derivative(variables(x), p.map(Dual::constant))).tangent,
-            parameters: (self.rate_derivative(x.map(Dual::constant), variables(p))).tangent,
-        }
+    fn rate_derivative_by_inputs(self, x: [f64; N], p: [f64; K]) -> [f64; N] {
+        (self.rate_derivative(variables(x), p.map(Dual::constant))).tangent
     }
-}
 
-/// Derivatives of a law by its inputs and by its parameters.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Gradient<const N: usize, const K: usize> {
-    pub(crate) inputs: [f64; N],
-    pub(crate) parameters: [f64; K],
-}
-
-impl<const N: usize, const K: usize> Gradient<N, K> {
-    /// Nothing changes.
-    pub(crate) const ZERO: Self = Self {
-        inputs: [0.0; N],
-        parameters: [0.0; K],
-    };
+    /// ∂g/∂p.
+    #[inline]
+    fn rate_derivative_by_parameters(self, x: [f64; N], p: [f64; K]) -> [f64; K] {
+        (self.rate_derivative(x.map(Dual::constant), variables(p))).tangent
+    }
 }
 
 /// Numbers as independent variables.
 #[inline]
-fn variables<const N: usize>(numbers: [f64; N]) -> [Dual<N>; N] {
+pub(super) fn variables<const N: usize>(numbers: [f64; N]) -> [Dual<N>; N] {
     std::array::from_fn(|index| Dual::variable(numbers[index], index))
 }
 
@@ -81,38 +72,20 @@ pub(super) mod check {
         x: [f64; N],
         p: [f64; K],
     ) {
-        struct ByDuals<L>(L);
-        impl<L: Copy> Clone for ByDuals<L> {
-            fn clone(&self) -> Self {
-                *self
-            }
-        }
-        impl<L: Copy> Copy for ByDuals<L> {}
-        impl<L: Law<N, K>, const N: usize, const K: usize> Law<N, K> for ByDuals<L> {
-            fn value<T: Scalar>(self, x: [T; N], p: [T; K]) -> T {
-                self.0.value(x, p)
-            }
-            fn rate_derivative<T: Scalar>(self, x: [T; N], p: [T; K]) -> T {
-                self.0.rate_derivative(x, p)
-            }
-        }
-        let pairs = [
-            (law.gradient(x, p), ByDuals(law).gradient(x, p)),
-            (
-                law.rate_derivative_gradient(x, p),
-                ByDuals(law).rate_derivative_gradient(x, p),
-            ),
-        ];
-        for (written, found) in pairs {
-            let written = written.inputs.iter().chain(&written.parameters);
-            let found = found.inputs.iter().chain(&found.parameters);
-            for (index, (a, b)) in written.zip(found).enumerate() {
-                let size = a.abs().max(b.abs()).max(1.0);
-                assert!(
-                    (a - b).abs() <= 1e-13 * size,
-                    "argument {index} at {x:?}, {p:?}: {a} and {b}"
-                );
-            }
+        let (dx, dp) = (variables(x), variables(p));
+        let (cx, cp) = (x.map(Dual::constant), p.map(Dual::constant));
+        agree(&law.by_inputs(x, p), &law.value(dx, cp).tangent);
+        agree(&law.by_parameters(x, p), &law.value(cx, dp).tangent);
+        let by_inputs = law.rate_derivative(dx, cp).tangent;
+        agree(&law.rate_derivative_by_inputs(x, p), &by_inputs);
+        let by_parameters = law.rate_derivative(cx, dp).tangent;
+        agree(&law.rate_derivative_by_parameters(x, p), &by_parameters);
+    }
+
+    fn agree(written: &[f64], found: &[f64]) {
+        for (index, (a, b)) in written.iter().zip(found).enumerate() {
+            let size = a.abs().max(b.abs()).max(1.0);
+            assert!((a - b).abs() <= 1e-13 * size, "argument {index}: {a}, {b}");
         }
     }
 
@@ -123,7 +96,7 @@ pub(super) mod check {
         x: [f64; N],
         p: [f64; K],
     ) {
-        let (slope, expected) = (law.rate_derivative(x, p), law.gradient(x, p).inputs[input]);
+        let (slope, expected) = (law.rate_derivative(x, p), law.by_inputs(x, p)[input]);
         let size = slope.abs().max(1.0);
         assert!(
             (slope - expected).abs() <= 1e-13 * size,

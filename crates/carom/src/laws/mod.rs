@@ -18,6 +18,8 @@
 //!
 //! In both further laws `margin` is the distance at which contacts are found; bodies touch where their shapes do.
 
+pub(crate) mod activation;
+pub(crate) mod actuator;
 pub(crate) mod admits;
 pub mod brown_mcphee;
 pub mod cone;
@@ -26,6 +28,7 @@ pub mod force;
 pub mod hunt_crossley;
 pub mod kelvin_voigt;
 pub(crate) mod law;
+pub(crate) mod muscle;
 pub mod points;
 pub(crate) mod spring;
 

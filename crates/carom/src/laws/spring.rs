@@ -3,7 +3,7 @@
 //! A tendon is at rest in a range of lengths, and x is the distance to it. A hinge or slide is at rest at one position: a range whose
 //! ends agree. For ball and free joints x is the length of a displacement or rotation vector, and the force is along it.
 
-use super::law::{Gradient, Law, strength, strength_slope};
+use super::law::{Law, strength, strength_slope};
 use crate::math::Vec3;
 use crate::scalar::Scalar;
 
@@ -42,18 +42,23 @@ impl Law<1, 5> for Spring {
     }
 
     #[inline]
-    fn gradient(self, [position]: [f64; 1], [k, k1, k2, low, high]: [f64; 5]) -> Gradient<1, 5> {
+    fn by_inputs(self, [position]: [f64; 1], [k, k1, k2, low, high]: [f64; 5]) -> [f64; 1] {
+        let end = nearest_end(position, [low, high]);
+        [end.map_or(0.0, |end| {
+            -strength_slope([k, k1, k2], position - [low, high][end])
+        })]
+    }
+
+    #[inline]
+    fn by_parameters(self, [position]: [f64; 1], p: [f64; 5]) -> [f64; 5] {
+        let [k, k1, k2, low, high] = p;
         let Some(end) = nearest_end(position, [low, high]) else {
-            return Gradient::ZERO;
+            return [0.0; 5];
         };
         let x = position - [low, high][end];
-        let slope = strength_slope([k, k1, k2], x);
-        let mut parameters = [-x, -x * x, -x * x * x, 0.0, 0.0];
-        parameters[3 + end] = slope;
-        Gradient {
-            inputs: [-slope],
-            parameters,
-        }
+        let mut slopes = [-x, -x * x, -x * x * x, 0.0, 0.0];
+        slopes[3 + end] = strength_slope([k, k1, k2], x);
+        slopes
     }
 }
 
@@ -86,12 +91,10 @@ pub(crate) fn energy<T: Scalar>([linear, quadratic, cubic]: [T; 3], x: T) -> T {
 
 /// Derivatives of [`energy`] by the displacement and by the parameters.
 #[inline]
-pub(crate) fn energy_gradient(p: [f64; 3], x: f64) -> Gradient<1, 3> {
+pub(crate) fn energy_gradient(p: [f64; 3], x: f64) -> (f64, [f64; 3]) {
     let square = x * x;
-    Gradient {
-        inputs: [strength(p, x) * x],
-        parameters: [0.5 * square, square * x / 3.0, 0.25 * square * square],
-    }
+    let by_parameters = [0.5 * square, square * x / 3.0, 0.25 * square * square];
+    (strength(p, x) * x, by_parameters)
 }
 
 #[cfg(test)]
@@ -127,12 +130,12 @@ mod tests {
     fn the_force_is_the_slope_of_the_energy() {
         let p = [2.0, 0.4, 1.5];
         for x in [-0.8, 0.0, 0.3] {
-            let gradient = energy_gradient(p, x);
+            let (slope, _) = energy_gradient(p, x);
             let [k, k1, k2] = p;
             let force = Spring.value([x], [k, k1, k2, 0.0, 0.0]);
-            assert!((gradient.inputs[0] + force).abs() < 1e-14);
+            assert!((slope + force).abs() < 1e-14);
             let by_dual = energy(p.map(Dual::constant), Dual::<1>::variable(x, 0));
-            assert!((gradient.inputs[0] - by_dual.tangent[0]).abs() < 1e-14);
+            assert!((slope - by_dual.tangent[0]).abs() < 1e-14);
         }
     }
 }

@@ -163,12 +163,12 @@ impl Context<'_> {
             let mut push = Push::default();
             if !disable.spring {
                 push.force += TendonSpring::value(model, tendon, [length]);
-                [push.by_length] = TendonSpring::gradient(model, tendon, [length]).inputs;
+                [push.by_length] = TendonSpring::by_inputs(model, tendon, [length]);
             }
             if !disable.damper {
                 let rate = data.velocity.tendon[tendon];
                 push.force += TendonDamper::value(model, tendon, [rate]);
-                [push.by_rate] = TendonDamper::gradient(model, tendon, [rate]).inputs;
+                [push.by_rate] = TendonDamper::by_inputs(model, tendon, [rate]);
             }
             let place = bends.tendon(model, data, tendon);
             place.columns(push, &self.state.qvel, self.layout, rows);

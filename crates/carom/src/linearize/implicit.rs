@@ -130,6 +130,15 @@ impl Implicit {
         factored.is_ok()
     }
 
+    /// What multiplies D and its changes.
+    fn advance<'a>(&'a self, model: &'a Model, h: f64) -> Advance<'a> {
+        Advance {
+            h,
+            acceleration: &self.advancing,
+            sparsity: &model.structure.inertia,
+        }
+    }
+
     /// Where the solution for the advancing acceleration starts.
     fn gather_forces(&mut self, data: &Data) {
         for (dof, sum) in self.advancing.iter_mut().enumerate() {
@@ -182,12 +191,13 @@ impl Linearization {
         }
         self.add_damping_change(model, state, data);
         self.add_bias_change(model, state, data);
-        self.numbers.add_damping_change(
-            (model, state, data),
-            &self.implicit.advancing,
-            &self.layout,
-            &mut self.extra,
-        );
+        let advance = self.implicit.advance(model, data.timestep);
+        let mut rows = Rows {
+            values: &mut self.extra,
+            width: self.layout.width,
+        };
+        let numbers = &self.numbers;
+        numbers.add_damping_change(model, state, data, advance, &self.layout, &mut rows);
         let width = self.layout.width;
         for (tree, dofs) in model.structure.tree_dofs.iter().enumerate() {
             if islands.of_tree(tree).is_none() {
@@ -261,11 +271,7 @@ impl Linearization {
     fn add_damping_change(&mut self, model: &Model, state: &State, data: &Data) {
         let h = data.timestep;
         let (layout, qvel) = (&self.layout, &state.qvel);
-        let advance = Advance {
-            h,
-            acceleration: &self.implicit.advancing,
-            sparsity: &model.structure.inertia,
-        };
+        let advance = self.implicit.advance(model, data.timestep);
         let mut rows = Rows {
             values: &mut self.extra,
             width: layout.width,
@@ -280,9 +286,9 @@ impl Linearization {
         if !disable.damper {
             for (tendon, &rate) in data.velocity.tendon.iter().enumerate() {
                 let damping = TendonDamper::rate_derivative(model, tendon, [rate]);
-                let gradient = TendonDamper::rate_derivative_gradient(model, tendon, [rate]);
+                let [by_rate] = TendonDamper::rate_derivative_by_inputs(model, tendon, [rate]);
                 let change = Push {
-                    by_rate: gradient.inputs[0],
+                    by_rate,
                     ..Push::default()
                 };
                 let place = self.bends.tendon(model, data, tendon);
@@ -291,8 +297,8 @@ impl Linearization {
         }
         if !disable.actuation {
             for (actuator, found) in self.forces.actuators.iter().enumerate() {
-                let law = actuation::Law::of(model, actuator, data);
-                let damping = actuation::velocity_derivative(&law, &state.act, &data.actuation);
+                let x = actuation::force_inputs(model, actuator, &state.act, data);
+                let damping = actuation::velocity_derivative(model, actuator, x, &data.actuation);
                 let by_inputs = &found.damping;
                 let change = Push {
                     by_length: by_inputs.length,

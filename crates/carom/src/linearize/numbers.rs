@@ -23,12 +23,14 @@ use crate::data::Data;
 use crate::dual::LANES;
 use crate::integrate::free_body;
 use crate::jacobian;
+use crate::laws::actuator::PARAMETERS;
 use crate::math::{Mat3, Spatial, SpatialInertia, Vec3};
-use crate::model::{BiasKind, EqualityKind, GainKind, Integrator, JointKind, Model};
+use crate::model::{EqualityKind, Integrator, JointKind, Model, Structure};
 use crate::stages::actuation;
 use crate::stages::constraint::{Block, BlockKind, equality_anchors};
 use crate::stages::solve::law::Phase;
 use crate::state::State;
+use crate::terms::actuator::Force;
 use crate::terms::along::Changes;
 use crate::terms::length::{Advance, Length, Row};
 use crate::terms::{DofDamper, JointSpring, Term};
@@ -38,9 +40,10 @@ use crate::terms::{DofDamper, JointSpring, Term};
 pub(super) struct Numbers {
     /// How many there are.
     count: usize,
-    /// What they change of dampers and springs.
+    /// What they change of dampers, springs and actuators.
     dampers: Changes<3>,
     springs: Changes<5>,
+    actuators: Changes<PARAMETERS>,
     /// What they change of other numbers, one at a time.
     changes: Vec<Change>,
     /// Rates of the dry friction of each dof, one row a dof.
@@ -65,10 +68,6 @@ struct Change {
 enum Kind {
     /// Inertia of a rotor.
     Armature { dof: usize },
-    /// A parameter of an actuator's gain.
-    Gain { actuator: usize, parameter: usize },
-    /// A parameter of an actuator's bias.
-    Bias { actuator: usize, parameter: usize },
     /// A component of gravity.
     Gravity { axis: usize },
     /// The centre of a body, where forces on it act, as it moves in the body's axes at the rate one.
@@ -100,12 +99,13 @@ impl Numbers {
                 for (lane, &rate) in number.tangent[..lanes].iter().enumerate() {
                     if rate != 0.0 {
                         let place = (family, field, element, component);
-                        is_covered &= numbers.note(place, first + lane, rate);
+                        is_covered &= numbers.note(model, place, first + lane, rate);
                     }
                 }
             });
             (numbers.dampers).note::<DofDamper, 1>(varied, n.nv, first, lanes);
             (numbers.springs).note::<JointSpring, 1>(varied, n.njoint, first, lanes);
+            (numbers.actuators).note::<Force, 3>(varied, n.nactuator, first, lanes);
             numbers.note_inertias(model, varied, first, lanes);
         }
         (is_covered && numbers.suits(model)).then_some(numbers)
@@ -114,6 +114,7 @@ impl Numbers {
     /// Notes that a number changes; false if that is not covered.
     fn note(
         &mut self,
+        model: &Model,
         (family, field, element, component): (&str, &str, usize, usize),
         direction: usize,
         rate: f64,
@@ -121,14 +122,7 @@ impl Numbers {
         let cell = element * self.count + direction;
         let number = match (family, field) {
             ("dofs", "armature") => Kind::Armature { dof: element },
-            ("actuators", "gain") => Kind::Gain {
-                actuator: element,
-                parameter: component,
-            },
-            ("actuators", "bias") => Kind::Bias {
-                actuator: element,
-                parameter: component,
-            },
+            ("qpos", "spring") => return is_at_single_dof(&model.structure, element),
             ("option", "gravity") => Kind::Gravity { axis: component },
             ("dofs", "frictionloss") => {
                 self.friction[cell] = rate;
@@ -142,7 +136,7 @@ impl Numbers {
             // Parameters of terms are noted element by element.
             ("dofs", "damping" | "damping_poly")
             | ("joints", "stiffness" | "stiffness_poly")
-            | ("qpos", "spring")
+            | ("actuators", "gain" | "bias" | "acceleration_reference")
             // Inertias are noted as a whole, and the centre of a tree is but a point of reference.
             | (
                 "bodies",
@@ -151,7 +145,7 @@ impl Numbers {
             )
             // Nothing of these is in a step, or it is part of other numbers.
             | ("dofs", "inertia_reference")
-            | ("actuators", "damping" | "damping_poly" | "armature" | "acceleration_reference")
+            | ("actuators", "damping" | "damping_poly" | "armature")
             | ("cameras" | "sensors" | "keyframes", _) => return true,
             _ => return false,
         };
@@ -202,31 +196,11 @@ impl Numbers {
     fn suits(&mut self, model: &Model) -> bool {
         let (structure, settings) = (&*model.structure, &model.settings);
         self.dampens = !self.dampers.is_empty() && !settings.disable.damper;
-        let is_simple = |joint: usize| {
-            matches!(
-                structure.joints.kind[joint],
-                JointKind::Hinge | JointKind::Slide
-            )
-        };
-        let springs_are_simple = self.springs.iter().all(|change| is_simple(change.element));
+        let addresses = &structure.joints.qpos;
+        let springs_are_simple = (self.springs.iter())
+            .all(|change| is_at_single_dof(structure, addresses[change.element]));
         let suits = |change: &Change| match change.number {
             Kind::Armature { .. } | Kind::Center { .. } => true,
-            Kind::Gain {
-                actuator,
-                parameter,
-            } => match structure.actuators.gain[actuator] {
-                GainKind::Fixed => true,
-                GainKind::Affine => parameter < 3,
-                GainKind::Muscle | GainKind::User => false,
-            },
-            Kind::Bias {
-                actuator,
-                parameter,
-            } => match structure.actuators.bias[actuator] {
-                BiasKind::None => true,
-                BiasKind::Affine => parameter < 3,
-                BiasKind::Muscle | BiasKind::User => false,
-            },
             Kind::Gravity { .. } => !structure.has_gravcomp,
             Kind::Inertia { body, .. } => {
                 // D of these depends on inertias.
@@ -256,20 +230,12 @@ impl Numbers {
             return;
         }
         let first = self.first(context.layout);
-        self.add_terms(context, rows);
+        self.add_terms(context, open, rows);
         for change in &self.changes {
             let column = first + change.direction;
             let rate = change.rate;
             match change.number {
                 Kind::Armature { dof } => rows.row(dof)[column] -= rate * acceleration[dof],
-                Kind::Gain { actuator, .. } | Kind::Bias { actuator, .. } => {
-                    let push = rate * force_slope(context, change.number);
-                    let pattern = &context.model.structure.actuators.moment;
-                    let moment = &context.data.transmission.moment[pattern.row(actuator)];
-                    for (&dof, &arm) in pattern.columns(actuator).iter().zip(moment) {
-                        rows.row(dof)[column] += push * arm * open[dof];
-                    }
-                }
                 Kind::Gravity { axis } => {
                     if !context.model.settings.disable.gravity {
                         fall(context, axis, rate, |dof, push| {
@@ -301,24 +267,33 @@ impl Numbers {
         self.add_constraints(context, rows);
     }
 
-    /// Adds what the numbers change of springs and dampers.
-    fn add_terms(&self, context: &Context<'_>, rows: &mut Rows<'_>) {
-        let (model, state) = (context.model, context.state);
+    /// Adds what the numbers change of springs, dampers and actuators.
+    fn add_terms(&self, context: &Context<'_>, open: &[f64], rows: &mut Rows<'_>) {
+        let (model, state, data) = (context.model, context.state, context.data);
         let (first, disable) = (self.first(context.layout), &model.settings.disable);
         if !disable.damper {
             for change in self.dampers.iter() {
                 let dof = change.element;
-                let gradient = DofDamper::gradient(model, dof, [state.qvel[dof]]);
-                rows.row(dof)[first + change.direction] += change.of(gradient.parameters);
+                let slopes = DofDamper::by_parameters(model, dof, [state.qvel[dof]]);
+                rows.row(dof)[first + change.direction] += change.of(slopes);
             }
         }
         if !disable.spring {
             let joints = &model.structure.joints;
             for change in self.springs.iter() {
                 let position = state.qpos[joints.qpos[change.element]];
-                let gradient = JointSpring::gradient(model, change.element, [position]);
+                let slopes = JointSpring::by_parameters(model, change.element, [position]);
                 let row = rows.row(joints.dof[change.element]);
-                row[first + change.direction] += change.of(gradient.parameters);
+                row[first + change.direction] += change.of(slopes);
+            }
+        }
+        for change in self.actuators.iter() {
+            let actuator = change.element;
+            if !disable.actuation && actuation::is_free(model, actuator, data) {
+                let x = actuation::force_inputs(model, actuator, &state.act, data);
+                let push = change.of(Force::by_parameters(model, actuator, x));
+                let place = moment(model, data, actuator, Some(open));
+                place.column(first + change.direction, push, rows);
             }
         }
     }
@@ -401,62 +376,60 @@ impl Numbers {
     /// Adds h·dD·ȧ.
     pub(super) fn add_damping_change(
         &self,
-        (model, state, data): (&Model, &State, &Data),
-        advancing: &[f64],
+        model: &Model,
+        state: &State,
+        data: &Data,
+        advance: Advance<'_>,
         layout: &Layout,
-        extra: &mut [f64],
+        rows: &mut Rows<'_>,
     ) {
-        let (h, first) = (data.timestep, self.first(layout));
-        let by_actuators =
-            model.settings.integrator != Integrator::Euler && !model.settings.disable.actuation;
-        if !model.settings.disable.damper {
+        let (first, settings) = (self.first(layout), &model.settings);
+        if !settings.disable.damper {
             for change in self.dampers.iter() {
                 let dof = change.element;
-                let gradient = DofDamper::rate_derivative_gradient(model, dof, [state.qvel[dof]]);
-                let slope = h * change.of(gradient.parameters);
-                let column = first + change.direction;
-                extra[dof * layout.width + column] += slope * advancing[dof];
+                let x = [state.qvel[dof]];
+                let slope = change.of(DofDamper::rate_derivative_by_parameters(model, dof, x));
+                rows.row(dof)[first + change.direction] +=
+                    advance.h * slope * advance.acceleration[dof];
             }
         }
-        for change in &self.changes {
-            let column = first + change.direction;
-            match change.number {
-                Kind::Gain {
-                    actuator,
-                    parameter: 2,
-                } if by_actuators
-                    && model.structure.actuators.gain[actuator] == GainKind::Affine =>
-                {
-                    let law = actuation::Law::of(model, actuator, data);
-                    let gained = actuation::gained(&law, &state.act, &data.actuation);
-                    let slope = h * change.rate * gained;
-                    damp(
-                        (model, data),
-                        (actuator, slope),
-                        advancing,
-                        (column, layout),
-                        extra,
-                    );
-                }
-                Kind::Bias {
-                    actuator,
-                    parameter: 2,
-                } if by_actuators
-                    && model.structure.actuators.bias[actuator] == BiasKind::Affine =>
-                {
-                    let slope = h * change.rate;
-                    damp(
-                        (model, data),
-                        (actuator, slope),
-                        advancing,
-                        (column, layout),
-                        extra,
-                    );
-                }
-                _ => {}
+        if settings.integrator == Integrator::Euler || settings.disable.actuation {
+            return;
+        }
+        for change in self.actuators.iter() {
+            let actuator = change.element;
+            if !(data.actuation.saturated[actuator] || actuation::is_disabled(model, actuator)) {
+                let x = actuation::force_inputs(model, actuator, &state.act, data);
+                let slope = change.of(Force::rate_derivative_by_parameters(model, actuator, x));
+                let place = moment(model, data, actuator, None);
+                place.damping_column(first + change.direction, slope, advance, rows);
             }
         }
     }
+}
+
+/// The length of an actuator at fixed positions.
+fn moment<'a>(
+    model: &'a Model,
+    data: &'a Data,
+    actuator: usize,
+    open: Option<&'a [f64]>,
+) -> Length<'a> {
+    let pattern = &model.structure.actuators.moment;
+    let row = Row::of(pattern, &data.transmission.moment, actuator);
+    Length {
+        row,
+        by_position: row.values,
+        bend: None,
+        open,
+    }
+}
+
+/// Whether a coordinate is that of a hinge or slide.
+fn is_at_single_dof(structure: &Structure, address: usize) -> bool {
+    let joints = &structure.joints;
+    let joint = joints.qpos.iter().rposition(|&first| first <= address);
+    joint.is_some_and(|joint| matches!(joints.kind[joint], JointKind::Hinge | JointKind::Slide))
 }
 
 /// What a row's inverse weight is the sum of: the sum, and the objects with their kinds.
@@ -504,74 +477,6 @@ fn held_by(context: &Context<'_>, block: &Block, row: usize) -> (f64, [Option<(u
             }
         }
     }
-}
-
-/// How the force of an actuator changes with a parameter of its gain or bias.
-fn force_slope(context: &Context<'_>, number: Kind) -> f64 {
-    let (model, data) = (context.model, context.data);
-    let structure = &model.structure.actuators;
-    let (actuator, parameter, factor) = match number {
-        Kind::Gain {
-            actuator,
-            parameter,
-        } => {
-            let is_used = parameter == 0 || structure.gain[actuator] == GainKind::Affine;
-            let law = actuation::Law::of(model, actuator, data);
-            let gained = actuation::gained(&law, &context.state.act, &data.actuation);
-            (actuator, parameter, if is_used { gained } else { 0.0 })
-        }
-        Kind::Bias {
-            actuator,
-            parameter,
-        } => {
-            let is_used = structure.bias[actuator] == BiasKind::Affine;
-            (actuator, parameter, f64::from(u8::from(is_used)))
-        }
-        _ => return 0.0,
-    };
-    if !actuation::is_free(model, actuator, data) {
-        return 0.0;
-    }
-    factor
-        * match parameter {
-            0 => 1.0,
-            1 => data.transmission.length[actuator],
-            2 => data.velocity.actuator[actuator],
-            _ => 0.0,
-        }
-}
-
-/// Adds `slope` times an actuator's share of D times ȧ.
-fn damp(
-    (model, data): (&Model, &Data),
-    (actuator, slope): (usize, f64),
-    advancing: &[f64],
-    (column, layout): (usize, &Layout),
-    extra: &mut [f64],
-) {
-    if data.actuation.saturated[actuator] || actuation::is_disabled(model, actuator) {
-        return;
-    }
-    let length = Length {
-        row: Row::of(
-            &model.structure.actuators.moment,
-            &data.transmission.moment,
-            actuator,
-        ),
-        by_position: &[],
-        bend: None,
-        open: None,
-    };
-    let advance = Advance {
-        h: 1.0,
-        acceleration: advancing,
-        sparsity: &model.structure.inertia,
-    };
-    let mut rows = Rows {
-        values: extra,
-        width: layout.width,
-    };
-    length.damping_column(column, slope, advance, &mut rows);
 }
 
 /// Pushes of a change of gravity along an axis.

@@ -18,8 +18,9 @@ use crate::integrate::integrate_positions;
 use crate::integrate::runge_kutta::{STAGE, WEIGHT, rotation_vector_rate};
 use crate::math::Vec3;
 use crate::model::{JointKind, Model};
-use crate::stages::actuation;
 use crate::state::{Input, State};
+use crate::terms::Term;
+use crate::terms::actuator::Next;
 
 /// Numbers per dof or activation, with their derivatives by all inputs.
 #[derive(Clone, Debug, PartialEq)]
@@ -326,11 +327,11 @@ impl Linearization {
                 break;
             }
             for index in states.clone() {
-                let at = (state.act[index], dot.value[index]);
-                let (slope, duration) = actuation::advance_slope(model, actuator, at, h);
+                let x = [state.act[index], dot.value[index], h];
+                let [by_activation, by_rate, _] = Next::by_inputs(model, actuator, x);
                 let row = &mut stages.activation.rows[index * width..(index + 1) * width];
                 for (target, &rate) in row.iter_mut().zip(dot.row(index)) {
-                    *target = slope * (*target + duration * rate);
+                    *target = by_activation * *target + by_rate * rate;
                 }
             }
         }

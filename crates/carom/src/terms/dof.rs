@@ -72,7 +72,7 @@ pub(crate) fn columns<L: Term<1, K>, const K: usize>(
     rows: &mut Rows<'_>,
 ) {
     for (dof, &v) in qvel.iter().enumerate() {
-        rows.row(dof)[layout.nv + dof] += L::gradient(model, dof, [v]).inputs[0];
+        rows.row(dof)[layout.nv + dof] += L::by_inputs(model, dof, [v])[0];
     }
 }
 
@@ -85,7 +85,7 @@ pub(crate) fn damping_columns<L: Term<1, K>, const K: usize>(
     rows: &mut Rows<'_>,
 ) {
     for (dof, &v) in qvel.iter().enumerate() {
-        let change = L::rate_derivative_gradient(model, dof, [v]).inputs[0];
+        let [change] = L::rate_derivative_by_inputs(model, dof, [v]);
         rows.row(dof)[layout.nv + dof] += advance.h * change * advance.acceleration[dof];
     }
 }

@@ -174,8 +174,8 @@ pub(crate) fn columns(model: &Model, qpos: &[f64], rows: &mut Rows<'_>) {
         for part in parts(&model.structure, joint) {
             let dof = part.dof;
             if part.kind == PartKind::Single {
-                let gradient = JointSpring::gradient(model, joint, [qpos[part.address]]);
-                rows.row(dof)[dof] += gradient.inputs[0];
+                let [slope] = JointSpring::by_inputs(model, joint, [qpos[part.address]]);
+                rows.row(dof)[dof] += slope;
                 continue;
             }
             let rest = &model.qpos.spring;

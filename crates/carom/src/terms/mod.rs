@@ -14,16 +14,17 @@
 //! derivatives. So a new law needs its value, and nothing else.
 //!
 //! Laws are static: generic code is compiled for each, without dispatch in the loops over elements. A law whose derivatives
-//! are not to be had from dual numbers, such as one that carries weights, states them (`gradient`) and takes part in dual
+//! are not to be had from dual numbers, such as one that carries weights, states them and takes part in dual
 //! numbers by [`Scalar::chain`].
 
+pub(crate) mod actuator;
 pub(crate) mod along;
 pub(crate) mod dof;
 pub(crate) mod joint;
 pub(crate) mod length;
 
 use crate::laws::damper::Damper;
-use crate::laws::law::{Gradient, Law};
+use crate::laws::law::Law;
 use crate::laws::spring::Spring;
 use crate::model::{Model, Structure};
 use crate::scalar::Scalar;
@@ -46,11 +47,18 @@ pub(crate) trait Term<const N: usize, const K: usize> {
         law.value(x, Self::parameters(model, element))
     }
 
-    /// Derivatives of f.
+    /// ∂f/∂x.
     #[inline]
-    fn gradient(model: &Model, element: usize, x: [f64; N]) -> Gradient<N, K> {
+    fn by_inputs(model: &Model, element: usize, x: [f64; N]) -> [f64; N] {
         let law = Self::law(&model.structure, element);
-        law.gradient(x, Self::parameters(model, element))
+        law.by_inputs(x, Self::parameters(model, element))
+    }
+
+    /// ∂f/∂p.
+    #[inline]
+    fn by_parameters(model: &Model, element: usize, x: [f64; N]) -> [f64; K] {
+        let law = Self::law(&model.structure, element);
+        law.by_parameters(x, Self::parameters(model, element))
     }
 
     /// The adjoint of f: adds to the cotangents of its parameters, returns those of its inputs.
@@ -62,26 +70,33 @@ pub(crate) trait Term<const N: usize, const K: usize> {
         bar: f64,
         model_bar: &mut Model,
     ) -> [f64; N] {
-        let Gradient { inputs, parameters } = Self::gradient(model, element, x);
-        Self::add_parameters(model_bar, element, parameters.map(|slope| slope * bar));
-        inputs.map(|slope| slope * bar)
+        let by_parameters = Self::by_parameters(model, element, x);
+        Self::add_parameters(model_bar, element, by_parameters.map(|slope| slope * bar));
+        Self::by_inputs(model, element, x).map(|slope| slope * bar)
     }
 
-    /// ∂f/∂ẋ as implicit integrators take it.
+    /// g = ∂f/∂ẋ as implicit integrators take it.
     #[inline]
     fn rate_derivative<T: Scalar>(model: &Model<T>, element: usize, x: [T; N]) -> T {
         let law = Self::law(&model.structure, element);
         law.rate_derivative(x, Self::parameters(model, element))
     }
 
-    /// Derivatives of ∂f/∂ẋ.
+    /// ∂g/∂x.
     #[inline]
-    fn rate_derivative_gradient(model: &Model, element: usize, x: [f64; N]) -> Gradient<N, K> {
+    fn rate_derivative_by_inputs(model: &Model, element: usize, x: [f64; N]) -> [f64; N] {
         let law = Self::law(&model.structure, element);
-        law.rate_derivative_gradient(x, Self::parameters(model, element))
+        law.rate_derivative_by_inputs(x, Self::parameters(model, element))
     }
 
-    /// The adjoint of ∂f/∂ẋ: adds to the cotangents of its parameters, returns those of its inputs.
+    /// ∂g/∂p.
+    #[inline]
+    fn rate_derivative_by_parameters(model: &Model, element: usize, x: [f64; N]) -> [f64; K] {
+        let law = Self::law(&model.structure, element);
+        law.rate_derivative_by_parameters(x, Self::parameters(model, element))
+    }
+
+    /// The adjoint of g: adds to the cotangents of its parameters, returns those of its inputs.
     #[inline]
     fn rate_derivative_vjp(
         model: &Model,
@@ -90,9 +105,9 @@ pub(crate) trait Term<const N: usize, const K: usize> {
         bar: f64,
         model_bar: &mut Model,
     ) -> [f64; N] {
-        let Gradient { inputs, parameters } = Self::rate_derivative_gradient(model, element, x);
-        Self::add_parameters(model_bar, element, parameters.map(|slope| slope * bar));
-        inputs.map(|slope| slope * bar)
+        let by_parameters = Self::rate_derivative_by_parameters(model, element, x);
+        Self::add_parameters(model_bar, element, by_parameters.map(|slope| slope * bar));
+        Self::rate_derivative_by_inputs(model, element, x).map(|slope| slope * bar)
     }
 }
 

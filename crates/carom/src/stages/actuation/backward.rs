@@ -5,26 +5,24 @@
 //! forces of a tendon whose sum S is brought to its limit L are fᵢ ← fᵢ·L/S:
 //!
 //!   f̄ᵢ ← f̄ᵢ·L/S − L/S²·Σ f̄ⱼfⱼ,   L̄ = Σ f̄ⱼfⱼ/S
-//!
-//! Muscles are differentiated by dual numbers.
 
 use super::Actuation;
-use super::derivative::gained;
+use super::derivative::velocity_derivative;
 use super::forward::{
-    GREATEST_CONTROL, Law, exceeded_limit, is_disabled, rotational_gear, rotational_period,
-    time_constant, turns_away,
+    GREATEST_CONTROL, exceeded_limit, gained, is_disabled, nearest_turn, rotational_gear,
+    rotational_period, turns_away,
 };
-use super::muscle::{Muscle, activation_rate};
 use crate::cotangent::{InputBar, StateBar};
-use crate::dual::Dual;
 use crate::history::{delayed_control, delayed_control_vjp};
-use crate::math::{MIN_LENGTH, Vec3};
-use crate::model::{ActuatorDynamics, BiasKind, GainKind, Model, Transmission};
+use crate::math::Vec3;
+use crate::model::{ActuatorDynamics, Model, Transmission};
 use crate::scalar::Scalar;
 use crate::stages::passive::Passive;
 use crate::stages::transmission::TransmissionData;
 use crate::stages::velocity::Velocity;
 use crate::state::{Input, State};
+use crate::terms::Term;
+use crate::terms::actuator::{Force, Next, Rate};
 use std::f64::consts::TAU;
 
 /// Cotangents that the actuation passes on.
@@ -77,21 +75,17 @@ pub fn backward(
     limit_actuator_forces(model, actuation, &mut bar.actuator_force, &mut targets);
     limit_tendon_forces(model, actuation, &mut bar.actuator_force, &mut targets);
     for actuator in 0..count {
-        let law = Law {
+        let force_bar = bar.actuator_force[actuator] + bar.unlimited_force[actuator];
+        let place = Place {
             model,
             actuator,
             length: transmission.length[actuator],
-            velocity: velocity.actuator[actuator],
+            rate: velocity.actuator[actuator],
             timestep: input.timestep,
-        };
-        let force_bar = bar.actuator_force[actuator] + bar.unlimited_force[actuator];
-        let mut reverse = Reverse {
-            law: &law,
             state,
             actuation,
-            targets: &mut targets,
         };
-        reverse.actuator(force_bar, &mut bar.control[actuator], &bar.activation_dot);
+        place.force_vjp(force_bar, bar, &mut targets);
     }
     effective_controls(model, (state, input), &bar.control, &mut targets);
 }
@@ -274,174 +268,115 @@ fn effective_controls(
     }
 }
 
-/// One actuator's law, read upwards.
-pub(super) struct Reverse<'a, 't> {
-    pub(super) law: &'a Law<'a, f64>,
-    pub(super) state: &'a State,
-    pub(super) actuation: &'a Actuation,
-    pub(super) targets: &'a mut Targets<'t>,
+/// An actuator as its law sees it.
+#[derive(Clone, Copy)]
+pub(crate) struct Place<'a> {
+    pub(crate) model: &'a Model,
+    pub(crate) actuator: usize,
+    pub(crate) length: f64,
+    pub(crate) rate: f64,
+    /// Length of the step (s).
+    pub(crate) timestep: f64,
+    pub(crate) state: &'a State,
+    pub(crate) actuation: &'a Actuation,
 }
 
-impl Reverse<'_, '_> {
-    /// From the cotangents of force and activation rates to those of everything they depend on.
-    fn actuator(&mut self, force_bar: f64, control_bar: &mut f64, rates_bar: &[f64]) {
-        let (model, actuator) = (self.law.model, self.law.actuator);
-        let act = &self.state.act;
-        let setpoint = gained(self.law, act, self.actuation);
+impl Place<'_> {
+    fn gained(&self) -> f64 {
+        let (act, h) = (&self.state.act, self.timestep);
+        gained(self.model, self.actuator, act, self.actuation, h)
+    }
+
+    /// From the cotangents of the force and of the activation's rate, in `bar`, to those of everything they depend on.
+    fn force_vjp(&self, force_bar: f64, bar: &mut Actuation, targets: &mut Targets<'_>) {
+        let (model, actuator) = (self.model, self.actuator);
+        let setpoint = self.gained();
         let period = rotational_period(model, actuator);
-        let turns = turns_away(setpoint, self.law.length, period);
-        let mut setpoint_bar = 0.0;
+        let turns = turns_away(setpoint, self.length, period);
         if !is_disabled(model, actuator) {
             let input = setpoint - period.unwrap_or(0.0) * turns;
-            setpoint_bar = self.force(input, force_bar);
-            period_vjp(model, actuator, -turns * setpoint_bar, self.targets.model);
+            let x = [self.length, self.rate, input];
+            let x_bar = Force::vjp(model, actuator, x, force_bar, targets.model);
+            period_vjp(model, actuator, -turns * x_bar[2], targets.model);
+            self.inputs_vjp(x_bar, bar, targets);
         }
+        if let Some(last) = model.structure.actuators.activations[actuator]
+            .clone()
+            .last()
+        {
+            self.activation_rate_vjp(last, bar, targets);
+        }
+    }
+
+    /// [`velocity_derivative`].
+    pub(crate) fn velocity_derivative(&self) -> f64 {
+        let x = [self.length, self.rate, self.gained()];
+        velocity_derivative(self.model, self.actuator, x, self.actuation)
+    }
+
+    /// The adjoint of [`velocity_derivative`]; `bar` receives the cotangents of controls and
+    /// activation rates.
+    pub(crate) fn velocity_derivative_vjp(
+        &self,
+        derivative_bar: f64,
+        bar: &mut Actuation,
+        targets: &mut Targets<'_>,
+    ) {
+        let (model, actuator) = (self.model, self.actuator);
+        if self.actuation.saturated[actuator] || is_disabled(model, actuator) {
+            return;
+        }
+        let input = self.gained();
+        let x = [self.length, self.rate, input];
+        let x_bar = Force::rate_derivative_vjp(model, actuator, x, derivative_bar, targets.model);
+        self.inputs_vjp(x_bar, bar, targets);
+    }
+
+    /// What length, rate and input pass on.
+    fn inputs_vjp(
+        &self,
+        [length_bar, rate_bar, input_bar]: [f64; 3],
+        bar: &mut Actuation,
+        targets: &mut Targets<'_>,
+    ) {
+        let (model, actuator) = (self.model, self.actuator);
+        targets.transmission.length[actuator] += length_bar;
+        targets.velocity.actuator[actuator] += rate_bar;
         let structure = &model.structure.actuators;
         let Some(last) = structure.activations[actuator].clone().last() else {
-            *control_bar += setpoint_bar;
+            bar.control[actuator] += input_bar;
             return;
         };
-        let mut rate_bar = rates_bar[last];
-        let mut activation_bar = setpoint_bar;
-        if structure.activation_early[actuator] {
-            let (rate, h) = (self.actuation.activation_dot[last], self.law.timestep);
-            let bars = next_activation_vjp(
-                model,
-                actuator,
-                (act[last], rate, h),
-                setpoint_bar,
-                self.targets.model,
-            );
-            activation_bar = bars[0];
-            rate_bar += bars[1];
-            self.targets.input.timestep += bars[2];
+        if !structure.activation_early[actuator] {
+            targets.state.act[last] += input_bar;
+            return;
         }
-        self.targets.state.act[last] += activation_bar;
-        self.activation_rate(last, rate_bar, control_bar);
-    }
-
-    /// force = gain·input + bias: returns the cotangent of the input.
-    fn force(&mut self, input: f64, bar: f64) -> f64 {
-        let (model, actuator) = (self.law.model, self.law.actuator);
-        let structure = &model.structure.actuators;
-        let (gain, gain_bar) = (&model.actuators.gain[actuator], input * bar);
-        let input_bar = match structure.gain[actuator] {
-            GainKind::Fixed => {
-                self.targets.model.actuators.gain[actuator][0] += gain_bar;
-                gain[0] * bar
-            }
-            GainKind::Affine => {
-                let slopes = self.affine(gain, gain_bar);
-                add(&mut self.targets.model.actuators.gain[actuator], &slopes);
-                self.law.gain() * bar
-            }
-            GainKind::Muscle => {
-                let curve = |muscle: &Muscle<'_, _>, length, rate| muscle.gain(length, rate);
-                let (value, slopes) = self.muscle(gain, gain_bar, curve);
-                add(&mut self.targets.model.actuators.gain[actuator], &slopes);
-                value * bar
-            }
-            GainKind::User => bar,
-        };
-        let bias = &model.actuators.bias[actuator];
-        match structure.bias[actuator] {
-            BiasKind::None | BiasKind::User => {}
-            BiasKind::Affine => {
-                let slopes = self.affine(bias, bar);
-                add(&mut self.targets.model.actuators.bias[actuator], &slopes);
-            }
-            BiasKind::Muscle => {
-                let curve = |muscle: &Muscle<'_, _>, length, _| muscle.bias(length);
-                let (_, slopes) = self.muscle(bias, bar, curve);
-                add(&mut self.targets.model.actuators.bias[actuator], &slopes);
-            }
-        }
-        input_bar
-    }
-
-    /// p₀ + p₁·length + p₂·velocity: returns the cotangents of p.
-    fn affine(&mut self, parameters: &[f64; 10], bar: f64) -> [f64; 3] {
-        let Law {
-            actuator,
-            length,
-            velocity,
-            ..
-        } = *self.law;
-        self.targets.transmission.length[actuator] += parameters[1] * bar;
-        self.targets.velocity.actuator[actuator] += parameters[2] * bar;
-        [bar, length * bar, velocity * bar]
-    }
-
-    /// A curve of a muscle: returns its value and the cotangents of its parameters.
-    pub(super) fn muscle(
-        &mut self,
-        parameters: &[f64; 10],
-        bar: f64,
-        curve: impl Fn(&Muscle<'_, Dual<15>>, Dual<15>, Dual<15>) -> Dual<15>,
-    ) -> (f64, [f64; 10]) {
-        let actuator = self.law.actuator;
-        let numbers = &self.law.model.actuators;
-        let varying = std::array::from_fn(|i| Dual::variable(parameters[i], i));
-        let [low, high] = numbers.length_range[actuator];
-        let muscle = Muscle {
-            parameters: &varying,
-            length_range: [Dual::variable(low, 10), Dual::variable(high, 11)],
-            acceleration_reference: Dual::variable(numbers.acceleration_reference[actuator], 12),
-        };
-        let length = Dual::variable(self.law.length, 13);
-        let velocity = Dual::variable(self.law.velocity, 14);
-        let value = curve(&muscle, length, velocity);
-        let slopes = value.tangent.map(|slope| slope * bar);
-        let numbers_bar = &mut self.targets.model.actuators;
-        add_pair(
-            &mut numbers_bar.length_range[actuator],
-            [slopes[10], slopes[11]],
-        );
-        numbers_bar.acceleration_reference[actuator] += slopes[12];
-        self.targets.transmission.length[actuator] += slopes[13];
-        self.targets.velocity.actuator[actuator] += slopes[14];
-        (value.value, std::array::from_fn(|i| slopes[i]))
+        let rate = self.actuation.activation_dot[last];
+        let x = [self.state.act[last], rate, self.timestep];
+        let [activation_bar, dot_bar, step_bar] =
+            Next::vjp(model, actuator, x, input_bar, targets.model);
+        targets.state.act[last] += activation_bar;
+        bar.activation_dot[last] += dot_bar;
+        targets.input.timestep += step_bar;
     }
 
     /// The rate of change of the activation `last`.
-    fn activation_rate(&mut self, last: usize, bar: f64, control_bar: &mut f64) {
-        let (model, actuator) = (self.law.model, self.law.actuator);
-        let parameters = &model.actuators.dynamics[actuator];
+    fn activation_rate_vjp(&self, last: usize, bar: &mut Actuation, targets: &mut Targets<'_>) {
+        let (model, actuator) = (self.model, self.actuator);
         let control = self.actuation.control[actuator];
-        let activation = self.state.act[last];
-        match model.structure.actuators.dynamics[actuator] {
-            ActuatorDynamics::Integrator => *control_bar += bar,
-            ActuatorDynamics::Filter | ActuatorDynamics::FilterExact => {
-                let tau = time_constant(parameters);
-                let period = rotational_period(model, actuator);
-                let turns = turns_away(control, activation, period);
-                let difference_bar = bar / tau;
-                *control_bar += difference_bar;
-                self.targets.state.act[last] -= difference_bar;
-                period_vjp(model, actuator, -turns * difference_bar, self.targets.model);
-                let rate = self.actuation.activation_dot[last];
-                let tau_bar = -rate * difference_bar;
-                time_constant_vjp(model, actuator, tau_bar, self.targets.model);
-            }
-            ActuatorDynamics::Muscle => {
-                let mut varying = parameters.map(Dual::<5>::constant);
-                for (place, parameter) in varying[..3].iter_mut().enumerate() {
-                    *parameter = Dual::variable(parameter.value, place);
-                }
-                let rate = activation_rate(
-                    Dual::variable(control, 3),
-                    Dual::variable(activation, 4),
-                    &varying,
-                );
-                let [rising, falling, width, by_control, by_activation] =
-                    rate.tangent.map(|slope| slope * bar);
-                let parameters_bar = &mut self.targets.model.actuators.dynamics[actuator];
-                add(parameters_bar, &[rising, falling, width]);
-                *control_bar += by_control;
-                self.targets.state.act[last] += by_activation;
-            }
-            ActuatorDynamics::None | ActuatorDynamics::User => {}
+        let (activation, dot_bar) = (self.state.act[last], bar.activation_dot[last]);
+        let dynamics = model.structure.actuators.dynamics[actuator];
+        let (mut target, mut turns) = (control, 0.0);
+        if let ActuatorDynamics::Filter | ActuatorDynamics::FilterExact = dynamics {
+            let period = rotational_period(model, actuator);
+            turns = turns_away(control, activation, period);
+            target = nearest_turn(control, activation, period);
         }
+        let x = [target, activation];
+        let [target_bar, activation_bar] = Rate::vjp(model, actuator, x, dot_bar, targets.model);
+        bar.control[actuator] += target_bar;
+        targets.state.act[last] += activation_bar;
+        period_vjp(model, actuator, -turns * target_bar, targets.model);
     }
 }
 
@@ -482,45 +417,4 @@ pub fn nearest_setpoint_vjp(
     let period = rotational_period(model, actuator);
     let turns = turns_away(setpoint, length, period);
     period_vjp(model, actuator, -turns * bar, model_bar);
-}
-
-/// The twin of the time constant of a filter.
-fn time_constant_vjp(model: &Model, actuator: usize, bar: f64, model_bar: &mut Model) {
-    if model.actuators.dynamics[actuator][0] >= MIN_LENGTH {
-        model_bar.actuators.dynamics[actuator][0] += bar;
-    }
-}
-
-/// The twin of [`next_activation`](super::next_activation): returns the cotangents of activation, rate and step.
-pub fn next_activation_vjp(
-    model: &Model,
-    actuator: usize,
-    (activation, activation_dot, h): (f64, f64, f64),
-    bar: f64,
-    model_bar: &mut Model,
-) -> [f64; 3] {
-    let structure = &model.structure.actuators;
-    // Duration over which the rate acts, with its derivatives by step and time constant.
-    let (duration, by_step, by_constant) =
-        if structure.dynamics[actuator] == ActuatorDynamics::FilterExact {
-            let tau = time_constant(&model.actuators.dynamics[actuator]);
-            let decay = (-h / tau).exp();
-            (tau * (1.0 - decay), decay, 1.0 - decay - decay * h / tau)
-        } else {
-            (h, 1.0, 0.0)
-        };
-    let mut bar = bar;
-    if structure.activation_limited[actuator] {
-        let next = activation + activation_dot * duration;
-        let range = model.actuators.activation_range[actuator];
-        let (next_bar, range_bar) = clamp_vjp(next, range, bar);
-        bar = next_bar;
-        add_pair(
-            &mut model_bar.actuators.activation_range[actuator],
-            range_bar,
-        );
-    }
-    let duration_bar = activation_dot * bar;
-    time_constant_vjp(model, actuator, duration_bar * by_constant, model_bar);
-    [bar, bar * duration, duration_bar * by_step]
 }

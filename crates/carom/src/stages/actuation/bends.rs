@@ -1,10 +1,11 @@
 //! Where forces of actuators bend: at the ends of the pieces of muscle curves, and at their limits.
 
 use super::Actuation;
-use super::forward::Law;
-use crate::model::{BiasKind, GainKind, Model};
+use crate::model::Model;
 use crate::stages::transmission::TransmissionData;
 use crate::stages::velocity::Velocity;
+use crate::terms::Term;
+use crate::terms::actuator::Force;
 
 /// Appends numbers, always as many for a model, that change their sign where the force of an actuator bends.
 pub(crate) fn write_bends(
@@ -16,22 +17,9 @@ pub(crate) fn write_bends(
 ) {
     let actuators = &model.structure.actuators;
     for actuator in 0..model.counts().nu {
-        let law = Law {
-            model,
-            actuator,
-            length: transmission.length[actuator],
-            velocity: velocity.actuator[actuator],
-            // The curves know nothing of it.
-            timestep: model.option.timestep[0],
-        };
-        if actuators.gain[actuator] == GainKind::Muscle {
-            let muscle = law.muscle(&model.actuators.gain[actuator]);
-            muscle.write_bends(law.length, law.velocity, out);
-        }
-        if actuators.bias[actuator] == BiasKind::Muscle {
-            let muscle = law.muscle(&model.actuators.bias[actuator]);
-            muscle.write_bends(law.length, law.velocity, out);
-        }
+        let law = Force::law(&model.structure, actuator);
+        let x = [transmission.length[actuator], velocity.actuator[actuator]];
+        law.write_bends(x, Force::parameters(model, actuator), out);
         if actuators.force_limited[actuator] {
             let bounds = model.actuators.force_range[actuator];
             out.extend(bounds.map(|bound| actuation.unlimited_force[actuator] - bound));

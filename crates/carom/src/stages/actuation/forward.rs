@@ -1,14 +1,14 @@
 use super::Actuation;
-use super::muscle::{Muscle, activation_rate};
-use crate::data::Data;
 use crate::history::delayed_control;
-use crate::math::{MIN_LENGTH, Vec3};
+use crate::math::Vec3;
 use crate::model::{ActuatorDynamics, BiasKind, GainKind, JointKind, Model, Transmission};
 use crate::scalar::Scalar;
 use crate::stages::passive::Passive;
 use crate::stages::transmission::TransmissionData;
 use crate::stages::velocity::Velocity;
 use crate::state::{Input, State};
+use crate::terms::Term;
+use crate::terms::actuator::{Force, Next, Rate};
 use std::f64::consts::TAU;
 
 /// Computes actuator forces and activation derivatives.
@@ -32,18 +32,12 @@ pub fn forward<T: Scalar>(
     }
     effective_controls(model, state, input, &mut out.control);
     for actuator in 0..count {
-        let law = Law {
-            model,
-            actuator,
-            length: transmission.length[actuator],
-            velocity: velocity.actuator[actuator],
-            timestep: input.timestep,
-        };
-        let control = law.input(state, out);
+        let (length, rate) = (transmission.length[actuator], velocity.actuator[actuator]);
+        let gained = effective_input(model, actuator, length, state, input.timestep, out);
         out.unlimited_force[actuator] = if is_disabled(model, actuator) {
             T::ZERO
         } else {
-            law.gain() * control + law.bias()
+            Force::value(model, actuator, [length, rate, gained])
         };
     }
     out.actuator_force.copy_from_slice(&out.unlimited_force);
@@ -94,99 +88,53 @@ pub(crate) fn is_disabled<T: Scalar>(model: &Model<T>, actuator: usize) -> bool 
     (0..=30).contains(&group) && model.settings.disabled_actuator_groups >> group & 1 == 1
 }
 
-/// The law of one actuator: force = gain(length, velocity)·input + bias(length, velocity).
-pub(crate) struct Law<'a, T: Scalar> {
-    pub(crate) model: &'a Model<T>,
-    pub(crate) actuator: usize,
-    pub(crate) length: T,
-    pub(crate) velocity: T,
-    /// Length of the step (s).
-    pub(crate) timestep: T,
+/// The input of an actuator: the control, or the activation whose rate of change is written on the way.
+fn effective_input<T: Scalar>(
+    model: &Model<T>,
+    actuator: usize,
+    length: T,
+    state: &State<T>,
+    h: T,
+    out: &mut Actuation<T>,
+) -> T {
+    let structure = &model.structure.actuators;
+    let control = out.control[actuator];
+    let period = rotational_period(model, actuator);
+    let activations = structure.activations[actuator].clone();
+    let Some(last) = activations.clone().last() else {
+        return nearest_turn(control, length, period);
+    };
+    // Further activations belong to user dynamics.
+    out.activation_dot[activations].fill(T::ZERO);
+    let activation = state.act[last];
+    let target = match structure.dynamics[actuator] {
+        ActuatorDynamics::Filter | ActuatorDynamics::FilterExact => {
+            nearest_turn(control, activation, period)
+        }
+        _ => control,
+    };
+    out.activation_dot[last] = Rate::value(model, actuator, [target, activation]);
+    nearest_turn(gained(model, actuator, &state.act, out, h), length, period)
 }
 
-impl<'a, T: Scalar> Law<'a, T> {
-    /// The law at the results of the stages before.
-    pub(crate) fn of(model: &'a Model<T>, actuator: usize, data: &Data<T>) -> Self {
-        Self {
-            model,
-            actuator,
-            length: data.transmission.length[actuator],
-            velocity: data.velocity.actuator[actuator],
-            timestep: data.timestep,
-        }
+/// What the gain multiplies: the control, or the activation, at the end of the step if the actuator acts early.
+pub(crate) fn gained<T: Scalar>(
+    model: &Model<T>,
+    actuator: usize,
+    act: &[T],
+    actuation: &Actuation<T>,
+    h: T,
+) -> T {
+    let structure = &model.structure.actuators;
+    let Some(last) = structure.activations[actuator].clone().last() else {
+        return actuation.control[actuator];
+    };
+    if structure.activation_early[actuator] {
+        let rate = actuation.activation_dot[last];
+        Next::value(model, actuator, [act[last], rate, h])
+    } else {
+        act[last]
     }
-
-    /// What the gain multiplies: the control, or the activation whose rate of change is written on the way.
-    fn input(&self, state: &State<T>, out: &mut Actuation<T>) -> T {
-        let actuator = self.actuator;
-        let structure = &self.model.structure.actuators;
-        let control = out.control[actuator];
-        let period = rotational_period(self.model, actuator);
-        let activations = structure.activations[actuator].clone();
-        let Some(last) = activations.clone().last() else {
-            return nearest_turn(control, self.length, period);
-        };
-        // Further activations belong to user dynamics.
-        out.activation_dot[activations].fill(T::ZERO);
-        let activation = state.act[last];
-        let rate = self.activation_rate(control, activation, period);
-        out.activation_dot[last] = rate;
-        let effective = if structure.activation_early[actuator] {
-            next_activation(self.model, actuator, activation, rate, self.timestep)
-        } else {
-            activation
-        };
-        nearest_turn(effective, self.length, period)
-    }
-
-    fn activation_rate(&self, control: T, activation: T, period: Option<T>) -> T {
-        let parameters = &self.model.actuators.dynamics[self.actuator];
-        match self.model.structure.actuators.dynamics[self.actuator] {
-            ActuatorDynamics::Integrator => control,
-            ActuatorDynamics::Filter | ActuatorDynamics::FilterExact => {
-                let target = nearest_turn(control, activation, period);
-                (target - activation) / time_constant(parameters)
-            }
-            ActuatorDynamics::Muscle => activation_rate(control, activation, parameters),
-            ActuatorDynamics::None | ActuatorDynamics::User => T::ZERO,
-        }
-    }
-
-    pub(super) fn gain(&self) -> T {
-        let gain = &self.model.actuators.gain[self.actuator];
-        match self.model.structure.actuators.gain[self.actuator] {
-            GainKind::Fixed => gain[0],
-            GainKind::Affine => self.affine(gain),
-            GainKind::Muscle => self.muscle(gain).gain(self.length, self.velocity),
-            GainKind::User => T::ONE,
-        }
-    }
-
-    fn bias(&self) -> T {
-        let bias = &self.model.actuators.bias[self.actuator];
-        match self.model.structure.actuators.bias[self.actuator] {
-            BiasKind::None | BiasKind::User => T::ZERO,
-            BiasKind::Affine => self.affine(bias),
-            BiasKind::Muscle => self.muscle(bias).bias(self.length),
-        }
-    }
-
-    fn affine(&self, parameters: &[T; 10]) -> T {
-        parameters[0] + parameters[1] * self.length + parameters[2] * self.velocity
-    }
-
-    pub(super) fn muscle<'p>(&self, parameters: &'p [T; 10]) -> Muscle<'p, T> {
-        Muscle {
-            parameters,
-            length_range: self.model.actuators.length_range[self.actuator],
-            acceleration_reference: self.model.actuators.acceleration_reference[self.actuator],
-        }
-    }
-}
-
-/// Time constant of a filter.
-pub(super) fn time_constant<T: Scalar>(parameters: &[T; 10]) -> T {
-    parameters[0].max(T::from(MIN_LENGTH))
 }
 
 /// Where the gear holds the axis of an angular servo: one whose length is an angle about a three-dimensional rotation.
@@ -231,35 +179,11 @@ pub(super) fn turns_away<T: Scalar>(setpoint: T, center: T, period: Option<T>) -
 }
 
 /// The equivalent of a setpoint that is nearest to `center`, modulo the period.
-fn nearest_turn<T: Scalar>(setpoint: T, center: T, period: Option<T>) -> T {
+pub(super) fn nearest_turn<T: Scalar>(setpoint: T, center: T, period: Option<T>) -> T {
     let Some(period) = period else {
         return setpoint;
     };
     setpoint - period * turns_away(setpoint, center, Some(period))
-}
-
-/// Activation of one state after a step `h`: exact for exact filters, Euler otherwise, clamped to its range.
-pub fn next_activation<T: Scalar>(
-    model: &Model<T>,
-    actuator: usize,
-    activation: T,
-    activation_dot: T,
-    h: T,
-) -> T {
-    let structure = &model.structure.actuators;
-    let duration = if structure.dynamics[actuator] == ActuatorDynamics::FilterExact {
-        let tau = time_constant(&model.actuators.dynamics[actuator]);
-        tau * (-(-h / tau).exp() + 1.0)
-    } else {
-        h
-    };
-    let next = activation + activation_dot * duration;
-    if structure.activation_limited[actuator] {
-        let [low, high] = model.actuators.activation_range[actuator];
-        next.clamp(low, high)
-    } else {
-        next
-    }
 }
 
 /// The equivalent of an angular setpoint that is nearest to the actuator's length; other setpoints stay.

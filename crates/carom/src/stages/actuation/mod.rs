@@ -1,21 +1,21 @@
 //! Actuator forces and activation dynamics, muscles included.
 //!
-//! Reads `state.act`, `input.ctrl`, lengths and velocities; writes [`Actuation`].
+//! Reads `state.act`, `input.ctrl`, lengths and velocities; writes [`Actuation`]. Laws are in
+//! [`actuator`](crate::laws::actuator), [`muscle`](crate::laws::muscle) and [`activation`](crate::laws::activation).
 
 mod backward;
 mod bends;
 mod derivative;
 mod forward;
-mod muscle;
 
-pub use backward::{Targets, backward, nearest_setpoint_vjp, next_activation_vjp};
+pub(crate) use backward::Place;
+pub use backward::{Targets, backward, nearest_setpoint_vjp};
 pub(crate) use bends::write_bends;
 pub(crate) use derivative::{
-    Sensitivity, advance_slope, gained, is_free, next_derivatives, sensitivity,
-    velocity_derivative, velocity_derivative_vjp,
+    Sensitivity, force_inputs, is_free, next_derivatives, sensitivity, velocity_derivative,
 };
-pub(crate) use forward::{Law, is_disabled, nearest_setpoint, tendon_force};
-pub use forward::{forward, next_activation};
+pub use forward::forward;
+pub(crate) use forward::{gained, is_disabled, nearest_setpoint, tendon_force};
 
 use crate::arrays::arrays;
 

@@ -3,7 +3,6 @@
 //!   weight: x̄ = −m·g·Ē,   m̄ = −g·x·Ē,   ḡ = −Σ m·x·Ē;        kinetic: v̄ = M·v·Ē,   M̄ = ½·v·vᵀ·Ē
 
 use super::backward::Reverse;
-use crate::laws::law::Gradient;
 use crate::laws::spring;
 use crate::math::Vec3;
 use crate::terms::joint::PartKind;
@@ -52,10 +51,7 @@ impl Reverse<'_, '_> {
             } else {
                 displacement.norm()
             };
-            let Gradient {
-                inputs: [slope],
-                parameters,
-            } = spring::energy_gradient(strength, x);
+            let (slope, parameters) = spring::energy_gradient(strength, x);
             let joints_bar = &mut model_bar.joints;
             joints_bar.stiffness[joint] += parameters[0] * bar;
             joints_bar.stiffness_poly[joint][0] += parameters[1] * bar;
@@ -77,9 +73,10 @@ impl Reverse<'_, '_> {
         let Some(end) = spring::nearest_end(length, [low, high]) else {
             return;
         };
-        let gradient = spring::energy_gradient([k, k1, k2], length - [low, high][end]);
-        let [by_k, by_k1, by_k2] = gradient.parameters.map(|slope| slope * bar);
-        let length_bar = gradient.inputs[0] * bar;
+        let x = length - [low, high][end];
+        let (slope, parameters) = spring::energy_gradient([k, k1, k2], x);
+        let [by_k, by_k1, by_k2] = parameters.map(|slope| slope * bar);
+        let length_bar = slope * bar;
         let mut parameters_bar = [by_k, by_k1, by_k2, 0.0, 0.0];
         parameters_bar[3 + end] = -length_bar;
         TendonSpring::add_parameters(self.targets.model, tendon, parameters_bar);

@@ -11,18 +11,18 @@ use crate::scalar::Scalar;
 
 /// What gain and bias of a muscle depend on besides its parameters.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Muscle<'a, T> {
-    pub(super) parameters: &'a [T; 10],
+pub(crate) struct Muscle<T> {
+    pub(crate) parameters: [T; 10],
     /// Feasible actuator lengths.
-    pub(super) length_range: [T; 2],
+    pub(crate) length_range: [T; 2],
     /// Acceleration of unit force at the reference configuration.
-    pub(super) acceleration_reference: T,
+    pub(crate) acceleration_reference: T,
 }
 
-impl<T: Scalar> Muscle<'_, T> {
+impl<T: Scalar> Muscle<T> {
     /// Peak active force: given, or in proportion to the inertia that the muscle moves.
     fn peak_force(&self) -> T {
-        let [_, _, force, scale, ..] = *self.parameters;
+        let [_, _, force, scale, ..] = self.parameters;
         if force.value() < 0.0 {
             scale / at_least_tiny(self.acceleration_reference)
         } else {
@@ -32,7 +32,7 @@ impl<T: Scalar> Muscle<'_, T> {
 
     /// Optimal length: the range of normalised lengths spans the feasible lengths.
     fn optimal_length(&self) -> T {
-        let [low, high, ..] = *self.parameters;
+        let [low, high, ..] = self.parameters;
         (self.length_range[1] - self.length_range[0]) / at_least_tiny(high - low)
     }
 
@@ -41,8 +41,8 @@ impl<T: Scalar> Muscle<'_, T> {
     }
 
     /// Active force per activation; negative, since muscles pull.
-    pub(super) fn gain(&self, length: T, velocity: T) -> T {
-        let [_, _, _, _, low, high, speed, _, lengthening, _] = *self.parameters;
+    pub(crate) fn gain(&self, length: T, velocity: T) -> T {
+        let [_, _, _, _, low, high, speed, _, lengthening, _] = self.parameters;
         let optimal = self.optimal_length();
         let active = active_curve(self.normalized_length(length, optimal), low, high);
         let rate = velocity / at_least_tiny(optimal * speed);
@@ -50,8 +50,8 @@ impl<T: Scalar> Muscle<'_, T> {
     }
 
     /// Derivative of the gain with respect to the velocity.
-    pub(super) fn gain_velocity_derivative(&self, length: T, velocity: T) -> T {
-        let [_, _, _, _, low, high, speed, _, lengthening, _] = *self.parameters;
+    pub(crate) fn gain_velocity_derivative(&self, length: T, velocity: T) -> T {
+        let [_, _, _, _, low, high, speed, _, lengthening, _] = self.parameters;
         let optimal = self.optimal_length();
         let active = active_curve(self.normalized_length(length, optimal), low, high);
         let greatest = at_least_tiny(optimal * speed);
@@ -60,17 +60,17 @@ impl<T: Scalar> Muscle<'_, T> {
     }
 
     /// Passive force; negative, since muscles pull.
-    pub(super) fn bias(&self, length: T) -> T {
-        let [_, _, _, _, _, high, _, passive, ..] = *self.parameters;
+    pub(crate) fn bias(&self, length: T) -> T {
+        let [_, _, _, _, _, high, _, passive, ..] = self.parameters;
         let normalized = self.normalized_length(length, self.optimal_length());
         -self.peak_force() * passive * passive_curve(normalized, high)
     }
 }
 
-impl Muscle<'_, f64> {
+impl Muscle<f64> {
     /// Appends numbers that change their sign at the ends of the pieces of all curves.
-    pub(super) fn write_bends(&self, length: f64, velocity: f64, out: &mut Vec<f64>) {
-        let [_, _, _, _, low, high, speed, _, lengthening, _] = *self.parameters;
+    pub(crate) fn write_bends(&self, length: f64, velocity: f64, out: &mut Vec<f64>) {
+        let [_, _, _, _, low, high, speed, _, lengthening, _] = self.parameters;
         let optimal = self.optimal_length();
         let length = self.normalized_length(length, optimal);
         let rate = velocity / at_least_tiny(optimal * speed);
@@ -150,8 +150,8 @@ fn passive_curve<T: Scalar>(length: T, high: T) -> T {
 
 /// Rate of change of the activation: a first-order lag whose time constant depends on the activation and on whether it
 /// rises or falls; parameters (time constant of activation, of deactivation, width of the smooth transition).
-pub(super) fn activation_rate<T: Scalar>(control: T, activation: T, parameters: &[T; 10]) -> T {
-    let [rising, falling, width, ..] = *parameters;
+pub(crate) fn activation_rate<T: Scalar>(control: T, activation: T, parameters: [T; 3]) -> T {
+    let [rising, falling, width] = parameters;
     let unit = |x: T| x.clamp(T::ZERO, T::ONE);
     let stretch = unit(activation) * 1.5 + 0.5;
     let (rising, falling) = (rising * stretch, falling / stretch);
@@ -186,7 +186,7 @@ mod tests {
 
     const PARAMETERS: [f64; 10] = [0.75, 1.05, -1.0, 200.0, 0.5, 1.6, 1.5, 1.3, 1.2, 0.0];
 
-    fn muscle<T: Scalar>(parameters: &[T; 10]) -> Muscle<'_, T> {
+    fn muscle<T: Scalar>(parameters: [T; 10]) -> Muscle<T> {
         Muscle {
             parameters,
             length_range: [T::from(0.2), T::from(0.35)],
@@ -201,7 +201,7 @@ mod tests {
 
     #[test]
     fn the_active_curve_peaks_at_the_optimal_length_and_vanishes_outside_its_support() {
-        let m = muscle(&PARAMETERS);
+        let m = muscle(PARAMETERS);
         let gain = |normalized: f64| m.gain(length_of(normalized), 0.0);
         assert!((gain(1.0) + 50.0).abs() < 1e-12);
         assert!((gain(0.75) + 25.0).abs() < 1e-12, "half way up");
@@ -221,7 +221,7 @@ mod tests {
 
     #[test]
     fn the_passive_curve_has_the_given_force_at_its_knee_and_grows_linearly_beyond() {
-        let m = muscle(&PARAMETERS);
+        let m = muscle(PARAMETERS);
         assert_eq!(m.bias(length_of(0.9)), 0.0);
         assert!((m.bias(length_of(1.3)) + 50.0 * 1.3 * 0.5).abs() < 1e-10);
         let slope = (m.bias(length_of(1.5)) - m.bias(length_of(1.4))) / 0.1;
@@ -230,13 +230,13 @@ mod tests {
 
     #[test]
     fn activation_rises_faster_than_it_falls_and_the_switch_can_be_smooth() {
-        let hard = [0.01, 0.04, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
-        assert!((activation_rate(1.0, 0.5, &hard) - 0.5 / (0.01 * 1.25)).abs() < 1e-12);
-        assert!((activation_rate(0.0, 0.5, &hard) + 0.5 / (0.04 / 1.25)).abs() < 1e-12);
+        let hard = [0.01, 0.04, 0.0];
+        assert!((activation_rate(1.0, 0.5, hard) - 0.5 / (0.01 * 1.25)).abs() < 1e-12);
+        assert!((activation_rate(0.0, 0.5, hard) + 0.5 / (0.04 / 1.25)).abs() < 1e-12);
         let mut smooth = hard;
         smooth[2] = 0.4;
         let middle = 0.5 * (0.01 * 1.25 + 0.04 / 1.25);
-        let rate = activation_rate(0.5 + 1e-9, 0.5, &smooth);
+        let rate = activation_rate(0.5 + 1e-9, 0.5, smooth);
         assert!((rate - 1e-9 / middle).abs() < 1e-12);
     }
 
@@ -249,13 +249,13 @@ mod tests {
             let v = 0.03 * f64::from(step) - 0.905;
             let dual_parameters = PARAMETERS.map(Dual::<2>::constant);
             let gain =
-                muscle(&dual_parameters).gain(Dual::variable(length, 0), Dual::variable(v, 1));
-            let m = muscle(&PARAMETERS);
+                muscle(dual_parameters).gain(Dual::variable(length, 0), Dual::variable(v, 1));
+            let m = muscle(PARAMETERS);
             let by_length = (m.gain(length + h, v) - m.gain(length - h, v)) / (2.0 * h);
             let by_velocity = (m.gain(length, v + h) - m.gain(length, v - h)) / (2.0 * h);
             assert!((gain.tangent[0] - by_length).abs() < 1e-5, "{x}");
             assert!((gain.tangent[1] - by_velocity).abs() < 1e-5, "{x}");
-            let bias = muscle(&dual_parameters).bias(Dual::variable(length, 0));
+            let bias = muscle(dual_parameters).bias(Dual::variable(length, 0));
             let by_length = (m.bias(length + h) - m.bias(length - h)) / (2.0 * h);
             assert!((bias.tangent[0] - by_length).abs() < 1e-5, "{x}");
         }
@@ -265,9 +265,9 @@ mod tests {
     fn the_slope_of_the_velocity_curve_is_its_derivative() {
         let parameters = PARAMETERS.map(Dual::<1>::constant);
         for velocity in [-2.0, -0.3, -0.05, 0.01, 0.03, 0.2] {
-            let dual = muscle(&parameters)
+            let dual = muscle(parameters)
                 .gain(Dual::constant(length_of(0.9)), Dual::variable(velocity, 0));
-            let slope = muscle(&PARAMETERS).gain_velocity_derivative(length_of(0.9), velocity);
+            let slope = muscle(PARAMETERS).gain_velocity_derivative(length_of(0.9), velocity);
             assert!((slope - dual.tangent[0]).abs() < 1e-12);
         }
     }

@@ -1,0 +1,102 @@
+//! Forces and activations of actuators, at the actuators themselves; [`length`](super::length) has what their forces push.
+
+use super::Term;
+use crate::laws::activation::{ActivationRate, NextActivation};
+use crate::laws::actuator::{
+    ACCELERATION_REFERENCE, ActuatorForce, BIAS, LENGTH_RANGE, PARAMETERS,
+};
+use crate::model::{ActuatorDynamics, Model, Structure};
+use crate::scalar::Scalar;
+
+/// Forces of actuators, over length, rate and input.
+pub(crate) struct Force;
+
+impl Term<3, PARAMETERS> for Force {
+    type Law = ActuatorForce;
+
+    #[inline]
+    fn law(structure: &Structure, actuator: usize) -> ActuatorForce {
+        ActuatorForce {
+            gain: structure.actuators.gain[actuator],
+            bias: structure.actuators.bias[actuator],
+        }
+    }
+
+    #[inline]
+    fn parameters<T: Scalar>(model: &Model<T>, actuator: usize) -> [T; PARAMETERS] {
+        let numbers = &model.actuators;
+        let mut p = [T::ZERO; PARAMETERS];
+        p[..BIAS].copy_from_slice(&numbers.gain[actuator]);
+        p[BIAS..LENGTH_RANGE].copy_from_slice(&numbers.bias[actuator]);
+        p[LENGTH_RANGE..ACCELERATION_REFERENCE].copy_from_slice(&numbers.length_range[actuator]);
+        p[ACCELERATION_REFERENCE] = numbers.acceleration_reference[actuator];
+        p
+    }
+
+    #[inline]
+    fn add_parameters(model_bar: &mut Model, actuator: usize, bar: [f64; PARAMETERS]) {
+        let numbers = &mut model_bar.actuators;
+        let targets = (numbers.gain[actuator].iter_mut())
+            .chain(&mut numbers.bias[actuator])
+            .chain(&mut numbers.length_range[actuator])
+            .chain([&mut numbers.acceleration_reference[actuator]]);
+        for (target, bar) in targets.zip(bar) {
+            *target += bar;
+        }
+    }
+}
+
+/// Rates of activations, over control and activation.
+pub(crate) struct Rate;
+
+impl Term<2, 3> for Rate {
+    type Law = ActivationRate;
+
+    #[inline]
+    fn law(structure: &Structure, actuator: usize) -> ActivationRate {
+        ActivationRate(structure.actuators.dynamics[actuator])
+    }
+
+    #[inline]
+    fn parameters<T: Scalar>(model: &Model<T>, actuator: usize) -> [T; 3] {
+        let [first, second, third, ..] = model.actuators.dynamics[actuator];
+        [first, second, third]
+    }
+
+    #[inline]
+    fn add_parameters(model_bar: &mut Model, actuator: usize, bar: [f64; 3]) {
+        let targets = &mut model_bar.actuators.dynamics[actuator];
+        for (target, bar) in targets.iter_mut().zip(bar) {
+            *target += bar;
+        }
+    }
+}
+
+/// Activations after a step, over activation, rate and step.
+pub(crate) struct Next;
+
+impl Term<3, 3> for Next {
+    type Law = NextActivation;
+
+    #[inline]
+    fn law(structure: &Structure, actuator: usize) -> NextActivation {
+        NextActivation {
+            is_exact: structure.actuators.dynamics[actuator] == ActuatorDynamics::FilterExact,
+            is_limited: structure.actuators.activation_limited[actuator],
+        }
+    }
+
+    #[inline]
+    fn parameters<T: Scalar>(model: &Model<T>, actuator: usize) -> [T; 3] {
+        let [low, high] = model.actuators.activation_range[actuator];
+        [model.actuators.dynamics[actuator][0], low, high]
+    }
+
+    #[inline]
+    fn add_parameters(model_bar: &mut Model, actuator: usize, [tau, low, high]: [f64; 3]) {
+        let numbers = &mut model_bar.actuators;
+        numbers.dynamics[actuator][0] += tau;
+        numbers.activation_range[actuator][0] += low;
+        numbers.activation_range[actuator][1] += high;
+    }
+}
