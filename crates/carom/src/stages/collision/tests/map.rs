@@ -116,7 +116,8 @@ fn a_map_finds_the_contacts_of_the_formula() {
 fn gradients_of_a_map_are_those_of_dual_numbers_and_differences() {
     for at in points() {
         let at = point(mapped(at.model), at.state);
-        assert!(check::<Checked>(&at).moving > 3);
+        // Poses, sizes, and all at once.
+        assert!(check::<Checked>(&at).moving >= 3);
         step_check::check(&at);
     }
 }
