@@ -20,7 +20,7 @@ macro_rules! arrays {
         }
     ) => {
         $(#[$meta])*
-        #[derive(Clone, Debug, PartialEq)]
+        #[derive(Clone, Debug, Default, PartialEq)]
         pub struct $name<T: $crate::scalar::Scalar = f64> {
             $( $(#[$field_meta])* pub $field: Vec<$element>, )*
             $( $( $(#[$plain_meta])* pub $plain: Vec<$plain_element>, )* )?

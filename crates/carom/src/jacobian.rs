@@ -98,20 +98,50 @@ pub fn center_of_mass<T: Scalar>(
     point(model, kinematics, body, center, translation, rotation);
 }
 
-/// Adds the generalised force of a torque and a force at a body-fixed world point. (2)
+/// A torque and a force at a body-fixed world point.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Wrench<T: Scalar = f64> {
+    /// The body that it acts on.
+    pub body: usize,
+    /// Where it acts (m).
+    pub point: Vec3<T>,
+    /// Torque, world axes (N·m).
+    pub torque: Vec3<T>,
+    /// Force, world axes (N).
+    pub force: Vec3<T>,
+}
+
+impl<T: Scalar> Wrench<T> {
+    /// A force without a torque.
+    #[inline]
+    pub fn force(body: usize, point: Vec3<T>, force: Vec3<T>) -> Self {
+        Self {
+            body,
+            point,
+            torque: Vec3::ZERO,
+            force,
+        }
+    }
+
+    /// The same wrench about the centre of mass of the body's tree, as motion axes are.
+    #[inline]
+    fn about_tree(&self, model: &Model<T>, kinematics: &Kinematics<T>) -> Spatial<T> {
+        let arm = offset(model, kinematics, self.body, self.point);
+        Spatial::new(self.torque + arm.cross(self.force), self.force)
+    }
+}
+
+/// Adds the generalised force of a wrench. (2)
 #[inline]
 pub fn apply_force<T: Scalar>(
     model: &Model<T>,
     kinematics: &Kinematics<T>,
-    body: usize,
-    point: Vec3<T>,
-    (torque, force): (Vec3<T>, Vec3<T>),
+    wrench: Wrench<T>,
     generalised: &mut [T],
 ) {
-    let moment = torque + offset(model, kinematics, body, point).cross(force);
-    let wrench = Spatial::new(moment, force);
-    for &dof in moving_dofs(model, body) {
-        generalised[dof] += kinematics.dof_axis[dof].dot(wrench);
+    let about_tree = wrench.about_tree(model, kinematics);
+    for &dof in moving_dofs(model, wrench.body) {
+        generalised[dof] += kinematics.dof_axis[dof].dot(about_tree);
     }
 }
 
@@ -134,21 +164,20 @@ pub struct WrenchBar {
 pub fn apply_force_vjp(
     model: &Model,
     kinematics: &Kinematics,
-    (body, point): (usize, Vec3),
-    (torque, force): (Vec3, Vec3),
+    wrench: Wrench,
     generalised_bar: impl Iterator<Item = (usize, f64)>,
     kinematics_bar: &mut Kinematics,
 ) -> WrenchBar {
-    let arm = offset(model, kinematics, body, point);
-    let wrench = Spatial::new(torque + arm.cross(force), force);
+    let about_tree = wrench.about_tree(model, kinematics);
     let mut motion = Spatial::ZERO;
     for (dof, bar) in generalised_bar {
         motion = motion.scale_add(kinematics.dof_axis[dof], bar);
         let axis_bar = &mut kinematics_bar.dof_axis[dof];
-        *axis_bar = axis_bar.scale_add(wrench, bar);
+        *axis_bar = axis_bar.scale_add(about_tree, bar);
     }
-    let point = force.cross(motion.angular());
-    kinematics_bar.subtree_com[model.structure.bodies.root[body]] -= point;
+    let arm = offset(model, kinematics, wrench.body, wrench.point);
+    let point = wrench.force.cross(motion.angular());
+    kinematics_bar.subtree_com[model.structure.bodies.root[wrench.body]] -= point;
     WrenchBar {
         torque: motion.angular(),
         force: point_velocity(motion, arm),

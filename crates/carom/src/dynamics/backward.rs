@@ -1,13 +1,14 @@
 //! THE list of stages read upwards: from cotangents of results to those of state, input and model.
 //!
-//! Each function below says what one stage's backward twin reads and adds to; [`backward`] is their order.
+//! A stage's `backward` takes the results of the forward pass and the cotangents of everything. It uses up those of its
+//! own results and adds to those of what it reads; [`backward`] is their order.
 
 use crate::cotangent::{Cotangents, DataBar, StateBar};
 use crate::data::Data;
 use crate::model::Model;
 use crate::stages::{
     acceleration, actuation, bias, collision, compliance, constraint, inertia, kinematics, passive,
-    sensing, solve, tendon, transmission, velocity,
+    solve, tendon, transmission, velocity,
 };
 use crate::state::{Input, State};
 
@@ -50,7 +51,8 @@ pub trait Observer {
 impl Observer for () {}
 
 /// The adjoint of [`forward`](super::forward): uses up `bar.data` and adds to the other cotangents. Cotangents of sensors
-/// and energies come first, through [`sensing()`].
+/// and energies come first, through
+/// [`sensing::backward`](crate::stages::sensing::backward).
 pub fn backward(at: At<'_>, bar: &mut Cotangents) {
     observe_backward(at, bar, &mut ());
 }
@@ -68,100 +70,26 @@ pub(crate) fn observe_backward_of_rows(
     bar: &mut Cotangents,
     observer: &mut dyn Observer,
 ) {
-    macro_rules! stages {
-        ($($stage:ident)*) => {$(
-            observer.before_stage(stringify!($stage), at, &mut bar.data);
-            $stage(at, bar);
-        )*};
-    }
-    stages! {
-        constraint acceleration actuation compliance bias passive velocity transmission collision inertia tendon
-        kinematics
-    }
-}
-
-/// The adjoint of [`sense`](super::sense).
-pub fn sensing(at: At<'_>, bar: &mut Cotangents) {
-    let data = &mut bar.data;
-    sensing::delay_backward(
-        at.model,
-        at.state,
-        &mut data.sensing,
-        (&mut bar.state, &mut bar.model),
-    );
-    sensing::measure_distances_backward(
-        at.model,
-        &at.data.kinematics,
-        &data.sensing,
-        &mut data.collision,
-        &mut data.kinematics,
-        &mut bar.model,
-    );
-    sensing::backward(
-        at.model,
-        (at.state, at.input),
-        &at.data.sensed(),
-        &at.data.sensing,
-        &mut data.sensing,
-        sensing::Targets {
-            kinematics: &mut data.kinematics,
-            tendon: &mut data.tendon,
-            inertia: &mut data.inertia,
-            transmission: &mut data.transmission,
-            velocity: &mut data.velocity,
-            actuation: &mut data.actuation,
-            contacts: &mut data.contacts,
-            constraint: &mut data.constraint,
-            solve: &mut data.solve,
-            model: &mut bar.model,
-            state: &mut bar.state,
-            input: &mut bar.input,
-        },
-    );
+    let mut read = |stage: &'static str, backward: fn(At<'_>, &mut Cotangents)| {
+        observer.before_stage(stage, at, &mut bar.data);
+        backward(at, bar);
+    };
+    read("constraint", constraint::backward);
+    read("acceleration", acceleration::backward);
+    read("actuation", actuation);
+    read("compliance", compliance);
+    read("bias", bias::backward);
+    read("passive", passive);
+    read("velocity", velocity::backward);
+    read("transmission", transmission::backward);
+    read("collision", collision::backward);
+    read("inertia", inertia::backward);
+    read("tendon", tendon::backward);
+    read("kinematics", kinematics::backward);
 }
 
 pub(crate) fn solve(at: At<'_>, bar: &mut Cotangents) {
     solve::level::backward(at, bar);
-}
-
-pub(crate) fn constraint(at: At<'_>, bar: &mut Cotangents) {
-    let data = &mut bar.data;
-    constraint::backward(
-        at.model,
-        at.state,
-        at.data.constraint_sources(),
-        &at.data.constraint,
-        &mut data.constraint,
-        constraint::Targets {
-            kinematics: &mut data.kinematics,
-            tendon: &mut data.tendon,
-            inertia: &mut data.inertia,
-            velocity: &mut data.velocity,
-            contacts: &mut data.contacts,
-            model: &mut bar.model,
-            state: &mut bar.state,
-            timestep: &mut bar.input.timestep,
-        },
-    );
-}
-
-pub(crate) fn acceleration(at: At<'_>, bar: &mut Cotangents) {
-    let data = &mut bar.data;
-    acceleration::backward(
-        at.model,
-        at.input,
-        (&at.data.kinematics, &at.data.inertia),
-        &at.data.acceleration,
-        &mut data.acceleration,
-        acceleration::Targets {
-            kinematics: &mut data.kinematics,
-            inertia: &mut data.inertia,
-            passive: &mut data.passive,
-            bias: &mut data.bias,
-            actuation: &mut data.actuation,
-            input: &mut bar.input,
-        },
-    );
 }
 
 pub(crate) fn actuation(at: At<'_>, bar: &mut Cotangents) {
@@ -199,24 +127,6 @@ pub(crate) fn compliance(at: At<'_>, bar: &mut Cotangents) {
     );
 }
 
-pub(crate) fn bias(at: At<'_>, bar: &mut Cotangents) {
-    let data = &mut bar.data;
-    bias::backward(
-        at.model,
-        at.state,
-        (&at.data.kinematics, &at.data.tendon, &at.data.velocity),
-        &at.data.bias,
-        &mut data.bias,
-        bias::Targets {
-            kinematics: &mut data.kinematics,
-            tendon: &mut data.tendon,
-            velocity: &mut data.velocity,
-            model: &mut bar.model,
-            state: &mut bar.state,
-        },
-    );
-}
-
 pub(crate) fn passive(at: At<'_>, bar: &mut Cotangents) {
     let data = &mut bar.data;
     passive::backward(
@@ -238,93 +148,5 @@ pub(crate) fn passive(at: At<'_>, bar: &mut Cotangents) {
             state: &mut bar.state,
             body_work: &mut data.frame_wrench,
         },
-    );
-}
-
-pub(crate) fn velocity(at: At<'_>, bar: &mut Cotangents) {
-    let data = &mut bar.data;
-    velocity::backward(
-        at.model,
-        at.state,
-        (&at.data.kinematics, &at.data.tendon, &at.data.transmission),
-        &at.data.velocity,
-        &mut data.velocity,
-        velocity::Targets {
-            kinematics: &mut data.kinematics,
-            tendon: &mut data.tendon,
-            transmission: &mut data.transmission,
-            state: &mut bar.state,
-        },
-    );
-}
-
-pub(crate) fn transmission(at: At<'_>, bar: &mut Cotangents) {
-    let data = &mut bar.data;
-    transmission::backward(
-        at.model,
-        at.state,
-        (&at.data.kinematics, &at.data.tendon, &at.data.collision),
-        &data.transmission,
-        transmission::Targets {
-            kinematics: &mut data.kinematics,
-            tendon: &mut data.tendon,
-            contacts: &mut data.contacts,
-            model: &mut bar.model,
-            state: &mut bar.state,
-        },
-    );
-}
-
-pub(crate) fn collision(at: At<'_>, bar: &mut Cotangents) {
-    let data = &mut bar.data;
-    collision::backward(
-        at.model,
-        &at.data.kinematics,
-        &at.data.collision,
-        &data.contacts,
-        &mut data.collision,
-        &mut data.kinematics,
-        &mut bar.model,
-    );
-}
-
-pub(crate) fn inertia(at: At<'_>, bar: &mut Cotangents) {
-    let data = &mut bar.data;
-    inertia::backward(
-        at.model,
-        (&at.data.kinematics, &at.data.tendon),
-        &at.data.inertia,
-        &mut data.inertia,
-        (&mut data.kinematics, &mut data.tendon),
-        &mut bar.model,
-    );
-}
-
-pub(crate) fn tendon(at: At<'_>, bar: &mut Cotangents) {
-    let data = &mut bar.data;
-    tendon::backward(
-        at.model,
-        at.state,
-        &at.data.kinematics,
-        &at.data.tendon,
-        &data.tendon,
-        tendon::Targets {
-            kinematics: &mut data.kinematics,
-            model: &mut bar.model,
-            state: &mut bar.state,
-        },
-    );
-}
-
-pub(crate) fn kinematics(at: At<'_>, bar: &mut Cotangents) {
-    let data = &mut bar.data;
-    kinematics::backward(
-        at.model,
-        at.state,
-        &at.data.kinematics,
-        &mut data.kinematics,
-        &mut data.frame_wrench,
-        &mut bar.model,
-        &mut bar.state,
     );
 }

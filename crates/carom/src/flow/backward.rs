@@ -27,7 +27,7 @@ use super::tableau::Tableau;
 use crate::cotangent::{Cotangents, DataBar, StateBar};
 use crate::data::Data;
 use crate::dynamics::backward::Observer;
-use crate::dynamics::{self, At, Surrogate, backward as stages};
+use crate::dynamics::{self, At, Surrogate};
 use crate::integrate::{
     add_scaled, integrate_positions, integrate_positions_vjp, tangent_rates, tangent_rates_vjp,
 };
@@ -36,6 +36,7 @@ use crate::rollout::{Controls, Gradient, GradientError, Loss};
 use crate::stages::actuation::is_disabled;
 use crate::stages::constraint::Constraint;
 use crate::stages::solve::Phase;
+use crate::stages::{collision, kinematics, tendon};
 use crate::state::{Input, State};
 use continuous::Anchor;
 
@@ -548,9 +549,9 @@ impl<'a> Pass<'a> {
             input,
             data,
         };
-        stages::collision(at, bar);
-        stages::tendon(at, bar);
-        stages::kinematics(at, bar);
+        collision::backward(at, bar);
+        tendon::backward(at, bar);
+        kinematics::backward(at, bar);
         self.next.add(&bar.state);
         if self.next.norm().is_finite() {
             Ok(())
@@ -584,7 +585,7 @@ fn rates_backward(
     if let Some(activation_bar) = activation_bar {
         add_activation_bars(at.model, activation_bar, 1.0, &mut bar.data);
     }
-    stages::observe_backward(at, bar, observer);
+    dynamics::backward::observe_backward(at, bar, observer);
 }
 
 /// Adds the derivatives of a gauge, times a coefficient.

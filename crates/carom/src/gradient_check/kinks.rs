@@ -16,7 +16,7 @@
 use super::DIFFERENCE_BAR;
 use super::differences::{Slope, amplified};
 use super::directions::{Direction, Given, Noise, Place};
-use super::point::Point;
+use super::point::{Claim, Point};
 use super::probe::{LANES, Near, Probe};
 use crate::data::Data;
 use crate::stages::solve::SolveStatus;
@@ -77,11 +77,18 @@ impl Point<'_> {
     #[inline]
     pub(super) fn kink_on_the_way(
         &self,
-        (directions, lane): (&[Direction; LANES], usize),
-        (slope, one_sided): (&Slope, bool),
+        claim: &Claim<'_>,
+        slope: &Slope,
+        error: f64,
         probe: &mut Probe,
-        (error, scale): (f64, f64),
     ) -> Option<String> {
+        let Claim {
+            directions,
+            lane,
+            scale,
+            one_sided,
+            ..
+        } = *claim;
         let way = self.look_along((directions, lane), (slope.step, one_sided), probe);
         let tolerance = slope.doubt + DIFFERENCE_BAR * scale;
         let variation = way.greatest - way.least;

@@ -205,12 +205,15 @@ impl<'a> Point<'a> {
         let one_sided = quantity.one_sided(model).is_some();
         let mut kink = None;
         for lane in 0..DIFFERENCES {
-            kink = self.judge(
-                (&directions, lane),
-                ((backward[lane], rounding[lane]), scale, one_sided),
-                probe,
-                sums,
-            );
+            let claim = Claim {
+                directions: &directions,
+                lane,
+                backward: backward[lane],
+                rounding: rounding[lane],
+                scale,
+                one_sided,
+            };
+            kink = self.judge(&claim, probe, sums);
             if kink.is_some() {
                 break;
             }
@@ -263,13 +266,15 @@ impl<'a> Point<'a> {
 
     /// Takes differences into account where they can judge; otherwise returns the kink that they met.
     #[inline]
-    fn judge(
-        &self,
-        (directions, lane): (&[Direction; LANES], usize),
-        ((backward, rounding), scale, one_sided): ((f64, f64), f64, bool),
-        probe: &mut Probe,
-        sums: &mut Sums,
-    ) -> Option<String> {
+    fn judge(&self, claim: &Claim<'_>, probe: &mut Probe, sums: &mut Sums) -> Option<String> {
+        let Claim {
+            directions,
+            lane,
+            backward,
+            rounding,
+            scale,
+            one_sided,
+        } = *claim;
         let direction = (&directions[lane], one_sided);
         let mut slope = match self.difference(direction, probe, scale) {
             Measured::Slope(slope) => slope,
@@ -288,12 +293,7 @@ impl<'a> Point<'a> {
                 sums.doubt = sums.doubt.max(slope.doubt / scale);
                 return None;
             }
-            let kink = self.kink_on_the_way(
-                (directions, lane),
-                (&slope, one_sided),
-                probe,
-                (error, scale),
-            );
+            let kink = self.kink_on_the_way(claim, &slope, error, probe);
             if kink.is_some() {
                 return kink;
             }
@@ -304,6 +304,20 @@ impl<'a> Point<'a> {
         sums.products[2] += backward * slope.value / (scale * scale);
         None
     }
+}
+
+/// A slope that the backward pass claims along one of some directions.
+pub(super) struct Claim<'a> {
+    pub(super) directions: &'a [Direction; LANES],
+    /// Which of them it is.
+    pub(super) lane: usize,
+    pub(super) backward: f64,
+    /// How far it may be off by rounding.
+    pub(super) rounding: f64,
+    /// What errors are measured by.
+    pub(super) scale: f64,
+    /// Whether differences can be taken on one side only.
+    pub(super) one_sided: bool,
 }
 
 /// Whether an error is too large; what is not a number is.

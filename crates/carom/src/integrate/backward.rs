@@ -16,6 +16,7 @@ use crate::data::Data;
 use crate::dynamics::{self, At, backward::Observer};
 use crate::history;
 use crate::model::{Integrator, Model};
+use crate::stages::sensing;
 use crate::state::{Input, State};
 
 /// A step computed again for its backward pass, and room for that.
@@ -211,7 +212,7 @@ impl Retraced {
             dot(rate_bar, acceleration)
         };
         if *senses {
-            dynamics::backward::sensing(at, bar);
+            sensing::backward(at, bar);
         }
         dynamics::backward::observe_backward(at, bar, observer);
     }

@@ -300,34 +300,24 @@ fn bias_force(at: At<'_>, lambda: &[f64], work: &mut Work, bars: &mut Cotangents
         for (bar, &lambda) in work.bias_bar.force.iter_mut().zip(&work.turning) {
             *bar = -h * factor * lambda;
         }
-        let data_bar = &mut bars.data;
-        bias::newton_euler_backward(
+        let moving = bias::Moving {
             model,
             state,
-            (&data.kinematics, moved),
-            &work.bias,
-            &mut work.bias_bar,
-            &mut bias::Targets {
-                kinematics: &mut data_bar.kinematics,
-                tendon: &mut data_bar.tendon,
-                velocity: &mut work.velocity_bar,
-                model: &mut bars.model,
-                state: &mut bars.state,
-            },
-        );
-        velocity::backward(
+            kinematics: &data.kinematics,
+            velocity: moved,
+            bias: &work.bias,
+        };
+        let velocity_bar = &mut work.velocity_bar;
+        bias::newton_euler_backward(moving, &mut work.bias_bar, velocity_bar, bars);
+        let moving = velocity::Moving {
             model,
             state,
-            (&data.kinematics, &data.tendon, &data.transmission),
-            moved,
-            &mut work.velocity_bar,
-            velocity::Targets {
-                kinematics: &mut data_bar.kinematics,
-                tendon: &mut data_bar.tendon,
-                transmission: &mut data_bar.transmission,
-                state: &mut bars.state,
-            },
-        );
+            kinematics: &data.kinematics,
+            tendon: &data.tendon,
+            transmission: &data.transmission,
+            velocity: moved,
+        };
+        velocity::backward_of(moving, velocity_bar, bars);
     }
     bars.input.timestep -= form;
 }

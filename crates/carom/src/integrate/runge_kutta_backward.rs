@@ -15,7 +15,7 @@ use crate::dynamics::{self, At, backward::Observer};
 use crate::history;
 use crate::math::Vec3;
 use crate::model::{JointKind, Model};
-use crate::stages::solve;
+use crate::stages::{sensing, solve};
 use crate::state::Input;
 
 /// Work area: rates of all stages, and cotangents.
@@ -187,7 +187,7 @@ pub(super) fn backward(
         let activation_dot_bar = &mut data_bar.actuation.activation_dot;
         add_scaled(activation_dot_bar, &stage_bar.activation, 1.0);
         if stage == 0 && step.senses {
-            dynamics::backward::sensing(linearized(surrogate, at(0), 0), bar);
+            sensing::backward(linearized(surrogate, at(0), 0), bar);
         }
         let at = linearized(surrogate, at(stage), stage);
         dynamics::backward::observe_backward(at, bar, observer);

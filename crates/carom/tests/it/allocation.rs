@@ -121,17 +121,13 @@ fn contacts_are_differentiated_without_allocation() {
         for contact in &mut bar.data.contacts {
             *contact = contact.map(|_| 1.0);
         }
-        let mut run = || {
-            collision::backward(
-                &model,
-                &data.kinematics,
-                &data.collision,
-                &bar.data.contacts,
-                &mut bar.data.collision,
-                &mut bar.data.kinematics,
-                &mut bar.model,
-            );
+        let at = dynamics::At {
+            model: &model,
+            state: &state,
+            input: &input,
+            data: &data,
         };
+        let mut run = || collision::backward(at, &mut bar);
         // The two polygons of the clipper change places, so that both have grown only after some runs.
         for _ in 0..3 {
             run();

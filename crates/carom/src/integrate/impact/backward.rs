@@ -10,9 +10,9 @@
 use super::{Impacts, TOUCHING, dot, middle, write_row};
 use crate::cotangent::{Cotangents, DataBar, StateBar};
 use crate::data::Data;
-use crate::dynamics::{At, backward as stages};
+use crate::dynamics::At;
 use crate::integrate::{add_scaled, integrate_positions_vjp};
-use crate::jacobian;
+use crate::jacobian::{self, Wrench};
 use crate::math::Vec3;
 use crate::model::{ImpulsePair, LawLevel, Model};
 use crate::stages::collision::{self, GeomDistance};
@@ -185,8 +185,7 @@ impl ImpactAdjoint {
             let bar = jacobian::apply_force_vjp(
                 model,
                 &self.data.kinematics,
-                (body, middle(found)),
-                (Vec3::ZERO, found.normal * sign),
+                Wrench::force(body, middle(found), found.normal * sign),
                 dofs.map(|&dof| (dof, self.row_bar[dof])),
                 &mut self.data_bar.kinematics,
             );
@@ -227,27 +226,21 @@ impl ImpactAdjoint {
         found_bar: &GeomDistance,
         bar: &mut Cotangents,
     ) {
-        let DataBar {
-            kinematics: kinematics_bar,
-            collision: work,
-            ..
-        } = &mut self.data_bar;
-        let bars = (kinematics_bar, &mut bar.model);
-        let query = (geoms, TOUCHING);
-        collision::distance_backward(model, &self.data.kinematics, query, found_bar, work, bars);
         self.state_bar.set_zero();
         // The stages work on cotangents of this place, and leave those of the step alone.
         std::mem::swap(&mut bar.data, &mut self.data_bar);
         std::mem::swap(&mut bar.state, &mut self.state_bar);
+        let kinematics = &self.data.kinematics;
+        collision::distance_backward(model, kinematics, geoms, TOUCHING, found_bar, bar);
         let at = At {
             model,
             state: &self.state,
             input,
             data: &self.data,
         };
-        stages::inertia(at, bar);
-        stages::tendon(at, bar);
-        stages::kinematics(at, bar);
+        inertia::backward(at, bar);
+        tendon::backward(at, bar);
+        kinematics::backward(at, bar);
         std::mem::swap(&mut bar.data, &mut self.data_bar);
         std::mem::swap(&mut bar.state, &mut self.state_bar);
         add_scaled(&mut self.position, &self.state_bar.qpos, 1.0);

@@ -28,7 +28,7 @@ mod locate;
 pub(crate) use backward::ImpactAdjoint;
 
 use super::integrate_positions;
-use crate::jacobian;
+use crate::jacobian::{self, Wrench};
 use crate::math::Vec3;
 use crate::model::{ImpulsePair, LawLevel, Model};
 use crate::scalar::Scalar;
@@ -240,8 +240,7 @@ fn write_row<T: Scalar>(
     let point = middle(found);
     for (geom, normal) in geoms.into_iter().zip([-found.normal, found.normal]) {
         let body = model.structure.geoms.body[geom];
-        let wrench = (Vec3::ZERO, normal);
-        jacobian::apply_force(model, kinematics, body, point, wrench, out);
+        jacobian::apply_force(model, kinematics, Wrench::force(body, point, normal), out);
     }
 }
 

@@ -1,5 +1,5 @@
 use super::Acceleration;
-use crate::jacobian;
+use crate::jacobian::{self, Wrench};
 use crate::math::Spatial;
 use crate::model::{LawLevel, Model};
 use crate::scalar::Scalar;
@@ -57,8 +57,12 @@ pub(crate) fn apply_body_forces<T: Scalar>(
         if !T::HAS_DERIVATIVES && wrench == Spatial::ZERO {
             continue;
         }
-        let center = kinematics.inertial_position[body];
-        let wrench = (wrench.angular(), wrench.linear());
-        jacobian::apply_force(model, kinematics, body, center, wrench, generalised);
+        let wrench = Wrench {
+            body,
+            point: kinematics.inertial_position[body],
+            torque: wrench.angular(),
+            force: wrench.linear(),
+        };
+        jacobian::apply_force(model, kinematics, wrench, generalised);
     }
 }

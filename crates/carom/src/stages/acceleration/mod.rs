@@ -12,7 +12,7 @@ mod forward;
 #[cfg(test)]
 pub(crate) mod tests;
 
-pub use backward::{Targets, backward};
+pub use backward::backward;
 #[cfg(test)]
 pub(crate) use forward::apply_body_forces;
 pub use forward::forward;

@@ -47,5 +47,5 @@ crate::testing::stage_check::check_stage!(
         ),
         &mut point.data.acceleration,
     ),
-    |point, bar| crate::dynamics::backward::acceleration(point.at(), bar)
+    |point, bar| crate::stages::acceleration::backward(point.at(), bar)
 );

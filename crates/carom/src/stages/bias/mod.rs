@@ -17,8 +17,8 @@ mod tendon_bias;
 #[cfg(test)]
 pub(crate) mod tests;
 
-pub(crate) use backward::newton_euler_backward;
-pub use backward::{Targets, backward};
+pub use backward::backward;
+pub(crate) use backward::{Moving, newton_euler_backward};
 pub use forward::{forward, recursive_newton_euler};
 pub(crate) use tendon_bias::{PathBar, path_acceleration, path_acceleration_vjp};
 

@@ -8,7 +8,8 @@
 //! Fixed tendons have a constant Jacobian. Paths around geoms may not have armature: the compiler refuses them.
 
 use super::Bias;
-use super::backward::Targets;
+use crate::cotangent::Cotangents;
+use crate::dynamics::At;
 use crate::jacobian;
 use crate::math::{MIN_LENGTH, Spatial, Vec3};
 use crate::model::{Model, Wrap};
@@ -125,33 +126,34 @@ fn point_motion<T: Scalar>(
 
 /// The adjoint of [`add`]; reads the cotangent of the force, adds to that of the body accelerations.
 pub(super) fn backward(
-    model: &Model,
-    (kinematics, tendon, velocity): (&Kinematics, &Tendon, &Velocity),
-    bias: &Bias,
-    bar: &mut Bias,
-    targets: &mut Targets<'_>,
+    at: At<'_>,
+    own: &mut Bias,
+    velocity_bar: &mut Velocity,
+    bar: &mut Cotangents,
 ) {
+    let model = at.model;
+    let (kinematics, velocity) = (&at.data.kinematics, &at.data.velocity);
     for (index, &armature) in model.tendons.armature.iter().enumerate() {
         if !model.structure.tendons.spatial[index] {
             continue;
         }
-        let accelerations = &bias.body_acceleration;
+        let accelerations = &at.data.bias.body_acceleration;
         let along = path_acceleration(model, index, kinematics, velocity, accelerations);
         let pattern = &model.structure.tendons.jacobian;
         let mut force_bar = 0.0;
         for entry in pattern.row(index) {
-            let dof_bar = bar.force[pattern.columns[entry]];
-            force_bar += dof_bar * tendon.jacobian[entry];
-            targets.tendon.jacobian[entry] += dof_bar * armature * along;
+            let dof_bar = own.force[pattern.columns[entry]];
+            force_bar += dof_bar * at.data.tendon.jacobian[entry];
+            bar.data.tendon.jacobian[entry] += dof_bar * armature * along;
         }
-        targets.model.tendons.armature[index] += force_bar * along;
+        bar.model.tendons.armature[index] += force_bar * along;
         let along_bar = force_bar * armature;
         if along_bar != 0.0 {
             let cotangents = PathBar {
-                kinematics: targets.kinematics,
-                velocity: targets.velocity,
-                accelerations: &mut bar.body_acceleration,
-                coefficient: &mut targets.model.wraps.coefficient,
+                kinematics: &mut bar.data.kinematics,
+                velocity: &mut *velocity_bar,
+                accelerations: &mut own.body_acceleration,
+                coefficient: &mut bar.model.wraps.coefficient,
             };
             let motion = (kinematics, velocity, &accelerations[..]);
             path_acceleration_vjp(model, index, motion, along_bar, cotangents);

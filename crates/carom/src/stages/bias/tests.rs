@@ -57,5 +57,5 @@ crate::testing::stage_check::check_stage!(
         &point.data.velocity,
         &mut point.data.bias,
     ),
-    |point, bar| crate::dynamics::backward::bias(point.at(), bar)
+    |point, bar| crate::stages::bias::backward(point.at(), bar)
 );

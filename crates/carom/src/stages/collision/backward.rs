@@ -26,10 +26,10 @@ mod plane;
 use super::forward::{MIN_FRICTION, posed_shape};
 use super::narrow::{self, convex, height_field};
 use super::parameters::{self, Parameters};
-use super::{
-    Collision, Contact, ContactPoint, Manifold, PosedShape, map, points, surface_velocity,
-};
+use super::{Contact, ContactPoint, Manifold, PosedShape, map, points, surface_velocity};
+use crate::cotangent::{Cotangents, DataBar};
 use crate::dual::Dual;
+use crate::dynamics::At;
 use crate::math::{Mat3, Vec3};
 use crate::model::{GeomKind, Model};
 use crate::stages::kinematics::Kinematics;
@@ -70,18 +70,18 @@ pub(super) struct Cotangent {
 }
 
 /// Adds the cotangents of the geoms' poses, and of the model's shapes and contact parameters.
-pub fn backward(
-    model: &Model,
-    kinematics: &Kinematics,
-    collision: &Collision,
-    contacts_bar: &[Contact],
-    work: &mut BackwardWork,
-    kinematics_bar: &mut Kinematics,
-    model_bar: &mut Model,
-) {
+pub fn backward(at: At<'_>, bar: &mut Cotangents) {
+    let (model, kinematics) = (at.model, &at.data.kinematics);
+    let model_bar = &mut bar.model;
+    let DataBar {
+        kinematics: kinematics_bar,
+        contacts: contacts_bar,
+        collision: work,
+        ..
+    } = &mut bar.data;
     work.manifold.convex.single_point = model.settings.disable.multiccd;
-    let mut contacts = &*collision.contacts;
-    let mut bars = contacts_bar;
+    let mut contacts = &*at.data.collision.contacts;
+    let mut bars = &contacts_bar[..];
     while let Some(first) = contacts.first() {
         let same = |contact: &&Contact| (contact.geoms, contact.pair) == (first.geoms, first.pair);
         let count = contacts.iter().take_while(same).count();
@@ -115,11 +115,11 @@ fn is_nonzero(bar: &Contact) -> bool {
 }
 
 /// What a run of contacts reads and where its cotangents go.
-struct Pass<'a> {
-    model: &'a Model,
-    kinematics: &'a Kinematics,
-    kinematics_bar: &'a mut Kinematics,
-    model_bar: &'a mut Model,
+pub(super) struct Pass<'a> {
+    pub(super) model: &'a Model,
+    pub(super) kinematics: &'a Kinematics,
+    pub(super) kinematics_bar: &'a mut Kinematics,
+    pub(super) model_bar: &'a mut Model,
 }
 
 impl Pass<'_> {
@@ -206,17 +206,8 @@ impl Pass<'_> {
     /// (4̄)
     fn shapes(&mut self, contact: &Contact, work: &mut BackwardWork) {
         let (model, geoms) = (self.model, contact.geoms);
-        if let Some(owned) = points::of_law(model, contact.law) {
-            let parameters = parameters::mix(model, geoms, contact.pair);
-            let bars = (&mut *self.kinematics_bar, &mut *self.model_bar);
-            points::backward(
-                model,
-                self.kinematics,
-                owned,
-                (geoms, &parameters),
-                work,
-                bars,
-            );
+        if let Some((owner, points)) = points::of_law(model, contact.law) {
+            points::backward(self, owner, points, contact, work);
             return;
         }
         let shape1 = posed_shape(model, self.kinematics, geoms[0]);

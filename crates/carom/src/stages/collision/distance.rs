@@ -4,6 +4,7 @@ use super::backward::{BackwardWork, Cotangent, PairBar, shapes_backward};
 use super::forward::{posed_shape, rank};
 use super::narrow::{self, convex};
 use super::{ContactPoint, Manifold, PosedShape};
+use crate::cotangent::Cotangents;
 use crate::math::Vec3;
 use crate::model::{GeomKind, Model};
 use crate::scalar::Scalar;
@@ -119,10 +120,10 @@ fn deepest<T: Scalar>(points: &Manifold<T>, cutoff: f64) -> Option<usize> {
 pub fn distance_backward(
     model: &Model,
     kinematics: &Kinematics,
-    (geoms, cutoff): ([usize; 2], f64),
+    geoms: [usize; 2],
+    cutoff: f64,
     bar: &GeomDistance,
-    work: &mut BackwardWork,
-    (kinematics_bar, model_bar): (&mut Kinematics, &mut Model),
+    bars: &mut Cotangents,
 ) {
     let [first, second] = geoms.map(|geom| model.structure.geoms.kind[geom]);
     let (geoms, bar) = if rank(first) > rank(second) {
@@ -136,7 +137,8 @@ pub fn distance_backward(
         (geoms, *bar)
     };
     let [one, two] = geoms.map(|geom| posed_shape(model, kinematics, geom));
-    let mut pair = PairBar::new(geoms, model_bar);
+    let mut pair = PairBar::new(geoms, &mut bars.model);
+    let work = &mut bars.data.collision;
     if has_support_functions(one.kind, two.kind) {
         let bar = convex::SurfaceBar {
             normal: bar.normal,
@@ -148,7 +150,7 @@ pub fn distance_backward(
     } else {
         deepest_point_backward([&one, &two], cutoff, &bar, work, &mut pair);
     }
-    pair.finish(kinematics, kinematics_bar);
+    pair.finish(kinematics, &mut bars.data.kinematics);
 }
 
 fn deepest_point_backward(

@@ -2,10 +2,10 @@
 //!
 //! A point is a sphere without radius: the colliders of spheres serve, and each point is a contact of its own.
 
-use super::backward::{BackwardWork, PairBar, ShapeBar, add_wrench, shapes_backward};
+use super::backward::{BackwardWork, PairBar, Pass, ShapeBar, add_wrench, shapes_backward};
 use super::forward::{contact, posed_shape, rank};
-use super::parameters::Parameters;
-use super::{Collision, PosedShape, ShapeData, narrow};
+use super::parameters::{self, Parameters};
+use super::{Collision, Contact, PosedShape, ShapeData, narrow};
 use crate::math::{Mat3, Vec3};
 use crate::model::{GeomKind, Model};
 use crate::scalar::Scalar;
@@ -95,13 +95,13 @@ impl<'a, T: Scalar> Touching<'a, T> {
 
 /// The twin of [`collide`] for the points in `work`.
 pub(super) fn backward(
-    model: &Model,
-    kinematics: &Kinematics,
-    (owner, points): (usize, Range<usize>),
-    (geoms, parameters): ([usize; 2], &Parameters),
+    pass: &mut Pass<'_>,
+    owner: usize,
+    points: Range<usize>,
+    contact: &Contact,
     work: &mut BackwardWork,
-    (kinematics_bar, model_bar): (&mut Kinematics, &mut Model),
 ) {
+    let (model, kinematics, geoms) = (pass.model, pass.kinematics, contact.geoms);
     let other = if geoms[0] == owner {
         geoms[1]
     } else {
@@ -111,6 +111,7 @@ pub(super) fn backward(
     let Some(collider) = narrow::collider::<f64>(touching.kinds()[0], touching.kinds()[1]) else {
         return;
     };
+    let parameters = parameters::mix(model, geoms, contact.pair);
     let reach = parameters.margin + parameters.gap;
     let cotangents = std::mem::take(&mut work.points);
     let mut rest = &*cotangents;
@@ -121,16 +122,16 @@ pub(super) fn backward(
         work.manifold.clear();
         collider(shapes[0], shapes[1], reach, &mut work.manifold);
         let count = work.manifold.points().len().min(rest.len());
-        let mut pair = PairBar::new(geoms, model_bar);
+        let mut pair = PairBar::new(geoms, pass.model_bar);
         shapes_backward(shapes, reach, &rest[..count], work, &mut pair);
         rest = &rest[count..];
         let [of_point, of_shape] = touching.ordered(pair.shapes);
         let mut owner_bar = ShapeBar::default();
         owner_bar.add_point(point.position - touching.origin, of_point.force);
-        add_wrench(kinematics, owner, &owner_bar, kinematics_bar);
-        add_wrench(kinematics, other, &of_shape, kinematics_bar);
-        model_bar.geoms.size[other] += of_shape.size;
-        model_bar.contact_points.position[index] +=
+        add_wrench(kinematics, owner, &owner_bar, pass.kinematics_bar);
+        add_wrench(kinematics, other, &of_shape, pass.kinematics_bar);
+        pass.model_bar.geoms.size[other] += of_shape.size;
+        pass.model_bar.contact_points.position[index] +=
             touching.rotation.transpose_mul_vec(of_point.force);
     }
     work.points = cotangents;

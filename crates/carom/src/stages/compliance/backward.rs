@@ -84,8 +84,7 @@ fn one_contact(from: Sources<'_>, index: usize, law: usize, targets: &mut Target
         let bar = jacobian::apply_force_vjp(
             model,
             kinematics,
-            (body, contact.position),
-            (Vec3::ZERO, world * sign),
+            jacobian::Wrench::force(body, contact.position, world * sign),
             dofs.map(|&dof| (dof, from.force_bar[dof])),
             targets.kinematics,
         );

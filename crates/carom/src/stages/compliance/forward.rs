@@ -1,5 +1,5 @@
 use super::Compliance;
-use crate::jacobian;
+use crate::jacobian::{self, Wrench};
 use crate::laws::{self, force::Touch};
 use crate::math::Vec3;
 use crate::model::{LawLevel, Model};
@@ -80,8 +80,7 @@ fn apply<T: Scalar>(
     let force = contact.frame.transpose_mul_vec(force);
     let bodies = contact.geoms.map(|geom| model.structure.geoms.body[geom]);
     for (body, force) in bodies.into_iter().zip([-force, force]) {
-        let wrench = (Vec3::ZERO, force);
-        let point = contact.position;
-        jacobian::apply_force(model, kinematics, body, point, wrench, generalised);
+        let wrench = Wrench::force(body, contact.position, force);
+        jacobian::apply_force(model, kinematics, wrench, generalised);
     }
 }

@@ -8,17 +8,16 @@
 //! The rates of rows are J·q̇, so J̄ += v̄·q̇ᵀ before J̄ itself passes to axes, points and directions. Stiffness, damping and
 //! impedance are a small function of solref, solimp, distance and time step: its Jacobian comes from dual numbers.
 
+use std::mem::take;
+
 use super::impedance::{MIN_VALUE, least_time_constant};
 use super::{Block, BlockKind, Constraint, Piece, Reference, Row, Sources};
 use super::{contact_rows, dry_friction, equality_backward, limit};
-use crate::cotangent::StateBar;
+use crate::cotangent::Cotangents;
 use crate::dual::Dual;
+use crate::dynamics::At;
 use crate::model::{ContactsFromDistance, Model};
-use crate::stages::collision::Contact;
-use crate::stages::inertia::{self, Inertia};
-use crate::stages::kinematics::Kinematics;
-use crate::stages::tendon::Tendon;
-use crate::stages::velocity::Velocity;
+use crate::stages::inertia;
 use crate::state::State;
 
 /// Cotangent of what the solver reads of a row.
@@ -93,46 +92,28 @@ impl ConstraintBar {
     }
 }
 
-/// Cotangents that the rows pass on.
-#[derive(Debug)]
-#[allow(missing_docs, reason = "each field is the cotangent of what it names")]
-pub struct Targets<'a> {
-    pub kinematics: &'a mut Kinematics,
-    pub tendon: &'a mut Tendon,
-    pub inertia: &'a mut Inertia,
-    pub velocity: &'a mut Velocity,
-    pub contacts: &'a mut [Contact],
-    pub model: &'a mut Model,
-    pub state: &'a mut StateBar,
-    pub timestep: &'a mut f64,
-}
-
 /// Everything that the twins of the kinds of rows need.
-pub(super) struct Pass<'a, 'b> {
+pub(super) struct Pass<'a> {
     pub(super) model: &'a Model,
     pub(super) state: &'a State,
     pub(super) sources: Sources<'a, f64>,
     pub(super) constraint: &'a Constraint,
-    pub(super) bar: &'b mut ConstraintBar,
-    pub(super) targets: Targets<'b>,
+    /// Cotangents of the rows.
+    pub(super) bar: ConstraintBar,
+    /// Cotangents of everything else.
+    pub(super) bars: &'a mut Cotangents,
 }
 
-/// Adds the cotangents of everything that rows are made from; `bar` is used up.
-pub fn backward(
-    model: &Model,
-    state: &State,
-    sources: Sources<'_, f64>,
-    constraint: &Constraint,
-    bar: &mut ConstraintBar,
-    targets: Targets<'_>,
-) {
+/// Adds the cotangents of everything that rows are made from; those of the rows are used up.
+pub fn backward(at: At<'_>, bars: &mut Cotangents) {
+    let constraint = &at.data.constraint;
     let mut pass = Pass {
-        model,
-        state,
-        sources,
+        model: at.model,
+        state: at.state,
+        sources: at.data.constraint_sources(),
         constraint,
-        bar,
-        targets,
+        bar: take(&mut bars.data.constraint),
+        bars,
     };
     for block in &constraint.blocks {
         match block.kind {
@@ -146,6 +127,7 @@ pub fn backward(
             | BlockKind::EllipticContact => contact_rows::backward(&mut pass, block),
         }
     }
+    pass.bars.data.constraint = pass.bar;
 }
 
 /// Cotangents of what a [`Row`] is made from.
@@ -220,7 +202,7 @@ pub(super) struct ReferenceBar {
     pub(super) distance: f64,
 }
 
-impl Pass<'_, '_> {
+impl Pass<'_> {
     /// A plain row: its D and â follow from position, rate, diagonal and impedance alone.
     pub(super) fn plain_row(&mut self, row: usize) -> RowInputsBar {
         let (numbers, bar) = (&self.constraint.rows[row], self.bar.rows[row]);
@@ -285,7 +267,7 @@ impl Pass<'_, '_> {
             }
             sum
         };
-        *self.targets.timestep += 2.0 * slope(8);
+        self.bars.input.timestep += 2.0 * slope(8);
         ReferenceBar {
             solref: [slope(0), slope(1)],
             solimp: std::array::from_fn(|i| slope(2 + i)),
@@ -299,7 +281,7 @@ impl Pass<'_, '_> {
         let start = block.value + row * columns.len();
         for (index, &dof) in columns.iter().enumerate() {
             self.bar.jacobian[start + index] += velocity_bar * self.state.qvel[dof];
-            self.targets.state.qvel[dof] += velocity_bar * self.constraint.jacobian[start + index];
+            self.bars.state.qvel[dof] += velocity_bar * self.constraint.jacobian[start + index];
         }
     }
 
@@ -336,7 +318,7 @@ impl Pass<'_, '_> {
             self.model,
             half,
             diagonal_bar,
-            &mut self.targets.inertia.matrix,
+            &mut self.bars.data.inertia.matrix,
         );
         true
     }

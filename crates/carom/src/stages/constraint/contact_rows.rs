@@ -13,7 +13,7 @@
 use super::backward::{ImpedanceBar, Pass, RowInputsBar, add};
 use super::forward::Context;
 use super::impedance::{MIN_VALUE, floor, least_time_constant};
-use super::pair::{self, Directions, PairColumns, SideBar};
+use super::pair::{self, Directions, PairColumns, Side, SideBar};
 use super::{Block, BlockKind, Constraint, Impedance, Row};
 use crate::math::Vec3;
 use crate::model::{Cone, LawLevel};
@@ -69,16 +69,14 @@ fn push_contact<T: Scalar>(
     };
     let values = &mut out.jacobian[block.values()];
     for (side, sign) in [-1.0, 1.0].into_iter().enumerate() {
-        let motion = (bodies[side], contact.position, sign);
+        let side = Side {
+            index: side,
+            body: bodies[side],
+            point: contact.position,
+            sign,
+        };
         let (model, kinematics) = (context.model, context.sources.kinematics);
-        pair::add_side(
-            model,
-            kinematics,
-            (columns, side),
-            motion,
-            directions,
-            values,
-        );
+        pair::add_side(model, kinematics, columns, side, directions, values);
     }
     push_rows(context, contact, bodies, &block, out);
 }
@@ -178,7 +176,7 @@ fn normal_diagonal<T: Scalar>(
 }
 
 /// The adjoint of the rows of one contact.
-pub(super) fn backward(pass: &mut Pass<'_, '_>, block: &Block) {
+pub(super) fn backward(pass: &mut Pass<'_>, block: &Block) {
     let contact = &pass.sources.collision.contacts[block.object];
     let geoms = &pass.model.structure.geoms;
     let bodies = contact.geoms.map(|geom| geoms.body[geom]);
@@ -195,17 +193,15 @@ pub(super) fn backward(pass: &mut Pass<'_, '_>, block: &Block) {
     };
     let mut sides = SideBar::default();
     for (side, sign) in [-1.0, 1.0].into_iter().enumerate() {
-        pair::add_side_vjp(
-            pass.model,
-            pass.sources.kinematics,
-            (&columns, side),
-            (bodies[side], contact.position, sign),
-            directions,
-            &pass.bar.jacobian[block.values()],
-            (&mut sides, pass.targets.kinematics),
-        );
+        let side = Side {
+            index: side,
+            body: bodies[side],
+            point: contact.position,
+            sign,
+        };
+        pass.side(block, &columns, side, directions, &mut sides);
     }
-    let contact_bar = &mut pass.targets.contacts[block.object];
+    let contact_bar = &mut pass.bars.data.contacts[block.object];
     contact_bar.position += sides.point;
     for axis in 0..3 {
         let bar = sides.linear[axis] + sides.angular[axis];
@@ -217,7 +213,7 @@ pub(super) fn backward(pass: &mut Pass<'_, '_>, block: &Block) {
 
 /// The twin of [`push_rows`]; returns the cotangents of the rates J·q̇.
 fn rows_backward(
-    pass: &mut Pass<'_, '_>,
+    pass: &mut Pass<'_>,
     contact: &Contact,
     bodies: [usize; 2],
     block: &Block,
@@ -226,7 +222,7 @@ fn rows_backward(
         &pass.constraint.rows[block.rows()],
         &pass.bar.rows[block.rows()],
     );
-    let contact_bar = &mut pass.targets.contacts[block.object];
+    let contact_bar = &mut pass.bars.data.contacts[block.object];
     let pyramidal = block.kind == BlockKind::PyramidalContact;
     let frictionless = block.kind == BlockKind::FrictionlessContact;
     let (normal, impratio) = (&rows[0], floor(pass.model.option.impratio[0]));
@@ -278,7 +274,7 @@ fn rows_backward(
         }
     }
     if pass.model.option.impratio[0] > MIN_VALUE {
-        pass.targets.model.option.impratio[0] += impratio_bar;
+        pass.bars.model.option.impratio[0] += impratio_bar;
     }
 
     let d = normal.impedance.value;
@@ -318,7 +314,7 @@ fn rows_backward(
 
 /// The twin of [`normal_diagonal`].
 fn diagonal_backward(
-    pass: &mut Pass<'_, '_>,
+    pass: &mut Pass<'_>,
     contact: &Contact,
     bodies: [usize; 2],
     block: &Block,
@@ -334,23 +330,23 @@ fn diagonal_backward(
         if pyramidal {
             // The friction leans the edge: A = j·M⁻¹·jᵀ with j = n + μ·t, and M⁻¹·jᵀ is still at hand.
             let lean = pass.along_scratch(block, 1);
-            pass.targets.contacts[block.object].friction[0] += 2.0 * bar * lean;
+            pass.bars.data.contacts[block.object].friction[0] += 2.0 * bar * lean;
         }
         return;
     }
     let mut translation_bar = bar;
     if pyramidal {
         translation_bar += friction * friction * bar;
-        pass.targets.contacts[block.object].friction[0] += 2.0 * friction * translation * bar;
+        pass.bars.data.contacts[block.object].friction[0] += 2.0 * friction * translation * bar;
     }
     for body in bodies {
-        pass.targets.model.bodies.inverse_weight[body][0] += translation_bar;
+        pass.bars.model.bodies.inverse_weight[body][0] += translation_bar;
     }
 }
 
 /// From stiffness, dampings and impedance to solref, solimp and the distance.
 fn reference_backward(
-    pass: &mut Pass<'_, '_>,
+    pass: &mut Pass<'_>,
     contact: &Contact,
     block: &Block,
     mut bar: ImpedanceBar,
@@ -374,7 +370,7 @@ fn reference_backward(
             place,
             friction_bar,
         );
-        let contact_bar = &mut pass.targets.contacts[block.object];
+        let contact_bar = &mut pass.bars.data.contacts[block.object];
         add(&mut contact_bar.solreffriction, reference_bar.solref);
         add(&mut contact_bar.solimp, reference_bar.solimp);
     } else {
@@ -382,7 +378,7 @@ fn reference_backward(
     }
     let own = (contact.solref, contact.solimp);
     let reference_bar = pass.reference_or_from(distant, own, place, bar);
-    let contact_bar = &mut pass.targets.contacts[block.object];
+    let contact_bar = &mut pass.bars.data.contacts[block.object];
     add(&mut contact_bar.solref, reference_bar.solref);
     add(&mut contact_bar.solimp, reference_bar.solimp);
     contact_bar.distance += reference_bar.distance;

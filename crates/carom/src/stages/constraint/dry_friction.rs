@@ -67,7 +67,7 @@ fn friction_row<T: Scalar>(velocity: T, diagonal: T, reference: &Reference<T>, l
 }
 
 /// The adjoint of a friction row.
-pub(super) fn backward(pass: &mut Pass<'_, '_>, block: &Block) {
+pub(super) fn backward(pass: &mut Pass<'_>, block: &Block) {
     let (model, object) = (pass.model, block.object);
     let friction_bar = pass.bar.rows[block.row].friction;
     let mut inputs = pass.plain_row(block.row);
@@ -87,17 +87,20 @@ pub(super) fn backward(pass: &mut Pass<'_, '_>, block: &Block) {
     };
     let reference = pass.reference(solref, solimp, (0.0, None), inputs.impedance);
     let (solref_bar, solimp_bar) = if on_dof {
-        let dofs = &mut pass.targets.model.dofs;
+        let dofs = &mut pass.bars.model.dofs;
         dofs.inverse_weight[object] += diagonal_bar;
         dofs.frictionloss[object] += friction_bar;
         (&mut dofs.solref[object], &mut dofs.solimp[object])
     } else {
-        let tendons = &mut pass.targets.model.tendons;
+        let tendons = &mut pass.bars.model.tendons;
         tendons.inverse_weight[object] += diagonal_bar;
         tendons.frictionloss[object] += friction_bar;
         let range = model.structure.tendons.jacobian.row(object);
         let entries = &pass.bar.jacobian[block.values()];
-        for (total, &bar) in pass.targets.tendon.jacobian[range].iter_mut().zip(entries) {
+        for (total, &bar) in pass.bars.data.tendon.jacobian[range]
+            .iter_mut()
+            .zip(entries)
+        {
             *total += bar;
         }
         (

@@ -10,7 +10,7 @@
 //!   connect: ẍ₁ − ẍ₂;   weld: ½·s·vec(q₂* ⊗ (ω̇₁ − ω̇₂ + ½·(ω₁ − ω₂) ⊗ ω₁ − ½·ω₂ ⊗ (ω₁ − ω₂)) ⊗ q₁)   (3)
 
 use super::forward::Context;
-use super::pair::{self, Directions};
+use super::pair::{self, Directions, Side};
 use super::{Block, BlockKind, Constraint, Reference, Row};
 use crate::jacobian;
 use crate::math::{Quat, Spatial, Vec3};
@@ -143,13 +143,17 @@ fn push_bodies<T: Scalar>(context: &Context<T>, equality: usize, out: &mut Const
     let block = out.open(BlockKind::Equality, equality, columns.range(), row_count);
     let values = &mut out.jacobian[block.values()];
     for (side, (anchor, sign)) in [(first, 1.0), (second, -1.0)].into_iter().enumerate() {
-        let motion = (anchor.body, anchor.point, sign);
-        let model = context.model;
+        let side = Side {
+            index: side,
+            body: anchor.body,
+            point: anchor.point,
+            sign,
+        };
         pair::add_side(
-            model,
+            context.model,
             kinematics,
-            (&columns, side),
-            motion,
+            &columns,
+            side,
             directions,
             values,
         );

@@ -6,15 +6,17 @@
 use super::Block;
 use super::backward::{ImpedanceBar, Pass, add};
 use super::equality::{Anchor, End, Errors, anchors, polynomial};
-use super::pair::{self, Directions, SideBar};
+use super::pair::{self, Directions, Side, SideBar};
+use crate::cotangent::Cotangents;
 use crate::dual::Dual;
 use crate::jacobian;
 use crate::math::{Quat, Spatial, Vec3};
 use crate::model::{EqualityKind, Model};
 use crate::stages::kinematics::Kinematics;
+use crate::stages::sensing::Sensed;
 
 /// The adjoint of one equality.
-pub(super) fn block(pass: &mut Pass<'_, '_>, block: &Block) {
+pub(super) fn block(pass: &mut Pass<'_>, block: &Block) {
     match pass.model.structure.equalities.kind[block.object] {
         EqualityKind::Connect | EqualityKind::Weld => bodies(pass, block),
         EqualityKind::Joint => joints(pass, block),
@@ -23,18 +25,18 @@ pub(super) fn block(pass: &mut Pass<'_, '_>, block: &Block) {
 }
 
 /// From the impedance to solref, solimp and the position it was evaluated at.
-fn reference(pass: &mut Pass<'_, '_>, equality: usize, position: f64, bar: ImpedanceBar) -> f64 {
+fn reference(pass: &mut Pass<'_>, equality: usize, position: f64, bar: ImpedanceBar) -> f64 {
     let numbers = &pass.model.equalities;
     let (solref, solimp) = (numbers.solref[equality], numbers.solimp[equality]);
     let reference = pass.reference(solref, solimp, (position, None), bar);
-    let numbers = &mut pass.targets.model.equalities;
+    let numbers = &mut pass.bars.model.equalities;
     add(&mut numbers.solref[equality], reference.solref);
     add(&mut numbers.solimp[equality], reference.solimp);
     reference.distance
 }
 
 /// A block of one row; returns the cotangents of its position and of its approximate inverse inertia.
-fn single(pass: &mut Pass<'_, '_>, block: &Block) -> (f64, f64) {
+fn single(pass: &mut Pass<'_>, block: &Block) -> (f64, f64) {
     let inputs = pass.plain_row(block.row);
     let exact = pass.exact_diagonal(block, &[(0, 1.0)], inputs.diagonal);
     pass.velocity(block, 0, inputs.velocity);
@@ -64,7 +66,7 @@ pub(crate) fn polynomial_vjp(
     (position_bar, slope_bar * bend - position_bar * slope)
 }
 
-fn joints(pass: &mut Pass<'_, '_>, block: &Block) {
+fn joints(pass: &mut Pass<'_>, block: &Block) {
     let (position_bar, diagonal_bar) = single(pass, block);
     let (model, equality) = (pass.model, block.object);
     let (joints, equalities) = (&model.structure.joints, &model.structure.equalities);
@@ -82,18 +84,18 @@ fn joints(pass: &mut Pass<'_, '_>, block: &Block) {
         &model.equalities.data[equality],
         x,
         (position_bar, slope_bar),
-        &mut pass.targets.model.equalities.data[equality],
+        &mut pass.bars.model.equalities.data[equality],
     );
     for (joint, bar) in [(Some(first), y_bar), (second, x_bar)] {
         let Some(joint) = joint else { continue };
         let (dof, address) = (joints.dof[joint], joints.qpos[joint]);
-        pass.targets.state.qpos[dof] += bar;
-        pass.targets.model.qpos.reference[address] -= bar;
-        pass.targets.model.dofs.inverse_weight[dof] += diagonal_bar;
+        pass.bars.state.qpos[dof] += bar;
+        pass.bars.model.qpos.reference[address] -= bar;
+        pass.bars.model.dofs.inverse_weight[dof] += diagonal_bar;
     }
 }
 
-fn tendons(pass: &mut Pass<'_, '_>, block: &Block) {
+fn tendons(pass: &mut Pass<'_>, block: &Block) {
     let (position_bar, diagonal_bar) = single(pass, block);
     let (model, equality) = (pass.model, block.object);
     let equalities = &model.structure.equalities;
@@ -115,7 +117,7 @@ fn tendons(pass: &mut Pass<'_, '_>, block: &Block) {
             let Ok(place) = columns.binary_search(&pattern.columns[index]) else {
                 continue;
             };
-            pass.targets.tendon.jacobian[index] += entries[place] * factor;
+            pass.bars.data.tendon.jacobian[index] += entries[place] * factor;
             if follows {
                 slope_bar -= entries[place] * pass.sources.tendon.jacobian[index];
             }
@@ -125,13 +127,13 @@ fn tendons(pass: &mut Pass<'_, '_>, block: &Block) {
         data,
         x,
         (position_bar, slope_bar),
-        &mut pass.targets.model.equalities.data[equality],
+        &mut pass.bars.model.equalities.data[equality],
     );
     for (tendon, bar) in [(Some(first), y_bar), (second, x_bar)] {
         let Some(tendon) = tendon else { continue };
-        pass.targets.tendon.length[tendon] += bar;
-        pass.targets.model.tendons.length_reference[tendon] -= bar;
-        pass.targets.model.tendons.inverse_weight[tendon] += diagonal_bar;
+        pass.bars.data.tendon.length[tendon] += bar;
+        pass.bars.model.tendons.length_reference[tendon] -= bar;
+        pass.bars.model.tendons.inverse_weight[tendon] += diagonal_bar;
     }
 }
 
@@ -145,7 +147,7 @@ struct ErrorsBar {
 }
 
 /// Connect and weld.
-fn bodies(pass: &mut Pass<'_, '_>, block: &Block) {
+fn bodies(pass: &mut Pass<'_>, block: &Block) {
     let (model, kinematics) = (pass.model, pass.sources.kinematics);
     let Some(anchors) = anchors(model, kinematics, block.object) else {
         return;
@@ -171,15 +173,13 @@ fn bodies(pass: &mut Pass<'_, '_>, block: &Block) {
     let mut point_bar = [Vec3::ZERO; 2];
     for (side, sign) in [1.0, -1.0].into_iter().enumerate() {
         let mut side_bar = SideBar::default();
-        pair::add_side_vjp(
-            model,
-            kinematics,
-            (&columns, side),
-            (anchors[side].body, anchors[side].point, sign),
-            directions,
-            &pass.bar.jacobian[block.values()],
-            (&mut side_bar, pass.targets.kinematics),
-        );
+        let anchored = Side {
+            index: side,
+            body: anchors[side].body,
+            point: anchors[side].point,
+            sign,
+        };
+        pass.side(block, &columns, anchored, directions, &mut side_bar);
         point_bar[side] = side_bar.point;
         for (total, term) in bar.turn_rows.iter_mut().zip(side_bar.angular) {
             *total += term;
@@ -193,12 +193,12 @@ fn bodies(pass: &mut Pass<'_, '_>, block: &Block) {
         spread(pass, block.object, side, &ends[side], &numbers);
         // Both ends see the same scale.
         if side == 0 {
-            pass.targets.model.equalities.data[block.object][10] += numbers[SCALE];
+            pass.bars.model.equalities.data[block.object][10] += numbers[SCALE];
         }
     }
 }
 
-fn end(pass: &Pass<'_, '_>, anchor: Anchor<f64>) -> End<f64> {
+fn end(pass: &Pass<'_>, anchor: Anchor<f64>) -> End<f64> {
     let (kinematics, velocity) = (pass.sources.kinematics, pass.sources.velocity);
     let mut acceleration = Spatial::ZERO;
     for &dof in jacobian::moving_dofs(pass.model, anchor.body) {
@@ -214,7 +214,7 @@ fn end(pass: &Pass<'_, '_>, anchor: Anchor<f64>) -> End<f64> {
 
 /// From the rows to errors and biases.
 fn rows(
-    pass: &mut Pass<'_, '_>,
+    pass: &mut Pass<'_>,
     block: &Block,
     bodies: [usize; 2],
     violation: f64,
@@ -228,7 +228,7 @@ fn rows(
         impedance_bar.add(inputs.impedance);
         if !pass.exact_diagonal(block, &[(row, 1.0)], inputs.diagonal) {
             for body in bodies {
-                pass.targets.model.bodies.inverse_weight[body][part] += inputs.diagonal;
+                pass.bars.model.bodies.inverse_weight[body][part] += inputs.diagonal;
             }
         }
         pass.velocity(block, row, inputs.velocity);
@@ -308,99 +308,111 @@ fn end_backward(
 }
 
 /// Hands an end's cotangents on to the stages and to the model.
-fn spread(
-    pass: &mut Pass<'_, '_>,
-    equality: usize,
-    side: usize,
-    end: &End<f64>,
-    bar: &[f64; NUMBERS],
-) {
+fn spread(pass: &mut Pass<'_>, equality: usize, side: usize, end: &End<f64>, bar: &[f64; NUMBERS]) {
     let vector = |place: usize| Vec3(std::array::from_fn(|k| bar[place + k]));
     let spatial = |place: usize| Spatial(std::array::from_fn(|k| bar[place + k]));
     let (model, body) = (pass.model, end.anchor.body);
     let (kinematics, velocity) = (pass.sources.kinematics, pass.sources.velocity);
-    let targets = &mut pass.targets;
-    targets.kinematics.subtree_com[model.structure.bodies.root[body]] += vector(CENTER);
-    targets.velocity.body[body] += spatial(MOTION);
+    let bars = &mut *pass.bars;
+    bars.data.kinematics.subtree_com[model.structure.bodies.root[body]] += vector(CENTER);
+    bars.data.velocity.body[body] += spatial(MOTION);
     let acceleration_bar = spatial(ACCELERATION);
     for &dof in jacobian::moving_dofs(model, body) {
-        let rate_bar = &mut targets.velocity.dof_axis_dot[dof];
+        let rate_bar = &mut bars.data.velocity.dof_axis_dot[dof];
         *rate_bar = rate_bar.scale_add(acceleration_bar, pass.state.qvel[dof]);
-        targets.state.qvel[dof] += velocity.dof_axis_dot[dof].dot(acceleration_bar);
+        bars.state.qvel[dof] += velocity.dof_axis_dot[dof].dot(acceleration_bar);
     }
     let quat_bar = Quat(std::array::from_fn(|k| bar[QUAT + k]));
-    spread_anchor(
-        (model, kinematics),
-        (equality, side),
+    let anchor_bar = AnchorBar {
+        equality,
+        side,
         body,
-        (vector(POINT), quat_bar),
-        (targets.kinematics, targets.model),
-    );
+        point: vector(POINT),
+        quat: quat_bar,
+    };
+    anchor_bar.spread(model, kinematics, bars);
 }
 
-/// Hands the cotangents of an anchor's point and orientation on.
-fn spread_anchor(
-    (model, kinematics): (&Model, &Kinematics),
-    (equality, side): (usize, usize),
-    body: usize,
-    (point_bar, quat_bar): (Vec3, Quat),
-    (kinematics_bar, model_bar): (&mut Kinematics, &mut Model),
-) {
-    let body_quat = kinematics.body_quat[body];
-    let body_quat_bar = &mut kinematics_bar.body_quat[body];
-    let equalities = &model.structure.equalities;
-    if equalities.between_sites[equality] {
-        let site = if side == 0 {
-            equalities.object1[equality]
-        } else {
-            equalities.object2[equality].unwrap_or_default()
-        };
-        kinematics_bar.site_position[site] += point_bar;
-        let (own, mut own_bar) = (model.sites.quat[site], Quat::default());
-        body_quat.mul_vjp(own, quat_bar, body_quat_bar, &mut own_bar);
-        model_bar.sites.quat[site] += own_bar.scale_add(own, -own.dot(own_bar));
-        return;
-    }
-    let weld = equalities.kind[equality] == EqualityKind::Weld;
-    let data = &model.equalities.data[equality];
-    let data_bar = &mut model_bar.equalities.data[equality];
-    // The second anchor of a weld comes first.
-    let place = if weld == (side == 0) { 3 } else { 0 };
-    let local = Vec3([data[place], data[place + 1], data[place + 2]]);
-    let mut local_bar = Vec3::ZERO;
-    kinematics_bar.body_position[body] += point_bar;
-    kinematics.body_rotation[body].mul_vec_vjp(
-        local,
-        point_bar,
-        &mut kinematics_bar.body_rotation[body],
-        &mut local_bar,
-    );
-    for k in 0..3 {
-        data_bar[place + k] += local_bar[k];
-    }
-    let body_quat_bar = &mut kinematics_bar.body_quat[body];
-    if weld && side == 0 {
-        let relative = Quat([data[6], data[7], data[8], data[9]]);
-        let mut relative_bar = Quat::default();
-        body_quat.mul_vjp(relative, quat_bar, body_quat_bar, &mut relative_bar);
-        for k in 0..4 {
-            data_bar[6 + k] += relative_bar[k];
-        }
-    } else {
-        *body_quat_bar += quat_bar;
-    }
-}
-
-/// The twin of [`wrenches`](super::equality::wrenches), for the cotangent of the wrench on the first body less that on
-/// the second, and those of the two points. With f the forces along the turns and s the torque scale, the torque is
-/// ½·s·vec(q₂ ⊗ f ⊗ q₁*).
-pub(crate) fn wrenches_vjp(
-    (model, kinematics): (&Model, &Kinematics),
+/// Cotangents of the point and orientation of one side of an equality.
+struct AnchorBar {
     equality: usize,
-    forces: &[f64],
-    (wrench_bar, point_bars): (Spatial, [Vec3; 2]),
-    (kinematics_bar, model_bar, forces_bar): (&mut Kinematics, &mut Model, &mut [f64]),
+    side: usize,
+    body: usize,
+    point: Vec3,
+    quat: Quat,
+}
+
+impl AnchorBar {
+    /// Hands them on.
+    fn spread(self, model: &Model, kinematics: &Kinematics, bars: &mut Cotangents) {
+        let Self {
+            equality,
+            side,
+            body,
+            point: point_bar,
+            quat: quat_bar,
+        } = self;
+        let (kinematics_bar, model_bar) = (&mut bars.data.kinematics, &mut bars.model);
+        let body_quat = kinematics.body_quat[body];
+        let body_quat_bar = &mut kinematics_bar.body_quat[body];
+        let equalities = &model.structure.equalities;
+        if equalities.between_sites[equality] {
+            let site = if side == 0 {
+                equalities.object1[equality]
+            } else {
+                equalities.object2[equality].unwrap_or_default()
+            };
+            kinematics_bar.site_position[site] += point_bar;
+            let (own, mut own_bar) = (model.sites.quat[site], Quat::default());
+            body_quat.mul_vjp(own, quat_bar, body_quat_bar, &mut own_bar);
+            model_bar.sites.quat[site] += own_bar.scale_add(own, -own.dot(own_bar));
+            return;
+        }
+        let weld = equalities.kind[equality] == EqualityKind::Weld;
+        let data = &model.equalities.data[equality];
+        let data_bar = &mut model_bar.equalities.data[equality];
+        // The second anchor of a weld comes first.
+        let place = if weld == (side == 0) { 3 } else { 0 };
+        let local = Vec3([data[place], data[place + 1], data[place + 2]]);
+        let mut local_bar = Vec3::ZERO;
+        kinematics_bar.body_position[body] += point_bar;
+        kinematics.body_rotation[body].mul_vec_vjp(
+            local,
+            point_bar,
+            &mut kinematics_bar.body_rotation[body],
+            &mut local_bar,
+        );
+        for k in 0..3 {
+            data_bar[place + k] += local_bar[k];
+        }
+        let body_quat_bar = &mut kinematics_bar.body_quat[body];
+        if weld && side == 0 {
+            let relative = Quat([data[6], data[7], data[8], data[9]]);
+            let mut relative_bar = Quat::default();
+            body_quat.mul_vjp(relative, quat_bar, body_quat_bar, &mut relative_bar);
+            for k in 0..4 {
+                data_bar[6 + k] += relative_bar[k];
+            }
+        } else {
+            *body_quat_bar += quat_bar;
+        }
+    }
+}
+
+/// The twin of [`wrenches`](super::equality::wrenches) for the rows of a block, from the cotangent of the wrench on the
+/// first body less that on the second, and those of the two points. With f the forces along the turns and s the torque
+/// scale, the torque is ½·s·vec(q₂ ⊗ f ⊗ q₁*).
+pub(crate) fn wrenches_vjp(
+    stages: &Sensed<'_, f64>,
+    model: &Model,
+    block: &Block,
+    wrench_bar: Spatial,
+    point_bars: [Vec3; 2],
+    bars: &mut Cotangents,
 ) {
+    let (kinematics, equality) = (stages.kinematics, block.object);
+    let forces = &stages.solve.force[block.rows()];
+    let forces_bar = &mut bars.data.solve.force[block.rows()];
     let Some(anchors) = anchors(model, kinematics, equality) else {
         return;
     };
@@ -419,19 +431,20 @@ pub(crate) fn wrenches_vjp(
             *bar += turn * scale;
         }
         let force = Vec3([x, y, z]);
-        model_bar.equalities.data[equality][10] += force.dot(turn);
+        bars.model.equalities.data[equality][10] += force.dot(turn);
         let mut half_bar = Quat::default();
         let product_bar = Quat::from_parts(0.0, force * (0.5 * scale));
         half.mul_vjp(first, product_bar, &mut half_bar, &mut quat_bars[0]);
         quat_bars[1] = half_bar.mul(torque_bar.conjugate()).conjugate();
     }
     for side in 0..2 {
-        spread_anchor(
-            (model, kinematics),
-            (equality, side),
-            anchors[side].body,
-            (point_bars[side], quat_bars[side]),
-            (&mut *kinematics_bar, &mut *model_bar),
-        );
+        let anchor_bar = AnchorBar {
+            equality,
+            side,
+            body: anchors[side].body,
+            point: point_bars[side],
+            quat: quat_bars[side],
+        };
+        anchor_bar.spread(model, kinematics, bars);
     }
 }

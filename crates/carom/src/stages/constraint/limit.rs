@@ -117,7 +117,7 @@ fn push_tendon<T: Scalar>(
 }
 
 /// The adjoint of a limit.
-pub(super) fn backward(pass: &mut Pass<'_, '_>, block: &Block) {
+pub(super) fn backward(pass: &mut Pass<'_>, block: &Block) {
     let (model, object) = (pass.model, block.object);
     let inputs = pass.plain_row(block.row);
     let exact = pass.exact_diagonal(block, &[(0, 1.0)], inputs.diagonal);
@@ -136,15 +136,15 @@ pub(super) fn backward(pass: &mut Pass<'_, '_>, block: &Block) {
     let distance_bar = inputs.position + reference.distance;
     let margin_bar = inputs.margin - reference.distance;
     if on_joint {
-        let joints = &mut pass.targets.model.joints;
+        let joints = &mut pass.bars.model.joints;
         add(&mut joints.solref[object], reference.solref);
         add(&mut joints.solimp[object], reference.solimp);
         joints.margin[object] += margin_bar;
         let dof = model.structure.joints.dof[object];
-        pass.targets.model.dofs.inverse_weight[dof] += diagonal_bar;
+        pass.bars.model.dofs.inverse_weight[dof] += diagonal_bar;
         joint_backward(pass, block, distance_bar);
     } else {
-        let tendons = &mut pass.targets.model.tendons;
+        let tendons = &mut pass.bars.model.tendons;
         add(&mut tendons.solref_limit[object], reference.solref);
         add(&mut tendons.solimp_limit[object], reference.solimp);
         tendons.margin[object] += margin_bar;
@@ -153,12 +153,12 @@ pub(super) fn backward(pass: &mut Pass<'_, '_>, block: &Block) {
     }
 }
 
-fn joint_backward(pass: &mut Pass<'_, '_>, block: &Block, distance_bar: f64) {
+fn joint_backward(pass: &mut Pass<'_>, block: &Block, distance_bar: f64) {
     let (model, joint) = (pass.model, block.object);
     let joints = &model.structure.joints;
     let (dof, address) = (joints.dof[joint], joints.qpos[joint]);
-    let range = &mut pass.targets.model.joints.range[joint];
-    let qpos_bar = &mut pass.targets.state.qpos;
+    let range = &mut pass.bars.model.joints.range[joint];
+    let qpos_bar = &mut pass.bars.state.qpos;
     if joints.kind[joint] == JointKind::Ball {
         let [low, high] = model.joints.range[joint];
         range[usize::from(high > low)] += distance_bar;
@@ -181,15 +181,15 @@ fn joint_backward(pass: &mut Pass<'_, '_>, block: &Block, distance_bar: f64) {
     range[usize::from(!lower)] -= sign * distance_bar;
 }
 
-fn tendon_backward(pass: &mut Pass<'_, '_>, block: &Block, distance_bar: f64) {
+fn tendon_backward(pass: &mut Pass<'_>, block: &Block, distance_bar: f64) {
     let (model, tendon) = (pass.model, block.object);
     let length = pass.sources.tendon.length[tendon];
     // Both ends of a range are computed alike: the distance tells which one this is.
     let lower = pass.constraint.rows[block.row].position == length - model.tendons.range[tendon][0];
     let sign = if lower { 1.0 } else { -1.0 };
-    let tendon_bar = &mut *pass.targets.tendon;
+    let tendon_bar = &mut pass.bars.data.tendon;
     tendon_bar.length[tendon] += sign * distance_bar;
-    pass.targets.model.tendons.range[tendon][usize::from(!lower)] -= sign * distance_bar;
+    pass.bars.model.tendons.range[tendon][usize::from(!lower)] -= sign * distance_bar;
     let range = model.structure.tendons.jacobian.row(tendon);
     let entries = &pass.bar.jacobian[block.values()];
     for (total, &bar) in tendon_bar.jacobian[range].iter_mut().zip(entries) {

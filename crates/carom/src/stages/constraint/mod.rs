@@ -32,7 +32,7 @@ pub(crate) mod tests;
 
 use std::ops::Range;
 
-pub use backward::{ConstraintBar, ImpedanceBar, RowBar, Targets, backward};
+pub use backward::{ConstraintBar, ImpedanceBar, RowBar, backward};
 pub use edge_rows::{EdgeRow, edge_rows};
 pub(crate) use equality::{
     Anchor, End, Errors, PointWrench, anchors as equality_anchors,

@@ -6,7 +6,8 @@
 
 use std::ops::Range;
 
-use super::Constraint;
+use super::backward::Pass;
+use super::{Block, Constraint};
 use crate::jacobian;
 use crate::math::{Spatial, Vec3};
 use crate::model::Model;
@@ -99,15 +100,31 @@ pub(super) struct Directions<'a, T: Scalar> {
     pub(super) angular: &'a [Vec3<T>],
 }
 
-/// Adds one side of the pair to a block's Jacobian: the velocity of a point of the body, times `sign`.
+/// One side of a pair: a point of a body, whose motion counts with a sign.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Side<T: Scalar = f64> {
+    /// Which of the two it is: 0 or 1.
+    pub(super) index: usize,
+    pub(super) body: usize,
+    pub(super) point: Vec3<T>,
+    pub(super) sign: f64,
+}
+
+/// Adds one side of the pair to a block's Jacobian: the velocity of a point of the body, times its sign.
 pub(super) fn add_side<T: Scalar>(
     model: &Model<T>,
     kinematics: &Kinematics<T>,
-    (columns, side): (&PairColumns, usize),
-    (body, point, sign): (usize, Vec3<T>, f64),
+    columns: &PairColumns,
+    side: Side<T>,
     directions: Directions<T>,
     values: &mut [T],
 ) {
+    let Side {
+        index,
+        body,
+        point,
+        sign,
+    } = side;
     let dofs = jacobian::moving_dofs(model, body);
     let motion = Motion {
         kinematics,
@@ -118,7 +135,7 @@ pub(super) fn add_side<T: Scalar>(
     if columns.with_common {
         motion.add(common, directions, columns.count, values);
     }
-    let values = &mut values[columns.own[side]..];
+    let values = &mut values[columns.own[index]..];
     match (directions.linear, directions.angular) {
         (&[normal, first, second], []) => {
             motion.add_point(own, [normal, first, second], columns.count, values);
@@ -166,7 +183,7 @@ impl<T: Scalar> Motion<'_, T> {
     }
 }
 
-/// What [`add_side_vjp`] finds out: cotangents of the directions and of the point.
+/// What [`Pass::side`] finds out: cotangents of the directions and of the point.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct SideBar {
     pub(super) linear: [Vec3; 3],
@@ -174,52 +191,63 @@ pub(super) struct SideBar {
     pub(super) point: Vec3,
 }
 
-/// The twin of [`add_side`]; the cotangents of motion axes and of the tree's centre of mass go to `kinematics_bar`.
-pub(super) fn add_side_vjp(
-    model: &Model,
-    kinematics: &Kinematics,
-    (columns, side): (&PairColumns, usize),
-    (body, point, sign): (usize, Vec3, f64),
-    directions: Directions<f64>,
-    values_bar: &[f64],
-    (out, kinematics_bar): (&mut SideBar, &mut Kinematics),
-) {
-    let dofs = jacobian::moving_dofs(model, body);
-    let offset = jacobian::offset(model, kinematics, body, point);
-    let linear_count = directions.linear.len();
-    let mut offset_bar = Vec3::ZERO;
-    for (index, row_bar) in values_bar.chunks_exact(columns.count).enumerate() {
-        let wrench = if index < linear_count {
-            let direction = directions.linear[index].scale(sign);
-            Spatial::new(offset.cross(direction), direction)
-        } else {
-            Spatial::new(
-                directions.angular[index - linear_count].scale(sign),
-                Vec3::ZERO,
-            )
-        };
-        let mut wrench_bar = Spatial::ZERO;
-        let mut entry = |bar: f64, dof: usize| {
-            wrench_bar = wrench_bar.scale_add(kinematics.dof_axis[dof], bar);
-            let axis_bar = &mut kinematics_bar.dof_axis[dof];
-            *axis_bar = axis_bar.scale_add(wrench, bar);
-        };
-        if columns.with_common {
-            for (&bar, &dof) in row_bar.iter().zip(&dofs[..columns.common]) {
+impl Pass<'_> {
+    /// The twin of [`add_side`] for a block's Jacobian: adds the cotangents of directions and point to `out`, those of
+    /// motion axes and of the tree's centre of mass to the kinematics.
+    pub(super) fn side(
+        &mut self,
+        block: &Block,
+        columns: &PairColumns,
+        side: Side,
+        directions: Directions<f64>,
+        out: &mut SideBar,
+    ) {
+        let (model, kinematics) = (self.model, self.sources.kinematics);
+        let kinematics_bar = &mut self.bars.data.kinematics;
+        let values_bar = &self.bar.jacobian[block.values()];
+        let Side {
+            index: own,
+            body,
+            point,
+            sign,
+        } = side;
+        let dofs = jacobian::moving_dofs(model, body);
+        let offset = jacobian::offset(model, kinematics, body, point);
+        let linear_count = directions.linear.len();
+        let mut offset_bar = Vec3::ZERO;
+        for (index, row_bar) in values_bar.chunks_exact(columns.count).enumerate() {
+            let wrench = if index < linear_count {
+                let direction = directions.linear[index].scale(sign);
+                Spatial::new(offset.cross(direction), direction)
+            } else {
+                Spatial::new(
+                    directions.angular[index - linear_count].scale(sign),
+                    Vec3::ZERO,
+                )
+            };
+            let mut wrench_bar = Spatial::ZERO;
+            let mut entry = |bar: f64, dof: usize| {
+                wrench_bar = wrench_bar.scale_add(kinematics.dof_axis[dof], bar);
+                let axis_bar = &mut kinematics_bar.dof_axis[dof];
+                *axis_bar = axis_bar.scale_add(wrench, bar);
+            };
+            if columns.with_common {
+                for (&bar, &dof) in row_bar.iter().zip(&dofs[..columns.common]) {
+                    entry(bar, dof);
+                }
+            }
+            for (&bar, &dof) in (row_bar[columns.own[own]..].iter()).zip(&dofs[columns.common..]) {
                 entry(bar, dof);
             }
+            let (turn, shift) = (wrench_bar.angular(), wrench_bar.linear());
+            if index < linear_count {
+                out.linear[index] += (shift + turn.cross(offset)).scale(sign);
+                offset_bar += directions.linear[index].cross(turn).scale(sign);
+            } else {
+                out.angular[index - linear_count] += turn.scale(sign);
+            }
         }
-        for (&bar, &dof) in (row_bar[columns.own[side]..].iter()).zip(&dofs[columns.common..]) {
-            entry(bar, dof);
-        }
-        let (turn, shift) = (wrench_bar.angular(), wrench_bar.linear());
-        if index < linear_count {
-            out.linear[index] += (shift + turn.cross(offset)).scale(sign);
-            offset_bar += directions.linear[index].cross(turn).scale(sign);
-        } else {
-            out.angular[index - linear_count] += turn.scale(sign);
-        }
+        out.point += offset_bar;
+        kinematics_bar.subtree_com[model.structure.bodies.root[body]] -= offset_bar;
     }
-    out.point += offset_bar;
-    kinematics_bar.subtree_com[model.structure.bodies.root[body]] -= offset_bar;
 }

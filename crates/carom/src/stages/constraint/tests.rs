@@ -266,5 +266,5 @@ crate::testing::stage_check::check_stage!(
         let (model, state) = (&point.model, &point.state);
         super::forward(model, state, &point.input, sources, &mut data.constraint);
     },
-    |point, bar| crate::dynamics::backward::constraint(point.at(), bar)
+    |point, bar| crate::stages::constraint::backward(point.at(), bar)
 );

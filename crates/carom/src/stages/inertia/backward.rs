@@ -6,27 +6,25 @@
 //!
 //! with C the composite inertia of the body of i. The stored half of M stands for both; so does its cotangent.
 
+use std::mem::take;
+
 use super::Inertia;
+use crate::cotangent::Cotangents;
+use crate::dynamics::At;
 use crate::linalg::{TreeSparsity, tree_ldl};
 use crate::math::Spatial;
 use crate::model::Model;
-use crate::stages::kinematics::Kinematics;
-use crate::stages::tendon::Tendon;
 
-/// Adds the cotangents of inertias, axes, armature and tendon Jacobians; `bar` is used up.
-pub fn backward(
-    model: &Model,
-    (kinematics, tendon): (&Kinematics, &Tendon),
-    inertia: &Inertia,
-    bar: &mut Inertia,
-    (kinematics_bar, tendon_bar): (&mut Kinematics, &mut Tendon),
-    model_bar: &mut Model,
-) {
-    tendon_armature(model, tendon, &bar.matrix, tendon_bar, model_bar);
-    let (sparsity, axes) = (&model.structure.inertia, &kinematics.dof_axis[..]);
+/// Adds the cotangents of inertias, axes, armature and tendon Jacobians; those of the inertia are used up.
+pub fn backward(at: At<'_>, bar: &mut Cotangents) {
+    let mut own = take(&mut bar.data.inertia);
+    tendon_armature(at, &own.matrix, bar);
+    let (model, inertia) = (at.model, &at.data.inertia);
+    let (kinematics_bar, model_bar) = (&mut bar.data.kinematics, &mut bar.model);
+    let (sparsity, axes) = (&model.structure.inertia, &at.data.kinematics.dof_axis[..]);
     for (dof, &body) in model.structure.dofs.body.iter().enumerate() {
         let row = sparsity.row_range(dof);
-        let entries = &bar.matrix[row.clone()];
+        let entries = &own.matrix[row.clone()];
         let momentum = inertia.composite[body].mul_motion(axes[dof]);
         let mut along = Spatial::ZERO;
         for (&entry, &ancestor) in entries.iter().zip(&sparsity.columns[row]) {
@@ -37,7 +35,7 @@ pub fn backward(
         inertia.composite[body].mul_motion_vjp(
             axes[dof],
             along,
-            &mut bar.composite[body],
+            &mut own.composite[body],
             &mut kinematics_bar.dof_axis[dof],
         );
         if let Some(&diagonal) = entries.last() {
@@ -45,24 +43,20 @@ pub fn backward(
         }
     }
     let parents = &model.structure.bodies.parent;
-    for body in 1..bar.composite.len() {
+    for body in 1..own.composite.len() {
         if parents[body] > 0 {
-            let from_parent = bar.composite[parents[body]];
-            bar.composite[body] += from_parent;
+            let from_parent = own.composite[parents[body]];
+            own.composite[body] += from_parent;
         }
-        kinematics_bar.body_inertia[body] += bar.composite[body];
+        kinematics_bar.body_inertia[body] += own.composite[body];
     }
-    kinematics_bar.body_inertia[0] += bar.composite[0];
+    kinematics_bar.body_inertia[0] += own.composite[0];
+    bar.data.inertia = own;
 }
 
 /// (3̄)
-fn tendon_armature(
-    model: &Model,
-    tendon: &Tendon,
-    matrix_bar: &[f64],
-    tendon_bar: &mut Tendon,
-    model_bar: &mut Model,
-) {
+fn tendon_armature(at: At<'_>, matrix_bar: &[f64], bar: &mut Cotangents) {
+    let (model, tendon) = (at.model, &at.data.tendon);
     let (sparsity, pattern) = (&model.structure.inertia, &model.structure.tendons.jacobian);
     for (index, &armature) in model.tendons.armature.iter().enumerate() {
         let range = pattern.row(index);
@@ -75,9 +69,9 @@ fn tendon_armature(
             row,
             armature,
             matrix_bar,
-            &mut tendon_bar.jacobian[range],
+            &mut bar.data.tendon.jacobian[range],
         );
-        model_bar.tendons.armature[index] += armature_bar;
+        bar.model.tendons.armature[index] += armature_bar;
     }
 }
 

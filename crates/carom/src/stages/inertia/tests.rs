@@ -91,5 +91,5 @@ crate::testing::stage_check::check_stage!(
         &point.data.tendon,
         &mut point.data.inertia,
     ),
-    |point, bar| crate::dynamics::backward::inertia(point.at(), bar)
+    |point, bar| crate::stages::inertia::backward(point.at(), bar)
 );

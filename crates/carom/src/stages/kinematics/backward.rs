@@ -14,23 +14,23 @@
 //! torque in the frame they are given in. No quaternion is differentiated by its components.
 
 use super::{Kinematics, camera};
-use crate::cotangent::{StateBar, quat_bar};
+use crate::cotangent::{Cotangents, DataBar, StateBar, quat_bar};
+use crate::dynamics::At;
 use crate::math::{BodyInertiaBar, Mat3, Quat, Spatial, Vec3};
 use crate::model::{JointKind, Model};
 use crate::state::State;
 
 use super::forward::MIN_MASS;
 
-/// Adds the cotangents of the configuration and of the model's poses and masses; `bar` is used up.
-pub fn backward(
-    model: &Model,
-    state: &State,
-    kinematics: &Kinematics,
-    bar: &mut Kinematics,
-    frame_wrench: &mut [Spatial],
-    model_bar: &mut Model,
-    state_bar: &mut StateBar,
-) {
+/// Adds the cotangents of the configuration and of the model's poses and masses; those of the kinematics are used up.
+pub fn backward(at: At<'_>, bar: &mut Cotangents) {
+    let (model, state, kinematics) = (at.model, at.state, &at.data.kinematics);
+    let (model_bar, state_bar) = (&mut bar.model, &mut bar.state);
+    let DataBar {
+        kinematics: bar,
+        frame_wrench,
+        ..
+    } = &mut bar.data;
     camera::backward(model, kinematics, bar, model_bar);
     dof_axes(model, kinematics, bar);
     body_inertias(model, kinematics, bar, model_bar);

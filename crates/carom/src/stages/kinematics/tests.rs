@@ -94,8 +94,13 @@ fn forces_act_through_the_transposed_jacobian() {
         &mut rotation,
     );
     let mut generalised = vec![0.0; nv];
-    let wrench = (torque, force);
-    jacobian::apply_force(&model, &kinematics, body, point, wrench, &mut generalised);
+    let wrench = jacobian::Wrench {
+        body,
+        point,
+        torque,
+        force,
+    };
+    jacobian::apply_force(&model, &kinematics, wrench, &mut generalised);
     for dof in 0..nv {
         let power: f64 = (0..3)
             .map(|k| translation[k * nv + dof] * force[k] + rotation[k * nv + dof] * torque[k])
@@ -151,5 +156,5 @@ fn quaternions_are_normalised_on_reading_only() {
 crate::testing::stage_check::check_stage!(
     kinematics,
     |point| super::forward(&point.model, &point.state, &mut point.data.kinematics),
-    |point, bar| crate::dynamics::backward::kinematics(point.at(), bar)
+    |point, bar| crate::stages::kinematics::backward(point.at(), bar)
 );

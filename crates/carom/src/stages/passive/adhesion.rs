@@ -5,7 +5,7 @@
 //! rises by R·δ: what it pushes less δ is the force between the geoms.
 
 use super::{Passive, Targets};
-use crate::jacobian;
+use crate::jacobian::{self, Wrench};
 use crate::math::Vec3;
 use crate::model::Model;
 use crate::scalar::Scalar;
@@ -31,9 +31,8 @@ pub(super) fn forward<T: Scalar>(
         let pull = contact.frame.row(0) * contact.adhesion;
         let [first, second] = contact.geoms.map(|geom| bodies[geom]);
         for (body, force) in [(first, pull), (second, -pull)] {
-            let wrench = (Vec3::ZERO, force);
-            let point = contact.position;
-            jacobian::apply_force(model, kinematics, body, point, wrench, &mut out.adhesion);
+            let wrench = Wrench::force(body, contact.position, force);
+            jacobian::apply_force(model, kinematics, wrench, &mut out.adhesion);
         }
     }
     true
@@ -60,8 +59,7 @@ pub(super) fn backward(
             let bar = jacobian::apply_force_vjp(
                 model,
                 kinematics,
-                (body, contact.position),
-                (Vec3::ZERO, normal * (contact.adhesion * sign)),
+                Wrench::force(body, contact.position, normal * (contact.adhesion * sign)),
                 dofs.map(|&dof| (dof, adhesion_bar[dof])),
                 targets.kinematics,
             );

@@ -4,38 +4,14 @@
 //! the last to the first. Distances between geoms have a pass of their own, as in the forward direction:
 //! [`measure_distances_backward`](super::measure_distances_backward).
 
-use super::{Sensed, Sensing};
-use crate::cotangent::{InputBar, StateBar};
+use std::mem::take;
+
+use super::{Sensed, Sensing, measure_distances_backward};
+use crate::cotangent::Cotangents;
+use crate::dynamics::At;
 use crate::history::delay_sensor_vjp;
 use crate::model::{Model, SensorKind};
-use crate::stages::actuation::Actuation;
-use crate::stages::collision::Contact;
-use crate::stages::constraint::ConstraintBar;
-use crate::stages::inertia::Inertia;
-use crate::stages::kinematics::Kinematics;
-use crate::stages::solve::SolveBar;
-use crate::stages::tendon::Tendon;
-use crate::stages::transmission::TransmissionData;
-use crate::stages::velocity::Velocity;
 use crate::state::{Input, State};
-
-/// Cotangents that the sensors pass on.
-#[derive(Debug)]
-#[allow(missing_docs, reason = "each field is the cotangent of what it names")]
-pub struct Targets<'a> {
-    pub kinematics: &'a mut Kinematics,
-    pub tendon: &'a mut Tendon,
-    pub inertia: &'a mut Inertia,
-    pub transmission: &'a mut TransmissionData,
-    pub velocity: &'a mut Velocity,
-    pub actuation: &'a mut Actuation,
-    pub contacts: &'a mut [Contact],
-    pub constraint: &'a mut ConstraintBar,
-    pub solve: &'a mut SolveBar,
-    pub model: &'a mut Model,
-    pub state: &'a mut StateBar,
-    pub input: &'a mut InputBar,
-}
 
 /// Whether [`backward`] passes the cotangents of a sensor on; distances between geoms have a pass of their own.
 fn has_backward(kind: SensorKind) -> bool {
@@ -48,58 +24,52 @@ fn has_backward(kind: SensorKind) -> bool {
 }
 
 /// Everything that the adjoints of sensors read and write.
-pub(super) struct Reverse<'a, 't> {
+pub(super) struct Reverse<'a> {
     pub(super) model: &'a Model,
     pub(super) state: &'a State,
     pub(super) input: &'a Input,
     pub(super) stages: &'a Sensed<'a, f64>,
     pub(super) sensing: &'a Sensing,
-    pub(super) bar: &'a mut Sensing,
-    pub(super) targets: &'a mut Targets<'t>,
+    /// Cotangents of sensors and energies.
+    pub(super) bar: Sensing,
+    /// Cotangents of everything else.
+    pub(super) bars: &'a mut Cotangents,
 }
 
 /// The adjoint of [`delay`](super::delay), which comes first: the cotangents of sensor values become those of fresh
 /// values, and what sensors report of the past passes its own to the histories.
-pub fn delay_backward(
-    model: &Model,
-    state: &State,
-    bar: &mut Sensing,
-    (state_bar, model_bar): (&mut StateBar, &mut Model),
-) {
+fn delay_backward(at: At<'_>, bar: &mut Sensing, bars: &mut Cotangents) {
+    let (model, state) = (at.model, at.state);
     if state.history.is_empty() || model.settings.disable.sensor {
         return;
     }
     let sensors = &model.structure.sensors;
     for sensor in 0..sensors.kind.len() {
         let values_bar = &mut bar.values[sensors.address[sensor]..][..sensors.dimension[sensor]];
-        let targets = (&mut *state_bar, &mut *model_bar);
+        let targets = (&mut bars.state, &mut bars.model);
         delay_sensor_vjp(model, state, sensor, values_bar, targets);
     }
     for (value_bar, measured_bar) in bar.values.iter_mut().zip(&mut bar.measured) {
-        *value_bar += std::mem::take(measured_bar);
+        *value_bar += take(measured_bar);
     }
 }
 
-/// Adds the cotangents of everything that sensors read; `bar` is used up.
-pub fn backward(
-    model: &Model,
-    (state, input): (&State, &Input),
-    stages: &Sensed<'_, f64>,
-    sensing: &Sensing,
-    bar: &mut Sensing,
-    mut targets: Targets<'_>,
-) {
-    let sensors = &model.structure.sensors;
+/// Adds the cotangents of everything that sensors read; those of the sensors are used up.
+pub fn backward(at: At<'_>, bars: &mut Cotangents) {
+    let mut bar = take(&mut bars.data.sensing);
+    delay_backward(at, &mut bar, bars);
+    measure_distances_backward(at, &bar, bars);
+    let sensors = &at.model.structure.sensors;
     let needs = &sensors.needs;
-    let enabled = !model.settings.disable.sensor;
+    let enabled = !at.model.settings.disable.sensor;
     let mut reverse = Reverse {
-        model,
-        state,
-        input,
-        stages,
-        sensing,
+        model: at.model,
+        state: at.state,
+        input: at.input,
+        stages: &at.data.sensed(),
+        sensing: &at.data.sensing,
         bar,
-        targets: &mut targets,
+        bars,
     };
     if enabled && !sensors.kind.is_empty() {
         for (sensor, &kind) in sensors.kind.iter().enumerate() {
@@ -118,9 +88,10 @@ pub fn backward(
             reverse.subtree_velocities();
         }
     }
-    if model.settings.enable.energy || enabled && needs.energy {
+    if at.model.settings.enable.energy || enabled && needs.energy {
         let [potential_bar, kinetic_bar] = reverse.bar.energy[0];
         reverse.potential_energy(potential_bar);
         reverse.kinetic_energy(kinetic_bar);
     }
+    reverse.bars.data.sensing = reverse.bar;
 }

@@ -1,8 +1,9 @@
 //! What constraints do to bodies and tendons.
 
+use super::Sensed;
 use super::tree_pass::push_body;
-use super::{Sensed, Targets};
 use crate::contact_force::{ContactForce, block_force};
+use crate::cotangent::Cotangents;
 use crate::math::Spatial;
 use crate::model::{EqualityKind, Model};
 use crate::scalar::Scalar;
@@ -153,10 +154,10 @@ pub(super) fn tension_vjp(
     stages: &Sensed<'_, f64>,
     tendon: usize,
     bar: f64,
-    targets: &mut Targets<'_>,
+    bars: &mut Cotangents,
 ) {
     for block in &stages.constraint.blocks {
-        let Some(force_bar) = targets.solve.force.get_mut(block.row) else {
+        let Some(force_bar) = bars.data.solve.force.get_mut(block.row) else {
             continue;
         };
         match block.kind {
@@ -175,7 +176,7 @@ pub(super) fn tension_vjp(
             {
                 *force_bar += equality_share(model, stages, block.object, tendon) * bar;
                 let share_bar = stages.solve.force[block.row] * bar;
-                equality_share_vjp(model, stages, (block.object, tendon), share_bar, targets);
+                equality_share_vjp(model, stages, (block.object, tendon), share_bar, bars);
             }
             _ => {}
         }
@@ -188,7 +189,7 @@ fn equality_share_vjp(
     stages: &Sensed<'_, f64>,
     (equality, tendon): (usize, usize),
     bar: f64,
-    targets: &mut Targets<'_>,
+    bars: &mut Cotangents,
 ) {
     let equalities = &model.structure.equalities;
     if equalities.object2[equality] != Some(tendon) {
@@ -199,8 +200,8 @@ fn equality_share_vjp(
         &model.equalities.data[equality],
         Some(x),
         (0.0, -bar),
-        &mut targets.model.equalities.data[equality],
+        &mut bars.model.equalities.data[equality],
     );
-    targets.tendon.length[tendon] += x_bar;
-    targets.model.tendons.length_reference[tendon] -= x_bar;
+    bars.data.tendon.length[tendon] += x_bar;
+    bars.model.tendons.length_reference[tendon] -= x_bar;
 }

@@ -6,7 +6,7 @@ use super::measure::Reader;
 use crate::math::{Spatial, Vec3};
 use crate::model::{ContactReduction, ContactSensor};
 
-impl<'a> Reverse<'a, '_> {
+impl<'a> Reverse<'a> {
     /// What the forward pass read from.
     fn reader(&self) -> Reader<'a, f64> {
         Reader {
@@ -46,7 +46,7 @@ impl<'a> Reverse<'a, '_> {
     fn report(&mut self, found: Match, bar: &Fields<f64>) {
         let turned = |vector: Vec3| if found.flipped { -vector } else { vector };
         let mirrored = |Vec3([x, y, z]): Vec3| Vec3([x, y, if found.flipped { -z } else { z }]);
-        let contact_bar = &mut self.targets.contacts[found.contact];
+        let contact_bar = &mut self.bars.data.contacts[found.contact];
         contact_bar.distance += bar.distance;
         contact_bar.position += bar.position;
         let (normal_bar, tangent_bar) = (turned(bar.normal), turned(bar.tangent));
@@ -70,18 +70,18 @@ impl<'a> Reverse<'a, '_> {
         let Ok(place) = blocks.binary_search_by_key(&contact, |block| block.object) else {
             return;
         };
-        let rows = &mut self.targets.solve.force[blocks[place].rows()];
+        let rows = &mut self.bars.data.solve.force[blocks[place].rows()];
         for (row, bar) in rows.iter_mut().zip(force_bar.0.iter().chain(&torque_bar.0)) {
             *row += bar;
         }
-        self.targets.contacts[contact].adhesion -= force_bar[0];
+        self.bars.data.contacts[contact].adhesion -= force_bar[0];
     }
 
     /// Velocity of the second body relative to the first at the contact point, in the contact's frame.
     fn slip(&mut self, index: usize, bar: Spatial) {
         let contact = &self.stages.collision.contacts[index];
         let world = self.reader().world_slip(contact);
-        let contact_bar = &mut self.targets.contacts[index];
+        let contact_bar = &mut self.bars.data.contacts[index];
         let [mut angular_bar, mut linear_bar] = [Vec3::ZERO; 2];
         let (frame, frame_bar) = (&contact.frame, &mut contact_bar.frame);
         frame.mul_vec_vjp(world.angular(), bar.angular(), frame_bar, &mut angular_bar);
@@ -95,11 +95,11 @@ impl<'a> Reverse<'a, '_> {
             self.stages.velocity.body[body].shift_motion_vjp(
                 contact.position - self.stages.kinematics.subtree_com[root],
                 world_bar * sign,
-                &mut self.targets.velocity.body[body],
+                &mut self.bars.data.velocity.body[body],
                 &mut offset_bar,
             );
             contact_bar.position += offset_bar;
-            self.targets.kinematics.subtree_com[root] -= offset_bar;
+            self.bars.data.kinematics.subtree_com[root] -= offset_bar;
         }
     }
 
@@ -127,7 +127,7 @@ impl<'a> Reverse<'a, '_> {
             let strength = local.force.norm();
             let (force, sign) = world_force(&found);
             let arm = contact.position - center;
-            let contact_bar = &mut self.targets.contacts[found.contact];
+            let contact_bar = &mut self.bars.data.contacts[found.contact];
             contact_bar.position += center_bar * (strength / weight) + force.cross(bar.torque);
             let force_bar = bar.force + bar.torque.cross(arm);
             let [mut local_force_bar, mut local_torque_bar] = [Vec3::ZERO; 2];

@@ -2,10 +2,12 @@
 
 use super::Sensing;
 use super::forward::{clip, clip_vjp};
+use crate::cotangent::Cotangents;
+use crate::dynamics::At;
 use crate::math::Vec3;
 use crate::model::{Model, SensorGeoms, SensorKind};
 use crate::scalar::Scalar;
-use crate::stages::collision::{self, BackwardWork, GeomDistance, Manifold};
+use crate::stages::collision::{self, GeomDistance, Manifold};
 use crate::stages::kinematics::Kinematics;
 use std::ops::Range;
 
@@ -85,14 +87,8 @@ fn geoms<T: Scalar>(model: &Model<T>, side: SensorGeoms) -> Range<usize> {
 }
 
 /// The twin of [`measure_distances`]: adds the cotangents of the geoms' poses and shapes, and of the cutoffs.
-pub fn measure_distances_backward(
-    model: &Model,
-    kinematics: &Kinematics,
-    bar: &Sensing,
-    work: &mut BackwardWork,
-    kinematics_bar: &mut Kinematics,
-    model_bar: &mut Model,
-) {
+pub(super) fn measure_distances_backward(at: At<'_>, bar: &Sensing, bars: &mut Cotangents) {
+    let (model, kinematics) = (at.model, &at.data.kinematics);
     let sensors = &model.structure.sensors;
     if model.settings.disable.sensor || !sensors.needs.distance {
         return;
@@ -105,48 +101,52 @@ pub fn measure_distances_backward(
             continue;
         };
         let dimension = sensors.dimension[sensor];
-        let mut bars = [0.0; 6];
-        bars[..dimension].copy_from_slice(&bar.values[sensors.address[sensor]..][..dimension]);
-        if bars == [0.0; 6] {
+        let mut values_bar = [0.0; 6];
+        values_bar[..dimension]
+            .copy_from_slice(&bar.values[sensors.address[sensor]..][..dimension]);
+        if values_bar == [0.0; 6] {
             continue;
         }
         let (sides, cutoff) = ([first, second], model.sensors.cutoff[sensor]);
-        let (distance, points, geoms) =
-            shortest(model, kinematics, sides, cutoff, work.manifold_mut());
+        let (distance, points, geoms) = shortest(
+            model,
+            kinematics,
+            sides,
+            cutoff,
+            bars.data.collision.manifold_mut(),
+        );
         let segment = points[1] - points[0];
         let mut found_bar = GeomDistance {
             distance: 0.0,
             points: [Vec3::ZERO; 2],
             normal: Vec3::ZERO,
         };
-        let cutoff_bar = &mut model_bar.sensors.cutoff[sensor];
+        let cutoff_bar = &mut bars.model.sensors.cutoff[sensor];
         let mut clip = |values: &[f64], bars: &mut [f64]| {
             *cutoff_bar += clip_vjp(model, sensor, kind, values, bars);
         };
         match kind {
             SensorKind::GeomDistance { .. } => {
-                clip(&[distance], &mut bars[..1]);
-                found_bar.distance = bars[0];
+                clip(&[distance], &mut values_bar[..1]);
+                found_bar.distance = values_bar[0];
             }
             SensorKind::GeomNormal { .. } => {
-                clip(&direction(segment).0, &mut bars[..3]);
+                clip(&direction(segment).0, &mut values_bar[..3]);
                 if segment != Vec3::ZERO {
-                    let [x, y, z, ..] = bars;
+                    let [x, y, z, ..] = values_bar;
                     segment.normalized_vjp(Vec3([x, y, z]), 0.0, &mut found_bar.points[1]);
                     found_bar.points[0] = -found_bar.points[1];
                 }
             }
             _ => {
-                let [x, y, z, rest @ ..] = bars;
+                let [x, y, z, rest @ ..] = values_bar;
                 found_bar.points = [Vec3([x, y, z]), Vec3(rest)];
             }
         }
         if let Some(geoms) = geoms {
-            let bars = (&mut *kinematics_bar, &mut *model_bar);
-            let query = (geoms, cutoff);
-            collision::distance_backward(model, kinematics, query, &found_bar, work, bars);
+            collision::distance_backward(model, kinematics, geoms, cutoff, &found_bar, bars);
         } else {
-            model_bar.sensors.cutoff[sensor] += found_bar.distance;
+            bars.model.sensors.cutoff[sensor] += found_bar.distance;
         }
     }
 }

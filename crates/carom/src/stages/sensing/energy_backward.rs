@@ -8,7 +8,7 @@ use crate::math::Vec3;
 use crate::terms::joint::PartKind;
 use crate::terms::{self, TendonSpring, Term};
 
-impl Reverse<'_, '_> {
+impl Reverse<'_> {
     /// The adjoint of [`potential_energy`](super::potential_energy).
     pub(super) fn potential_energy(&mut self, bar: f64) {
         let model = self.model;
@@ -20,10 +20,10 @@ impl Reverse<'_, '_> {
                 let mass = model.bodies.mass[body];
                 let position = self.stages.kinematics.inertial_position[body];
                 moment = moment.scale_add(position, mass);
-                self.targets.model.bodies.mass[body] -= gravity.dot(position) * bar;
-                self.targets.kinematics.inertial_position[body] -= gravity * (mass * bar);
+                self.bars.model.bodies.mass[body] -= gravity.dot(position) * bar;
+                self.bars.data.kinematics.inertial_position[body] -= gravity * (mass * bar);
             }
-            self.targets.model.option.gravity[0] -= moment * bar;
+            self.bars.model.option.gravity[0] -= moment * bar;
         }
         if !disable.spring {
             for joint in 0..model.counts().njoint {
@@ -38,7 +38,7 @@ impl Reverse<'_, '_> {
     fn joint_spring_energy(&mut self, joint: usize, bar: f64) {
         let (model, qpos) = (self.model, &self.state.qpos);
         let (rest, strength) = (&model.qpos.spring, terms::joint::strength(model, joint));
-        let (model_bar, state_bar) = (&mut *self.targets.model, &mut *self.targets.state);
+        let (model_bar, state_bar) = (&mut self.bars.model, &mut self.bars.state);
         for part in terms::joint::parts(&model.structure, joint) {
             let displacement = match part.kind {
                 PartKind::Single => Vec3([qpos[part.address] - rest[part.address], 0.0, 0.0]),
@@ -79,16 +79,16 @@ impl Reverse<'_, '_> {
         let length_bar = slope * bar;
         let mut parameters_bar = [by_k, by_k1, by_k2, 0.0, 0.0];
         parameters_bar[3 + end] = -length_bar;
-        TendonSpring::add_parameters(self.targets.model, tendon, parameters_bar);
-        self.targets.tendon.length[tendon] += length_bar;
+        TendonSpring::add_parameters(&mut self.bars.model, tendon, parameters_bar);
+        self.bars.data.tendon.length[tendon] += length_bar;
     }
 
     /// The adjoint of [`kinetic_energy`](super::kinetic_energy).
     pub(super) fn kinetic_energy(&mut self, bar: f64) {
         let sparsity = &self.model.structure.inertia;
         let (matrix, qvel) = (&self.stages.inertia.matrix, &self.state.qvel);
-        let matrix_bar = &mut self.targets.inertia.matrix;
-        let qvel_bar = &mut self.targets.state.qvel;
+        let matrix_bar = &mut self.bars.data.inertia.matrix;
+        let qvel_bar = &mut self.bars.state.qvel;
         for dof in 0..qvel.len() {
             let (start, diagonal) = (sparsity.row_start[dof], sparsity.diagonal[dof]);
             matrix_bar[diagonal] += 0.5 * qvel[dof] * qvel[dof] * bar;

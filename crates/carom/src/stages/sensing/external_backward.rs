@@ -16,7 +16,7 @@ use crate::stages::constraint::{
 use crate::stages::tendon::PULLEY;
 use crate::terms::{TendonDamper, TendonSpring, Term};
 
-impl Reverse<'_, '_> {
+impl Reverse<'_> {
     /// The adjoint of external forces.
     pub(super) fn external_forces(&mut self) {
         let (model, kinematics) = (self.model, self.stages.kinematics);
@@ -35,11 +35,11 @@ impl Reverse<'_, '_> {
             self.input.body_force[body].shift_force_vjp(
                 offset,
                 self.bar.external_force[body],
-                &mut self.targets.input.body_force[body],
+                &mut self.bars.input.body_force[body],
                 &mut offset_bar,
             );
-            self.targets.kinematics.subtree_com[root] += offset_bar;
-            self.targets.kinematics.inertial_position[body] -= offset_bar;
+            self.bars.data.kinematics.subtree_com[root] += offset_bar;
+            self.bars.data.kinematics.inertial_position[body] -= offset_bar;
         }
     }
 
@@ -52,7 +52,7 @@ impl Reverse<'_, '_> {
             let bar = self.bar.external_force[on.body];
             on.wrench
                 .shift_force_vjp(offset, bar, &mut wrench_bar, &mut offset_bar);
-            self.targets.kinematics.subtree_com[root] += offset_bar;
+            self.bars.data.kinematics.subtree_com[root] += offset_bar;
         }
         (wrench_bar, -offset_bar)
     }
@@ -93,7 +93,7 @@ impl Reverse<'_, '_> {
             wrench_bar = wrench_bar.scale_add(bar, sign);
             point_bar += point;
         }
-        let contact_bar = &mut self.targets.contacts[block.object];
+        let contact_bar = &mut self.bars.data.contacts[block.object];
         contact_bar.position += point_bar;
         let [mut force_bar, mut torque_bar] = [Vec3::ZERO; 2];
         let frame_bar = &mut contact_bar.frame;
@@ -106,7 +106,7 @@ impl Reverse<'_, '_> {
             &mut torque_bar,
         );
         contact_bar.adhesion -= force_bar[0];
-        let rows = &mut self.targets.solve.force[block.rows()];
+        let rows = &mut self.bars.data.solve.force[block.rows()];
         for (row, bar) in rows.iter_mut().zip(force_bar.0.iter().chain(&torque_bar.0)) {
             *row += bar;
         }
@@ -119,17 +119,8 @@ impl Reverse<'_, '_> {
             return;
         };
         let [first, second] = sides.map(|side| self.push_body(side));
-        equality_wrenches_vjp(
-            (model, kinematics),
-            block.object,
-            forces,
-            (first.0 - second.0, [first.1, second.1]),
-            (
-                &mut *self.targets.kinematics,
-                &mut *self.targets.model,
-                &mut self.targets.solve.force[block.rows()],
-            ),
-        );
+        let (wrench_bar, point_bars) = (first.0 - second.0, [first.1, second.1]);
+        equality_wrenches_vjp(self.stages, model, block, wrench_bar, point_bars, self.bars);
     }
 
     /// The pull of a tendon on the bodies along its path.
@@ -168,18 +159,18 @@ impl Reverse<'_, '_> {
                     wrench: Spatial::new(Vec3::ZERO, direction * (sign * force / divisor)),
                 });
                 pull_bar = pull_bar.scale_add(wrench_bar.linear(), sign);
-                self.targets.tendon.path_point[point] += point_bar;
+                self.bars.data.tendon.path_point[point] += point_bar;
             }
             let divided_bar = pull_bar.dot(direction);
             force_bar += divided_bar / divisor;
             if let Some(wrap) = pulley {
-                self.targets.model.wraps.coefficient[wrap] -=
+                self.bars.model.wraps.coefficient[wrap] -=
                     divided_bar * force / (divisor * divisor);
             }
             let mut between_bar = Vec3::ZERO;
             between.normalized_vjp(pull_bar * (force / divisor), 0.0, &mut between_bar);
-            self.targets.tendon.path_point[end] += between_bar;
-            self.targets.tendon.path_point[end - 1] -= between_bar;
+            self.bars.data.tendon.path_point[end] += between_bar;
+            self.bars.data.tendon.path_point[end - 1] -= between_bar;
         }
         force_bar
     }
@@ -188,38 +179,38 @@ impl Reverse<'_, '_> {
     fn tension(&mut self, tendon: usize, bar: f64) {
         let (model, stages) = (self.model, self.stages);
         let disable = &model.settings.disable;
-        let targets = &mut *self.targets;
-        constraint_force::tension_vjp(model, stages, tendon, bar, targets);
+        let bars = &mut *self.bars;
+        constraint_force::tension_vjp(model, stages, tendon, bar, bars);
         let transmissions = &model.structure.actuators.transmission;
         for (actuator, transmission) in transmissions.iter().enumerate() {
             if *transmission == Transmission::Tendon(tendon) {
                 let force = stages.actuation.actuator_force[actuator];
-                targets.model.actuators.gear[actuator][0] += force * bar;
+                bars.model.actuators.gear[actuator][0] += force * bar;
                 let gear = model.actuators.gear[actuator][0];
-                targets.actuation.actuator_force[actuator] += gear * bar;
+                bars.data.actuation.actuator_force[actuator] += gear * bar;
             }
         }
         if !disable.spring {
             let length = stages.tendon.length[tendon];
-            let [length_bar] = TendonSpring::vjp(model, tendon, [length], bar, targets.model);
-            targets.tendon.length[tendon] += length_bar;
+            let [length_bar] = TendonSpring::vjp(model, tendon, [length], bar, &mut bars.model);
+            bars.data.tendon.length[tendon] += length_bar;
         }
         if !disable.damper {
             let rate = stages.velocity.tendon[tendon];
-            let [rate_bar] = TendonDamper::vjp(model, tendon, [rate], bar, targets.model);
-            targets.velocity.tendon[tendon] += rate_bar;
+            let [rate_bar] = TendonDamper::vjp(model, tendon, [rate], bar, &mut bars.model);
+            bars.data.velocity.tendon[tendon] += rate_bar;
         }
         let (kinematics, velocity) = (stages.kinematics, stages.velocity);
         let accelerations = &self.sensing.body_acceleration[..];
         let along = path_acceleration(model, tendon, kinematics, velocity, accelerations);
-        targets.model.tendons.armature[tendon] -= along * bar;
+        bars.model.tendons.armature[tendon] -= along * bar;
         let along_bar = -model.tendons.armature[tendon] * bar;
         if along_bar != 0.0 {
             let cotangents = PathBar {
-                kinematics: targets.kinematics,
-                velocity: targets.velocity,
+                kinematics: &mut bars.data.kinematics,
+                velocity: &mut bars.data.velocity,
                 accelerations: &mut self.bar.body_acceleration,
-                coefficient: &mut targets.model.wraps.coefficient,
+                coefficient: &mut bars.model.wraps.coefficient,
             };
             let motion = (kinematics, velocity, accelerations);
             path_acceleration_vjp(model, tendon, motion, along_bar, cotangents);

@@ -22,7 +22,7 @@ struct FrameBar {
     offset: Vec3,
 }
 
-impl<'a> Reverse<'a, '_> {
+impl<'a> Reverse<'a> {
     /// Passes on the cotangents of one sensor's values.
     pub(super) fn sensor(&mut self, sensor: usize, kind: SensorKind) {
         let sensors = &self.model.structure.sensors;
@@ -76,7 +76,7 @@ impl<'a> Reverse<'a, '_> {
             } else {
                 continue;
             };
-            self.targets.model.sensors.cutoff[sensor] += sign * *bar;
+            self.bars.model.sensors.cutoff[sensor] += sign * *bar;
             *bar = 0.0;
         }
     }
@@ -84,31 +84,31 @@ impl<'a> Reverse<'a, '_> {
     /// Sensors with a single value; false for others.
     fn scalar(&mut self, kind: SensorKind, bar: f64) -> bool {
         let joints = &self.model.structure.joints;
-        let targets = &mut *self.targets;
+        let bars = &mut *self.bars;
         match kind {
             SensorKind::Touch { site } => self.touch(site, bar),
             // The configuration of a hinge or slide has one dof.
-            SensorKind::JointPosition { joint } => targets.state.qpos[joints.dof[joint]] += bar,
-            SensorKind::JointVelocity { joint } => targets.state.qvel[joints.dof[joint]] += bar,
-            SensorKind::TendonPosition { tendon } => targets.tendon.length[tendon] += bar,
-            SensorKind::TendonVelocity { tendon } => targets.velocity.tendon[tendon] += bar,
+            SensorKind::JointPosition { joint } => bars.state.qpos[joints.dof[joint]] += bar,
+            SensorKind::JointVelocity { joint } => bars.state.qvel[joints.dof[joint]] += bar,
+            SensorKind::TendonPosition { tendon } => bars.data.tendon.length[tendon] += bar,
+            SensorKind::TendonVelocity { tendon } => bars.data.velocity.tendon[tendon] += bar,
             SensorKind::ActuatorPosition { actuator } => {
-                targets.transmission.length[actuator] += bar;
+                bars.data.transmission.length[actuator] += bar;
             }
             SensorKind::ActuatorVelocity { actuator } => {
-                targets.velocity.actuator[actuator] += bar;
+                bars.data.velocity.actuator[actuator] += bar;
             }
             SensorKind::ActuatorForce { actuator } => {
-                targets.actuation.actuator_force[actuator] += bar;
+                bars.data.actuation.actuator_force[actuator] += bar;
             }
             SensorKind::JointActuatorForce { joint } => {
-                targets.actuation.force[joints.dof[joint]] += bar;
+                bars.data.actuation.force[joints.dof[joint]] += bar;
             }
             SensorKind::TendonActuatorForce { tendon } => {
                 let transmissions = &self.model.structure.actuators.transmission;
                 for (actuator, transmission) in transmissions.iter().enumerate() {
                     if *transmission == Transmission::Tendon(tendon) {
-                        targets.actuation.actuator_force[actuator] += bar;
+                        bars.data.actuation.actuator_force[actuator] += bar;
                     }
                 }
             }
@@ -120,7 +120,7 @@ impl<'a> Reverse<'a, '_> {
             SensorKind::TendonLimitForce { tendon } => self.limit(tendon, true, [0.0, 0.0, bar]),
             SensorKind::PotentialEnergy => self.bar.energy[0][0] += bar,
             SensorKind::KineticEnergy => self.bar.energy[0][1] += bar,
-            SensorKind::Clock => targets.state.time += bar,
+            SensorKind::Clock => bars.state.time += bar,
             // Steps have no derivative.
             SensorKind::InsideSite { .. } | SensorKind::User { .. } => {}
             _ => return false,
@@ -136,9 +136,9 @@ impl<'a> Reverse<'a, '_> {
             BlockKind::JointLimit
         };
         if let Some(row) = ActiveLimit::<f64>::row(self.stages, kind, object) {
-            self.targets.constraint.rows[row].distance += distance;
-            self.targets.constraint.rows[row].velocity += rate;
-            self.targets.solve.force[row] += force;
+            self.bars.data.constraint.rows[row].distance += distance;
+            self.bars.data.constraint.rows[row].velocity += rate;
+            self.bars.data.solve.force[row] += force;
         }
     }
 
@@ -150,8 +150,8 @@ impl<'a> Reverse<'a, '_> {
                 .transpose_mul_vec_vjp(
                     self.model.option.magnetic[0],
                     bar,
-                    &mut self.targets.kinematics.site_rotation[site],
-                    &mut self.targets.model.option.magnetic[0],
+                    &mut self.bars.data.kinematics.site_rotation[site],
+                    &mut self.bars.model.option.magnetic[0],
                 ),
             SensorKind::Velocimeter { site } => self.local_motion(site, Spatial::new(none, bar)),
             SensorKind::Gyro { site } => self.local_motion(site, Spatial::new(bar, none)),
@@ -175,7 +175,7 @@ impl<'a> Reverse<'a, '_> {
             SensorKind::BallAngularVelocity { joint } => {
                 let dof = self.model.structure.joints.dof[joint];
                 for k in 0..3 {
-                    self.targets.state.qvel[dof + k] += bar[k];
+                    self.bars.state.qvel[dof + k] += bar[k];
                 }
             }
             SensorKind::FrameLinearAcceleration { object } => {
@@ -185,7 +185,7 @@ impl<'a> Reverse<'a, '_> {
                 self.frame_acceleration(object, Spatial::new(bar, none));
             }
             SensorKind::SubtreeCenterOfMass { body } => {
-                self.targets.kinematics.subtree_com[body] += bar;
+                self.bars.data.kinematics.subtree_com[body] += bar;
             }
             SensorKind::SubtreeLinearVelocity { body } => self.bar.subtree_velocity[body] += bar,
             SensorKind::SubtreeAngularMomentum { body } => {
@@ -216,7 +216,7 @@ impl<'a> Reverse<'a, '_> {
 
     /// Hands the cotangents of a frame to whatever carries it.
     fn spread(&mut self, object: FrameObject, body: usize, bar: &FrameBar) {
-        let kinematics = &mut *self.targets.kinematics;
+        let kinematics = &mut self.bars.data.kinematics;
         kinematics.subtree_com[self.model.structure.bodies.root[body]] -= bar.offset;
         let (position, rotation) = match object {
             FrameObject::Inertial(body) => (
@@ -249,7 +249,7 @@ impl<'a> Reverse<'a, '_> {
         self.stages.velocity.body[frame.body].shift_motion_vjp(
             frame.offset,
             bar,
-            &mut self.targets.velocity.body[frame.body],
+            &mut self.bars.data.velocity.body[frame.body],
             &mut frame_bar.offset,
         );
     }
@@ -404,7 +404,7 @@ impl<'a> Reverse<'a, '_> {
                 let quat = Quat(std::array::from_fn(|k| qpos[address + k])).normalized();
                 let turn = turn_bar(quat, bar);
                 for k in 0..3 {
-                    self.targets.state.qpos[dof + k] += turn[k];
+                    self.bars.state.qpos[dof + k] += turn[k];
                 }
             }
             SensorKind::FrameQuaternion { object, reference } => {
@@ -425,11 +425,11 @@ impl<'a> Reverse<'a, '_> {
 
     /// The twin of [`frame::quat`].
     fn frame_quat(&mut self, object: FrameObject, bar: Quat) {
-        let (model, model_bar) = (self.model, &mut *self.targets.model);
+        let (model, model_bar) = (self.model, &mut self.bars.model);
         let structure = &model.structure;
         let (body, local, own_bar) = match object {
             FrameObject::Body(body) => {
-                self.targets.kinematics.body_quat[body] += bar;
+                self.bars.data.kinematics.body_quat[body] += bar;
                 return;
             }
             FrameObject::Inertial(body) => (
@@ -457,7 +457,7 @@ impl<'a> Reverse<'a, '_> {
         self.stages.kinematics.body_quat[body].mul_vjp(
             local,
             bar,
-            &mut self.targets.kinematics.body_quat[body],
+            &mut self.bars.data.kinematics.body_quat[body],
             &mut local_bar,
         );
         *own_bar += quat_bar(local, turn_bar(local, local_bar));
@@ -482,7 +482,7 @@ impl<'a> Reverse<'a, '_> {
         let inputs: [f64; 8] =
             std::array::from_fn(|k| pixel[0].tangent[k] * bar[0] + pixel[1].tangent[k] * bar[1]);
         let [x, y, depth, fovy, width, height, focal_x, focal_y] = inputs;
-        let cameras_bar = &mut self.targets.model.cameras;
+        let cameras_bar = &mut self.bars.model.cameras;
         cameras_bar.fovy[camera] += fovy;
         cameras_bar.sensor_size[camera][0] += width;
         cameras_bar.sensor_size[camera][1] += height;
@@ -492,11 +492,11 @@ impl<'a> Reverse<'a, '_> {
         rotation.transpose_mul_vec_vjp(
             offset,
             Vec3([x, y, depth]),
-            &mut self.targets.kinematics.camera_rotation[camera],
+            &mut self.bars.data.kinematics.camera_rotation[camera],
             &mut offset_bar,
         );
-        self.targets.kinematics.site_position[site] += offset_bar;
-        self.targets.kinematics.camera_position[camera] -= offset_bar;
+        self.bars.data.kinematics.site_position[site] += offset_bar;
+        self.bars.data.kinematics.camera_position[camera] -= offset_bar;
     }
 }
 

@@ -21,8 +21,9 @@ mod touch;
 mod tree_backward;
 mod tree_pass;
 
-pub use backward::{Targets, backward, delay_backward};
-pub use distance::{measure_distances, measure_distances_backward};
+pub use backward::backward;
+pub use distance::measure_distances;
+use distance::measure_distances_backward;
 pub use energy::{kinetic_energy, potential_energy};
 pub use forward::{delay, forward};
 

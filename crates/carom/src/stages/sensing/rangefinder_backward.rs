@@ -28,7 +28,7 @@ struct RayBar {
     forward: Vec3,
 }
 
-impl Reverse<'_, '_> {
+impl Reverse<'_> {
     /// Passes on the cotangents of all rays of a rangefinder.
     pub(super) fn ranges(&mut self, sensor: usize, kind: SensorKind, fields: Fields) {
         let SensorKind::Rangefinder { object, .. } = kind else {
@@ -45,7 +45,7 @@ impl Reverse<'_, '_> {
                     camera: None,
                 };
                 let RayBar { ray: bar, .. } = self.range((sensor, kind), fields, start, &ray, eye);
-                let targets = &mut *self.targets.kinematics;
+                let targets = &mut self.bars.data.kinematics;
                 targets.site_position[site] += bar.origin;
                 targets.site_rotation[site] +=
                     Mat3::from_columns(Vec3::ZERO, Vec3::ZERO, bar.direction);
@@ -97,7 +97,7 @@ impl Reverse<'_, '_> {
         });
         let mut values = [0.0; MOST_VALUES];
         write(fields, ray, hit, depth, &mut values);
-        self.targets.model.sensors.cutoff[sensor] +=
+        self.bars.model.sensors.cutoff[sensor] +=
             clip_vjp(model, sensor, kind, &values[..count], &mut bars[..count]);
 
         let [
@@ -126,7 +126,7 @@ impl Reverse<'_, '_> {
         out.ray.origin += point_bar;
         out.ray.direction += direction_bar + point_bar * hit.point.distance;
         hit_bar.distance += point_bar.dot(ray.direction);
-        let targets = (&mut *self.targets.kinematics, &mut *self.targets.model);
+        let targets = (&mut self.bars.data.kinematics, &mut self.bars.model);
         let met = meet_backward(model, kinematics, (hit.geom, ray), &hit_bar, targets);
         out.ray.origin += met.origin;
         out.ray.direction += met.direction;
@@ -138,7 +138,7 @@ impl Reverse<'_, '_> {
         let rotation = &self.stages.kinematics.camera_rotation[camera];
         let local = Optics::variables(self.model, camera).ray(pixel);
         let plain = local.value();
-        let targets = &mut *self.targets.kinematics;
+        let targets = &mut self.bars.data.kinematics;
         targets.camera_position[camera] += bar.position + bar.ray.origin;
         let mut axis_bar = -bar.forward;
         let mut turned_bar = Vec3::ZERO;
@@ -158,7 +158,7 @@ impl Reverse<'_, '_> {
             add_tangent(&mut sums, local[axis], local_bar[axis]);
         }
         let [fovy, width, height, intrinsic @ ..] = sums;
-        let cameras = &mut self.targets.model.cameras;
+        let cameras = &mut self.bars.model.cameras;
         cameras.fovy[camera] += fovy;
         cameras.sensor_size[camera][0] += width;
         cameras.sensor_size[camera][1] += height;

@@ -494,5 +494,5 @@ crate::testing::stage_check::check_stage!(
         super::measure_distances(&point.model, kinematics, &mut collision.manifold, sensing);
         super::delay(&point.model, &point.state, sensing);
     },
-    |point, bar| crate::dynamics::backward::sensing(point.at(), bar)
+    |point, bar| crate::stages::sensing::backward(point.at(), bar)
 );

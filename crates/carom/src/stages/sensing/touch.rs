@@ -24,13 +24,13 @@ impl<T: Scalar> Reader<'_, T> {
     }
 }
 
-impl Reverse<'_, '_> {
+impl Reverse<'_> {
     /// The twin of [`Reader::touch`]: which contacts the site feels stays as it is.
     pub(super) fn touch(&mut self, site: usize, bar: f64) {
         for block in self.stages.constraint.contact_blocks() {
             if feels(self.model, self.stages, site, block) {
-                self.targets.solve.force[block.row] += bar;
-                self.targets.contacts[block.object].adhesion -= bar;
+                self.bars.data.solve.force[block.row] += bar;
+                self.bars.data.contacts[block.object].adhesion -= bar;
             }
         }
     }

@@ -10,7 +10,7 @@
 use super::backward::Reverse;
 use crate::math::{MIN_LENGTH, Spatial, Vec3};
 
-impl Reverse<'_, '_> {
+impl Reverse<'_> {
     /// The adjoint of [`subtree_velocities`](super::tree_pass::subtree_velocities).
     pub(super) fn subtree_velocities(&mut self) {
         let (model, kinematics) = (self.model, self.stages.kinematics);
@@ -25,14 +25,14 @@ impl Reverse<'_, '_> {
             );
             let momentum = velocity * mass;
             if model.bodies.subtree_mass[body] >= MIN_LENGTH {
-                self.targets.model.bodies.subtree_mass[body] -= velocity.dot(velocity_bar) / mass;
+                self.bars.model.bodies.subtree_mass[body] -= velocity.dot(velocity_bar) / mass;
             }
             let offset = kinematics.subtree_com[body] - center(body);
             let mut momentum_bar = velocity_bar * mass.recip();
             let mut offset_bar = Vec3::ZERO;
             offset.cross_vjp(momentum, -angular_bar, &mut offset_bar, &mut momentum_bar);
-            self.targets.kinematics.subtree_com[body] += offset_bar;
-            self.targets.kinematics.subtree_com[bodies.root[body]] -= offset_bar;
+            self.bars.data.kinematics.subtree_com[body] += offset_bar;
+            self.bars.data.kinematics.subtree_com[bodies.root[body]] -= offset_bar;
             let mut angular_bar = angular_bar;
             if body > 0 {
                 // What is left in the parent's place is the cotangent of its momenta.
@@ -45,8 +45,8 @@ impl Reverse<'_, '_> {
                     &mut shift_bar,
                     &mut momentum_bar,
                 );
-                self.targets.kinematics.subtree_com[bodies.root[parent]] += shift_bar;
-                self.targets.kinematics.subtree_com[bodies.root[body]] -= shift_bar;
+                self.bars.data.kinematics.subtree_com[bodies.root[parent]] += shift_bar;
+                self.bars.data.kinematics.subtree_com[bodies.root[body]] -= shift_bar;
                 momentum_bar += self.bar.subtree_velocity[parent];
                 angular_bar += from_parent;
             }
@@ -55,8 +55,8 @@ impl Reverse<'_, '_> {
             kinematics.body_inertia[body].mul_motion_vjp(
                 self.stages.velocity.body[body],
                 Spatial::new(angular_bar, momentum_bar),
-                &mut self.targets.kinematics.body_inertia[body],
-                &mut self.targets.velocity.body[body],
+                &mut self.bars.data.kinematics.body_inertia[body],
+                &mut self.bars.data.velocity.body[body],
             );
         }
     }
@@ -65,21 +65,21 @@ impl Reverse<'_, '_> {
     pub(super) fn accelerations(&mut self) {
         let (model, stages) = (self.model, self.stages);
         let bodies = &model.structure.bodies;
-        let targets = &mut *self.targets;
+        let bars = &mut *self.bars;
         for body in (1..model.counts().nbody).rev() {
             let bar = self.bar.body_acceleration[body];
             for dof in bodies.dofs[body].clone() {
-                let rate_bar = &mut targets.velocity.dof_axis_dot[dof];
+                let rate_bar = &mut bars.data.velocity.dof_axis_dot[dof];
                 *rate_bar = rate_bar.scale_add(bar, self.state.qvel[dof]);
-                targets.state.qvel[dof] += stages.velocity.dof_axis_dot[dof].dot(bar);
-                let axis_bar = &mut targets.kinematics.dof_axis[dof];
+                bars.state.qvel[dof] += stages.velocity.dof_axis_dot[dof].dot(bar);
+                let axis_bar = &mut bars.data.kinematics.dof_axis[dof];
                 *axis_bar = axis_bar.scale_add(bar, stages.solve.qacc[dof]);
-                targets.solve.qacc[dof] += stages.kinematics.dof_axis[dof].dot(bar);
+                bars.data.solve.qacc[dof] += stages.kinematics.dof_axis[dof].dot(bar);
             }
             self.bar.body_acceleration[bodies.parent[body]] += bar;
         }
         if !model.settings.disable.gravity {
-            targets.model.option.gravity[0] -= self.bar.body_acceleration[0].linear();
+            bars.model.option.gravity[0] -= self.bar.body_acceleration[0].linear();
         }
     }
 
@@ -92,9 +92,9 @@ impl Reverse<'_, '_> {
             self.bar.interaction_force[body] = bar;
             self.bar.external_force[body] -= bar;
             let inertia = &stages.kinematics.body_inertia[body];
-            let inertia_bar = &mut self.targets.kinematics.body_inertia[body];
+            let inertia_bar = &mut self.bars.data.kinematics.body_inertia[body];
             let motion = stages.velocity.body[body];
-            let motion_bar = &mut self.targets.velocity.body[body];
+            let motion_bar = &mut self.bars.data.velocity.body[body];
             let mut momentum_bar = Spatial::ZERO;
             let momentum = inertia.mul_motion(motion);
             motion.cross_force_vjp(momentum, bar, motion_bar, &mut momentum_bar);

@@ -9,66 +9,53 @@
 //! besides what the lever arms receive. The path around a geom is differentiated in the geom's frame by dual numbers:
 //! ten inputs (two ends, side point, radius), seven outputs (arc, two points).
 
+use std::mem::take;
+
 use super::Tendon;
 use super::wrap::{Contact, Shape, wrap_local};
-use crate::cotangent::StateBar;
+use crate::cotangent::Cotangents;
 use crate::dual::Dual;
-use crate::jacobian::apply_force_vjp;
+use crate::dynamics::At;
+use crate::jacobian::{Wrench, apply_force_vjp};
 use crate::math::{Mat3, Vec3};
 use crate::model::{Model, Wrap};
 use crate::stages::kinematics::Kinematics;
-use crate::state::State;
-
-/// Cotangents that the tendons pass on.
-#[derive(Debug)]
-pub struct Targets<'a> {
-    /// Of the kinematics.
-    pub kinematics: &'a mut Kinematics,
-    /// Of the model.
-    pub model: &'a mut Model,
-    /// Of the state.
-    pub state: &'a mut StateBar,
-}
 
 /// Adds the cotangents of sites, wrapping geoms, axes, joint positions and coefficients.
-pub fn backward(
-    model: &Model,
-    state: &State,
-    kinematics: &Kinematics,
-    tendon: &Tendon,
-    bar: &Tendon,
-    mut targets: Targets<'_>,
-) {
-    for id in 0..bar.length.len() {
-        if model.structure.tendons.spatial[id] {
+pub fn backward(at: At<'_>, bar: &mut Cotangents) {
+    let own = take(&mut bar.data.tendon);
+    for id in 0..own.length.len() {
+        if at.model.structure.tendons.spatial[id] {
             let mut tracer = Tracer {
-                model,
-                kinematics,
-                bar,
-                targets: &mut targets,
-                length_bar: bar.length[id],
-                points: tendon.path_start[id],
+                model: at.model,
+                kinematics: &at.data.kinematics,
+                own: &own,
+                bar: &mut *bar,
+                length_bar: own.length[id],
+                points: at.data.tendon.path_start[id],
                 scale: 1.0,
                 scale_bar: 0.0,
             };
             tracer.trace(id);
         } else {
-            fixed(model, state, id, bar, &mut targets);
+            fixed(at, id, &own, bar);
         }
     }
+    bar.data.tendon = own;
 }
 
-fn fixed(model: &Model, state: &State, tendon: usize, bar: &Tendon, targets: &mut Targets<'_>) {
+fn fixed(at: At<'_>, tendon: usize, own: &Tendon, bar: &mut Cotangents) {
+    let (model, state) = (at.model, at.state);
     let structure = &model.structure;
     let tendons = &structure.tendons;
-    let length_bar = bar.length[tendon];
+    let length_bar = own.length[tendon];
     for position in tendons.wraps[tendon].clone() {
         if let Wrap::Joint(joint) = tendons.path[position] {
             let joints = &structure.joints;
             let value = state.qpos[joints.qpos[joint]];
-            targets.state.qpos[joints.dof[joint]] += model.wraps.coefficient[position] * length_bar;
-            targets.model.wraps.coefficient[position] +=
-                value * length_bar + bar.jacobian[tendons.joint_entry[position]];
+            bar.state.qpos[joints.dof[joint]] += model.wraps.coefficient[position] * length_bar;
+            bar.model.wraps.coefficient[position] +=
+                value * length_bar + own.jacobian[tendons.joint_entry[position]];
         }
     }
 }
@@ -81,11 +68,11 @@ struct End {
 }
 
 /// Walks along a spatial path, leg by leg, as the forward pass does.
-struct Tracer<'a, 't> {
+struct Tracer<'a> {
     model: &'a Model,
     kinematics: &'a Kinematics,
-    bar: &'a Tendon,
-    targets: &'a mut Targets<'t>,
+    own: &'a Tendon,
+    bar: &'a mut Cotangents,
     /// Cotangent of the tendon's length.
     length_bar: f64,
     /// Path points passed so far, over all tendons.
@@ -95,7 +82,7 @@ struct Tracer<'a, 't> {
     scale_bar: f64,
 }
 
-impl Tracer<'_, '_> {
+impl Tracer<'_> {
     fn trace(&mut self, tendon: usize) {
         let tendons = &self.model.structure.tendons;
         let range = tendons.wraps[tendon].clone();
@@ -151,8 +138,7 @@ impl Tracer<'_, '_> {
     /// Hands the scale's cotangent to the pulley that the branch began with.
     fn finish_branch(&mut self, pulley: Option<usize>) {
         if let Some(position) = pulley {
-            self.targets.model.wraps.coefficient[position] -=
-                self.scale * self.scale * self.scale_bar;
+            self.bar.model.wraps.coefficient[position] -= self.scale * self.scale * self.scale_bar;
         }
         self.scale_bar = 0.0;
     }
@@ -191,7 +177,7 @@ impl Tracer<'_, '_> {
             position: local.rotation.mul_vec(point.value()) + local.center,
             body,
         });
-        let mut point_bars = [0, 1].map(|k| self.bar.path_point[self.points + k]);
+        let mut point_bars = [0, 1].map(|k| self.own.path_point[self.points + k]);
         self.points += 2;
         let [start_bar, enter_bar] = self.straight(3 * position + 1, [start, enter]);
         let [leave_bar, end_bar] = self.straight(3 * position + 2, [leave, end]);
@@ -208,12 +194,12 @@ impl Tracer<'_, '_> {
         let end_bar = frame_bar.input(&local, end.position, vector(3));
         self.add_to_sites(sites, [start_bar, end_bar]);
         if let (Some(site), Some(position)) = (side, side_position) {
-            self.targets.kinematics.site_position[site] +=
+            self.bar.data.kinematics.site_position[site] +=
                 frame_bar.input(&local, position, vector(6));
         }
-        self.targets.model.geoms.size[geom][0] += inputs_bar[9];
-        self.targets.kinematics.geom_position[geom] += frame_bar.center;
-        self.targets.kinematics.geom_rotation[geom] += frame_bar.rotation;
+        self.bar.model.geoms.size[geom][0] += inputs_bar[9];
+        self.bar.data.kinematics.geom_position[geom] += frame_bar.center;
+        self.bar.data.kinematics.geom_rotation[geom] += frame_bar.rotation;
     }
 
     /// A straight leg; returns the cotangents of its ends. (1̄)
@@ -243,14 +229,13 @@ impl Tracer<'_, '_> {
             return [Vec3::ZERO; 2];
         }
         let bar =
-            (entries.iter()).map(|&[dof, entry]| (dof as usize, self.bar.jacobian[entry as usize]));
+            (entries.iter()).map(|&[dof, entry]| (dof as usize, self.own.jacobian[entry as usize]));
         let bar = apply_force_vjp(
             self.model,
             self.kinematics,
-            (point.body, point.position),
-            (Vec3::ZERO, force),
+            Wrench::force(point.body, point.position, force),
             bar,
-            self.targets.kinematics,
+            &mut self.bar.data.kinematics,
         );
         [bar.force, bar.point]
     }
@@ -264,13 +249,13 @@ impl Tracer<'_, '_> {
 
     /// Passes a site among the path points.
     fn pop(&mut self, site: usize) {
-        self.targets.kinematics.site_position[site] += self.bar.path_point[self.points];
+        self.bar.data.kinematics.site_position[site] += self.own.path_point[self.points];
         self.points += 1;
     }
 
     fn add_to_sites(&mut self, sites: [usize; 2], bars: [Vec3; 2]) {
         for (site, bar) in sites.into_iter().zip(bars) {
-            self.targets.kinematics.site_position[site] += bar;
+            self.bar.data.kinematics.site_position[site] += bar;
         }
     }
 }

@@ -7,7 +7,7 @@ mod backward;
 mod forward;
 mod wrap;
 
-pub use backward::{Targets, backward};
+pub use backward::backward;
 pub(crate) use forward::PULLEY;
 pub use forward::forward;
 pub(crate) use wrap::{Obstacle, Shape as WrapShape, wrap};

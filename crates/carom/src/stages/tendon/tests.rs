@@ -116,5 +116,5 @@ crate::testing::stage_check::check_stage!(
         &point.data.kinematics,
         &mut point.data.tendon,
     ),
-    |point, bar| crate::dynamics::backward::tendon(point.at(), bar)
+    |point, bar| crate::stages::tendon::backward(point.at(), bar)
 );

@@ -1,5 +1,5 @@
 use super::TransmissionData;
-use crate::jacobian;
+use crate::jacobian::{self, Wrench};
 use crate::math::{Mat3, Quat, Spatial, Vec3};
 use crate::model::{JointKind, Model, Transmission};
 use crate::scalar::Scalar;
@@ -85,9 +85,8 @@ fn adhesion_moment<T: Scalar>(
         count += 1;
         let normal = contact.frame.row(0);
         for (body, force) in [(first, normal), (second, -normal)] {
-            let wrench = (Vec3::ZERO, force);
-            let point = contact.position;
-            jacobian::apply_force(model, kinematics, body, point, wrench, moment);
+            let wrench = Wrench::force(body, contact.position, force);
+            jacobian::apply_force(model, kinematics, wrench, moment);
         }
     }
     for moment in moment {

@@ -6,7 +6,7 @@
 mod backward;
 mod forward;
 
-pub use backward::{Targets, backward};
+pub use backward::backward;
 pub use forward::forward;
 pub(crate) use forward::{Rod, angular_gear, linear_gear, relative_wrench};
 

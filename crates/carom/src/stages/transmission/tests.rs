@@ -185,5 +185,5 @@ crate::testing::stage_check::check_stage!(
         &point.data.collision,
         &mut point.data.transmission,
     ),
-    |point, bar| crate::dynamics::backward::transmission(point.at(), bar)
+    |point, bar| crate::stages::transmission::backward(point.at(), bar)
 );

@@ -5,8 +5,11 @@
 //!   q̇̄ += s·v̄,   s̄ += q̇·v̄,   v̄ += s ×* ṡ̄,   s̄ −= v ×* ṡ̄                              (1̄)
 //!   J̄ += ȳ·q̇ᵀ,   q̇̄ += Jᵀ·ȳ   for tendons and actuators                              (2̄)
 
+use std::mem::take;
+
 use super::Velocity;
-use crate::cotangent::StateBar;
+use crate::cotangent::Cotangents;
+use crate::dynamics::At;
 use crate::math::Spatial;
 use crate::model::{JointKind, Model, SparsePattern};
 use crate::stages::kinematics::Kinematics;
@@ -14,47 +17,57 @@ use crate::stages::tendon::Tendon;
 use crate::stages::transmission::TransmissionData;
 use crate::state::State;
 
-/// Cotangents that the velocities pass on.
-#[derive(Debug)]
-pub struct Targets<'a> {
-    /// Of the kinematics.
-    pub kinematics: &'a mut Kinematics,
-    /// Of the tendons.
-    pub tendon: &'a mut Tendon,
-    /// Of the transmission.
-    pub transmission: &'a mut TransmissionData,
-    /// Of the state.
-    pub state: &'a mut StateBar,
+/// Velocities, and what they follow from.
+#[derive(Clone, Copy, Debug)]
+#[allow(missing_docs, reason = "each field is what it names")]
+pub struct Moving<'a> {
+    pub model: &'a Model,
+    pub state: &'a State,
+    pub kinematics: &'a Kinematics,
+    pub tendon: &'a Tendon,
+    pub transmission: &'a TransmissionData,
+    pub velocity: &'a Velocity,
 }
 
-/// Adds the cotangents of velocities, axes, tendon Jacobians and moments; `bar` is used up.
-pub fn backward(
-    model: &Model,
-    state: &State,
-    (kinematics, tendon, transmission): (&Kinematics, &Tendon, &TransmissionData),
-    velocity: &Velocity,
-    bar: &mut Velocity,
-    targets: Targets<'_>,
-) {
-    let Targets {
-        kinematics: kinematics_bar,
-        tendon: tendon_bar,
-        transmission: transmission_bar,
-        state: state_bar,
-    } = targets;
+/// Adds the cotangents of velocities, axes, tendon Jacobians and moments; those of the velocities are used up.
+pub fn backward(at: At<'_>, bar: &mut Cotangents) {
+    let moving = Moving {
+        model: at.model,
+        state: at.state,
+        kinematics: &at.data.kinematics,
+        tendon: &at.data.tendon,
+        transmission: &at.data.transmission,
+        velocity: &at.data.velocity,
+    };
+    let mut own = take(&mut bar.data.velocity);
+    backward_of(moving, &mut own, bar);
+    bar.data.velocity = own;
+}
+
+/// [`backward`] for the velocities of any state, whose cotangents are `own`.
+pub(crate) fn backward_of(moving: Moving<'_>, own: &mut Velocity, bar: &mut Cotangents) {
+    let Moving {
+        model,
+        state,
+        kinematics,
+        tendon,
+        transmission,
+        velocity,
+    } = moving;
+    let (data_bar, state_bar) = (&mut bar.data, &mut bar.state);
     let structure = &*model.structure;
     sparse_product(
         (&structure.tendons.jacobian, &tendon.jacobian),
         &state.qvel,
-        &bar.tendon,
-        (&mut tendon_bar.jacobian, &mut state_bar.qvel),
+        &own.tendon,
+        (&mut data_bar.tendon.jacobian, &mut state_bar.qvel),
     );
     if !model.settings.disable.actuation {
         sparse_product(
             (&structure.actuators.moment, &transmission.moment),
             &state.qvel,
-            &bar.actuator,
-            (&mut transmission_bar.moment, &mut state_bar.qvel),
+            &own.actuator,
+            (&mut data_bar.transmission.moment, &mut state_bar.qvel),
         );
     }
     let (bodies, joints) = (&structure.bodies, &structure.joints);
@@ -63,18 +76,21 @@ pub fn backward(
             qvel: &state.qvel,
             axes: &kinematics.dof_axis,
             motion: velocity.body[body],
-            motion_bar: bar.body[body],
+            motion_bar: own.body[body],
         };
         for joint in bodies.joints[body].clone().rev() {
             let dof = joints.dof[joint];
-            let outputs = (&mut kinematics_bar.dof_axis[..], &mut state_bar.qvel[..]);
+            let outputs = (
+                &mut data_bar.kinematics.dof_axis[..],
+                &mut state_bar.qvel[..],
+            );
             match joints.kind[joint] {
                 JointKind::Hinge | JointKind::Slide => {
-                    walk.axes::<1>(dof, &bar.dof_axis_dot, outputs);
+                    walk.axes::<1>(dof, &own.dof_axis_dot, outputs);
                 }
-                JointKind::Ball => walk.axes::<3>(dof, &bar.dof_axis_dot, outputs),
+                JointKind::Ball => walk.axes::<3>(dof, &own.dof_axis_dot, outputs),
                 JointKind::Free => {
-                    walk.axes::<3>(dof + 3, &bar.dof_axis_dot, outputs);
+                    walk.axes::<3>(dof + 3, &own.dof_axis_dot, outputs);
                     for k in 0..3 {
                         state_bar.qvel[dof + k] += walk.motion_bar.0[3 + k];
                         walk.motion.0[3 + k] -= state.qvel[dof + k];
@@ -82,7 +98,7 @@ pub fn backward(
                 }
             }
         }
-        bar.body[bodies.parent[body]] += walk.motion_bar;
+        own.body[bodies.parent[body]] += walk.motion_bar;
     }
 }
 

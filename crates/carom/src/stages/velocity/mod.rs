@@ -14,7 +14,8 @@ mod forward;
 #[cfg(test)]
 pub(crate) mod tests;
 
-pub use backward::{Targets, backward};
+pub(crate) use backward::backward_of;
+pub use backward::{Moving, backward};
 pub use forward::forward;
 
 use crate::arrays::arrays;

@@ -47,5 +47,5 @@ crate::testing::stage_check::check_stage!(
         &point.data.transmission,
         &mut point.data.velocity,
     ),
-    |point, bar| crate::dynamics::backward::velocity(point.at(), bar)
+    |point, bar| crate::stages::velocity::backward(point.at(), bar)
 );

@@ -202,7 +202,7 @@ check_stage!(
         &point.data.kinematics,
         &mut point.data.collision
     ),
-    |at, bar| dynamics::backward::collision(at.at(), bar)
+    |at, bar| crate::stages::collision::backward(at.at(), bar)
 );
 
 /// The stage near kinks, where things rest on each other: dual numbers hold the same features fixed.
@@ -221,7 +221,7 @@ impl Stage for Resting {
     }
 
     fn backward(at: &Point, bar: &mut Cotangents) {
-        dynamics::backward::collision(at.at(), bar);
+        crate::stages::collision::backward(at.at(), bar);
     }
 }
 
@@ -282,7 +282,7 @@ fn cotangents_are_finite_wherever_shapes_are() {
                 for contact in &mut bar.data.contacts {
                     *contact = contact.map(|_| random.next());
                 }
-                dynamics::backward::collision(at.at(), &mut bar);
+                crate::stages::collision::backward(at.at(), &mut bar);
                 let mut is_finite = true;
                 bar.model
                     .for_each(|_, _, _, _, number| is_finite &= number.is_finite());

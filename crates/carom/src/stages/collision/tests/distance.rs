@@ -6,7 +6,7 @@ use crate::cotangent::Cotangents;
 use crate::math::Vec3;
 use crate::model::Model;
 use crate::scalar::Scalar;
-use crate::stages::collision::{BackwardWork, GeomDistance, Manifold, distance, distance_backward};
+use crate::stages::collision::{GeomDistance, Manifold, distance, distance_backward};
 use crate::state::State;
 use crate::testing::Random;
 use crate::testing::stage_check::{
@@ -84,10 +84,10 @@ fn cotangents(at: &Point, bar: &GeomDistance) -> Cotangents {
     distance_backward(
         &at.model,
         &at.data.kinematics,
-        (GEOMS, CUTOFF),
+        GEOMS,
+        CUTOFF,
         bar,
-        &mut BackwardWork::default(),
-        (&mut found.data.kinematics, &mut found.model),
+        &mut found,
     );
     found
 }

@@ -94,7 +94,7 @@ check_stage!(
     constraint,
     points(),
     |point| dynamics::constraint_rows(&point.model, &point.state, &point.input, &mut point.data),
-    |point, bar| dynamics::backward::constraint(point.at(), bar)
+    |point, bar| crate::stages::constraint::backward(point.at(), bar)
 );
 
 const NEAR_EACH_OTHER: &str = r#"<mujoco><option timestep="0.002"/><worldbody>

@@ -9,7 +9,7 @@
 //!
 //! The pose of a shape without directions follows from the invariance under rigid motions.
 
-use super::clip_backward::{self, ClipBar};
+use super::clip_backward::ClipBar;
 use super::core_shape::{CoreKind, CoreShape, Posed};
 use super::feature::{Feature, Features};
 use super::manifold::clipped;
@@ -95,14 +95,7 @@ pub(in super::super::super) fn backward(
     if let ([Some(first), Some(second)], false) = (&in_world, work.single_point) {
         let worlds = [first, second];
         if let Some((clip, nodes)) = clipped(worlds, &found, margin, work) {
-            let normal_bar = clip_backward::add(
-                worlds,
-                &found,
-                (&clip, nodes),
-                points,
-                (&work.clip, clip_bar),
-                out,
-            );
+            let normal_bar = clip_bar.add(worlds, &found, &clip, nodes, points, &work.clip, out);
             if normal_bar != Vec3::ZERO {
                 let bar = SurfaceBar {
                     normal: normal_bar,

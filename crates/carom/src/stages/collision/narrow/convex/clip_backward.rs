@@ -27,44 +27,46 @@ pub(in super::super::super) struct ClipBar {
     direction: Vec3,
 }
 
-/// Adds the cotangents of the shapes, and returns that of the normal of the single contact, on which the surface lines
-/// of capsules and cylinders depend.
-pub(super) fn add(
-    shapes: [&CoreShape<'_, f64>; 2],
-    found: &Found<'_, '_, f64>,
-    (clip, nodes): (&Clip<f64>, [Option<usize>; MOST_POINTS]),
-    points: &[Cotangent],
-    (buffers, bars): (&Buffers<f64>, &mut ClipBar),
-    out: &mut PairBar<'_>,
-) -> Vec3 {
-    bars.start(buffers);
-    for (node, Cotangent { bar, .. }) in nodes.into_iter().flatten().zip(points) {
-        bars.point(buffers, clip, node, bar);
-    }
-    bars.cuts(buffers, clip.face_normal);
-    let corners = &bars.nodes[..buffers.outline.len()];
-    match &clip.parts {
-        Parts::Faces([first, second]) => {
-            outline_vjp(shapes, 0, *first, (&buffers.frame, &bars.frame), out);
-            outline_vjp(shapes, 1, *second, (&buffers.outline, corners), out);
-            normal_vjp(shapes, 0, *first, (clip.face_normal, bars.face_normal), out);
-            normal_vjp(shapes, 1, *second, (clip.direction, bars.direction), out);
-            Vec3::ZERO
-        }
-        Parts::Edge { side, edge, face } => {
-            let face_side = 1 - side;
-            let face_bar = bars.face_normal - bars.direction;
-            outline_vjp(shapes, face_side, *face, (&buffers.frame, &bars.frame), out);
-            normal_vjp(shapes, face_side, *face, (clip.face_normal, face_bar), out);
-            let sign = if *side == 0 { 1.0 } else { -1.0 };
-            let outward = found.touch.normal * sign;
-            let ends = [0, 1].map(|end: usize| corners.get(end).copied().unwrap_or_default());
-            edge_vjp(shapes, *side, edge, outward, ends, out) * sign
-        }
-    }
-}
-
 impl ClipBar {
+    /// Adds the cotangents of the shapes, and returns that of the normal of the single contact, on which the surface lines
+    /// of capsules and cylinders depend.
+    pub(super) fn add(
+        &mut self,
+        shapes: [&CoreShape<'_, f64>; 2],
+        found: &Found<'_, '_, f64>,
+        clip: &Clip<f64>,
+        nodes: [Option<usize>; MOST_POINTS],
+        points: &[Cotangent],
+        buffers: &Buffers<f64>,
+        out: &mut PairBar<'_>,
+    ) -> Vec3 {
+        self.start(buffers);
+        for (node, Cotangent { bar, .. }) in nodes.into_iter().flatten().zip(points) {
+            self.point(buffers, clip, node, bar);
+        }
+        self.cuts(buffers, clip.face_normal);
+        let corners = &self.nodes[..buffers.outline.len()];
+        match &clip.parts {
+            Parts::Faces([first, second]) => {
+                outline_vjp(shapes, 0, *first, (&buffers.frame, &self.frame), out);
+                outline_vjp(shapes, 1, *second, (&buffers.outline, corners), out);
+                normal_vjp(shapes, 0, *first, (clip.face_normal, self.face_normal), out);
+                normal_vjp(shapes, 1, *second, (clip.direction, self.direction), out);
+                Vec3::ZERO
+            }
+            Parts::Edge { side, edge, face } => {
+                let face_side = 1 - side;
+                let face_bar = self.face_normal - self.direction;
+                outline_vjp(shapes, face_side, *face, (&buffers.frame, &self.frame), out);
+                normal_vjp(shapes, face_side, *face, (clip.face_normal, face_bar), out);
+                let sign = if *side == 0 { 1.0 } else { -1.0 };
+                let outward = found.touch.normal * sign;
+                let ends = [0, 1].map(|end: usize| corners.get(end).copied().unwrap_or_default());
+                edge_vjp(shapes, *side, edge, outward, ends, out) * sign
+            }
+        }
+    }
+
     fn start(&mut self, buffers: &Buffers<f64>) {
         self.nodes.clear();
         self.nodes.resize(buffers.nodes.len(), Vec3::ZERO);
