@@ -1,8 +1,9 @@
-use super::*;
 use crate::data::Data;
 use crate::dynamics;
 use crate::model::Model;
 use crate::state::{Input, State};
+use crate::terms::Term;
+use crate::terms::actuator::Next;
 use crate::testing::model_from_mjcf;
 
 /// A slider and a ball joint, with the given actuators.
@@ -91,9 +92,9 @@ fn an_exact_filter_follows_the_exponential_and_a_range_holds_it() {
         .activation_dot;
     assert!((rates[0] - 1.0 / 0.3).abs() < 1e-15);
     for h in [0.01, 0.1, 2.0] {
-        let next = next_activation(&model, 0, 0.0, rates[0], h);
+        let next = Next::value(&model, 0, [0.0, rates[0], h]);
         assert!((next - (1.0 - (-h / 0.3_f64).exp())).abs() < 1e-15);
-        let next = next_activation(&model, 1, 0.0, rates[1], h);
+        let next = Next::value(&model, 1, [0.0, rates[1], h]);
         assert!((next - (h / 0.3).min(0.1)).abs() < 1e-15);
     }
 }
