@@ -14,15 +14,15 @@ use super::euler;
 use super::free_body::{self, Block};
 use super::{Integration, Rates, update_state};
 use crate::data::Data;
+use crate::laws::fluid::ForceDerivative;
 use crate::linalg::{TreeLu, tree_ldl};
 use crate::math::Spatial;
 use crate::model::{Integrator, Model};
 use crate::scalar::Scalar;
 use crate::stages::actuation;
-use crate::stages::passive::fluid_derivative::{self, ForceDerivative};
 use crate::state::State;
 use crate::terms::length::Row;
-use crate::terms::{TendonDamper, Term};
+use crate::terms::{self, TendonDamper, Term};
 
 /// Work area of the implicit integrators.
 #[derive(Clone, Debug, PartialEq)]
@@ -120,7 +120,7 @@ pub(crate) fn sum_medium<T: Scalar>(model: &Model<T>, data: &mut Data<T>) -> boo
     }
     let medium = &mut data.integration.implicit.medium;
     for (body, derivative) in medium.iter_mut().enumerate() {
-        *derivative = fluid_derivative::of_body(model, &data.kinematics, &data.velocity, body);
+        *derivative = terms::body::derivative(model, &data.kinematics, &data.velocity, body);
     }
     for body in (1..medium.len()).rev() {
         let derivative = medium[body];

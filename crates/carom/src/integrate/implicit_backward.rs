@@ -22,9 +22,9 @@ use crate::model::{Integrator, Model};
 use crate::stages::actuation::{self, Place};
 use crate::stages::bias::{self, Bias};
 use crate::stages::inertia;
-use crate::stages::passive::fluid_derivative_backward::Immersed;
 use crate::stages::velocity::{self, Velocity};
 use crate::state::State;
+use crate::terms::body::{self, Immersed};
 use crate::terms::length::Row;
 use crate::terms::{TendonDamper, Term};
 
@@ -225,18 +225,19 @@ fn medium(at: At<'_>, lambda: &[f64], work: &mut Work, bars: &mut Cotangents) {
         let symmetric =
             model.settings.integrator == Integrator::ImplicitFast && !is_standalone(model, body);
         let weight = if symmetric { 0.5 } else { 1.0 };
-        let (value, [first, second]) = immersed.form_vjp(body, pair, weight * h);
+        let (value, [first, second]) = immersed.contract_vjp(body, pair, weight * h);
         sum += weight * value;
         work.motion_bars[0][body] += first;
         work.motion_bars[1][body] += second;
         if symmetric {
-            let (value, [second, first]) = immersed.form_vjp(body, [pair[1], pair[0]], weight * h);
+            let (value, [second, first]) =
+                immersed.contract_vjp(body, [pair[1], pair[0]], weight * h);
             sum += weight * value;
             work.motion_bars[0][body] += first;
             work.motion_bars[1][body] += second;
         }
     }
-    if immersed.is_absent() {
+    if body::is_absent(model) {
         return;
     }
     bars.input.timestep += sum;

@@ -1,4 +1,9 @@
-//! Contact laws: what pushes bodies apart, and what that costs.
+//! Laws at one element: smooth forces, and what pushes bodies apart.
+//!
+//! A smooth force is a `Law`, a function of a few inputs and parameters with its derivatives in one file: `spring`,
+//! `damper`, `actuator`, `muscle`, `activation` and the medium, `fluid`. `terms` has where they act.
+//!
+//! Contact laws:
 //!
 //! | law | level | integrators | what it is |
 //! |---|---|---|---|
@@ -24,6 +29,7 @@ pub(crate) mod admits;
 pub mod brown_mcphee;
 pub mod cone;
 pub(crate) mod damper;
+pub(crate) mod fluid;
 pub mod force;
 pub mod hunt_crossley;
 pub mod kelvin_voigt;

@@ -1,7 +1,7 @@
 //! Derivatives of the forces of the surrounding medium, and of what they add to implicit integrators.
 //!
 //! The force f on a body depends on its motion relative to the medium, seen from the body: f changes with it by
-//! B (`fluid_derivative`). Moving dof j carries everything beyond it along; seen from there (see `rne`), with ω(j) the
+//! B ([`body`](crate::terms::body)). Moving dof j carries everything beyond it along; seen from there (see `rne`), with ω(j) the
 //! turn of the dof and u the wind, the relative motion changes by
 //!
 //!   g(j) = ṡ(j) + (0, ω(j) × u)                                                                           (1)
@@ -20,10 +20,10 @@ use super::Layout;
 use super::rne::TreeDerivative;
 use crate::data::Data;
 use crate::integrate::free_body;
+use crate::laws::fluid::ForceDerivative;
 use crate::math::{Spatial, Vec3};
 use crate::model::{Integrator, Model};
-use crate::stages::passive::fluid;
-use crate::stages::passive::fluid_derivative::{self, ForceDerivative};
+use crate::terms;
 
 /// Whether a medium acts.
 pub(super) fn is_present(model: &Model) -> bool {
@@ -90,8 +90,8 @@ impl MediumDerivative {
         }
         let (kinematics, velocity) = (&data.kinematics, &data.velocity);
         for body in 0..self.force.len() {
-            self.by_motion[body] = fluid_derivative::of_body(model, kinematics, velocity, body);
-            self.force[body] = fluid::of_body(model, kinematics, velocity, body);
+            self.by_motion[body] = terms::body::derivative(model, kinematics, velocity, body);
+            self.force[body] = terms::body::force(model, kinematics, velocity, body);
         }
         let wind = model.option.wind[0];
         for (dof, drift) in self.drift.iter_mut().enumerate() {
@@ -114,13 +114,12 @@ impl MediumDerivative {
         let (kinematics, velocity) = (&data.kinematics, &data.velocity);
         for body in 0..self.force.len() {
             let (full, along) = (self.in_full[body], tree.gained[body]);
-            let slope = fluid_derivative::of_body(model, kinematics, velocity, body);
+            let slope = terms::body::derivative(model, kinematics, velocity, body);
             let slope = if full { slope } else { slope.symmetric() };
             self.by_gain[body] = slope;
             self.force[body] = slope.mul(along);
-            let place = (body, along);
             self.by_motion[body] =
-                fluid_derivative::change_of_body(model, kinematics, velocity, place, !full);
+                terms::body::derivative_change(model, kinematics, velocity, body, along, !full);
         }
         self.sum(model, true);
         self.spread(model, data, (tree, true), (layout, factor), rows);

@@ -7,6 +7,7 @@
 //! |---|---|---|---|
 //! | dof | its position or velocity | the dof | [`dof`] |
 //! | joint | position or rotation | its one, three or six dofs | [`joint`] |
+//! | body | its motion relative to the medium | the body | [`body`] |
 //! | length ℓ(q) of a tendon or actuator | ℓ, ℓ̇ and further ones | along J = ∂ℓ/∂q | [`length`] |
 //!
 //! Each place has one way forward (τ += Jᵀ·f), one back (x̄ += f̄·∂f/∂x, p̄ += f̄·∂f/∂p, J̄ += f·τ̄), one to columns of linear maps (∂τ/∂q,
@@ -19,6 +20,7 @@
 
 pub(crate) mod actuator;
 pub(crate) mod along;
+pub(crate) mod body;
 pub(crate) mod dof;
 pub(crate) mod joint;
 pub(crate) mod length;

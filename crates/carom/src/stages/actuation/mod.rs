@@ -1,7 +1,7 @@
 //! Actuator forces and activation dynamics, muscles included.
 //!
 //! Reads `state.act`, `input.ctrl`, lengths and velocities; writes [`Actuation`]. Laws are in
-//! [`actuator`](crate::laws::actuator), [`muscle`](crate::laws::muscle) and [`activation`](crate::laws::activation).
+//! `laws::actuator`, `laws::muscle` and `laws::activation`.
 
 mod backward;
 mod bends;

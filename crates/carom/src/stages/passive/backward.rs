@@ -5,7 +5,7 @@
 //! that τ̄ gives each body as speeds of the dofs is f̄, from the root to the leaves; the motion axes receive τ̄ times the
 //! force on their subtree, from the leaves to the root.
 
-use super::{Passive, adhesion, fluid_backward};
+use super::{Passive, adhesion, fluid};
 use crate::cotangent::StateBar;
 use crate::math::Spatial;
 use crate::model::{Model, Structure};
@@ -58,7 +58,7 @@ pub fn backward(
         terms::dof::backward::<DofDamper, 3>(model, &state.qvel, &bar.damper, bars.0, bars.1);
     }
     tendon_forces(model, tendon, velocity, bar, &mut targets);
-    fluid_backward::backward(model, kinematics, velocity, bar, &mut targets);
+    fluid::backward(model, kinematics, velocity, bar, &mut targets);
     adhesion::backward(model, kinematics, collision, &bar.adhesion, &mut targets);
     gravity_compensation(model, kinematics, bar, &mut targets);
 }

@@ -1,14 +1,11 @@
 //! Passive forces: springs, dampers, gravity compensation, the surrounding medium and adhesion.
 //!
 //! Reads state, position and velocity stages and the contacts; writes [`Passive`]. Springs and dampers are laws
-//! ([`spring`](crate::laws::spring), [`damper`](crate::laws::damper)) that act on joints and along tendons by [`terms`](crate::terms).
+//! (`laws::spring`, `laws::damper`) that act on joints and along tendons by `terms`.
 
 mod adhesion;
 mod backward;
-pub(crate) mod fluid;
-mod fluid_backward;
-pub(crate) mod fluid_derivative;
-pub(crate) mod fluid_derivative_backward;
+mod fluid;
 mod forward;
 
 pub use backward::{Targets, backward};
