@@ -240,7 +240,7 @@ pub(crate) fn backward<'py>(
     let gradient = |index: usize, start: &State, loss: &mut Seeds<'_>, watch: &Watch| {
         backward_of_record(
             recorded.trajectory(index),
-            &models.of(index).inner,
+            &*models.of(index).inner,
             start,
             &recorded.sets.of(index),
             loss,

@@ -192,7 +192,7 @@ pub(crate) fn rollout<'py>(
         let controls = sets.of(trajectory);
         let mut goes_on = || watch.goes_on();
         record(
-            &model.inner,
+            &*model.inner,
             &mut state,
             &controls,
             memory,

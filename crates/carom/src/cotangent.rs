@@ -10,6 +10,8 @@
 //! cotangents of what it reads. The factor of M is not a quantity of its own here: whoever solves with it passes the
 //! derivative on to M itself.
 
+use std::ops::{AddAssign, Deref, DerefMut};
+
 use crate::data::Data;
 use crate::history::HistoryBar;
 use crate::math::{Quat, Spatial, Vec3};
@@ -27,6 +29,7 @@ use crate::stages::solve::SolveBar;
 use crate::stages::tendon::Tendon;
 use crate::stages::transmission::TransmissionData;
 use crate::stages::velocity::Velocity;
+use crate::state::{Input, State};
 
 /// Cotangent of a [`State`](crate::State).
 #[derive(Clone, Debug, PartialEq)]
@@ -50,15 +53,19 @@ pub struct StateBar {
 impl StateBar {
     /// All zero.
     pub fn zeros(model: &Model) -> Self {
-        let n = model.counts();
+        Self::like(&State::reference(model))
+    }
+
+    /// All zero, for states like this one.
+    pub fn like(state: &State) -> Self {
         Self {
-            qpos: vec![0.0; n.nv],
-            qvel: vec![0.0; n.nv],
-            act: vec![0.0; n.na],
-            mocap_position: vec![Vec3::ZERO; n.nmocap],
-            mocap_rotation: vec![Vec3::ZERO; n.nmocap],
+            qpos: vec![0.0; state.qvel.len()],
+            qvel: vec![0.0; state.qvel.len()],
+            act: vec![0.0; state.act.len()],
+            mocap_position: vec![Vec3::ZERO; state.mocap_position.len()],
+            mocap_rotation: vec![Vec3::ZERO; state.mocap_quat.len()],
             time: 0.0,
-            history: HistoryBar::zeros(model),
+            history: state.history.iter().map(HistoryBar::like).collect(),
         }
     }
 
@@ -142,11 +149,15 @@ pub struct InputBar {
 impl InputBar {
     /// All zero.
     pub fn zeros(model: &Model) -> Self {
-        let n = model.counts();
+        Self::like(&Input::zeros(model))
+    }
+
+    /// All zero, for inputs like this one.
+    pub fn like(input: &Input) -> Self {
         Self {
-            ctrl: vec![0.0; n.nu],
-            force: vec![0.0; n.nv],
-            body_force: vec![Spatial::ZERO; n.nbody],
+            ctrl: vec![0.0; input.ctrl.len()],
+            force: vec![0.0; input.force.len()],
+            body_force: vec![Spatial::ZERO; input.body_force.len()],
             timestep: 0.0,
         }
     }
@@ -236,11 +247,51 @@ impl DataBar {
     }
 }
 
+/// Cotangent of every number of a model, in the model's own layout: adjoints add to its fields, sums of it are `+=`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ModelBar(Model);
+
+impl ModelBar {
+    /// All zero.
+    pub fn zeros(model: &Model) -> Self {
+        Self(Model::zeros(model.structure.clone(), model.settings))
+    }
+
+    /// Sets every number to zero.
+    pub fn set_zero(&mut self) {
+        self.0.for_each_mut(|_, _, _, _, number| *number = 0.0);
+    }
+}
+
+impl Deref for ModelBar {
+    type Target = Model;
+
+    fn deref(&self) -> &Model {
+        &self.0
+    }
+}
+
+impl DerefMut for ModelBar {
+    fn deref_mut(&mut self) -> &mut Model {
+        &mut self.0
+    }
+}
+
+impl AddAssign<&ModelBar> for ModelBar {
+    fn add_assign(&mut self, other: &ModelBar) {
+        let mut terms = Vec::new();
+        other.for_each(|_, _, _, _, number| terms.push(number));
+        let mut terms = terms.into_iter();
+        self.0
+            .for_each_mut(|_, _, _, _, sum| *sum += terms.next().unwrap_or(0.0));
+    }
+}
+
 /// Cotangents of everything that a step depends on or computes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cotangents {
     /// Of every number of the model.
-    pub model: Model,
+    pub model: ModelBar,
     /// Of the state.
     pub state: StateBar,
     /// Of the input.
@@ -253,7 +304,7 @@ impl Cotangents {
     /// All zero.
     pub fn zeros(model: &Model) -> Self {
         Self {
-            model: Model::zeros(model.structure.clone(), model.settings),
+            model: ModelBar::zeros(model),
             state: StateBar::zeros(model),
             input: InputBar::zeros(model),
             data: DataBar::zeros(model),

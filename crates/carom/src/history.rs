@@ -251,6 +251,11 @@ impl<T: Scalar> History<T> {
 
 impl History {
     /// Writes everything that changes from step to step at the start of a row of numbers; returns what follows it.
+    /// As many numbers as [`Self::store`] writes.
+    pub(crate) fn stored_numbers(&self) -> usize {
+        2 + self.times.len() + self.values.len()
+    }
+
     pub(crate) fn store<'a>(&self, row: &'a mut [f64]) -> &'a mut [f64] {
         let (head, rest) = row.split_at_mut(2);
         let (times, rest) = rest.split_at_mut(self.times.len());

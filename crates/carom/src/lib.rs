@@ -33,6 +33,7 @@ pub mod rollout;
 pub mod scalar;
 pub mod stages;
 pub mod state;
+pub mod system;
 mod terms;
 #[cfg(test)]
 mod testing;
@@ -43,3 +44,4 @@ pub use model::Model;
 pub use plain::{forward, forward_and_sense, forward_frames, forward_motion, observe_step, step};
 pub use report::StepReport;
 pub use state::{Input, State};
+pub use system::Dynamics;

@@ -171,6 +171,15 @@ impl NotFinite {
         value: f64::INFINITY,
     };
 
+    /// A continuous motion was not followed to the end of its interval.
+    pub(crate) const IN_MOTION: Self = Self {
+        stage: "flow",
+        quantity: "time",
+        element: Element::Whole,
+        component: 0,
+        value: f64::NAN,
+    };
+
     /// The first number that is not finite in what a step is given.
     pub fn in_given<T: Scalar>(
         model: &Model<T>,

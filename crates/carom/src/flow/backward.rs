@@ -96,7 +96,7 @@ impl<'a, 'l> Reading<'a, 'l> {
         controls: &'a Controls,
         loss: &'l mut dyn Loss,
     ) -> Result<Self, GradientError> {
-        controls.assert_fit(&flow.model);
+        controls.assert_fit(flow.model.counts().nu);
         if !motion.status.is_done() {
             return Err(GradientError::Refused(motion.status.to_string()));
         }

@@ -55,7 +55,7 @@ impl Motion {
         controls: &Controls,
         along: &[Variation],
     ) -> Result<Vec<Vec<Tangent>>, GradientError> {
-        controls.assert_fit(&flow.model);
+        controls.assert_fit(flow.model.counts().nu);
         let why = if !self.status.is_done() {
             self.status.to_string()
         } else if !self.is_stored() {

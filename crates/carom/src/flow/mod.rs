@@ -197,6 +197,11 @@ impl Flow {
         Err(FlowError(why.to_owned()))
     }
 
+    /// The model, its constraints solved to rounding, its contacts seen from a distance.
+    pub(crate) fn model(&self) -> &Model {
+        &self.model
+    }
+
     /// The settings.
     pub fn settings(&self) -> &FlowSettings {
         &self.settings

@@ -340,7 +340,7 @@ impl Flow {
         interval: f64,
         intervals: usize,
     ) -> Motion {
-        controls.assert_fit(&self.model);
+        controls.assert_fit(self.model.counts().nu);
         let mut run = Run::new(self, start);
         let mut before = Vec::new();
         for index in 0..intervals {

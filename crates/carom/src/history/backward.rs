@@ -17,15 +17,12 @@ pub struct HistoryBar {
 }
 
 impl HistoryBar {
-    /// Zero for each history of a model.
-    pub(crate) fn zeros(model: &Model) -> Vec<Self> {
-        let shapes = model.structure.histories.iter();
-        shapes
-            .map(|shape| Self {
-                times: vec![0.0; shape.samples],
-                values: vec![0.0; shape.samples * shape.dimension],
-            })
-            .collect()
+    /// Zero for a history.
+    pub(crate) fn like(history: &History) -> Self {
+        Self {
+            times: vec![0.0; history.times().len()],
+            values: vec![0.0; history.values().len()],
+        }
     }
 
     /// All numbers.

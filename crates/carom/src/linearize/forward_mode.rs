@@ -10,7 +10,6 @@
 use super::Layout;
 use crate::data::Data;
 use crate::dual::{Dual, LANES};
-use crate::history::HistoryBar;
 use crate::integrate;
 use crate::math::{Quat, Vec3};
 use crate::model::{JointKind, Model};
@@ -55,8 +54,8 @@ impl Tangent {
             qvel: vec![0.0; n.nv],
             act: vec![0.0; n.na],
             ctrl: vec![0.0; n.nu],
-            history: (HistoryBar::zeros(model).into_iter())
-                .map(|history| history.values)
+            history: (model.structure.histories.iter())
+                .map(|shape| vec![0.0; shape.samples * shape.dimension])
                 .collect(),
         }
     }

@@ -3,27 +3,26 @@
 use rayon::prelude::*;
 
 use super::{Adjoint, Controls, Gradient, GradientError, Loss, Rollout, gradient, rollout};
-use crate::data::Data;
-use crate::model::Model;
 use crate::state::State;
+use crate::system::Dynamics;
 
 /// Simulates a batch, one trajectory for each start state, over the threads of the current rayon pool.
 ///
 /// # Panics
-/// When there are not as many controls as start states, or they do not fit the model.
-pub fn rollout_batch(
-    model: &Model,
+/// When there are not as many controls as start states, or they do not fit the system.
+pub fn rollout_batch<D: Dynamics>(
+    dynamics: &D,
     starts: &[State],
     controls: &[Controls],
     steps: usize,
-) -> Vec<Rollout> {
+) -> Vec<Rollout<D::Trace>> {
     assert_one_each(starts, controls.len(), "set of controls");
     starts
         .par_iter()
         .zip(controls)
         .map_init(
-            || Data::new(model),
-            |data, (start, controls)| rollout(model, start, controls, steps, data),
+            || dynamics.work(),
+            |work, (start, controls)| rollout(dynamics, start, controls, steps, work),
         )
         .collect()
 }
@@ -32,22 +31,22 @@ pub fn rollout_batch(
 /// that has no gradient does not keep the others from theirs.
 ///
 /// # Panics
-/// When there are not as many controls and losses as start states, or controls do not fit the model.
-pub fn gradient_batch<L: Loss + Send>(
-    model: &Model,
+/// When there are not as many controls and losses as start states, or controls do not fit the system.
+pub fn gradient_batch<D: Dynamics, L: Loss + Send>(
+    dynamics: &D,
     starts: &[State],
     controls: &[Controls],
     steps: usize,
     adjoint: Adjoint,
     losses: &mut [L],
-) -> Vec<Result<(State, Gradient), GradientError>> {
+) -> Vec<Result<(State, Gradient<D::Bar>), GradientError>> {
     assert_one_each(starts, controls.len(), "set of controls");
     assert_one_each(starts, losses.len(), "loss");
     starts
         .par_iter()
         .zip(controls)
         .zip(losses)
-        .map(|((start, controls), loss)| gradient(model, start, controls, steps, adjoint, loss))
+        .map(|((start, controls), loss)| gradient(dynamics, start, controls, steps, adjoint, loss))
         .collect()
 }
 

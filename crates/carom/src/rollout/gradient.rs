@@ -9,29 +9,41 @@ use std::ops::Range;
 
 use super::schedule::{self, Reversible};
 use super::tape::{Rows, StateRow, Tape};
-use super::{Controls, Rollout};
-use crate::cotangent::{Cotangents, DataBar, StateBar};
-use crate::data::Data;
+use super::{Controls, Course, Rollout};
+use crate::cotangent::{DataBar, ModelBar, StateBar};
 use crate::dynamics::{At, backward::Observer};
-use crate::integrate::{self, Retraced};
-use crate::model::Model;
 use crate::report::NotFinite;
 use crate::state::{Input, State};
+use crate::system::{Dynamics, NoDerivative, Passing, Seen, StepBar};
 
 /// What a loss says about a trajectory while it is read backwards: derivatives of the loss by what it looks at.
 pub trait Loss {
     /// Adds the derivatives of the loss by a state: that before step `step`, or the last one.
     fn by_state(&mut self, step: usize, state: &State, bar: &mut StateBar);
 
-    /// Adds the derivatives of the loss by results of a step: forces, contacts, sensors, …
-    fn by_results(&mut self, step: usize, at: At<'_>, bar: &mut DataBar) {
-        let _ = (step, at, bar);
+    /// Adds the derivatives of the loss by the sensor values of a step.
+    fn by_sensors(&mut self, step: usize, bar: &mut [f64]) {
+        let _ = (step, bar);
     }
 
-    /// Whether [`Self::by_results`] speaks of sensors or energies, which are computed again only then.
+    /// Adds the derivatives of the loss by results of a step of a model: forces, contacts, sensors, …
+    fn by_results(&mut self, step: usize, at: At<'_>, bar: &mut DataBar) {
+        let _ = at;
+        self.by_sensors(step, &mut bar.sensing.values);
+    }
+
+    /// Whether the loss speaks of sensors or energies, which are computed again only then.
     fn uses_sensors(&self) -> bool {
         false
     }
+}
+
+/// A loss that looks at nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Nothing;
+
+impl Loss for Nothing {
+    fn by_state(&mut self, _: usize, _: &State, _: &mut StateBar) {}
 }
 
 /// How the backward pass gets at the states of the trajectory.
@@ -48,9 +60,9 @@ pub enum Adjoint {
 
 /// Derivatives of a loss over a trajectory.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Gradient {
-    /// By every number of the model.
-    pub model: Model,
+pub struct Gradient<Bar = ModelBar> {
+    /// By every number of the model, or whatever numbers the system has of its own.
+    pub model: Bar,
     /// By the start state.
     pub start: StateBar,
     /// By the controls of every step, one row of nu a step.
@@ -126,7 +138,7 @@ pub struct RolloutBar {
 
 impl RolloutBar {
     /// All zero: a loss that looks at nothing.
-    pub fn zeros(rollout: &Rollout) -> Self {
+    pub fn zeros<Trace>(rollout: &Rollout<Trace>) -> Self {
         let states = rollout.steps() + 1;
         let (nv, na) = (rollout.qvel(0).len(), rollout.act(0).len());
         Self {
@@ -175,9 +187,9 @@ impl Loss for RolloutBar {
         add(&mut bar.act, &self.act[step * self.na..]);
     }
 
-    fn by_results(&mut self, step: usize, _: At<'_>, bar: &mut DataBar) {
+    fn by_sensors(&mut self, step: usize, bar: &mut [f64]) {
         let terms = &self.sensors[step * self.sensor_width..];
-        for (sum, term) in bar.sensing.values.iter_mut().zip(terms) {
+        for (sum, term) in bar.iter_mut().zip(terms) {
             *sum += term;
         }
     }
@@ -187,21 +199,21 @@ impl Loss for RolloutBar {
     }
 }
 
-impl Rollout {
-    /// The gradient of a loss over this trajectory; `model` and `controls` are those it was simulated with.
+impl<Trace> Rollout<Trace> {
+    /// The gradient of a loss over this trajectory; system and controls are those it was simulated with.
     ///
     /// # Errors
     /// When the trajectory is not finite or has no derivative.
     ///
     /// # Panics
-    /// When the controls do not fit the model.
-    pub fn backward(
+    /// When the controls do not fit the system.
+    pub fn backward<D: Dynamics<Trace = Trace>>(
         &self,
-        model: &Model,
+        dynamics: &D,
         controls: &Controls,
         loss: &mut dyn Loss,
-    ) -> Result<Gradient, GradientError> {
-        self.observe_backward(model, controls, loss, &mut ())
+    ) -> Result<Gradient<D::Bar>, GradientError> {
+        self.observe_backward(dynamics, controls, loss, &mut ())
     }
 
     /// [`Self::backward`] under the eyes of an observer, such as [`Clipping`](super::Clipping).
@@ -211,15 +223,14 @@ impl Rollout {
     ///
     /// # Panics
     /// As [`Self::backward`].
-    pub fn observe_backward(
+    pub fn observe_backward<D: Dynamics<Trace = Trace>>(
         &self,
-        model: &Model,
+        dynamics: &D,
         controls: &Controls,
         loss: &mut dyn Loss,
         observer: &mut dyn Observer,
-    ) -> Result<Gradient, GradientError> {
-        self.check_finite()?;
-        backward_of_rows(self.states(), model, &self.end, controls, loss, observer)
+    ) -> Result<Gradient<D::Bar>, GradientError> {
+        dynamics.gradient(self, controls, loss, observer)
     }
 
     pub(super) fn check_finite(&self) -> Result<(), GradientError> {
@@ -230,6 +241,32 @@ impl Rollout {
     }
 }
 
+/// Reads a trajectory backwards step by step: what [`Dynamics::gradient`] does unless a system knows better.
+///
+/// # Errors
+/// As [`Rollout::backward`].
+///
+/// # Panics
+/// When the controls do not fit the system.
+pub fn read_backwards<D: Dynamics>(
+    dynamics: &D,
+    rollout: &Rollout<D::Trace>,
+    controls: &Controls,
+    loss: &mut dyn Loss,
+    observer: &mut dyn Observer,
+) -> Result<Gradient<D::Bar>, GradientError> {
+    rollout.check_finite()?;
+    let course = Course {
+        controls,
+        steps: rollout.steps(),
+        timestep: rollout.timestep,
+        stops: true,
+    };
+    let mut pass = Pass::new(dynamics, course, &rollout.end);
+    pass.read_all(rollout.states(), loss, observer)?;
+    Ok(pass.finish())
+}
+
 /// The gradient of a loss over a trajectory that [`record`](super::record) has written; `like` is any of its states, for what does
 /// not change from step to step.
 ///
@@ -237,38 +274,25 @@ impl Rollout {
 /// As [`Rollout::backward`].
 ///
 /// # Panics
-/// When controls or memory do not fit the model.
-pub fn backward_of_record(
+/// When controls or memory do not fit the system.
+pub fn backward_of_record<D: Dynamics>(
     states: &[f64],
-    model: &Model,
+    dynamics: &D,
     like: &State,
     controls: &Controls,
     loss: &mut dyn Loss,
     observer: &mut dyn Observer,
-) -> Result<Gradient, GradientError> {
-    let layout = StateRow::new(model);
-    backward_of_rows(
-        Rows::new(states, &layout),
-        model,
-        like,
+) -> Result<Gradient<D::Bar>, GradientError> {
+    let layout = StateRow::like(like);
+    let rows = Rows::new(states, &layout);
+    let course = Course {
         controls,
-        loss,
-        observer,
-    )
-}
-
-fn backward_of_rows(
-    rows: Rows<'_>,
-    model: &Model,
-    like: &State,
-    controls: &Controls,
-    loss: &mut dyn Loss,
-    observer: &mut dyn Observer,
-) -> Result<Gradient, GradientError> {
-    let steps = rows.len() - 1;
-    let mut pass = Pass::new(model, controls, like, steps);
-    pass.begin(rows, steps, loss);
-    pass.reverse(rows, 0, 0..steps, loss, observer)?;
+        steps: rows.len() - 1,
+        timestep: None,
+        stops: true,
+    };
+    let mut pass = Pass::new(dynamics, course, like);
+    pass.read_all(rows, loss, observer)?;
     Ok(pass.finish())
 }
 
@@ -278,16 +302,16 @@ fn backward_of_rows(
 /// When the trajectory is not finite or has no derivative.
 ///
 /// # Panics
-/// When the controls do not fit the model.
-pub fn gradient(
-    model: &Model,
+/// When the controls do not fit the system.
+pub fn gradient<D: Dynamics>(
+    dynamics: &D,
     start: &State,
     controls: &Controls,
     steps: usize,
     adjoint: Adjoint,
     loss: &mut dyn Loss,
-) -> Result<(State, Gradient), GradientError> {
-    observe_gradient(model, start, controls, steps, adjoint, loss, &mut ())
+) -> Result<(State, Gradient<D::Bar>), GradientError> {
+    observe_gradient(dynamics, start, controls, steps, adjoint, loss, &mut ())
 }
 
 /// [`gradient`] under the eyes of an observer, such as [`Clipping`](super::Clipping).
@@ -297,24 +321,30 @@ pub fn gradient(
 ///
 /// # Panics
 /// As [`gradient`].
-pub fn observe_gradient(
-    model: &Model,
+pub fn observe_gradient<D: Dynamics>(
+    dynamics: &D,
     start: &State,
     controls: &Controls,
     steps: usize,
     adjoint: Adjoint,
     loss: &mut dyn Loss,
     observer: &mut dyn Observer,
-) -> Result<(State, Gradient), GradientError> {
+) -> Result<(State, Gradient<D::Bar>), GradientError> {
     let states = match adjoint {
         Adjoint::Stored => steps + 1,
-        Adjoint::Checkpointed { bytes } => (bytes / Tape::bytes_per_state(model)).min(steps + 1),
+        Adjoint::Checkpointed { bytes } => (bytes / Tape::bytes_per_state(start)).min(steps + 1),
     };
-    let mut tape = Tape::with_capacity(model, states.max(schedule::RESERVE));
+    let course = Course {
+        controls,
+        steps,
+        timestep: None,
+        stops: true,
+    };
+    let mut tape = Tape::with_capacity(start, states.max(schedule::RESERVE));
     tape.push(start);
     let mut trajectory = Trajectory {
-        simulation: Simulation::new(model, start, controls),
-        pass: Pass::new(model, controls, start, steps),
+        simulation: Simulation::new(dynamics, start, controls),
+        pass: Pass::new(dynamics, course, start),
         tape,
         end: None,
         loss,
@@ -330,9 +360,9 @@ pub fn observe_gradient(
 }
 
 /// Steps in a row that are reversed, simulating again what is not stored.
-struct Trajectory<'a, 'l> {
-    simulation: Simulation<'a>,
-    pass: Pass<'a>,
+struct Trajectory<'a, 'l, D: Dynamics> {
+    simulation: Simulation<'a, D>,
+    pass: Pass<'a, D>,
     tape: Tape,
     /// The last state, once it is known.
     end: Option<State>,
@@ -340,7 +370,7 @@ struct Trajectory<'a, 'l> {
     observer: &'l mut dyn Observer,
 }
 
-impl Reversible for Trajectory<'_, '_> {
+impl<D: Dynamics> Reversible for Trajectory<'_, '_, D> {
     fn stored(&self) -> usize {
         self.tape.len()
     }
@@ -378,24 +408,24 @@ impl Reversible for Trajectory<'_, '_> {
 }
 
 /// The forward side.
-struct Simulation<'a> {
-    model: &'a Model,
+struct Simulation<'a, D: Dynamics> {
+    dynamics: &'a D,
     controls: &'a Controls,
     input: Input,
     state: State,
-    data: Data,
+    work: D::Work,
     /// Steps simulated so far, repeats included.
     steps_taken: usize,
 }
 
-impl<'a> Simulation<'a> {
-    fn new(model: &'a Model, start: &State, controls: &'a Controls) -> Self {
+impl<'a, D: Dynamics> Simulation<'a, D> {
+    fn new(dynamics: &'a D, start: &State, controls: &'a Controls) -> Self {
         Self {
-            model,
+            dynamics,
             controls,
-            input: Input::zeros(model),
+            input: dynamics.input(),
             state: start.clone(),
-            data: Data::new(model),
+            work: dynamics.work(),
             steps_taken: 0,
         }
     }
@@ -408,7 +438,7 @@ impl<'a> Simulation<'a> {
 
     fn step(&mut self, step: usize) -> Result<(), GradientError> {
         self.controls.write(step, &mut self.input.ctrl);
-        let report = integrate::step(self.model, &mut self.state, &self.input, &mut self.data);
+        let report = (self.dynamics).step(&mut self.state, &self.input, &mut self.work);
         self.steps_taken += 1;
         match report.not_finite {
             Some(place) => Err(GradientError::NotFinite { step, place }),
@@ -418,34 +448,48 @@ impl<'a> Simulation<'a> {
 }
 
 /// The backward side.
-struct Pass<'a> {
-    model: &'a Model,
-    controls: &'a Controls,
+struct Pass<'a, D: Dynamics> {
+    dynamics: &'a D,
+    course: Course<'a>,
     input: Input,
     /// The state before the step at hand.
     state: State,
-    retraced: Retraced,
-    bar: Cotangents,
+    reverse: D::Reverse,
+    bar: StepBar,
     /// Cotangent of the state after the step at hand.
     next: StateBar,
     control_bars: Vec<f64>,
     norms: Vec<f64>,
 }
 
-impl<'a> Pass<'a> {
-    fn new(model: &'a Model, controls: &'a Controls, like: &State, steps: usize) -> Self {
-        controls.assert_fit(model);
+impl<'a, D: Dynamics> Pass<'a, D> {
+    fn new(dynamics: &'a D, course: Course<'a>, like: &State) -> Self {
+        let nu = dynamics.shape().nu;
+        course.controls.assert_fit(nu);
+        let mut input = dynamics.input();
+        input.timestep = course.timestep.unwrap_or(input.timestep);
         Self {
-            model,
-            controls,
-            input: Input::zeros(model),
+            dynamics,
             state: like.clone(),
-            retraced: Retraced::new(model),
-            bar: Cotangents::zeros(model),
-            next: StateBar::zeros(model),
-            control_bars: vec![0.0; steps * model.counts().nu],
-            norms: vec![0.0; steps + 1],
+            reverse: dynamics.reverse(),
+            bar: StepBar::zeros(like, &input),
+            input,
+            next: StateBar::like(like),
+            control_bars: vec![0.0; course.steps * nu],
+            norms: vec![0.0; course.steps + 1],
+            course,
         }
+    }
+
+    /// All steps of a trajectory whose states are stored.
+    fn read_all(
+        &mut self,
+        rows: Rows<'_>,
+        loss: &mut dyn Loss,
+        observer: &mut dyn Observer,
+    ) -> Result<(), GradientError> {
+        self.begin(rows, self.course.steps, loss);
+        self.reverse(rows, 0, 0..self.course.steps, loss, observer)
     }
 
     /// Begins with the last state, the last one of the tape.
@@ -479,38 +523,31 @@ impl<'a> Pass<'a> {
     fn step(
         &mut self,
         step: usize,
-        acceleration: &[f64],
+        warmstart: &[f64],
         loss: &mut dyn Loss,
         observer: &mut dyn Observer,
     ) -> Result<(), GradientError> {
-        let Self {
-            model,
-            input,
-            state,
-            retraced,
-            bar,
-            next,
-            ..
-        } = self;
-        self.controls.write(step, &mut input.ctrl);
-        if !retraced.retrace(model, state, input, acceleration) {
-            return Err(GradientError::NotUnique { step });
-        }
-        if loss.uses_sensors() {
-            retraced.sense(model, input);
-        }
-        bar.data.start(retraced.data());
-        let at = At {
-            model,
-            state,
-            input,
-            data: retraced.data(),
-        };
-        loss.by_results(step, at, &mut bar.data);
+        let (bar, next) = (&mut self.bar, &mut self.next);
+        self.course.controls.write(step, &mut self.input.ctrl);
         bar.input.next_step();
         observer.before_step(next);
-        retraced.observe_backward(model, input, next, bar, observer);
-        loss.by_state(step, state, &mut bar.state);
+        let seen = Seen {
+            step,
+            state: &self.state,
+            input: &self.input,
+            warmstart,
+        };
+        let passing = Passing {
+            next,
+            loss,
+            observer,
+        };
+        let outcome = (self.dynamics).backward(seen, passing, bar, &mut self.reverse);
+        outcome.map_err(|why| match why {
+            NoDerivative::NotUnique => GradientError::NotUnique { step },
+            NoDerivative::Because(why) => GradientError::Refused(why),
+        })?;
+        loss.by_state(step, &self.state, &mut bar.state);
         std::mem::swap(&mut bar.state, next);
         let nu = bar.input.ctrl.len();
         self.control_bars[step * nu..][..nu].copy_from_slice(&bar.input.ctrl);
@@ -522,10 +559,12 @@ impl<'a> Pass<'a> {
         }
     }
 
-    fn finish(mut self) -> Gradient {
-        self.bar.give_timestep_to_model();
+    fn finish(mut self) -> Gradient<D::Bar> {
+        // A length that was given depends on nothing.
+        let is_own = self.course.timestep.is_none();
+        let timestep = if is_own { self.bar.input.timestep } else { 0.0 };
         Gradient {
-            model: self.bar.model,
+            model: self.dynamics.take_bar(&mut self.reverse, timestep),
             start: self.next,
             controls: self.control_bars,
             norms: self.norms,

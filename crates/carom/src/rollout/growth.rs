@@ -113,7 +113,7 @@ impl Rollout {
         count: usize,
     ) -> Result<Growth, GradientError> {
         self.check_finite()?;
-        controls.assert_fit(model);
+        controls.assert_fit(model.counts().nu);
         let steps = self.steps();
         let mut walk = Walk::new(self, model, controls);
         let mut growth = Growth {

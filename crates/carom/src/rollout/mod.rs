@@ -46,17 +46,15 @@ mod tests;
 pub use batch::{gradient_batch, rollout_batch};
 pub use clipping::{Clipping, ClippingError};
 pub use gradient::{
-    Adjoint, Gradient, GradientError, Loss, RolloutBar, backward_of_record, gradient,
-    observe_gradient,
+    Adjoint, Gradient, GradientError, Loss, Nothing, RolloutBar, backward_of_record, gradient,
+    observe_gradient, read_backwards,
 };
 pub use growth::{Growth, Surge};
 pub use tape::StateRow;
 
-use crate::data::Data;
-use crate::integrate;
-use crate::model::Model;
-use crate::report::NotFinite;
+use crate::report::{NotFinite, StepReport};
 use crate::state::{Input, State};
+use crate::system::Dynamics;
 use tape::{Rows, Tape};
 
 /// Controls of a trajectory.
@@ -84,9 +82,8 @@ impl Controls {
         }
     }
 
-    /// Panics where the controls do not fit a model.
-    pub(crate) fn assert_fit(&self, model: &Model) {
-        let nu = model.counts().nu;
+    /// Panics where the controls are not so many a step.
+    pub(crate) fn assert_fit(&self, nu: usize) {
         let fits = match self {
             Self::Zero => true,
             Self::Constant(values) => values.len() == nu,
@@ -99,11 +96,28 @@ impl Controls {
     }
 }
 
-/// A recorded trajectory: states before each step and at the end, sensors of each step.
+/// How a trajectory is to go on from its start.
+#[derive(Clone, Copy, Debug)]
+pub struct Course<'a> {
+    /// Its controls.
+    pub controls: &'a Controls,
+    /// Number of steps.
+    pub steps: usize,
+    /// Length of every step (s); the system's own if none is given.
+    pub timestep: Option<f64>,
+    /// Whether it ends with the first step that has a number which is not finite, or goes on.
+    pub stops: bool,
+}
+
+/// A recorded trajectory: states before each step and at the end, sensors of each step. `Trace` is what its system keeps of
+/// it beyond that.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Rollout {
+pub struct Rollout<Trace = ()> {
     states: Tape,
     sensors: Vec<f64>,
+    /// Length of every step (s); none if it is the system's own.
+    timestep: Option<f64>,
+    trace: Trace,
     /// Numbers of all sensors.
     sensor_width: usize,
     /// The last state, from which the trajectory can go on.
@@ -113,6 +127,42 @@ pub struct Rollout {
 }
 
 impl Rollout {
+    /// Of states in a row, from the first on, without sensors.
+    pub(crate) fn of_states(states: &[State], timestep: Option<f64>) -> Self {
+        let end = &states[states.len() - 1];
+        let mut tape = Tape::with_capacity(end, states.len());
+        states.iter().for_each(|state| tape.push(state));
+        Self {
+            states: tape,
+            sensors: Vec::new(),
+            timestep,
+            trace: (),
+            sensor_width: 0,
+            end: end.clone(),
+            not_finite: None,
+        }
+    }
+
+    /// With what the system keeps of it.
+    pub(crate) fn with_trace<Trace>(self, trace: Trace) -> Rollout<Trace> {
+        Rollout {
+            states: self.states,
+            sensors: self.sensors,
+            timestep: self.timestep,
+            trace,
+            sensor_width: self.sensor_width,
+            end: self.end,
+            not_finite: self.not_finite,
+        }
+    }
+}
+
+impl<Trace> Rollout<Trace> {
+    /// What its system keeps of it beyond states and sensors.
+    pub fn trace(&self) -> &Trace {
+        &self.trace
+    }
+
     /// Number of steps.
     pub fn steps(&self) -> usize {
         self.states.len() - 1
@@ -166,70 +216,176 @@ pub struct Recorded {
     pub not_finite: Option<(usize, NotFinite)>,
 }
 
-/// Simulates as many steps as there is memory for, which leaves `state` at their end; `goes_on` is asked before each
-/// step.
+/// Looks on while a trajectory is followed, and keeps what it wants of it.
+pub trait Recorder<D: Dynamics> {
+    /// A step is about to be taken; false ends the trajectory before it.
+    fn before(&mut self, step: usize, state: &State, input: &Input) -> bool {
+        let _ = (step, state, input);
+        true
+    }
+
+    /// A step has been taken.
+    fn after(&mut self, step: usize, taken: Taken<'_, D>);
+}
+
+/// A step that has been taken.
+#[derive(Debug)]
+pub struct Taken<'a, D: Dynamics> {
+    /// The state after it.
+    pub state: &'a State,
+    /// What the sensors read before it.
+    pub sensors: &'a [f64],
+    /// The memory in which it was computed.
+    pub work: &'a D::Work,
+    /// What it has to say.
+    pub report: &'a StepReport,
+}
+
+/// THE loop over the steps of a trajectory, which leaves `state` at its end.
 ///
 /// # Panics
-/// When controls or memory do not fit the model.
-pub fn record(
-    model: &Model,
+/// When the controls do not fit the system.
+pub fn run<D: Dynamics>(
+    dynamics: &D,
     state: &mut State,
-    controls: &Controls,
-    memory: Record<'_>,
-    data: &mut Data,
-    goes_on: &mut dyn FnMut() -> bool,
+    course: &Course<'_>,
+    work: &mut D::Work,
+    recorder: &mut impl Recorder<D>,
 ) -> Recorded {
-    controls.assert_fit(model);
-    let layout = StateRow::new(model);
-    let Record { states, sensors } = memory;
-    let (first, rest) = states.split_at_mut(layout.width());
-    let sensor_width = model.counts().nsensor_value;
-    let mut input = Input::zeros(model);
+    course.controls.assert_fit(dynamics.shape().nu);
+    let mut input = dynamics.input();
+    input.timestep = course.timestep.unwrap_or(input.timestep);
     let mut recorded = Recorded {
         steps: 0,
         not_finite: None,
     };
-    layout.write(state, first);
-    for (step, row) in rest.chunks_exact_mut(layout.width()).enumerate() {
-        if !goes_on() {
+    for step in 0..course.steps {
+        course.controls.write(step, &mut input.ctrl);
+        if !recorder.before(step, state, &input) {
             break;
         }
-        controls.write(step, &mut input.ctrl);
-        let report = integrate::step(model, state, &input, data);
-        sensors[step * sensor_width..][..sensor_width].copy_from_slice(&data.sensing.values);
-        layout.write(state, row);
+        let report = dynamics.step(state, &input, work);
+        let taken = Taken {
+            state,
+            sensors: dynamics.sensors(work),
+            work,
+            report: &report,
+        };
+        recorder.after(step, taken);
+        recorded.steps += 1;
         let found = report.not_finite.map(|place| (step, place));
         recorded.not_finite = recorded.not_finite.or(found);
-        recorded.steps += 1;
+        if course.stops && found.is_some() {
+            break;
+        }
     }
     recorded
 }
 
-/// Simulates `steps` steps from a state, using `data` as work area.
+/// Writes states and sensors into memory, row after row.
+struct Writer<'a> {
+    layout: StateRow,
+    memory: Record<'a>,
+    sensor_width: usize,
+    goes_on: &'a mut dyn FnMut() -> bool,
+}
+
+impl<D: Dynamics> Recorder<D> for Writer<'_> {
+    fn before(&mut self, _: usize, _: &State, _: &Input) -> bool {
+        (self.goes_on)()
+    }
+
+    fn after(&mut self, step: usize, taken: Taken<'_, D>) {
+        let (width, sensors) = (self.layout.width(), self.sensor_width);
+        let row = &mut self.memory.states[(step + 1) * width..][..width];
+        self.layout.write(taken.state, row);
+        self.memory.sensors[step * sensors..][..sensors].copy_from_slice(taken.sensors);
+    }
+}
+
+/// Simulates as many steps as there is memory for, which leaves `state` at their end; `goes_on` is asked before each
+/// step.
 ///
 /// # Panics
-/// When the controls do not fit the model.
-pub fn rollout(
-    model: &Model,
+/// When controls or memory do not fit the system.
+pub fn record<D: Dynamics>(
+    dynamics: &D,
+    state: &mut State,
+    controls: &Controls,
+    memory: Record<'_>,
+    work: &mut D::Work,
+    goes_on: &mut dyn FnMut() -> bool,
+) -> Recorded {
+    let layout = StateRow::like(state);
+    let course = Course {
+        controls,
+        steps: (memory.states.len() / layout.width()).saturating_sub(1),
+        timestep: None,
+        stops: false,
+    };
+    layout.write(state, &mut memory.states[..layout.width()]);
+    let mut writer = Writer {
+        layout,
+        memory,
+        sensor_width: dynamics.shape().sensors,
+        goes_on,
+    };
+    run(dynamics, state, &course, work, &mut writer)
+}
+
+/// Simulates `steps` steps from a state, using `work` as work area.
+///
+/// # Panics
+/// When the controls do not fit the system.
+pub fn rollout<D: Dynamics>(
+    dynamics: &D,
     start: &State,
     controls: &Controls,
     steps: usize,
-    data: &mut Data,
-) -> Rollout {
-    let sensor_width = model.counts().nsensor_value;
+    work: &mut D::Work,
+) -> Rollout<D::Trace> {
+    let course = Course {
+        controls,
+        steps,
+        timestep: None,
+        stops: false,
+    };
+    dynamics.rollout(start, &course, work)
+}
+
+/// Follows a trajectory step by step: what [`Dynamics::rollout`] does unless a system knows better.
+///
+/// # Panics
+/// When the controls do not fit the system.
+pub fn follow<D: Dynamics>(
+    dynamics: &D,
+    start: &State,
+    course: &Course<'_>,
+    work: &mut D::Work,
+) -> Rollout<D::Trace> {
+    let sensor_width = dynamics.shape().sensors;
     let mut trajectory = Rollout {
-        states: Tape::zeros(model, steps + 1),
-        sensors: vec![0.0; steps * sensor_width],
+        states: Tape::zeros(start, course.steps + 1),
+        sensors: vec![0.0; course.steps * sensor_width],
+        timestep: course.timestep,
+        trace: D::Trace::default(),
         sensor_width,
         end: start.clone(),
         not_finite: None,
     };
-    let memory = Record {
-        states: trajectory.states.numbers_mut(),
-        sensors: &mut trajectory.sensors,
+    let layout = StateRow::like(start);
+    let states = trajectory.states.numbers_mut();
+    layout.write(start, &mut states[..layout.width()]);
+    let mut writer = Writer {
+        layout,
+        memory: Record {
+            states,
+            sensors: &mut trajectory.sensors,
+        },
+        sensor_width,
+        goes_on: &mut || true,
     };
-    let end = &mut trajectory.end;
-    let recorded = record(model, end, controls, memory, data, &mut || true);
+    let recorded = run(dynamics, &mut trajectory.end, course, work, &mut writer);
     trajectory.not_finite = recorded.not_finite;
     trajectory
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::history;
+use crate::history::{self, History};
 use crate::model::Model;
 use crate::state::State;
 
@@ -13,6 +13,7 @@ pub struct StateRow {
     nq: usize,
     nv: usize,
     na: usize,
+    warmstart: usize,
     width: usize,
 }
 
@@ -24,7 +25,22 @@ impl StateRow {
             nq: n.nq,
             nv: n.nv,
             na: n.na,
+            warmstart: n.nv,
             width: 1 + n.nq + 2 * n.nv + n.na + history::number_count(model),
+        }
+    }
+
+    /// The rows of states like this one.
+    pub fn like(state: &State) -> Self {
+        let [nq, nv, na, warmstart] =
+            [&state.qpos, &state.qvel, &state.act, &state.warmstart].map(Vec::len);
+        let past: usize = state.history.iter().map(History::stored_numbers).sum();
+        Self {
+            nq,
+            nv,
+            na,
+            warmstart,
+            width: 1 + nq + nv + na + warmstart + past,
         }
     }
 
@@ -53,7 +69,7 @@ impl StateRow {
     /// Where the acceleration is from which the solver starts.
     pub fn warmstart(&self) -> Range<usize> {
         let start = self.act().end;
-        start..start + self.nv
+        start..start + self.warmstart
     }
 
     /// Where past controls and sensor values are.
@@ -144,9 +160,9 @@ pub(super) struct Tape {
 }
 
 impl Tape {
-    /// Room for some states of a model.
-    pub(super) fn with_capacity(model: &Model, states: usize) -> Self {
-        let layout = StateRow::new(model);
+    /// Room for some states like this one.
+    pub(super) fn with_capacity(like: &State, states: usize) -> Self {
+        let layout = StateRow::like(like);
         Self {
             numbers: Vec::with_capacity(states * layout.width),
             layout,
@@ -154,8 +170,8 @@ impl Tape {
     }
 
     /// Some states whose numbers are zero.
-    pub(super) fn zeros(model: &Model, states: usize) -> Self {
-        let layout = StateRow::new(model);
+    pub(super) fn zeros(like: &State, states: usize) -> Self {
+        let layout = StateRow::like(like);
         Self {
             numbers: vec![0.0; states * layout.width],
             layout,
@@ -163,8 +179,8 @@ impl Tape {
     }
 
     /// Bytes that a state takes.
-    pub(super) fn bytes_per_state(model: &Model) -> usize {
-        StateRow::new(model).width * size_of::<f64>()
+    pub(super) fn bytes_per_state(like: &State) -> usize {
+        StateRow::like(like).width * size_of::<f64>()
     }
 
     /// The states.

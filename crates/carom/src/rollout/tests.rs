@@ -55,7 +55,7 @@ fn checkpoints_give_the_same_bits() {
         gradient(&model, &start, &controls, steps, adjoint, &mut loss).unwrap()
     };
     let stored = with(Adjoint::Stored);
-    let state = super::tape::Tape::bytes_per_state(&model);
+    let state = super::tape::Tape::bytes_per_state(&crate::State::reference(&model));
     for states in [0, 3, 5, 10, 59, 60, 1000] {
         let bytes = states * state;
         assert_eq!(
