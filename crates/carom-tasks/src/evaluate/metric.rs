@@ -4,7 +4,7 @@ use carom::{Data, Model};
 
 use crate::loss::{Loss, Observer, RotationError, Weights};
 use crate::problem::ProblemError;
-use crate::problem::fixed::Predicted;
+use crate::problem::runner::Predicted;
 use crate::recording::{Quantity, Recordings, Trajectory};
 
 /// One column of a report.

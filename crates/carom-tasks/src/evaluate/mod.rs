@@ -19,8 +19,8 @@ pub use metric::Metric;
 use carom::{Data, Model, State};
 use rayon::prelude::*;
 
-use crate::problem::fixed::{self, Predicted};
-use crate::problem::{Job, ProblemError, Run, Stepping, flowing, schedule, starts};
+use crate::problem::runner::{self, Predicted};
+use crate::problem::{Job, ProblemError, Run, Stepping, schedule, starts};
 use crate::recording::Recordings;
 use metric::{Meter, Sums};
 
@@ -141,9 +141,7 @@ pub(crate) fn predictions(
         first: recordings.start,
         last: motion.frames() - 1,
     };
-    let mut model = model.clone();
-    let mut data = Data::new(&model);
-    let predicted = evaluation.simulate(&mut model, &mut data, run);
+    let predicted = evaluation.simulate(&mut Data::new(model), run);
     predicted.map_err(ProblemError)
 }
 
@@ -187,19 +185,18 @@ struct Evaluation<'a> {
 impl Evaluation<'_> {
     fn trajectory(&self, trajectory: usize) -> (TrajectoryErrors, Sums) {
         let motion = &self.recordings.trajectories[trajectory];
-        let mut model = self.model.clone();
-        let mut data = Data::new(&model);
+        let mut data = Data::new(self.model);
         let mut sums = Sums::default();
         let (mut windows, mut frames) = (0, 0);
         let mut failure = None;
         for run in self.windows(trajectory) {
-            match self.simulate(&mut model, &mut data, run) {
+            match self.simulate(&mut data, run) {
                 Ok(predicted) => {
                     windows += 1;
                     frames += predicted.len();
                     for known in &predicted {
                         self.meter
-                            .measure(&model, motion, known, &mut data, &mut sums);
+                            .measure(self.model, motion, known, &mut data, &mut sums);
                     }
                 }
                 Err(why) => {
@@ -249,12 +246,7 @@ impl Evaluation<'_> {
     }
 
     /// Predictions of a run, that of its start first.
-    fn simulate(
-        &self,
-        model: &mut Model,
-        data: &mut Data,
-        run: Run,
-    ) -> Result<Vec<Predicted>, String> {
+    fn simulate(&self, data: &mut Data, run: Run) -> Result<Vec<Predicted>, String> {
         let motion = &self.recordings.trajectories[run.trajectory];
         let steps = match self.flow {
             None => (
@@ -263,7 +255,7 @@ impl Evaluation<'_> {
             ),
             Some(_) => (f64::NAN, Some(1)),
         };
-        let stretches = schedule::stretches(motion, &run, steps, model.counts().nu);
+        let stretches = schedule::stretches(motion, &run, steps, self.model.counts().nu);
         let timestep = match self.flow {
             None => stretches.first().map_or(0.0, |stretch| stretch.timestep),
             Some(_) => 0.0,
@@ -277,13 +269,12 @@ impl Evaluation<'_> {
             factor: 1.0,
             count: 0,
         };
+        let has_sensors = self.meter.needs_sensors();
         let outcome = match self.flow {
-            None => {
-                let has_sensors = self.meter.needs_sensors();
-                fixed::simulate(model, data, &job, &job.start, has_sensors)
-                    .map(|(predicted, _)| predicted)
-            }
-            Some(flow) => flowing::simulate(flow, &job, &job.start).map(|(predicted, _)| predicted),
+            None => runner::simulate(self.model, &job, &job.start, has_sensors, data)
+                .map(|(predicted, _)| predicted),
+            Some(flow) => runner::simulate(flow, &job, &job.start, false, &mut ())
+                .map(|(predicted, _)| predicted),
         };
         let predicted = outcome.map_err(|stop| {
             format!(

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use crate::evaluate::predictions;
 use crate::loss::measured;
 use crate::problem::Stepping;
-use crate::problem::fixed::Predicted;
+use crate::problem::runner::Predicted;
 use crate::recording::{Channel, Quantity, Recordings, Trajectory, measure_again};
 
 /// A model's own motions from the recorded starts.

@@ -65,11 +65,6 @@ impl<'a> Observer<'a> {
         self.needs_sensors
     }
 
-    /// Whether frames of bodies or sites are compared, which depend on more than the state.
-    pub(crate) fn needs_kinematics(&self) -> bool {
-        self.needs_kinematics
-    }
-
     /// Number of residuals of a frame.
     pub fn count(&self, trajectory: &Trajectory, frame: usize) -> usize {
         let compared = self.compared(trajectory, frame);

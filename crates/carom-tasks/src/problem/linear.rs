@@ -2,13 +2,14 @@
 //! numbers, or by a backward pass for every residual, whichever is less work.
 
 use carom::dual::LANES;
-use carom::flow::{Motion, Variation};
+use carom::flow::{Flow, Motion, Variation};
 use carom::linearize::{Linearization, Tangent};
 use carom::parameters::ParameterError;
+use carom::rollout::Rollout;
 use carom::varied::{self, Varied as Number};
 use carom::{Data, Input, Model, State};
 
-use super::fixed::{Predicted, Stop};
+use super::runner::{Predicted, Stop};
 use super::sum::{Engine, Failure, Tape, Worker};
 use super::tangents::{Changes, Followed, Stepper};
 use super::{Job, Problem, ProblemError, Stepping, starts};
@@ -104,6 +105,17 @@ pub(super) enum Way {
     Backward,
 }
 
+/// What all runs of a Jacobian share.
+struct Ways<'e> {
+    engine: &'e Engine,
+    /// Models over dual numbers.
+    varied: Vec<Model<Number>>,
+    /// The formulas, where they cover the model.
+    formulas: Option<Linearization>,
+    /// The way that was asked for.
+    asked: Option<Way>,
+}
+
 /// θ and the shift of a start as one row of columns.
 struct Columns<'x> {
     theta: &'x [f64],
@@ -143,56 +155,22 @@ impl Problem<'_> {
         let (theta, shifts) = self.unknowns(x)?;
         let engine = Engine::new(self, theta)?;
         let varied = self.varied_models(theta)?;
-        let formulas = self.formulas(&engine.model, &varied, way);
+        let ways = Ways {
+            formulas: self.formulas(&engine.model, &varied, way),
+            engine: &engine,
+            varied,
+            asked: way,
+        };
         let runs = self.in_chunks(&engine, |worker, index, job| {
             let columns = Columns {
                 theta,
                 shift: self.shift(shifts, index),
             };
             let start = self.start_of(&engine.model, theta, job, columns.shift)?;
-            let stopped = |stop| self.failed(self.failure(index, job, stop), job, columns.shift);
-            if let Some(formulas) = &formulas {
-                let varied = (formulas, varied.as_slice());
-                match self.by_formulas(worker, varied, (job, &start), &columns)? {
-                    Err(stop) => return Ok(stopped(stop)),
-                    Ok(Some(Followed { residuals, lines })) => {
-                        return Ok(self.block(job, residuals, &lines, &columns));
-                    }
-                    // Dual numbers cover every step.
-                    Ok(None) => {}
-                }
-            }
-            let outcome = worker.simulate(&engine, self, job, &start);
-            let (predicted, tape) = match outcome {
-                Ok(known) => known,
-                Err(stop) => return Ok(stopped(stop)),
-            };
-            let way = way.unwrap_or_else(|| self.cheaper_way(job.count, columns.len()));
-            let lines = match (way, &tape) {
-                (Way::Forward | Way::Formulas, Tape::Fixed(_)) => {
-                    self.forward_fixed(worker, &varied, job, &columns)
-                }
-                (Way::Forward | Way::Formulas, Tape::Flow(motions)) => {
-                    // Motions that forward sensitivities do not know have backward passes.
-                    match self.forward_flow(&engine, &varied, job, (&predicted, motions), &columns)
-                    {
-                        Err(_) => {
-                            self.backward(&engine, worker, job, (&predicted, &tape), &columns)
-                        }
-                        known => known,
-                    }
-                }
-                (Way::Backward, _) => {
-                    self.backward(&engine, worker, job, (&predicted, &tape), &columns)
-                }
-            };
-            let residuals = worker.residuals(self, job, &predicted);
-            Ok(match lines {
-                Ok(lines) => self.block(job, residuals, &lines, &columns),
-                Err(why) => stopped(Stop {
-                    frame: job.run.last,
-                    why,
-                }),
+            let outcome = self.followed(&ways, worker, (job, &start), &columns);
+            Ok(match outcome {
+                Ok(Followed { residuals, lines }) => self.block(job, residuals, &lines, &columns),
+                Err(stop) => self.failed(self.failure(index, job, stop), job, columns.shift),
             })
         })?;
         let mut linear = Linear {
@@ -208,6 +186,54 @@ impl Problem<'_> {
             linear.failures.extend(failure);
         }
         Ok(linear)
+    }
+
+    /// Residuals of a run with the rows of their Jacobian: by formulas where they cover all steps, or the cheaper other way.
+    fn followed(
+        &self,
+        ways: &Ways<'_>,
+        worker: &mut Worker,
+        (job, start): (&Job, &State),
+        columns: &Columns<'_>,
+    ) -> Result<Followed, Stop> {
+        let (engine, varied) = (ways.engine, ways.varied.as_slice());
+        let stop = |why| Stop {
+            frame: job.run.last,
+            why,
+        };
+        if let Some(formulas) = &ways.formulas {
+            let found =
+                self.by_formulas((engine, worker), (formulas, varied), (job, start), columns)?;
+            // Dual numbers cover every step.
+            if let Some(found) = found {
+                return Ok(found);
+            }
+        }
+        let (predicted, tape) = worker.simulate(engine, self, job, start)?;
+        let way = ways
+            .asked
+            .unwrap_or_else(|| self.cheaper_way(job.count, columns.len()));
+        let forward = match (way, &tape, &engine.flow) {
+            (Way::Backward, ..) | (_, Tape::Flow(_), None) => None,
+            (_, Tape::Fixed(_), _) => Some(
+                self.forward_fixed(worker, varied, job, columns)
+                    .map_err(stop)?,
+            ),
+            // Motions that forward sensitivities do not know have backward passes.
+            (_, Tape::Flow(motions), Some(flow)) => self
+                .forward_flow((engine, flow), varied, job, (&predicted, motions), columns)
+                .ok(),
+        };
+        let lines = match forward {
+            Some(lines) => lines,
+            None => self
+                .backward(engine, worker, job, (&predicted, &tape), columns)
+                .map_err(stop)?,
+        };
+        Ok(Followed {
+            residuals: worker.residuals((engine, self), job, &predicted),
+            lines,
+        })
     }
 
     /// Models over dual numbers, the same for all runs: those whose directions are parameters, and one whose are none.
@@ -249,29 +275,28 @@ impl Problem<'_> {
     /// Simulates a run with the rows of its Jacobian by formulas; none where they do not cover a step.
     fn by_formulas(
         &self,
-        worker: &mut Worker,
+        (engine, worker): (&Engine, &mut Worker),
         (formulas, varied): (&Linearization, &[Model<Number>]),
         (job, start): (&Job, &State),
         columns: &Columns<'_>,
-    ) -> Result<Result<Option<Followed>, Stop>, ProblemError> {
-        let Worker {
-            model,
-            data,
-            stepper,
-            ..
-        } = worker;
+    ) -> Result<Option<Followed>, Stop> {
+        let (model, Worker { data, stepper, .. }) = (&engine.model, worker);
         let stepper =
             stepper.get_or_insert_with(|| Stepper::new(model, &varied[0], formulas, columns.len()));
         let changes = stepper.start_changes();
         if self.parameters.has_state() || !columns.shift.is_empty() {
             for first in (0..columns.len()).step_by(LANES) {
                 let (theta, shift) = columns.seeded(first);
-                let mut state = varied::start(&self.parameters, &theta, &job.start)?;
+                let state = varied::start(&self.parameters, &theta, &job.start);
+                let mut state = state.map_err(|error| Stop {
+                    frame: job.run.last,
+                    why: error.to_string(),
+                })?;
                 starts::moved(model, &mut state, &shift);
                 changes.read(&varied[varied_place(varied, first)], &state, first);
             }
         }
-        Ok(stepper.run(self, (model, data), varied, (job, start)))
+        stepper.run(self, (model, data), varied, (job, start))
     }
 
     /// Forward passes over dual numbers, or backward passes, by their number.
@@ -344,8 +369,8 @@ impl Problem<'_> {
             let (theta, shift) = columns.seeded(first);
             let place = varied_place(varied, first);
             worker.varied.resize(varied.len(), None);
-            let (model, data) = worker.varied[place]
-                .get_or_insert_with(|| (varied[place].clone(), varied::data(&varied[place])));
+            let model = &varied[place];
+            let data = worker.varied[place].get_or_insert_with(|| varied::data(model));
             let mut state = varied::start(&self.parameters, &theta, &job.start)
                 .map_err(|error| error.to_string())?;
             starts::moved(self.parameters.base(), &mut state, &shift);
@@ -397,15 +422,12 @@ impl Problem<'_> {
     /// Rows of the Jacobian by forward sensitivities of a motion in continuous time.
     fn forward_flow(
         &self,
-        engine: &Engine,
+        (engine, flow): (&Engine, &Flow),
         varied: &[Model<Number>],
         job: &Job,
-        (predicted, motions): (&[Predicted], &[Motion]),
+        (predicted, motions): (&[Predicted], &[Rollout<Option<Motion>>]),
         columns: &Columns<'_>,
     ) -> Result<Vec<f64>, String> {
-        let Some(flow) = &engine.flow else {
-            return Err("the motion has no flow".to_owned());
-        };
         let trajectory = &self.recordings.trajectories[job.run.trajectory];
         let mut lines = vec![0.0; job.count * columns.len()];
         for first in (0..columns.len()).step_by(LANES) {
@@ -422,7 +444,7 @@ impl Problem<'_> {
                         .then(|| lane_of(&engine.model, model, lane)),
                 })
                 .collect();
-            let changes = super::flowing::forward(flow, job, motions, along)?;
+            let changes = changes_of_motions(flow, job, motions, along)?;
             let mut data = varied::data(model);
             let mut residuals = Vec::with_capacity(job.count);
             for (index, known) in predicted.iter().enumerate() {
@@ -454,11 +476,9 @@ impl Problem<'_> {
         for row in 0..job.count {
             seeds.fill(0.0);
             seeds[row] = 1.0;
-            let mut model_bar = vec![0.0; engine.numbers];
-            let bars = worker.frame_bars(self, job, predicted, &seeds, &mut model_bar);
-            let start_bar = worker.backward(engine, job, tape, &bars, &mut model_bar)?;
-            let by_theta = self
-                .pull_back(engine, columns.theta, &model_bar, &start_bar)
+            let start_bar = worker.backward((engine, self), job, (predicted, tape), &seeds)?;
+            let by_theta = (self.parameters)
+                .backward(columns.theta, &worker.model_bar, Some(&start_bar))
                 .map_err(|error| error.to_string())?;
             lines.extend(by_theta);
             if !columns.shift.is_empty() {
@@ -468,6 +488,31 @@ impl Problem<'_> {
         }
         Ok(lines)
     }
+}
+
+/// For each direction, how the predicted states of a run in continuous time change along it.
+fn changes_of_motions(
+    flow: &Flow,
+    job: &Job,
+    motions: &[Rollout<Option<Motion>>],
+    mut along: Vec<Variation>,
+) -> Result<Vec<Vec<Tangent>>, String> {
+    let mut changes: Vec<Vec<Tangent>> = vec![Vec::new(); along.len()];
+    let motions = motions.iter().filter_map(|motion| motion.trace().as_ref());
+    for (stretch, motion) in job.stretches.iter().zip(motions) {
+        let found = motion
+            .forward(flow, &stretch.controls, &along)
+            .map_err(|error| error.to_string())?;
+        for ((changes, found), variation) in changes.iter_mut().zip(found).zip(&mut along) {
+            if let Some(last) = found.last() {
+                variation.start.qpos.clone_from(&last.qpos);
+                variation.start.qvel.clone_from(&last.qvel);
+                variation.start.act.clone_from(&last.act);
+            }
+            changes.extend(found.into_iter().skip(1));
+        }
+    }
+    Ok(changes)
 }
 
 /// Which of the models carries the directions of the columns from `first` on; the last one for those that are no parameters.

@@ -32,15 +32,16 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-pub(crate) mod fixed;
-pub(crate) mod flowing;
+mod fit;
 mod linear;
 mod physical;
+pub(crate) mod runner;
 pub(crate) mod schedule;
 pub(crate) mod starts;
 mod sum;
 mod tangents;
 
+pub use fit::{Family, Fit, Fitted};
 pub use linear::{Block, Linear};
 pub use starts::Starts;
 pub use sum::{Failure, GradientSum, Residuals, Value};
@@ -133,6 +134,13 @@ impl fmt::Display for ProblemError {
 
 impl std::error::Error for ProblemError {}
 
+impl ProblemError {
+    /// An error with a reason, as a sentence.
+    pub fn new(why: impl Into<String>) -> Self {
+        Self(why.into())
+    }
+}
+
 impl From<ParameterError> for ProblemError {
     fn from(error: ParameterError) -> Self {
         Self(error.to_string())
@@ -155,6 +163,20 @@ pub(crate) struct Job {
     pub(crate) factor: f64,
     /// Number of its residuals, without those of the prior.
     pub(crate) count: usize,
+}
+
+/// Sets the factors of the penalties, where every run has so many starts.
+fn weigh(jobs: &mut [Job], average: Average, starts: f64) {
+    let frames = |job: &Job| (job.run.last - job.run.first) as f64;
+    let all: f64 = jobs.iter().map(frames).sum();
+    let runs = jobs.len() as f64;
+    for job in jobs {
+        job.factor = match average {
+            Average::Sum => (1.0 / starts).sqrt(),
+            Average::Frames => (1.0 / all).sqrt(),
+            Average::Runs => (1.0 / (frames(job) * runs)).sqrt(),
+        };
+    }
 }
 
 /// Parameters, recordings and a loss; see the [module](self) documentation.
@@ -211,7 +233,8 @@ impl<'a> Problem<'a> {
                 "there is nothing to compare: no run has a start and a compared value after it. {first}"
             )));
         }
-        problem.weigh();
+        let starts = problem.starts_per_run() as f64;
+        weigh(&mut problem.jobs, problem.settings.loss.average, starts);
         Ok(problem)
     }
 
@@ -277,21 +300,6 @@ impl<'a> Problem<'a> {
                 count,
             })),
             Err(error) => self.skipped.push(error.to_string()),
-        }
-    }
-
-    /// Sets the factors of the penalties.
-    fn weigh(&mut self) {
-        let frames = |job: &Job| (job.run.last - job.run.first) as f64;
-        let all: f64 = self.jobs.iter().map(frames).sum();
-        let runs = self.jobs.len() as f64;
-        let starts = self.starts_per_run() as f64;
-        for job in &mut self.jobs {
-            job.factor = match self.settings.loss.average {
-                Average::Sum => (1.0 / starts).sqrt(),
-                Average::Frames => (1.0 / all).sqrt(),
-                Average::Runs => (1.0 / (frames(job) * runs)).sqrt(),
-            };
         }
     }
 

@@ -1,15 +1,15 @@
 //! The value of the loss and its gradient, over all runs.
 
-use carom::cotangent::StateBar;
+use carom::cotangent::{ModelBar, StateBar};
 use carom::flow::{Flow, Motion};
 use carom::rollout::Rollout;
 use carom::varied::Varied;
 use carom::{Data, Model, State};
 use rayon::prelude::*;
 
-use super::fixed::{FrameBar, Predicted, Stop};
+use super::runner::{self, FrameBar, Predicted, Stop};
 use super::tangents::Stepper;
-use super::{Job, Problem, ProblemError, Stepping, fixed, flowing, starts};
+use super::{Job, Problem, ProblemError, Stepping, starts};
 use crate::loss::Observed;
 
 /// A run that could not be simulated, or has no gradient.
@@ -60,24 +60,21 @@ pub struct GradientSum {
 pub(crate) struct Engine {
     pub(crate) model: Model,
     pub(crate) flow: Option<Flow>,
-    /// How many numbers the model has.
-    pub(crate) numbers: usize,
 }
 
 /// How a run was simulated.
 pub(crate) enum Tape {
     Fixed(Vec<Rollout>),
-    Flow(Vec<Motion>),
+    Flow(Vec<Rollout<Option<Motion>>>),
 }
 
 /// Memory of a thread.
 pub(crate) struct Worker {
-    pub(crate) model: Model,
     pub(crate) data: Data,
-    /// Cotangents of the model from what is observed.
-    observed_bar: Model,
-    /// Models over dual numbers with their memory, by the directions that they carry.
-    pub(super) varied: Vec<Option<(Model<Varied>, Data<Varied>)>>,
+    /// Cotangent of the model from one run.
+    pub(super) model_bar: ModelBar,
+    /// Memory of models over dual numbers, by the directions that they carry.
+    pub(super) varied: Vec<Option<Data<Varied>>>,
     /// Memory of runs by formulas.
     pub(super) stepper: Option<Stepper>,
 }
@@ -91,20 +88,13 @@ impl Engine {
                 Some(Flow::new(&model, settings).map_err(|error| ProblemError(error.to_string()))?)
             }
         };
-        let mut numbers = 0;
-        model.for_each(|_, _, _, _, _| numbers += 1);
-        Ok(Self {
-            model,
-            flow,
-            numbers,
-        })
+        Ok(Self { model, flow })
     }
 
     pub(crate) fn worker(&self) -> Worker {
         Worker {
-            model: self.model.clone(),
             data: Data::new(&self.model),
-            observed_bar: Model::zeros(self.model.structure.clone(), self.model.settings),
+            model_bar: ModelBar::zeros(&self.model),
             varied: Vec::new(),
             stepper: None,
         }
@@ -121,31 +111,30 @@ impl Worker {
         start: &State,
     ) -> Result<(Vec<Predicted>, Tape), Stop> {
         if let Some(flow) = &engine.flow {
-            let (predicted, motions) = flowing::simulate(flow, job, start)?;
+            let (predicted, motions) = runner::simulate(flow, job, start, false, &mut ())?;
             return Ok((predicted, Tape::Flow(motions)));
         }
-        let has_sensors = problem.observer.needs_sensors();
-        let (predicted, rollouts) =
-            fixed::simulate(&mut self.model, &mut self.data, job, start, has_sensors)?;
+        let (has_sensors, data) = (problem.observer.needs_sensors(), &mut self.data);
+        let (predicted, rollouts) = runner::simulate(&engine.model, job, start, has_sensors, data)?;
         Ok((predicted, Tape::Fixed(rollouts)))
     }
 
-    /// Reads a run backwards.
+    /// Reads a run backwards: the cotangent of its start, and in `model_bar` that of the model.
     pub(crate) fn backward(
         &mut self,
-        engine: &Engine,
+        (engine, problem): (&Engine, &Problem<'_>),
         job: &Job,
-        tape: &Tape,
-        bars: &[FrameBar],
-        model_bar: &mut [f64],
+        (predicted, tape): (&[Predicted], &Tape),
+        residual_bars: &[f64],
     ) -> Result<StateBar, String> {
+        self.model_bar.set_zero();
+        let bars = self.frame_bars((engine, problem), job, predicted, residual_bars);
+        let sum = &mut self.model_bar;
         match (tape, &engine.flow) {
             (Tape::Fixed(rollouts), _) => {
-                fixed::backward(&mut self.model, job, rollouts, bars, model_bar)
+                runner::backward(&engine.model, job, rollouts, &bars, sum)
             }
-            (Tape::Flow(motions), Some(flow)) => {
-                flowing::backward((&engine.model, flow), job, motions, bars, model_bar)
-            }
+            (Tape::Flow(motions), Some(flow)) => runner::backward(flow, job, motions, &bars, sum),
             (Tape::Flow(_), None) => Err("the motion has no flow".to_owned()),
         }
     }
@@ -158,29 +147,21 @@ impl Worker {
         job: &Job,
         start: &State,
     ) -> Result<Vec<f64>, Stop> {
-        if engine.flow.is_some() || problem.observer.needs_sensors() {
-            let (predicted, _) = self.simulate(engine, problem, job, start)?;
-            return Ok(self.residuals(problem, job, &predicted));
-        }
-        let mut residuals = Vec::with_capacity(job.count);
-        let (model, data) = (&self.model, &mut self.data);
-        fixed::follow(model, data, job, start, |model, data, frame, state| {
-            problem.observe(model, data, (job, frame), state, &mut residuals);
-        })?;
-        Ok(residuals)
+        let (predicted, _) = self.simulate(engine, problem, job, start)?;
+        Ok(self.residuals((engine, problem), job, &predicted))
     }
 
     /// The residuals of a run.
     pub(crate) fn residuals(
         &mut self,
-        problem: &Problem<'_>,
+        (engine, problem): (&Engine, &Problem<'_>),
         job: &Job,
         predicted: &[Predicted],
     ) -> Vec<f64> {
         let trajectory = &problem.recordings.trajectories[job.run.trajectory];
         let mut residuals = Vec::with_capacity(job.count);
         for known in predicted {
-            self.look(problem, known);
+            self.look((engine, problem), known);
             problem.observer.residuals(
                 (trajectory, known.frame),
                 (&known.state, &self.data),
@@ -191,55 +172,49 @@ impl Worker {
         residuals
     }
 
-    fn look(&mut self, problem: &Problem<'_>, known: &Predicted) {
+    fn look(&mut self, (engine, problem): (&Engine, &Problem<'_>), known: &Predicted) {
         let Predicted { state, sensors, .. } = known;
         problem
             .observer
-            .prepare_with(&self.model, state, sensors, &mut self.data);
+            .prepare_with(&engine.model, state, sensors, &mut self.data);
     }
 
     /// Cotangents of the frames from those of the residuals; what the model itself is due is added to `model_bar`.
-    pub(crate) fn frame_bars(
+    fn frame_bars(
         &mut self,
-        problem: &Problem<'_>,
+        (engine, problem): (&Engine, &Problem<'_>),
         job: &Job,
         predicted: &[Predicted],
         residual_bars: &[f64],
-        model_bar: &mut [f64],
     ) -> Vec<FrameBar> {
         let trajectory = &problem.recordings.trajectories[job.run.trajectory];
         let mut used = 0;
         let mut bars = Vec::with_capacity(predicted.len());
         for known in predicted {
-            self.look(problem, known);
+            self.look((engine, problem), known);
             let mut bar = FrameBar {
-                state: StateBar::zeros(&self.model),
+                state: StateBar::like(&known.state),
                 sensors: vec![0.0; known.sensors.len()],
             };
             used += problem.observer.residuals_vjp(
                 (trajectory, known.frame),
-                (&self.model, &known.state, &self.data),
+                (&engine.model, &known.state, &self.data),
                 job.factor,
                 &residual_bars[used..],
                 &mut Observed {
                     state: &mut bar.state,
-                    model: &mut self.observed_bar,
+                    model: &mut self.model_bar,
                     sensors: &mut bar.sensors,
                 },
             );
             bars.push(bar);
-        }
-        if problem.observer.needs_kinematics() {
-            fixed::add_numbers(&self.observed_bar, model_bar);
-            self.observed_bar
-                .for_each_mut(|_, _, _, _, number| *number = 0.0);
         }
         bars
     }
 }
 
 /// What some runs give: the sum of the cotangents of the model, and the rest of each.
-type Chunk = (Vec<f64>, Vec<Result<Part, Failure>>);
+type Chunk = (ModelBar, Vec<Result<Part, Failure>>);
 
 /// What one run gives to the gradient.
 struct Part {
@@ -318,7 +293,7 @@ impl Problem<'_> {
         let chunks: Result<Vec<_>, ProblemError> = (self.jobs.par_chunks(size).enumerate())
             .map(|(chunk, jobs)| {
                 let mut worker = engine.worker();
-                let mut model_bar = vec![0.0; engine.numbers];
+                let mut model_bar = ModelBar::zeros(&engine.model);
                 let mut parts = Vec::with_capacity(jobs.len());
                 for (offset, job) in jobs.iter().enumerate() {
                     let index = chunk * size + offset;
@@ -340,24 +315,20 @@ impl Problem<'_> {
         engine: &Engine,
         worker: &mut Worker,
         (job, start, shift): (&Job, &State, &[f64]),
-        model_bar: &mut [f64],
+        model_bar: &mut ModelBar,
     ) -> Result<Part, Stop> {
         let (predicted, tape) = worker.simulate(engine, self, job, start)?;
-        let residuals = worker.residuals(self, job, &predicted);
+        let residuals = worker.residuals((engine, self), job, &predicted);
         let prior = self.prior_residuals(job, shift);
         let squares = residuals.iter().chain(&prior).map(|r| r * r);
         let value = 0.5 * squares.sum::<f64>();
-        let mut own_bar = vec![0.0; engine.numbers];
-        let bars = worker.frame_bars(self, job, &predicted, &residuals, &mut own_bar);
         let start_bar = worker
-            .backward(engine, job, &tape, &bars, &mut own_bar)
+            .backward((engine, self), job, (&predicted, &tape), &residuals)
             .map_err(|why| Stop {
                 frame: job.run.last,
                 why,
             })?;
-        for (sum, bar) in model_bar.iter_mut().zip(&own_bar) {
-            *sum += bar;
-        }
+        *model_bar += &worker.model_bar;
         let mut shift_bar = Vec::new();
         if !shift.is_empty() {
             shift_bar = starts::moved_vjp(&engine.model, shift, &start_bar.qpos, &start_bar.qvel);
@@ -379,7 +350,7 @@ impl Problem<'_> {
         theta: &[f64],
         chunks: Vec<Chunk>,
     ) -> Result<GradientSum, ProblemError> {
-        let mut model_bar = vec![0.0; engine.numbers];
+        let mut model_bar = ModelBar::zeros(&engine.model);
         let mut start_sum = StateBar::zeros(&engine.model);
         let mut sum = GradientSum {
             value: 0.0,
@@ -387,9 +358,7 @@ impl Problem<'_> {
             failures: Vec::new(),
         };
         for (chunk_bar, parts) in chunks {
-            for (sum, bar) in model_bar.iter_mut().zip(chunk_bar) {
-                *sum += bar;
-            }
+            model_bar += &chunk_bar;
             for part in parts {
                 match part {
                     Ok(part) => {
@@ -407,23 +376,9 @@ impl Problem<'_> {
                 }
             }
         }
-        let by_theta = self.pull_back(engine, theta, &model_bar, &start_sum)?;
+        let by_theta = (self.parameters).backward(theta, &model_bar, Some(&start_sum))?;
         sum.gradient[..theta.len()].copy_from_slice(&by_theta);
         Ok(sum)
-    }
-
-    /// The cotangent of θ from those of the model's numbers and of the starts.
-    pub(super) fn pull_back(
-        &self,
-        engine: &Engine,
-        theta: &[f64],
-        numbers: &[f64],
-        start_bar: &StateBar,
-    ) -> Result<Vec<f64>, ProblemError> {
-        let mut bar = Model::zeros(engine.model.structure.clone(), engine.model.settings);
-        let mut numbers = numbers.iter();
-        bar.for_each_mut(|_, _, _, _, number| *number = numbers.next().copied().unwrap_or(0.0));
-        Ok(self.parameters.backward(theta, &bar, Some(start_bar))?)
     }
 
     /// The start of a run for some unknowns.

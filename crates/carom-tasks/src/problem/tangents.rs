@@ -12,7 +12,7 @@ use carom::model::JointKind;
 use carom::varied::{self, Varied as Number};
 use carom::{Data, Input, Model, State, integrate};
 
-use super::fixed::Stop;
+use super::runner::Stop;
 use super::{Job, Problem};
 
 /// How a state changes along some directions, in tangent space: one row a number of the state, one column a direction.

@@ -1,9 +1,8 @@
-//! Runs by steps of fixed length, forwards and backwards.
+//! Runs of any system from frame to frame, forwards and backwards: the one place where problems and evaluations step.
 
-use carom::cotangent::{DataBar, StateBar};
-use carom::dynamics::At;
-use carom::rollout::{self, Rollout};
-use carom::{Data, Input, Model, State, integrate};
+use carom::cotangent::StateBar;
+use carom::rollout::{self, Course, Rollout};
+use carom::{Dynamics, State};
 
 use super::Job;
 
@@ -29,59 +28,36 @@ pub(crate) struct FrameBar {
     pub(crate) sensors: Vec<f64>,
 }
 
-/// Simulates a run of which nothing but its frames is wanted, and no sensors.
-pub(crate) fn follow(
-    model: &Model,
-    data: &mut Data,
-    job: &Job,
-    start: &State,
-    mut at_frame: impl FnMut(&Model, &mut Data, usize, &State),
-) -> Result<(), Stop> {
-    let mut state = start.clone();
-    let mut input = Input::zeros(model);
-    for stretch in &job.stretches {
-        input.timestep = stretch.timestep;
-        let mut marks = stretch.marks.iter().peekable();
-        for step in 0..stretch.steps {
-            stretch.controls.write(step, &mut input.ctrl);
-            let report = integrate::step(model, &mut state, &input, data);
-            if let Some(place) = report.not_finite {
-                return Err(Stop {
-                    frame: marks.next().map_or(job.run.last, |&(_, frame)| frame),
-                    why: place.describe(model),
-                });
-            }
-            if let Some(&(_, frame)) = marks.next_if(|(end, _)| *end == step + 1) {
-                at_frame(model, data, frame, &state);
-            }
-        }
-    }
-    Ok(())
-}
+/// What a run gives: predictions at its frames, and a trajectory a stretch.
+pub(crate) type Simulated<Trace> = (Vec<Predicted>, Vec<Rollout<Trace>>);
 
-/// Simulates a run. `model` is changed only in its time step.
-pub(crate) fn simulate(
-    model: &mut Model,
-    data: &mut Data,
+/// Simulates a run.
+pub(crate) fn simulate<D: Dynamics>(
+    dynamics: &D,
     job: &Job,
     start: &State,
     has_sensors: bool,
-) -> Result<(Vec<Predicted>, Vec<Rollout>), Stop> {
+    work: &mut D::Work,
+) -> Result<Simulated<D::Trace>, Stop> {
     let mut predicted: Vec<Predicted> = Vec::new();
-    let mut rollouts: Vec<Rollout> = Vec::with_capacity(job.stretches.len());
+    let mut rollouts: Vec<Rollout<D::Trace>> = Vec::with_capacity(job.stretches.len());
     let mut like = start.clone();
     for (index, stretch) in job.stretches.iter().enumerate() {
         let is_last = index + 1 == job.stretches.len();
-        // One more step tells what the sensors read at the end.
-        let steps = stretch.steps + usize::from(has_sensors && is_last);
-        model.option.timestep[0] = stretch.timestep;
+        let course = Course {
+            controls: &stretch.controls,
+            // One more step tells what the sensors read at the end.
+            steps: stretch.steps + usize::from(has_sensors && is_last),
+            timestep: Some(stretch.timestep),
+            stops: true,
+        };
         let from = rollouts.last().map_or(start, |rollout| &rollout.end);
-        let rollout = rollout::rollout(model, from, &stretch.controls, steps, data);
-        if let Some((step, place)) = rollout.not_finite {
+        let rollout = dynamics.rollout(from, &course, work);
+        if let Some((step, why)) = dynamics.stopped(&rollout) {
             let reached = stretch.marks.iter().find(|(end, _)| *end > step);
             return Err(Stop {
                 frame: reached.map_or(job.run.last, |&(_, frame)| frame),
-                why: place.describe(model),
+                why,
             });
         }
         if let Some(last) = predicted.last_mut().filter(|_| has_sensors) {
@@ -92,7 +68,7 @@ pub(crate) fn simulate(
             like.qpos.copy_from_slice(rollout.qpos(step));
             like.qvel.copy_from_slice(rollout.qvel(step));
             like.act.copy_from_slice(rollout.act(step));
-            let has_own = has_sensors && step < steps;
+            let has_own = has_sensors && step < course.steps;
             predicted.push(Predicted {
                 frame,
                 state: like.clone(),
@@ -108,18 +84,17 @@ pub(crate) fn simulate(
     Ok((predicted, rollouts))
 }
 
-/// Reads a run backwards: adds the cotangent of the model to `model_bar`, number by number, and returns that of the start.
-pub(crate) fn backward(
-    model: &mut Model,
+/// Reads a run backwards: adds the cotangent of the system's own numbers to a sum, and returns that of the start.
+pub(crate) fn backward<D: Dynamics>(
+    dynamics: &D,
     job: &Job,
-    rollouts: &[Rollout],
+    rollouts: &[Rollout<D::Trace>],
     bars: &[FrameBar],
-    model_bar: &mut [f64],
+    sum: &mut D::Bar,
 ) -> Result<StateBar, String> {
-    let mut carried = StateBar::zeros(model);
+    let mut carried = StateBar::like(&job.start);
     let mut end = bars.len();
     for (stretch, rollout) in job.stretches.iter().zip(rollouts).rev() {
-        model.option.timestep[0] = stretch.timestep;
         let first = end - stretch.marks.len();
         let mut marks: Vec<(usize, &FrameBar)> = (stretch.marks.iter())
             .zip(&bars[first..end])
@@ -135,33 +110,23 @@ pub(crate) fn backward(
             end: stretch.steps,
             has_sensors: bars.iter().any(|bar| !bar.sensors.is_empty()),
         };
-        let gradient = rollout
-            .backward(model, &stretch.controls, &mut loss)
+        let gradient = dynamics
+            .gradient(rollout, &stretch.controls, &mut loss, &mut ())
             .map_err(|error| error.to_string())?;
-        add_numbers(&gradient.model, model_bar);
+        *sum += &gradient.model;
         carried = gradient.start;
         end = first;
     }
     Ok(carried)
 }
 
-/// Adds all numbers of a model to a sum.
-pub(crate) fn add_numbers(model: &Model, sum: &mut [f64]) {
-    let mut sums = sum.iter_mut();
-    model.for_each(|_, _, _, _, number| {
-        if let Some(sum) = sums.next() {
-            *sum += number;
-        }
-    });
-}
-
 /// Cotangents at the frames of a stretch, and at its end those of what follows.
-pub(crate) struct Cotangents<'a> {
+struct Cotangents<'a> {
     /// Steps and what is known there, in order.
-    pub(crate) marks: Vec<(usize, &'a FrameBar)>,
-    pub(crate) carried: &'a StateBar,
-    pub(crate) end: usize,
-    pub(crate) has_sensors: bool,
+    marks: Vec<(usize, &'a FrameBar)>,
+    carried: &'a StateBar,
+    end: usize,
+    has_sensors: bool,
 }
 
 impl Cotangents<'_> {
@@ -183,9 +148,9 @@ impl rollout::Loss for Cotangents<'_> {
         }
     }
 
-    fn by_results(&mut self, step: usize, _: At<'_>, bar: &mut DataBar) {
+    fn by_sensors(&mut self, step: usize, bar: &mut [f64]) {
         if let Some(known) = self.at(step) {
-            for (sum, term) in bar.sensing.values.iter_mut().zip(&known.sensors) {
+            for (sum, term) in bar.iter_mut().zip(&known.sensors) {
                 *sum += term;
             }
         }
