@@ -8,7 +8,8 @@
 use std::fmt;
 
 use carom::math::{Quat, Vec3};
-use carom::{Data, Input, Model, State};
+use carom::rollout::StateRow;
+use carom::{Data, Dynamics, Input, Model, State};
 
 use crate::frame::{self, Moment, length};
 use crate::gradient;
@@ -97,31 +98,50 @@ impl Recording {
         model: &Model,
         start: &crate::Start,
         seconds: f64,
+        go_on: impl FnMut(f64) -> bool,
+    ) -> Result<(Self, Option<String>), RecordingError> {
+        Self::follow(name, model, model, start, seconds, go_on)
+    }
+
+    /// As [`Self::simulate`], for a system of any kind whose configurations and velocities are those of the model, which
+    /// draws it.
+    ///
+    /// # Errors
+    /// When they are not, or there are more frames than a page can hold.
+    pub fn follow<D: Dynamics>(
+        name: &str,
+        model: &Model,
+        dynamics: &D,
+        start: &crate::Start,
+        seconds: f64,
         mut go_on: impl FnMut(f64) -> bool,
     ) -> Result<(Self, Option<String>), RecordingError> {
         let mut film = Film::new(name, model);
-        film.state.clone_from(&start.state);
+        let (mut state, mut input) = (start.state.clone(), dynamics.input());
+        film.check(&state)?;
+        input.ctrl.clone_from(&start.ctrl);
         film.input.ctrl.clone_from(&start.ctrl);
-        let begin = start.state.time;
-        let half = 0.5 * model.option.timestep[0];
+        let mut work = dynamics.work();
+        let begin = state.time;
+        let half = 0.5 * input.timestep;
         let mut next = begin;
         let mut failure = None;
         loop {
-            let time = film.state.time;
+            let time = state.time;
             let mut is_last = time + half >= begin + seconds;
             if time + half >= next || is_last {
-                film.push(None)?;
+                film.show(&state)?;
                 is_last |= !go_on(time - begin);
                 next += 1.0 / FRAME_RATE;
             }
             if is_last {
                 break;
             }
-            let report = carom::step(model, &mut film.state, &film.input, &mut film.data);
+            let report = dynamics.step(&mut state, &input, &mut work);
             if let Some(place) = report.not_finite {
                 failure = Some(format!(
                     "{} in the step from t = {time:.4} s; try a smaller time step",
-                    place.describe(model)
+                    dynamics.describe(place)
                 ));
                 break;
             }
@@ -196,6 +216,30 @@ impl<'a> Film<'a> {
                 has_gradients: false,
             },
         }
+    }
+
+    /// Refuses states that the model cannot draw.
+    fn check(&self, state: &State) -> Result<(), RecordingError> {
+        let widths = [state.qpos.len(), state.qvel.len()];
+        let expected = [self.state.qpos.len(), self.state.qvel.len()];
+        if widths == expected {
+            return Ok(());
+        }
+        Err(RecordingError(format!(
+            "states of {widths:?} positions and velocities cannot be drawn by a model of {expected:?}"
+        )))
+    }
+
+    /// Takes a frame of a state; what the model knows beyond it stays as it is.
+    fn show(&mut self, state: &State) -> Result<(), RecordingError> {
+        if StateRow::like(state) == StateRow::like(&self.state) {
+            self.state.clone_from(state);
+        } else {
+            self.state.time = state.time;
+            self.state.qpos.copy_from_slice(&state.qpos);
+            self.state.qvel.copy_from_slice(&state.qvel);
+        }
+        self.push(None)
     }
 
     /// Takes a frame of the present state.

@@ -10,46 +10,31 @@ use crate::command_line::choice;
 use crate::failure::{CONTENT, Failure, NAME};
 use crate::npz::{self, Values};
 
-/// Controls, one row a step.
-pub(super) struct Controls {
-    width: usize,
-    values: Vec<f64>,
-}
-
-impl Controls {
-    /// The row of a step; the last row is held.
-    pub(super) fn row(&self, step: usize) -> &[f64] {
-        let rows = self.values.len() / self.width.max(1);
-        let start = step.min(rows.saturating_sub(1)) * self.width;
-        &self.values[start..start + self.width]
+/// Reads a file for the controls of a model, one row of them a step.
+pub(super) fn read(path: &Path, model: &Model) -> Result<Vec<f64>, Failure> {
+    let width = model.counts().nu;
+    let refuse = |message: String| {
+        let message = format!("'{}': {message}", path.display());
+        Err(Failure::sentence(CONTENT, message))
+    };
+    if width == 0 {
+        return refuse("the model has no controls; leave --controls out".to_owned());
     }
-
-    /// Reads a file for the controls of a model.
-    pub(super) fn read(path: &Path, model: &Model) -> Result<Self, Failure> {
-        let width = model.counts().nu;
-        let refuse = |message: String| {
-            let message = format!("'{}': {message}", path.display());
-            Err(Failure::sentence(CONTENT, message))
-        };
-        if width == 0 {
-            return refuse("the model has no controls; leave --controls out".to_owned());
-        }
-        let values = match super::recording::extension(path).as_deref() {
-            Some("npz") => read_npz(path, width)?,
-            Some("csv") => read_csv(path, model)?,
-            _ => return refuse("controls are read from .npz and .csv files".to_owned()),
-        };
-        if let Some(index) = values.iter().position(|value| !value.is_finite()) {
-            let (row, column) = (index / width + 1, index % width + 1);
-            return refuse(format!(
-                "row {row} of the controls, number {column}, is not finite"
-            ));
-        }
-        if values.is_empty() {
-            return refuse("there is no row of controls".to_owned());
-        }
-        Ok(Self { width, values })
+    let values = match super::recording::extension(path).as_deref() {
+        Some("npz") => read_npz(path, width)?,
+        Some("csv") => read_csv(path, model)?,
+        _ => return refuse("controls are read from .npz and .csv files".to_owned()),
+    };
+    if let Some(index) = values.iter().position(|value| !value.is_finite()) {
+        let (row, column) = (index / width + 1, index % width + 1);
+        return refuse(format!(
+            "row {row} of the controls, number {column}, is not finite"
+        ));
     }
+    if values.is_empty() {
+        return refuse("there is no row of controls".to_owned());
+    }
+    Ok(values)
 }
 
 fn read_npz(path: &Path, width: usize) -> Result<Vec<f64>, Failure> {
@@ -222,11 +207,9 @@ mod tests {
         let path =
             std::env::temp_dir().join(format!("carom_controls_{name}_{}.csv", std::process::id()));
         std::fs::write(&path, text).unwrap();
-        let controls = Controls::read(&path, &model());
+        let controls = super::read(&path, &model());
         std::fs::remove_file(&path).unwrap();
-        controls
-            .map(|controls| controls.values)
-            .map_err(|failure| failure.rendered())
+        controls.map_err(|failure| failure.rendered())
     }
 
     #[test]

@@ -7,7 +7,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use carom::{Data, Input, Model, State};
+use carom::rollout::{self, Controls, Course, Recorder, Taken};
+use carom::{Data, Dynamics, Input, Model, State};
 use carom_spec::Diagnostic;
 use serde_json::{Value, json};
 
@@ -15,7 +16,6 @@ use crate::command_line::{Argument, choice, unfit};
 use crate::failure::{COMPUTATION, Failure, NAME, finish};
 use crate::load::{self, Loaded};
 use crate::{interrupt, progress, stdio, values};
-use controls::Controls;
 use recording::Recording;
 pub(crate) use recording::extension;
 
@@ -161,9 +161,45 @@ struct Plan<'a> {
     model: &'a Model,
     steps: usize,
     state: State,
-    input: Input,
-    controls: Option<Controls>,
+    controls: Controls,
     recording: Option<Recording>,
+}
+
+/// Keeps every n-th state and its sensors, and shows how far it got.
+struct Watch<'a> {
+    recording: &'a mut Option<Recording>,
+    every: usize,
+    progress: &'a indicatif::ProgressBar,
+    is_interrupted: bool,
+    /// Time of the last state before a step (s).
+    time: f64,
+}
+
+impl Recorder<Model> for Watch<'_> {
+    fn before(&mut self, step: usize, state: &State, input: &Input) -> bool {
+        self.is_interrupted = interrupt::asked();
+        if self.is_interrupted {
+            return false;
+        }
+        self.time = state.time;
+        if step.is_multiple_of(self.every)
+            && let Some(recording) = self.recording
+        {
+            recording.push_state(state, input);
+        }
+        true
+    }
+
+    fn after(&mut self, step: usize, taken: Taken<'_, Model>) {
+        if step.is_multiple_of(self.every)
+            && let Some(recording) = self.recording
+        {
+            recording.push_sensors(taken.sensors);
+        }
+        if step.is_multiple_of(256) {
+            self.progress.set_position(step as u64);
+        }
+    }
 }
 
 impl<'a> Plan<'a> {
@@ -174,65 +210,62 @@ impl<'a> Plan<'a> {
             .map(|_| Recording::new(model, rows))
             .transpose()?;
         let state = start_state(model, args.keyframe.as_deref())?;
-        let mut input = Input::zeros(model);
-        let controls = (args.controls.as_deref())
-            .map(|path| Controls::read(path, model))
-            .transpose()?;
-        if let (None, Some(wanted)) = (&controls, &args.keyframe) {
-            let (nu, index) = (model.counts().nu, find_keyframe(model, wanted)?);
-            let held = &model.keyframes.ctrl[index * nu..][..nu];
-            input.ctrl.copy_from_slice(held);
-        }
+        let controls = match (&args.controls, &args.keyframe) {
+            (Some(path), _) => Controls::PerStep(controls::read(path, model)?),
+            (None, Some(wanted)) => {
+                let (nu, index) = (model.counts().nu, find_keyframe(model, wanted)?);
+                Controls::Constant(model.keyframes.ctrl[index * nu..][..nu].to_vec())
+            }
+            (None, None) => Controls::Zero,
+        };
         Ok(Self {
             model,
             steps,
             state,
-            input,
             controls,
             recording,
         })
     }
 
     fn simulate(&mut self, args: &Args) -> Result<Summary, Failure> {
-        let mut data = Data::new(self.model);
+        let (model, mut data) = (self.model, self.model.work());
         let start_energy = self.energy(&mut data);
         let progress = progress::bar(self.steps, "steps");
         let begin = Instant::now();
-        let (mut end, mut done) = (End::Done, 0);
-        for step in 0..self.steps {
-            if interrupt::asked() {
-                end = End::Interrupted;
-                break;
-            }
-            if let Some(controls) = &self.controls {
-                self.input.ctrl.copy_from_slice(controls.row(step));
-            }
-            if step % args.every == 0 {
-                self.record(&mut data);
-            }
-            let time = self.state.time;
-            let report = carom::step(self.model, &mut self.state, &self.input, &mut data);
-            done = step + 1;
-            if let Some(place) = report.not_finite {
+        let course = Course {
+            controls: &self.controls,
+            steps: self.steps,
+            timestep: None,
+            stops: true,
+        };
+        let mut watch = Watch {
+            recording: &mut self.recording,
+            every: args.every,
+            progress: &progress,
+            is_interrupted: false,
+            time: self.state.time,
+        };
+        let recorded = rollout::run(model, &mut self.state, &course, &mut data, &mut watch);
+        let (done, time) = (recorded.steps, watch.time);
+        let end = match recorded.not_finite {
+            Some((_, place)) => {
                 let advice = match place.stage {
                     "input" => "check the controls",
                     "state" => "check the start state",
                     _ => "try a smaller time step",
                 };
-                let place = place.describe(self.model);
-                end = End::Failed(format!(
+                let place = place.describe(model);
+                End::Failed(format!(
                     "{place} in step {done} (from t = {time:.4} s); {advice}"
-                ));
-                break;
+                ))
             }
-            if step % 256 == 0 {
-                progress.set_position(step as u64);
-            }
-        }
+            None if watch.is_interrupted => End::Interrupted,
+            None => End::Done,
+        };
         let elapsed = begin.elapsed();
         progress.finish_and_clear();
         let energy = [start_energy, self.energy(&mut data)];
-        self.record(&mut data);
+        self.record(done, &mut data);
         let mut rows = 0;
         if let (Some(recording), Some(out)) = (self.recording.take(), &args.out) {
             rows = recording.rows();
@@ -250,15 +283,21 @@ impl<'a> Plan<'a> {
         })
     }
 
-    fn record(&mut self, data: &mut Data) {
+    /// Records the last state, with the controls of the last of some steps.
+    fn record(&mut self, steps: usize, data: &mut Data) {
+        let mut input = Input::zeros(self.model);
+        if steps > 0 || matches!(self.controls, Controls::Constant(_)) {
+            (self.controls).write(steps.saturating_sub(1), &mut input.ctrl);
+        }
         if let Some(recording) = &mut self.recording {
-            carom::forward_and_sense(self.model, &self.state, &self.input, data);
-            recording.push(&self.state, &self.input, data);
+            carom::forward_and_sense(self.model, &self.state, &input, data);
+            recording.push_state(&self.state, &input);
+            recording.push_sensors(&data.sensing.values);
         }
     }
 
     fn energy(&self, data: &mut Data) -> f64 {
-        carom::forward(self.model, &self.state, &self.input, data);
+        carom::forward(self.model, &self.state, &Input::zeros(self.model), data);
         let (stages, _) = data.split_sensing();
         carom::stages::sensing::potential_energy(self.model, &self.state, &stages)
             + carom::stages::sensing::kinetic_energy(self.model, &self.state, &stages)

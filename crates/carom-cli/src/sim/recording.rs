@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use carom::{Data, Input, Model, State};
+use carom::{Input, Model, State};
 
 use crate::command_line::Argument;
 use crate::failure::{Failure, VALUE};
@@ -70,21 +70,21 @@ impl Recording {
         self.rows
     }
 
-    /// Adds a state.
-    pub(super) fn push(&mut self, state: &State, input: &Input, data: &Data) {
+    /// Adds a state and its controls; what its sensors read is to follow.
+    pub(super) fn push_state(&mut self, state: &State, input: &Input) {
         let time = [state.time];
-        let rows: [&[f64]; 6] = [
-            &time,
-            &state.qpos,
-            &state.qvel,
-            &state.act,
-            &input.ctrl,
-            &data.sensing.values,
-        ];
+        let rows: [&[f64]; 5] = [&time, &state.qpos, &state.qvel, &state.act, &input.ctrl];
         for ((_, _, values), row) in self.columns.iter_mut().zip(rows) {
             values.extend_from_slice(row);
         }
         self.rows += 1;
+    }
+
+    /// Adds what the sensors read in the last state.
+    pub(super) fn push_sensors(&mut self, sensors: &[f64]) {
+        if let Some((_, _, values)) = self.columns.last_mut() {
+            values.extend_from_slice(sensors);
+        }
     }
 
     /// Writes it, whole or not at all.
