@@ -16,6 +16,7 @@ mod identify;
 mod interrupts;
 mod mistakes;
 mod outputs;
+mod own_system;
 mod quickstart;
 mod random;
 mod references;
