@@ -2,7 +2,7 @@
 
 use carom::report::NotFinite;
 use carom::rollout::{Controls, Record, StateRow, record};
-use carom::{Data, Input, State};
+use carom::{Data, Dynamics, Input, State};
 use numpy::{PyArrayDyn, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -315,7 +315,7 @@ pub(crate) fn advance(
 ) -> Option<(usize, NotFinite)> {
     let mut found = None;
     for step in (0..steps).take_while(|_| watch.goes_on()) {
-        let report = carom::step(model, state, input, data);
+        let report = model.step(state, input, data);
         found = found.or(report.not_finite.map(|place| (step, place)));
     }
     found

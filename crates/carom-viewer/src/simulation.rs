@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use carom::model::JointKind;
-use carom::{Data, Input, Model, State};
+use carom::{Data, Dynamics, Input, Model, State};
 
 use crate::frame::{self, Moment};
 use crate::live::Start;
@@ -87,11 +87,11 @@ impl Simulation {
                 &mut self.data,
             );
         }
-        let report = carom::step(&self.model, &mut self.state, &self.input, &mut self.data);
+        let report = (self.model).step(&mut self.state, &self.input, &mut self.data);
         if let Some(place) = report.not_finite {
             self.error = Some(format!(
                 "{} in the step from t = {time:.4} s; reset, and try a smaller time step or gentler controls",
-                place.describe(&self.model)
+                self.model.describe(place)
             ));
         }
     }

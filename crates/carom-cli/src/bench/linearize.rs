@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use carom::linearize::{self, Linearization};
-use carom::{Data, Input, State};
+use carom::{Data, Dynamics, Input, State};
 use cpu_time::ThreadTime;
 
 use super::Case;
@@ -85,7 +85,7 @@ impl Case {
         for step in 0..self.steps {
             states.push(self.state.clone());
             (self.input.ctrl).copy_from_slice(&self.controls[step * width..(step + 1) * width]);
-            carom::step(&self.model, &mut self.state, &self.input, &mut data);
+            (self.model).step(&mut self.state, &self.input, &mut data);
         }
         states
     }

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use carom::rollout::Adjoint;
-use carom::{Data, Input, Model, State};
+use carom::{Data, Dynamics, Input, Model, State};
 use clap::ValueEnum;
 use serde_json::{Value, json};
 
@@ -342,6 +342,7 @@ impl Case {
         let mut case = Self::new(Path::new(path), steps, &disable?)?;
         if let Some(timestep) = request["timestep"].as_f64() {
             case.model.option.timestep[0] = timestep;
+            case.input.timestep = timestep;
         }
         overwrite(&mut case.start.qpos, &request["qpos"]).map_err(|message| bad(&message))?;
         overwrite(&mut case.start.qvel, &request["qvel"]).map_err(|message| bad(&message))?;
@@ -354,7 +355,7 @@ impl Case {
         let width = self.input.ctrl.len();
         self.input.ctrl.copy_from_slice(&self.controls[..width]);
         for _ in 0..steps {
-            carom::step(&self.model, &mut self.start, &self.input, &mut self.data);
+            (self.model).step(&mut self.start, &self.input, &mut self.data);
         }
     }
 
@@ -366,7 +367,7 @@ impl Case {
             self.input
                 .ctrl
                 .copy_from_slice(&self.controls[step * width..(step + 1) * width]);
-            carom::step(&self.model, &mut self.state, &self.input, &mut self.data);
+            (self.model).step(&mut self.state, &self.input, &mut self.data);
         }
         begin.elapsed().as_secs_f64() / self.steps as f64 * 1e6
     }
