@@ -115,7 +115,10 @@ fn a_map_finds_the_contacts_of_the_formula() {
 #[test]
 fn gradients_of_a_map_are_those_of_dual_numbers_and_differences() {
     for at in points() {
-        let at = point(mapped(at.model), at.state);
+        let mut model = mapped(at.model);
+        // The frames that coincide here part when bodies change.
+        Arc::make_mut(&mut model.structure).coincidences.clear();
+        let at = point(model, at.state);
         // Poses, sizes, and all at once.
         assert!(check::<Checked>(&at).moving >= 3);
         step_check::check(&at);
