@@ -39,7 +39,7 @@ use std::path::Path;
 
 use carom::flow::{FlowSettings, Tolerances};
 use carom::parameters::{Selection, Tie, Transform};
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 
 use super::{IdentifyError, preset};
 use crate::loss::{Average, Loss, Penalty};
@@ -326,10 +326,24 @@ impl Settings {
     /// # Errors
     /// When it says what cannot be meant.
     pub fn parse(text: &str, file: &str) -> Result<Self, IdentifyError> {
-        let wrong = |why: &dyn std::fmt::Display| {
-            IdentifyError::Settings(format!("settings '{file}': {why}"))
-        };
-        let read: File = toml::from_str(text).map_err(|cause| wrong(&cause))?;
+        let read = toml::from_str(text).map_err(|cause| wrong_in(file, &cause))?;
+        Self::of(&read, file)
+    }
+
+    /// Settings of the same form in another format; `file` is what messages call them.
+    ///
+    /// # Errors
+    /// When they say what cannot be meant.
+    pub fn deserialize<'de, D: Deserializer<'de>>(
+        settings: D,
+        file: &str,
+    ) -> Result<Self, IdentifyError> {
+        let read = File::deserialize(settings).map_err(|cause| wrong_in(file, &cause))?;
+        Self::of(&read, file)
+    }
+
+    fn of(read: &File, file: &str) -> Result<Self, IdentifyError> {
+        let wrong = |why: &dyn std::fmt::Display| wrong_in(file, why);
         let mut settings = Self::default();
         for text in &read.free {
             let selection: Selection = text.parse().map_err(|cause| wrong(&cause))?;
@@ -417,6 +431,10 @@ impl Settings {
         }
         Ok(())
     }
+}
+
+fn wrong_in(file: &str, why: &dyn std::fmt::Display) -> IdentifyError {
+    IdentifyError::Settings(format!("settings '{file}': {why}"))
 }
 
 impl FileStarts {

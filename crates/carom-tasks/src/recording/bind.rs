@@ -21,6 +21,13 @@ impl Binder<'_> {
         if let Some(index) = names.iter().position(|name| name == wanted) {
             return Ok(index);
         }
+        // Elements without a name go by their number.
+        let number = wanted.strip_prefix('#').map(str::parse::<usize>);
+        if let Some(Ok(index)) = number
+            && index < names.len()
+        {
+            return Ok(index);
+        }
         let named: Vec<&str> = names
             .iter()
             .map(String::as_str)

@@ -28,6 +28,19 @@ pub fn load(
     mapping: &Mapping,
     paths: &[PathBuf],
 ) -> Result<Recordings, RecordingError> {
+    let read = |path: &PathBuf| Table::read(path, mapping.trajectories.axis);
+    from_tables(model, mapping, paths.iter().map(read))
+}
+
+/// As [`load`], from tables that were read or made before: all trajectories of all tables, in order.
+///
+/// # Errors
+/// When a table or the mapping is wrong.
+pub fn from_tables(
+    model: &Model,
+    mapping: &Mapping,
+    tables: impl IntoIterator<Item = Result<Table, RecordingError>>,
+) -> Result<Recordings, RecordingError> {
     let binder = Binder { model, mapping };
     let plan = plan(&binder)?;
     let mut recordings = Recordings {
@@ -41,11 +54,12 @@ pub fn load(
         evaluate: mapping.evaluate.clone(),
     };
     check_counts(&binder)?;
-    if paths.is_empty() {
+    let mut tables = tables.into_iter().peekable();
+    if tables.peek().is_none() {
         return Err(RecordingError("no recordings were given".to_owned()));
     }
-    for path in paths {
-        read_file(&binder, &plan, path, &mut recordings)?;
+    for table in tables {
+        add_table(&binder, &plan, &table?, &mut recordings)?;
     }
     if recordings.trajectories.is_empty() {
         return Err(binder.error("no trajectory is left that has a frame after its start"));
@@ -111,18 +125,17 @@ fn check_counts(binder: &Binder<'_>) -> Result<(), RecordingError> {
     Ok(())
 }
 
-fn read_file(
+fn add_table(
     binder: &Binder<'_>,
     plan: &Plan,
-    path: &Path,
+    table: &Table,
     recordings: &mut Recordings,
 ) -> Result<(), RecordingError> {
     let mapping = binder.mapping;
-    let table = Table::read(path, mapping.trajectories.axis)?;
     let frames = mapping.trajectories.frames_per_row.unwrap_or(1);
     let mut reader = Reader {
         binder,
-        table: &table,
+        table,
         frames,
         series: Vec::new(),
         warnings: &mut recordings.warnings,
@@ -132,13 +145,14 @@ fn read_file(
     reader.sensors()?;
     let controls = reader.controls()?;
     let series = reader.series;
-    let pieces = split(binder, &table, frames, &series, &controls)?;
+    let pieces = split(binder, table, frames, &series, &controls)?;
     if pieces.is_empty() {
         return Err(table.error(
             "there is no trajectory with 2 or more frames; check [trajectories] and the number of rows",
         ));
     }
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let name = Path::new(&table.file).file_name().unwrap_or_default();
+    let name = name.to_string_lossy();
     for (index, piece) in pieces.iter().enumerate() {
         let label = if pieces.len() == 1 {
             name.to_string()

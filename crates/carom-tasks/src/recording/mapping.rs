@@ -10,7 +10,7 @@ use serde::Deserialize;
 use super::RecordingError;
 
 /// What a mapping file says.
-#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Mapping {
     /// When frames were recorded.
@@ -228,7 +228,7 @@ pub struct PoseNoise {
 }
 
 /// The pose of a body or site.
-#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct PoseMapping {
     /// Its name in the model.
@@ -272,7 +272,7 @@ pub struct PoseMapping {
 }
 
 /// The state of a joint.
-#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct JointMapping {
     /// Its name in the model.

@@ -32,6 +32,7 @@ pub mod mapping;
 mod mcap;
 mod noise;
 mod outliers;
+mod own_arrays;
 mod pose;
 mod split;
 pub mod table;
@@ -40,7 +41,7 @@ mod velocity;
 use assemble::complete;
 pub use flat::FlatStart;
 use flat::lay;
-pub use load::load;
+pub use load::{from_tables, load};
 pub use mapping::Mapping;
 pub(crate) use noise::measure_again;
 

@@ -76,17 +76,25 @@ impl Table {
 
     fn from_npz(path: &Path, has_axis: bool) -> Result<Self, RecordingError> {
         let arrays = npz::read(path).map_err(|cause| RecordingError(cause.to_string()))?;
-        let arrays = arrays
-            .into_iter()
-            .map(|(name, array)| (name, from_numpy(&array, has_axis)))
-            .collect();
-        Ok(Self {
-            file: path.display().to_string(),
-            arrays,
+        let file = path.display().to_string();
+        Ok(Self::from_arrays(file, arrays, has_axis))
+    }
+
+    /// Arrays in memory as a table; `file` is what messages call it.
+    pub fn from_arrays(
+        file: String,
+        arrays: impl IntoIterator<Item = (String, npz::Array)>,
+        has_axis: bool,
+    ) -> Self {
+        let arrays = arrays.into_iter();
+        let arrays = arrays.map(|(name, array)| (name, from_numpy(&array, has_axis)));
+        Self {
+            file,
+            arrays: arrays.collect(),
             clocks: BTreeMap::new(),
             row_name: "row",
             lines: Vec::new(),
-        })
+        }
     }
 
     /// The numbers of some places, side by side. `frames` is the number of frames in a row, where it holds several.
