@@ -1,6 +1,6 @@
 """The engine over numpy arrays; see ``crates/carom-py``. No part of the public interface."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, final
 
 import numpy as np
@@ -8,21 +8,27 @@ import numpy.typing as npt
 
 _Array = npt.NDArray[np.float64]
 _Problems = list[tuple[int, int, str]]
+_Given = str | tuple[str, dict[str, _Array]]
+_Meaning = str | tuple[str, str] | dict[str, float]
 
 __all__ = [
+    "Identification",
     "Model",
     "ModelBar",
     "Motions",
     "Parameters",
     "Readings",
+    "Recordings",
     "Results",
     "Viewer",
     "__version__",
     "advance",
     "backward",
     "backward_of_motions",
+    "evaluate",
     "export_html",
     "follow",
+    "identify",
     "jvp",
     "linearize",
     "rollout",
@@ -30,6 +36,28 @@ __all__ = [
 ]
 
 __version__: str
+
+@final
+class Identification:
+    @property
+    def estimates(self) -> list[tuple[str, str, float, float, float, tuple[float, float], bool]]: ...
+    @property
+    def covariance(self) -> _Array: ...
+    @property
+    def document(self) -> str: ...
+    @property
+    def text(self) -> str: ...
+    @property
+    def remarks(self) -> list[str]: ...
+    @property
+    def warnings(self) -> list[str]: ...
+    @property
+    def refusal(self) -> str | None: ...
+    @property
+    def is_interrupted(self) -> bool: ...
+    def model(self) -> Model: ...
+    def mjcf(self) -> str: ...
+    def page(self) -> str: ...
 
 @final
 class Model:
@@ -107,6 +135,14 @@ class Readings:
     def width(self) -> int: ...
 
 @final
+class Recordings:
+    def __new__(cls, model: Model, given: list[_Given], meaning: _Meaning) -> Recordings: ...
+    @property
+    def warnings(self) -> list[str]: ...
+    @property
+    def labels(self) -> list[str]: ...
+
+@final
 class Results:
     def __new__(
         cls,
@@ -137,6 +173,20 @@ class Viewer:
     def is_running(self) -> bool: ...
     def stop(self) -> None: ...
 
+def evaluate(
+    model: Model,
+    recordings: Recordings,
+    windows: tuple[int | None, int | None],
+    tolerance: float | None,
+    threads: int | None,
+) -> tuple[str, list[tuple[str, str, str]]]: ...
+def identify(
+    model: Model,
+    recordings: tuple[Recordings, Recordings | None],
+    asked: str,
+    progress: Callable[[int, float, str], object] | None,
+    threads: int | None,
+) -> Identification: ...
 def export_html(
     model: Model,
     motions: list[tuple[str, Model, _Array, _Array, _Array, _Array | None]],

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from typing import Any
+
+_FLAG = re.compile(r"--([a-z][a-z-]*)(?: ([0-9]+|cmaes|multi-start))?")
 
 
 @dataclass(frozen=True)
@@ -92,3 +95,40 @@ class UnknownNameError(CaromError, KeyError):
 
 class ParameterError(CaromError, ValueError):
     """Numbers that cannot be parameters; the text says what would be right."""
+
+
+class RecordingError(CaromError, ValueError):
+    """A recording or mapping that cannot be used; the text says what, where, and what to do."""
+
+
+class IdentificationError(CaromError, ValueError):
+    """Parameters that cannot be identified as asked; the text says why."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(_in_python(text))
+
+
+class NotIdentifiableError(IdentificationError):
+    """The recordings do not identify the parameters; :attr:`motions` says what to record."""
+
+    motions: tuple[str, ...]
+    """Motions that would tell more."""
+
+    def __init__(self, text: str, motions: list[str] | tuple[str, ...] = ()) -> None:
+        record = f"record other motions ({', or '.join(motions)})" if motions else "record other motions"
+        advice = f"hold one of them, give a prior, {record}, or fit all the same with anyway=True"
+        super().__init__(f"{text}. To go on, {advice}")
+        self.motions = tuple(motions)
+
+
+def _in_python(text: str) -> str:
+    """A sentence of the command with its flags as arguments: ``--segments 20`` is ``segments=20``."""
+
+    def argument(found: re.Match[str]) -> str:
+        name, value = found[1].replace("-", "_"), found[2]
+        name = {"validate": "held_out"}.get(name, name)
+        if value is not None:
+            return f"{name}={value}" if value.isdigit() else f"{name}='{value}'"
+        return f"{name}=True" if name in ("free_starts", "anyway", "resume") else f"{name}="
+
+    return _FLAG.sub(argument, text)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -25,6 +27,16 @@ def _in_root(monkeypatch: pytest.MonkeyPatch) -> None:
 def load() -> Callable[[str], carom.Model]:
     """Loads a shipped model by name."""
     return lambda name: carom.Model.load(ROOT / "models" / f"{name}.xml")
+
+
+@pytest.fixture(scope="session")
+def command() -> Path:
+    """The ``carom`` command: that of ``CAROM_COMMAND``, or compiled as the package was, which has most of the work done already."""
+    if given := os.environ.get("CAROM_COMMAND"):
+        return Path(given)
+    profile = ["--profile=dev", "--config=profile.dev.opt-level=1", "--config=profile.dev.package.carom-spec.opt-level=0"]
+    subprocess.run(["cargo", "build", "--quiet", "--locked", "--package", "carom-cli", *profile], cwd=ROOT, check=True)
+    return ROOT / os.environ.get("CARGO_TARGET_DIR", "target") / "debug" / "carom"
 
 
 def differences(function: Callable[[Array], float], at: Array, step: float = 1e-6) -> Array:

@@ -37,6 +37,7 @@ def test_every_topic_is_there() -> None:
         "fit_a_parameter",
         "gradient_through_contact",
         "gym_env",
+        "identify_damping",
         "jax_bridge",
         "linearize_lqr",
         "load_and_simulate",

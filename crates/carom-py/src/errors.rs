@@ -4,14 +4,18 @@ use carom::parameters::ParameterError;
 use carom::rollout::GradientError;
 use carom_spec::diagnostic::{Diagnostic, render_all, to_json};
 use carom_spec::source::SourceMap;
+use carom_tasks::identify::IdentifyError;
 use pyo3::PyErr;
 
 /// The exceptions are written in Python: one place for their documentation and types.
 mod classes {
     pyo3::import_exception!(carom.errors, GradientError);
+    pyo3::import_exception!(carom.errors, IdentificationError);
     pyo3::import_exception!(carom.errors, ModelError);
     pyo3::import_exception!(carom.errors, NotFiniteError);
+    pyo3::import_exception!(carom.errors, NotIdentifiableError);
     pyo3::import_exception!(carom.errors, ParameterError);
+    pyo3::import_exception!(carom.errors, RecordingError);
 }
 
 /// A model that cannot be used: the text for people, and the diagnostics as JSON.
@@ -46,4 +50,24 @@ pub(crate) fn gradient(error: &GradientError, trajectory: usize) -> PyErr {
 /// A gradient that is refused as a whole.
 pub(crate) fn no_gradient(message: String) -> PyErr {
     classes::GradientError::new_err((message,))
+}
+
+/// A recording or mapping that cannot be used.
+pub(crate) fn recording(error: &impl ToString) -> PyErr {
+    classes::RecordingError::new_err((error.to_string(),))
+}
+
+/// Why there is no identification.
+pub(crate) fn identification(error: &IdentifyError) -> PyErr {
+    match error {
+        IdentifyError::NotIdentifiable { why, motions } => {
+            classes::NotIdentifiableError::new_err((why.clone(), motions.clone()))
+        }
+        error => not_identified(error.to_string()),
+    }
+}
+
+/// The same in a sentence.
+pub(crate) fn not_identified(message: String) -> PyErr {
+    classes::IdentificationError::new_err((message,))
 }

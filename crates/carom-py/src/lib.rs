@@ -11,11 +11,14 @@ mod arrays;
 mod backward;
 mod batch;
 mod errors;
+mod evaluate;
 mod flow;
+mod identify;
 mod model;
 mod options;
 mod parameters;
 mod readings;
+mod recordings;
 mod results;
 mod sensitivity;
 mod tables;
@@ -35,13 +38,19 @@ mod _core {
     #[pymodule_export]
     use crate::batch::{rollout, step};
     #[pymodule_export]
+    use crate::evaluate::evaluate;
+    #[pymodule_export]
     use crate::flow::{Motions, backward_of_motions, follow};
+    #[pymodule_export]
+    use crate::identify::{Identification, identify};
     #[pymodule_export]
     use crate::model::Model;
     #[pymodule_export]
     use crate::parameters::Parameters;
     #[pymodule_export]
     use crate::readings::{Readings, advance_and_read};
+    #[pymodule_export]
+    use crate::recordings::Recordings;
     #[pymodule_export]
     use crate::results::Results;
     #[pymodule_export]

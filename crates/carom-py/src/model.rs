@@ -89,6 +89,16 @@ impl Model {
         })
     }
 
+    /// What the file says; none for models that do not come from one.
+    pub(crate) fn spec(&self) -> Option<&Arc<ModelSpec>> {
+        self.spec.as_ref()
+    }
+
+    /// Warnings as JSON.
+    pub(crate) fn diagnostics(&self) -> &str {
+        &self.warnings.1
+    }
+
     /// A work area.
     pub(crate) fn area(&self) -> Area {
         let mut areas = self.areas.lock().unwrap_or_else(PoisonError::into_inner);

@@ -115,6 +115,73 @@ pub(crate) fn run<J: Send, W, R: Send>(
     }
 }
 
+/// What work sends to the thread that waits for it.
+enum Sent<M, R> {
+    Message(M),
+    Done(R),
+}
+
+/// What came of a piece of work, and what Python raised meanwhile: the work was told to stop then, and may have kept what it had.
+pub(crate) struct Attended<R> {
+    pub(crate) result: R,
+    pub(crate) raised: Option<PyErr>,
+}
+
+/// Does one piece of work over some threads. The interpreter is free meanwhile, and the caller's thread hears every message of the work.
+/// Ctrl-C, or an exception of `hear`, sets the flag that the work is given.
+pub(crate) fn attend<M: Send, R: Send>(
+    py: Python<'_>,
+    threads: Option<usize>,
+    work: impl FnOnce(&AtomicBool, &(dyn Fn(M) + Sync)) -> R + Send,
+    mut hear: impl FnMut(Python<'_>, M) -> PyResult<()> + Send,
+) -> PyResult<Attended<R>> {
+    let stop = AtomicBool::new(false);
+    let mut raised = None;
+    let result = py.detach(|| {
+        let pool = pool(threads.unwrap_or(0))?;
+        let (sender, receiver) = mpsc::channel();
+        pool.in_place_scope(|scope| {
+            let stop = &stop;
+            scope.spawn(move |_| {
+                // The receiver waits as long as this thread lives.
+                let tell = |message: M| drop(sender.send(Sent::Message(message)));
+                let done = work(stop, &tell);
+                drop(sender.send(Sent::Done(done)));
+            });
+            let mut asked = Instant::now();
+            loop {
+                let sent = receiver.recv_timeout(INTERVAL);
+                let message = match sent {
+                    Ok(Sent::Done(result)) => break Some(result),
+                    Ok(Sent::Message(message)) => Some(message),
+                    Err(RecvTimeoutError::Timeout) => None,
+                    Err(RecvTimeoutError::Disconnected) => break None,
+                };
+                if message.is_none() && asked.elapsed() < INTERVAL {
+                    continue;
+                }
+                asked = Instant::now();
+                let heard = Python::attach(|py| {
+                    py.check_signals()?;
+                    match message {
+                        // Who has raised is not told more.
+                        Some(message) if raised.is_none() => hear(py, message),
+                        _ => Ok(()),
+                    }
+                });
+                if let Err(error) = heard {
+                    stop.store(true, Ordering::Relaxed);
+                    raised.get_or_insert(error);
+                }
+            }
+        })
+    });
+    match result {
+        Some(result) => Ok(Attended { result, raised }),
+        None => Err(PyRuntimeError::new_err("threads could not be started")),
+    }
+}
+
 /// Pools by process and number of threads.
 type Pools = Mutex<BTreeMap<(u32, usize), Arc<ThreadPool>>>;
 

@@ -1,0 +1,134 @@
+//! Recordings from files or arrays, bound to a model.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use carom_tasks::npz::Array;
+use carom_tasks::recording::table::Table;
+use carom_tasks::recording::{self, Mapping, RecordingError};
+use numpy::PyUntypedArrayMethods;
+use pyo3::prelude::*;
+
+use crate::arrays::{Numbers, slice};
+use crate::errors;
+use crate::model::Model;
+
+/// One recording, as Python gives it.
+#[derive(FromPyObject)]
+pub(crate) enum Given<'py> {
+    /// What it is called, and its arrays.
+    Arrays(String, BTreeMap<String, Numbers<'py>>),
+    File(PathBuf),
+}
+
+/// How arrays are understood.
+#[derive(FromPyObject)]
+pub(crate) enum Meaning {
+    /// A mapping as JSON, in the form of mapping files: what it is called, and its text.
+    Json(String, String),
+    File(PathBuf),
+    /// By the names of the arrays, with standard deviations of their noise.
+    Names(BTreeMap<String, f64>),
+}
+
+/// Recordings that fit a model.
+#[pyclass(frozen, module = "carom._core")]
+pub(crate) struct Recordings {
+    pub(crate) inner: recording::Recordings,
+}
+
+/// A recording without anything of Python's.
+enum Origin {
+    File(PathBuf),
+    Table(Table),
+}
+
+impl Origin {
+    fn new(given: Given<'_>, has_axis: bool) -> PyResult<Self> {
+        let (label, arrays) = match given {
+            Given::File(path) => return Ok(Self::File(path)),
+            Given::Arrays(label, arrays) => (label, arrays),
+        };
+        let mut table = Vec::with_capacity(arrays.len());
+        for (name, array) in arrays {
+            let shape = array.shape().to_vec();
+            let numbers = slice(&array, &name, &shape)?.to_vec();
+            table.push((name, Array::numbers(&shape, numbers)));
+        }
+        Ok(Self::Table(Table::from_arrays(label, table, has_axis)))
+    }
+
+    fn table(self, has_axis: bool) -> Result<Table, RecordingError> {
+        match self {
+            Self::File(path) => Table::read(&path, has_axis),
+            Self::Table(table) => Ok(table),
+        }
+    }
+}
+
+fn mapping_of(meaning: &Meaning) -> PyResult<Option<Mapping>> {
+    match meaning {
+        Meaning::Names(_) => Ok(None),
+        Meaning::File(path) => {
+            let mapping = Mapping::read(path).map_err(|error| errors::recording(&error))?;
+            Ok(Some(mapping))
+        }
+        Meaning::Json(name, text) => {
+            let mapping: Result<Mapping, _> = serde_json::from_str(text);
+            let mut mapping =
+                mapping.map_err(|cause| errors::recording(&format!("{name}: {cause}")))?;
+            name.clone_into(&mut mapping.file);
+            Ok(Some(mapping))
+        }
+    }
+}
+
+#[pymethods]
+impl Recordings {
+    #[new]
+    fn new(
+        py: Python<'_>,
+        model: &Bound<'_, Model>,
+        given: Vec<Given<'_>>,
+        meaning: Meaning,
+    ) -> PyResult<Self> {
+        let mapping = mapping_of(&meaning)?;
+        let has_axis = mapping
+            .as_ref()
+            .is_some_and(|mapping| mapping.trajectories.axis);
+        let origins: Vec<Origin> = given
+            .into_iter()
+            .map(|given| Origin::new(given, has_axis))
+            .collect::<PyResult<_>>()?;
+        let model = &*model.get().inner;
+        let inner = py.detach(|| {
+            let mut tables = origins.into_iter().map(|origin| origin.table(has_axis));
+            let (mapping, noise) = match (mapping, meaning) {
+                (Some(mapping), _) => return recording::from_tables(model, &mapping, tables),
+                (None, Meaning::Names(noise)) => (tables.next(), noise),
+                (None, _) => (tables.next(), BTreeMap::new()),
+            };
+            // The names of the first recording speak for all.
+            let first: Vec<Table> = mapping.into_iter().collect::<Result<_, _>>()?;
+            let mapping = match first.first() {
+                Some(table) => Mapping::of_own_arrays(model, table, &noise)?,
+                None => Mapping::default(),
+            };
+            let tables = first.into_iter().map(Ok).chain(tables);
+            recording::from_tables(model, &mapping, tables)
+        });
+        let inner = inner.map_err(|error| errors::recording(&error))?;
+        Ok(Self { inner })
+    }
+
+    #[getter]
+    fn warnings(&self) -> Vec<String> {
+        self.inner.warnings.clone()
+    }
+
+    #[getter]
+    fn labels(&self) -> Vec<String> {
+        let trajectories = self.inner.trajectories.iter();
+        trajectories.map(|one| one.label.clone()).collect()
+    }
+}
