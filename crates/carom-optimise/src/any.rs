@@ -1,110 +1,48 @@
 //! All methods behind one type, for those who choose at run time, and for checkpoints of whatever was chosen.
 
-use serde::{Deserialize, Serialize};
-
 use crate::basin_hopping::{BasinHopping, BasinHoppingSettings};
 use crate::cem::{Cem, CemSettings};
+use crate::choice::choice;
 use crate::cma::{CmaEs, CmaSettings};
 use crate::islands::{Islands, IslandsSettings};
 use crate::least_squares::Fit;
 use crate::local::{Descent, Local, LocalSettings};
 use crate::multi_start::{MultiStart, MultiStartSettings};
-use crate::optimiser::{Best, Method, Search, Status};
+use crate::optimiser::Search;
 use crate::refined::{Refined, RefinedSettings};
-use crate::request::{Answered, Proposal};
 use crate::space::Space;
 
-/// A choice of a method with its settings.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub enum Settings {
+choice! {
+    /// A choice of a method with its settings.
+    settings Settings;
+    /// Any method at work.
+    at_work AnyMethod;
+    begin(space: &Space, seed: u64) with settings by new(space, settings, seed);
     /// One local search.
-    Local(LocalSettings),
+    Local: LocalSettings, Local;
     /// CMA-ES.
-    CmaEs(CmaSettings),
+    CmaEs: CmaSettings, CmaEs, default;
     /// The cross-entropy method.
-    Cem(CemSettings),
+    Cem: CemSettings, Cem, default;
     /// Local searches from many starts.
-    MultiStart(MultiStartSettings),
+    MultiStart: MultiStartSettings, MultiStart;
     /// Basin hopping.
-    BasinHopping(BasinHoppingSettings),
+    BasinHopping: BasinHoppingSettings, BasinHopping;
     /// Populations on islands.
-    Islands(IslandsSettings),
+    Islands: IslandsSettings, Islands;
     /// Another search, whose end is refined.
-    Refined(RefinedSettings),
-}
-
-/// Any method at work.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub enum AnyMethod {
-    /// One local search.
-    Local(Box<Local>),
-    /// CMA-ES.
-    CmaEs(Box<CmaEs>),
-    /// The cross-entropy method.
-    Cem(Box<Cem>),
-    /// Local searches from many starts.
-    MultiStart(Box<MultiStart>),
-    /// Basin hopping.
-    BasinHopping(Box<BasinHopping>),
-    /// Populations on islands.
-    Islands(Box<Islands>),
-    /// Another search, whose end is refined.
-    Refined(Box<Refined>),
+    Refined: RefinedSettings, Refined;
 }
 
 impl Settings {
     /// A search at the start of a space. Local searches draw no random numbers.
     pub fn search(&self, space: Space, seed: u64) -> Search<AnyMethod> {
-        let method = self.method(&space, seed);
+        let method = self.begin(&space, seed);
         Search::new(space, method)
-    }
-
-    pub(crate) fn method(&self, space: &Space, seed: u64) -> AnyMethod {
-        match self.clone() {
-            Self::Local(settings) => AnyMethod::Local(Box::new(settings.start(space))),
-            Self::CmaEs(settings) => AnyMethod::CmaEs(Box::new(CmaEs::new(space, settings, seed))),
-            Self::Cem(settings) => AnyMethod::Cem(Box::new(Cem::new(space, settings, seed))),
-            Self::MultiStart(settings) => {
-                AnyMethod::MultiStart(Box::new(MultiStart::new(space, settings, seed)))
-            }
-            Self::BasinHopping(settings) => {
-                AnyMethod::BasinHopping(Box::new(BasinHopping::new(space, settings, seed)))
-            }
-            Self::Islands(settings) => {
-                AnyMethod::Islands(Box::new(Islands::new(space, settings, seed)))
-            }
-            Self::Refined(settings) => {
-                AnyMethod::Refined(Box::new(Refined::new(space, settings, seed)))
-            }
-        }
     }
 }
 
 impl AnyMethod {
-    fn as_method(&self) -> &dyn Method {
-        match self {
-            Self::Local(method) => &**method,
-            Self::CmaEs(method) => &**method,
-            Self::Cem(method) => &**method,
-            Self::MultiStart(method) => &**method,
-            Self::BasinHopping(method) => &**method,
-            Self::Islands(method) => &**method,
-            Self::Refined(method) => &**method,
-        }
-    }
-
-    fn as_method_mut(&mut self) -> &mut dyn Method {
-        match self {
-            Self::Local(method) => &mut **method,
-            Self::CmaEs(method) => &mut **method,
-            Self::Cem(method) => &mut **method,
-            Self::MultiStart(method) => &mut **method,
-            Self::BasinHopping(method) => &mut **method,
-            Self::Islands(method) => &mut **method,
-            Self::Refined(method) => &mut **method,
-        }
-    }
-
     /// The local solver that is at work alone, or refines what another search has found.
     fn local(&self) -> Option<&Local> {
         match self {
@@ -118,7 +56,7 @@ impl AnyMethod {
     pub fn fit(&self) -> Option<&Fit> {
         match self.local()? {
             Local::LeastSquares(method) => Some(method.fit()),
-            Local::Lbfgsb(_) | Local::Adam(_) => None,
+            _ => None,
         }
     }
 
@@ -137,25 +75,7 @@ impl AnyMethod {
             Self::BasinHopping(method) => method.descents(),
             Self::Islands(method) => method.descents(),
             Self::Refined(method) => method.search().descents(),
-            Self::Local(_) | Self::CmaEs(_) | Self::Cem(_) => &[],
+            _ => &[],
         }
-    }
-}
-
-impl Method for AnyMethod {
-    fn propose(&mut self) -> Vec<Proposal> {
-        self.as_method_mut().propose()
-    }
-
-    fn learn(&mut self, answered: Vec<Answered>) {
-        self.as_method_mut().learn(answered);
-    }
-
-    fn best(&self) -> Option<&Best> {
-        self.as_method().best()
-    }
-
-    fn status(&self) -> &Status {
-        self.as_method().status()
     }
 }

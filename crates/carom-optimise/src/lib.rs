@@ -36,12 +36,12 @@
 //! - A point that cannot be evaluated, or whose numbers are not finite, is worse than any other, and no more than that.
 //! - Searches see parameters in their scales ([`Space`]): units do not matter.
 
-mod adam;
 mod any;
 mod basin_hopping;
 mod bounds;
 mod cem;
 pub mod checkpoint;
+mod choice;
 mod cma;
 mod differences;
 mod islands;
@@ -59,7 +59,6 @@ mod space;
 mod starts;
 pub mod statistics;
 
-pub use adam::{Adam, AdamSettings, Schedule};
 pub use any::{AnyMethod, Settings};
 pub use basin_hopping::{BasinHopping, BasinHoppingSettings};
 pub use bounds::Bounds;
@@ -70,7 +69,7 @@ pub use differences::Differences;
 pub use islands::{Islands, IslandsSettings};
 pub use lbfgsb::{Lbfgsb, LbfgsbSettings};
 pub use least_squares::{Fit, LeastSquares, LeastSquaresSettings, Loss, Spans};
-pub use local::{Descent, Local, LocalSettings};
+pub use local::*;
 pub use minimise::{
     End, Evaluator, Limits, Observer, OneByOne, Progress, RunError, Unobserved, minimise,
 };

@@ -3,95 +3,45 @@
 //! Global searches start local ones from many points. A crew asks for all its members at once, so that their evaluations
 //! run in parallel, and passes the answers back to each.
 
+mod adam;
+
 use serde::{Deserialize, Serialize};
 
-use crate::adam::{Adam, AdamSettings};
 use crate::bounds::Bounds;
+use crate::choice::choice;
 use crate::lbfgsb::{Lbfgsb, LbfgsbSettings};
 use crate::least_squares::{LeastSquares, LeastSquaresSettings};
 use crate::optimiser::{Best, Method, Status};
 use crate::request::{Answered, Proposal};
 use crate::space::Space;
 
-/// A choice of a local solver.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub enum LocalSettings {
-    /// Quasi-Newton steps from gradients.
-    Lbfgsb(LbfgsbSettings),
-    /// Gauss–Newton steps from residuals and Jacobians.
-    LeastSquares(LeastSquaresSettings),
-    /// Adam from gradients.
-    Adam(AdamSettings),
-}
+pub use adam::{Adam, AdamSettings, Schedule};
 
-/// A local solver at work.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub enum Local {
+choice! {
+    /// A choice of a local solver.
+    settings LocalSettings;
+    /// A local solver at work.
+    at_work Local;
+    begin(point: Vec<f64>, bounds: Bounds) with settings by from_point(point, bounds, settings);
     /// Quasi-Newton steps from gradients.
-    Lbfgsb(Box<Lbfgsb>),
+    Lbfgsb: LbfgsbSettings, Lbfgsb, default;
     /// Gauss–Newton steps from residuals and Jacobians.
-    LeastSquares(Box<LeastSquares>),
+    LeastSquares: LeastSquaresSettings, LeastSquares, default;
     /// Adam from gradients.
-    Adam(Box<Adam>),
+    Adam: AdamSettings, Adam, default;
 }
 
 impl LocalSettings {
     /// A solver at the start of a space.
     pub fn start(&self, space: &Space) -> Local {
-        self.start_at(space.scaled_start(), &space.scaled_bounds())
-    }
-
-    /// A solver at a scaled point.
-    pub(crate) fn start_at(&self, point: Vec<f64>, bounds: &Bounds) -> Local {
-        let bounds = bounds.clone();
-        match self.clone() {
-            Self::Lbfgsb(settings) => {
-                Local::Lbfgsb(Box::new(Lbfgsb::from_point(point, bounds, settings)))
-            }
-            Self::LeastSquares(settings) => {
-                let method = LeastSquares::from_point(point, bounds, settings);
-                Local::LeastSquares(Box::new(method))
-            }
-            Self::Adam(settings) => {
-                Local::Adam(Box::new(Adam::from_point(point, bounds, settings)))
-            }
-        }
+        self.begin(space.scaled_start(), space.scaled_bounds())
     }
 }
 
 impl Local {
-    fn as_method(&self) -> &dyn Method {
-        match self {
-            Self::Lbfgsb(method) => &**method,
-            Self::LeastSquares(method) => &**method,
-            Self::Adam(method) => &**method,
-        }
-    }
-
-    fn as_method_mut(&mut self) -> &mut dyn Method {
-        match self {
-            Self::Lbfgsb(method) => &mut **method,
-            Self::LeastSquares(method) => &mut **method,
-            Self::Adam(method) => &mut **method,
-        }
-    }
-}
-
-impl Method for Local {
-    fn propose(&mut self) -> Vec<Proposal> {
-        self.as_method_mut().propose()
-    }
-
-    fn learn(&mut self, answered: Vec<Answered>) {
-        self.as_method_mut().learn(answered);
-    }
-
-    fn best(&self) -> Option<&Best> {
-        self.as_method().best()
-    }
-
-    fn status(&self) -> &Status {
-        self.as_method().status()
+    /// A solver at the start of a space; there is nothing to draw, so the seed is not used.
+    pub(crate) fn new(space: &Space, settings: LocalSettings, _seed: u64) -> Self {
+        settings.start(space)
     }
 }
 
@@ -138,7 +88,7 @@ impl Crew {
     ) {
         self.members.push(Member {
             owner,
-            solver: settings.start_at(start.clone(), bounds),
+            solver: settings.begin(start.clone(), bounds.clone()),
             start,
             open: 0,
         });

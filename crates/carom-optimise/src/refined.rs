@@ -33,7 +33,7 @@ impl Refined {
     /// Start at the start of a space.
     pub fn new(space: &Space, settings: RefinedSettings, seed: u64) -> Self {
         Self {
-            search: settings.search.method(space, seed),
+            search: settings.search.begin(space, seed),
             local: settings.local,
             bounds: space.scaled_bounds(),
             refining: None,
@@ -55,7 +55,7 @@ impl Refined {
     fn refine(&mut self) {
         match self.search.best() {
             Some(best) => {
-                let local = self.local.start_at(best.point.clone(), &self.bounds);
+                let local = self.local.begin(best.point.clone(), self.bounds.clone());
                 self.refining = Some(local);
             }
             None => self.status = self.search.status().clone(),

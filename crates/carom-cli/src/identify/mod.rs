@@ -70,9 +70,7 @@ pub(crate) struct Args {
     /// Simulate in continuous time to this tolerance instead of by the model's time steps.
     #[arg(long, value_parser = values::tolerance, allow_negative_numbers = true)]
     pub(crate) tolerance: Option<f64>,
-    /// How to search: auto, lm (Levenberg–Marquardt), lbfgs, adam; where the loss has many minima cmaes, cem, multi-start,
-    /// basin-hopping, islands.
-    #[arg(long)]
+    #[arg(long, help = optimiser_help())]
     pub(crate) optimiser: Option<String>,
     /// Most evaluations of the loss.
     #[arg(long, value_name = "N", value_parser = values::count, allow_negative_numbers = true)]
@@ -80,7 +78,7 @@ pub(crate) struct Args {
     /// Longest search (s).
     #[arg(long, value_parser = values::positive_seconds, allow_negative_numbers = true)]
     pub(crate) seconds: Option<f64>,
-    /// Seed of the random numbers of cmaes, cem, multi-start, basin-hopping and islands.
+    /// Seed of the random numbers of optimisers that search the whole range.
     #[arg(long)]
     pub(crate) seed: Option<u64>,
     /// Threads; all cores if not given. The numbers do not depend on it.
@@ -116,6 +114,14 @@ pub(crate) struct Args {
     /// Print the answer as JSON.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+fn optimiser_help() -> String {
+    format!(
+        "How to search: {} (auto: lm, Levenberg–Marquardt, where its Jacobian fits into memory); where the loss has many minima {}",
+        OptimiserKind::names(true),
+        OptimiserKind::names(false)
+    )
 }
 
 /// Runs the command.

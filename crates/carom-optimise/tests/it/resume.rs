@@ -15,7 +15,7 @@ use carom_optimise::{
 use crate::dual::Dual;
 use crate::functions::{answer_residuals, boxed_space};
 
-/// One of each kind, small.
+/// One of each kind, small; local solvers first, which draw nothing.
 pub(crate) fn all_settings() -> Vec<Settings> {
     let lbfgsb = LocalSettings::Lbfgsb(LbfgsbSettings::default());
     let least_squares = LocalSettings::LeastSquares(LeastSquaresSettings {
@@ -26,10 +26,13 @@ pub(crate) fn all_settings() -> Vec<Settings> {
         steps: 30,
         ..AdamSettings::default()
     });
-    vec![
-        Settings::Local(lbfgsb.clone()),
-        Settings::Local(least_squares.clone()),
-        Settings::Local(adam.clone()),
+    // Every local solver in its default form, and two with other settings.
+    let mut all: Vec<Settings> = LocalSettings::each()
+        .into_iter()
+        .chain([least_squares.clone(), adam.clone()])
+        .map(Settings::Local)
+        .collect();
+    all.extend([
         Settings::CmaEs(CmaSettings {
             restarts: Restarts::LargeAndSmall(2),
             evaluations: Some(3000),
@@ -55,7 +58,8 @@ pub(crate) fn all_settings() -> Vec<Settings> {
             })),
             local: lbfgsb,
         }),
-    ]
+    ]);
+    all
 }
 
 /// Residuals with many minima of their squares.
@@ -184,7 +188,11 @@ fn any_number_of_threads_gives_the_same_bits() {
 
 #[test]
 fn other_seeds_take_other_ways() {
-    for settings in &all_settings()[3..] {
+    let all = all_settings();
+    let drawing = all
+        .iter()
+        .filter(|settings| !matches!(settings, Settings::Local(_)));
+    for settings in drawing {
         let first = |seed: u64| {
             settings
                 .search(boxed_space(vec![0.0; 3], -2.0, 2.0), seed)

@@ -6,7 +6,7 @@ use carom_optimise::statistics::Information;
 use rayon::prelude::*;
 
 use super::task::Task;
-use super::{IdentifyError, Marginal, OptimiserKind};
+use super::{IdentifyError, Marginal};
 
 /// By how much θ is changed, relative to its scale.
 const STEP: f64 = 1e-3;
@@ -110,7 +110,7 @@ impl Task<'_> {
                     parameter: names[index].to_owned(),
                     reason: reasons.get(index).cloned().unwrap_or_default(),
                 });
-            } else if !shows(index) && self.optimiser() != OptimiserKind::Cmaes {
+            } else if !shows(index) && self.optimiser().reads_derivatives() {
                 silent.push(Silent {
                     parameter: names[index].to_owned(),
                     reason: "a change of it shows, but its derivative is zero at the start; start elsewhere, or use cmaes"

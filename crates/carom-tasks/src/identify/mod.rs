@@ -42,6 +42,7 @@ mod cross_validation;
 mod excitation;
 mod global;
 mod inspect;
+mod optimisers;
 mod outcome;
 mod preset;
 mod profile;
@@ -59,14 +60,13 @@ pub use conclude::{Estimate, Identified};
 pub use cross_validation::{CrossValidation, Fold, check_folds};
 pub use excitation::{Excitation, Told};
 pub use inspect::{Inspection, Silent};
+pub use optimisers::OptimiserKind;
 pub use outcome::{Checks, InitialState, Outcome};
 pub use preset::{PRESETS, preset};
 pub use profile::{Held, ParameterProfile, ProfileEnd};
 pub use recovery::{Recovered, Recovery};
 pub use replay::{Replay, replay_objections};
-pub use settings::{
-    FREE_STARTS, Free, LOSSES, OptimiserKind, Prior, Settings, in_continuous_time, loss_of,
-};
+pub use settings::{FREE_STARTS, Free, LOSSES, Prior, Settings, in_continuous_time, loss_of};
 pub use slopes::ErrorBasis;
 pub use solve::{Solution, Unwatched, Watch};
 pub use task::Task;

@@ -28,7 +28,7 @@
 //! tolerance = 1e-6                       # in continuous time
 //!
 //! [optimiser]
-//! kind = "auto"                          # lm, lbfgs, adam, cmaes, cem, multi-start, basin-hopping, islands
+//! kind = "auto"                          # or another name of `OptimiserKind`
 //! evaluations = 500
 //! seconds = 60
 //! seed = 1
@@ -41,7 +41,7 @@ use carom::flow::{FlowSettings, Tolerances};
 use carom::parameters::{Selection, Tie, Transform};
 use serde::{Deserialize, Deserializer};
 
-use super::{IdentifyError, preset};
+use super::{IdentifyError, OptimiserKind, preset};
 use crate::loss::{Average, Loss, Penalty};
 use crate::problem::{self, Horizon, Starts, Stepping};
 
@@ -91,57 +91,6 @@ impl Free {
             start: None,
             moves_start: false,
         }
-    }
-}
-
-/// How the loss is made small.
-#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
-#[serde(rename_all = "kebab-case")]
-pub enum OptimiserKind {
-    /// Levenberg–Marquardt, or L-BFGS where the Jacobian would not fit into memory.
-    #[default]
-    Auto,
-    /// Levenberg–Marquardt.
-    Lm,
-    /// L-BFGS within bounds.
-    Lbfgs,
-    /// Adam.
-    Adam,
-    /// CMA-ES: values alone, for losses with many minima.
-    Cmaes,
-    /// The cross-entropy method: values alone, in large batches.
-    Cem,
-    /// Local searches from many starts.
-    MultiStart,
-    /// Basin hopping: walkers that jump from local minimum to local minimum.
-    BasinHopping,
-    /// Populations of local minima on islands.
-    Islands,
-}
-
-impl OptimiserKind {
-    /// All, by name.
-    pub const ALL: [(&'static str, Self); 9] = [
-        ("auto", Self::Auto),
-        ("lm", Self::Lm),
-        ("lbfgs", Self::Lbfgs),
-        ("adam", Self::Adam),
-        ("cmaes", Self::Cmaes),
-        ("cem", Self::Cem),
-        ("multi-start", Self::MultiStart),
-        ("basin-hopping", Self::BasinHopping),
-        ("islands", Self::Islands),
-    ];
-
-    /// Whether it goes from point to point, and not over all of what bounds hold.
-    pub(super) fn is_local(self) -> bool {
-        matches!(self, Self::Auto | Self::Lm | Self::Lbfgs | Self::Adam)
-    }
-
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        let found = Self::ALL.iter().find(|(_, kind)| *kind == self);
-        found.map_or("auto", |(name, _)| name)
     }
 }
 

@@ -5,9 +5,8 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use carom_optimise::{
-    AdamSettings, Answer, AnyMethod, CemSettings, CmaSettings, End, Evaluator, LbfgsbSettings,
-    LeastSquaresSettings, Limits, LocalSettings, Observer, Optimiser, Progress, Request, Restarts,
-    RunError, Schedule, Search, Settings as SearchSettings, Spans, Status, checkpoint, minimise,
+    Answer, AnyMethod, End, Evaluator, Limits, Observer, Optimiser, Progress, Request, RunError,
+    Search, Status, checkpoint, minimise,
 };
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -16,13 +15,6 @@ use super::task::Task;
 use super::workflow::Event;
 use super::{IdentifyError, OptimiserKind};
 use crate::problem::Horizon;
-
-/// Steps of Adam unless evaluations are limited.
-const ADAM_STEPS: u64 = 300;
-
-/// The longest first step of L-BFGS, in scales of the parameters. Of the way to the bounds, this, a third and a tenth of it, this one finds the lengths of a
-/// double pendulum from the most starts on records of 100 and 500 frames, and from the second most on 200.
-const FIRST_STEP: f64 = 0.1;
 
 /// Frames of the segments that a warm-up fits, one after the other.
 const WARM_UP: [usize; 3] = [5, 12, 30];
@@ -155,7 +147,9 @@ impl Task<'_> {
         let fingerprint = self.fingerprint()?;
         let (mut search, history) = match resume {
             None => (
-                self.method().search(self.space.clone(), self.settings.seed),
+                self.optimiser
+                    .search_settings(self)
+                    .search(self.space.clone(), self.settings.seed),
                 Vec::new(),
             ),
             Some(bytes) => resumed(bytes, fingerprint)?,
@@ -204,47 +198,6 @@ impl Task<'_> {
             is_stopped: end == End::Stopped,
             is_by_chords: search.method().is_by_chords(),
             history: history.into_inner().unwrap_or_default(),
-        })
-    }
-
-    fn method(&self) -> SearchSettings {
-        match self.optimiser {
-            OptimiserKind::Auto | OptimiserKind::Lm => SearchSettings::Local(self.least_squares()),
-            OptimiserKind::Cem => SearchSettings::Cem(CemSettings::default()),
-            OptimiserKind::MultiStart => self.multi_start(),
-            OptimiserKind::BasinHopping => self.basin_hopping(),
-            OptimiserKind::Islands => self.islands(),
-            OptimiserKind::Lbfgs => {
-                SearchSettings::Local(LocalSettings::Lbfgsb(LbfgsbSettings {
-                    // A first step as far as bounds allow would leave the nearest minimum, and on long records ends in worse ones more often.
-                    first_step: Some(FIRST_STEP),
-                    ..LbfgsbSettings::default()
-                }))
-            }
-            OptimiserKind::Adam => SearchSettings::Local(LocalSettings::Adam(AdamSettings {
-                schedule: Schedule::Cosine {
-                    rate: 0.03,
-                    last: 0.01,
-                },
-                steps: self.settings.evaluations.unwrap_or(ADAM_STEPS),
-                clip: Some(10.0),
-                ..AdamSettings::default()
-            })),
-            OptimiserKind::Cmaes => SearchSettings::CmaEs(CmaSettings {
-                restarts: Restarts::None,
-                evaluations: self.settings.evaluations,
-                ..CmaSettings::default()
-            }),
-        }
-    }
-
-    pub(super) fn least_squares(&self) -> LocalSettings {
-        LocalSettings::LeastSquares(LeastSquaresSettings {
-            // In fixed steps, derivatives through contacts are those of roughness.
-            chords: Some(Spans::default()),
-            // Most steps are taken, so that the Jacobian after one is wanted anyway.
-            eager_jacobian: self.problem.has_cheap_jacobian(self.start()),
-            ..LeastSquaresSettings::default()
         })
     }
 
