@@ -1,9 +1,24 @@
 //! Running other programs from the workspace's root.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::Outcome;
+use crate::tally::skips_file;
+
+/// Whether tests take their long form; `CAROM_LONG` tells them.
+static IS_LONG: AtomicBool = AtomicBool::new(false);
+
+/// From now on, tests take their long form.
+pub(crate) fn take_long() {
+    IS_LONG.store(true, Ordering::Relaxed);
+}
+
+/// Whether tests take their long form.
+pub(crate) fn is_long() -> bool {
+    IS_LONG.load(Ordering::Relaxed) || std::env::var_os("CAROM_LONG").is_some()
+}
 
 /// The workspace's root: the folder above this crate.
 pub(crate) fn root() -> PathBuf {
@@ -20,6 +35,10 @@ pub(crate) fn target_folder() -> PathBuf {
 pub(crate) fn command(program: impl AsRef<std::ffi::OsStr>) -> Command {
     let mut command = Command::new(program);
     command.current_dir(root());
+    command.env("CAROM_SKIPS", skips_file());
+    if is_long() {
+        command.env("CAROM_LONG", "1");
+    }
     command
 }
 
@@ -34,12 +53,22 @@ pub(crate) fn cargo(arguments: &[&str]) -> Command {
 pub(crate) fn run(command: &mut Command) -> Outcome {
     let status = command
         .status()
-        .map_err(|error| format!("cannot start {}: {error}", describe(command)))?;
+        .map_err(|error| unstartable(command, &error))?;
     if status.success() {
         Ok(())
     } else {
-        Err(format!("{} ended with {status}", describe(command)))
+        Err(failed(command, status))
     }
+}
+
+/// The sentence about a command that could not be started.
+pub(crate) fn unstartable(command: &Command, error: &std::io::Error) -> String {
+    format!("cannot start {}: {error}", describe(command))
+}
+
+/// The sentence about a command that failed.
+pub(crate) fn failed(command: &Command, status: ExitStatus) -> String {
+    format!("{} ended with {status}", describe(command))
 }
 
 /// Run to the end and return what it printed.
@@ -47,13 +76,9 @@ pub(crate) fn output(command: &mut Command) -> Result<String, String> {
     let output = command
         .stderr(Stdio::inherit())
         .output()
-        .map_err(|error| format!("cannot start {}: {error}", describe(command)))?;
+        .map_err(|error| unstartable(command, &error))?;
     if !output.status.success() {
-        return Err(format!(
-            "{} ended with {}",
-            describe(command),
-            output.status
-        ));
+        return Err(failed(command, output.status));
     }
     String::from_utf8(output.stdout)
         .map_err(|_| format!("{} printed what is not UTF-8", describe(command)))

@@ -13,6 +13,7 @@ mod page;
 mod python;
 mod quickstart;
 mod reference;
+mod tally;
 mod test;
 mod tidy;
 mod wheel;
@@ -37,11 +38,18 @@ enum Command {
         /// Run only the named steps (repeatable)
         #[arg(long, value_name = "STEP")]
         only: Vec<String>,
+        /// Run tests in their long form: soaks, all seeds, a hundred thousand random scenes. Once before a release
+        #[arg(long)]
+        long: bool,
     },
     /// Build the Python package as a wheel into target/wheels, and try it in a fresh environment
     Wheel,
-    /// Check what the compiler cannot: paths in documents, citations, glossary, stage folders
-    Tidy,
+    /// Check what the compiler cannot: paths in documents, citations, glossary, stage folders, and numbers that may only fall
+    Tidy {
+        /// Write the numbers that may only fall as they are now to xtask/limits.txt
+        #[arg(long)]
+        record: bool,
+    },
     /// Build the book with mdBook, into target/book/
     Book,
     /// Write the tables of the book that the code knows
@@ -96,9 +104,9 @@ type Outcome = Result<(), String>;
 
 fn main() -> ExitCode {
     let outcome = match Arguments::parse().command {
-        Command::Test { only } => test::run(&only),
+        Command::Test { only, long } => test::run(&test::Plan { only, long }),
         Command::Wheel => wheel::make(),
-        Command::Tidy => tidy::run(),
+        Command::Tidy { record } => tidy::run(record),
         Command::Book => book::build(),
         Command::BookTables => book::tables(),
         Command::Reference {

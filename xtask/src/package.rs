@@ -10,6 +10,7 @@ use std::process::Command;
 use crate::Outcome;
 use crate::command::{command, root, run};
 use crate::python::{LEARNING, PACKAGE};
+use crate::tally::Tally;
 
 /// Where the package is put, from the root.
 const FOLDER: &str = "target/package";
@@ -20,7 +21,7 @@ const AS_TESTS: &str = "--profile=dev --config=profile.dev.opt-level=1 \
     --config=profile.dev.package.carom-spec.opt-level=0 --locked";
 
 /// Build the package and check it.
-pub(crate) fn check() -> Outcome {
+pub(crate) fn check(tally: &mut Tally) -> Outcome {
     let python = PACKAGE.interpreter()?;
     build(&python)?;
     let checks: [&[&str]; 4] = [
@@ -53,9 +54,9 @@ pub(crate) fn check() -> Outcome {
     ];
     let mut failed: Vec<String> = checks
         .into_iter()
-        .filter_map(|arguments| run(with_package(&python).args(arguments)).err())
+        .filter_map(|arguments| tally.run(with_package(&python).args(arguments)).err())
         .collect();
-    failed.extend(check_learning().err());
+    failed.extend(check_learning(tally).err());
     if failed.is_empty() {
         Ok(())
     } else {
@@ -65,22 +66,24 @@ pub(crate) fn check() -> Outcome {
 
 /// The bridge to PyTorch, and a short training by Stable-Baselines3. The package index has PyTorch for Linux in a form of
 /// several gigabytes alone, so these tests are run with a system's PyTorch, where it has one.
-fn check_learning() -> Outcome {
+fn check_learning(tally: &mut Tally) -> Outcome {
     if !LEARNING.is_possible() {
-        println!(
-            "skipped: no Python here has PyTorch (the package python3-torch of Debian), so neither the bridge to it nor a \
-             training by Stable-Baselines3 is tried"
+        tally.skip(
+            "the bridge to PyTorch and a training by Stable-Baselines3",
+            "no Python here has PyTorch; Debian's package is python3-torch",
         );
         return Ok(());
     }
     let python = LEARNING.with_module("stable_baselines3")?;
     let tests = ["-m", "pytest", "--quiet", "-rs", "-m", "torch"];
     let files = ["bridges", "examples", "gym"].map(|name| format!("python/tests/test_{name}.py"));
-    run(with_package(&python).args(tests).args(files))?;
+    tally.run(with_package(&python).args(tests).args(files))?;
     let examples = ["-m", "pytest", "--quiet", "--doctest-modules", "--pyargs"];
-    run(with_package(&python)
-        .args(examples)
-        .args(["carom.torch", "carom.gym.sb3"]))
+    tally.run(
+        with_package(&python)
+            .args(examples)
+            .args(["carom.torch", "carom.gym.sb3"]),
+    )
 }
 
 /// What `pip install .` does, into our folder.

@@ -5,6 +5,7 @@ use std::process::{Command, Stdio};
 
 use crate::Outcome;
 use crate::command::{cargo, command, root, run, target_folder};
+use crate::tally::Tally;
 
 /// The page's project, from the root.
 const FOLDER: &str = "crates/carom-viewer/web";
@@ -13,14 +14,17 @@ const FOLDER: &str = "crates/carom-viewer/web";
 const BROWSERS: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "chrome"];
 
 /// Check the page as far as this machine has what that takes; what is left out is printed.
-pub(crate) fn check() -> Outcome {
+pub(crate) fn check(tally: &mut Tally) -> Outcome {
     if !answers("node") {
-        println!("skipped: no Node.js, so the viewer's page is used as it was built");
+        tally.skip(
+            "the viewer's page",
+            "no Node.js, so it is used as it was built",
+        );
         return Ok(());
     }
     run(in_folder("node").arg("check-fresh.mjs"))?;
     if !answers("npm") {
-        println!("skipped: no npm, so the page's types and tests are not checked");
+        tally.skip("types and tests of the viewer's page", "no npm");
         return Ok(());
     }
     if !root().join(FOLDER).join("node_modules").exists() {
@@ -29,8 +33,9 @@ pub(crate) fn check() -> Outcome {
     }
     run(in_folder("npm").args(["run", "--silent", "check"]))?;
     let Some(browser) = browser() else {
-        println!(
-            "skipped: no Chromium, so the page is not tried in a browser (set CHROMIUM to it)"
+        tally.skip(
+            "the viewer's page in a browser",
+            "no Chromium; set CHROMIUM to it",
         );
         return Ok(());
     };

@@ -4,36 +4,38 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::command::{
-    cargo, command, has_cargo_subcommand, root, run as run_command, target_folder,
+    cargo, command, has_cargo_subcommand, is_long, root, run as run_command, take_long,
+    target_folder,
 };
+use crate::tally::Tally;
 use crate::{Outcome, licences, package, page, python, reference, tidy};
 
 struct Step {
     name: &'static str,
-    run: fn() -> Outcome,
+    run: fn(&mut Tally) -> Outcome,
 }
 
 /// Cheap checks first: a misplaced space should not cost a build.
 const STEPS: [Step; 14] = [
     Step {
         name: "format",
-        run: format,
+        run: |_| format(),
     },
     Step {
         name: "tidy",
-        run: tidy::run,
+        run: |_| tidy::run(false),
     },
     Step {
         name: "licences",
-        run: licences::check,
+        run: |_| licences::check(),
     },
     Step {
         name: "clippy",
-        run: clippy,
+        run: |_| clippy(),
     },
     Step {
         name: "docs",
-        run: docs,
+        run: |_| docs(),
     },
     Step {
         name: "tests",
@@ -45,11 +47,11 @@ const STEPS: [Step; 14] = [
     },
     Step {
         name: "experiments",
-        run: experiments,
+        run: |_| experiments(),
     },
     Step {
         name: "python",
-        run: environment,
+        run: |_| environment(),
     },
     Step {
         name: "package",
@@ -61,11 +63,11 @@ const STEPS: [Step; 14] = [
     },
     Step {
         name: "models",
-        run: reference::check_models,
+        run: |_| reference::check_models(),
     },
     Step {
         name: "reference",
-        run: references_are_fresh,
+        run: |_| references_are_fresh(),
     },
     Step {
         name: "parity",
@@ -73,8 +75,16 @@ const STEPS: [Step; 14] = [
     },
 ];
 
-/// Run the steps, all of them even after a failure, and print what each took.
-pub(crate) fn run(only: &[String]) -> Outcome {
+/// What of the test command to run.
+pub(crate) struct Plan {
+    /// Only these steps; all if there is none.
+    pub(crate) only: Vec<String>,
+    /// Tests in their long form: soaks, all seeds, large numbers of random scenes.
+    pub(crate) long: bool,
+}
+
+/// Run the steps, all of them even after a failure, and print what each took and how many tests passed.
+pub(crate) fn run(Plan { only, long }: &Plan) -> Outcome {
     if let Some(unknown) = only
         .iter()
         .find(|name| STEPS.iter().all(|step| step.name != **name))
@@ -85,6 +95,10 @@ pub(crate) fn run(only: &[String]) -> Outcome {
             names.join(", ")
         ));
     }
+    if *long {
+        take_long();
+    }
+    let mut tally = Tally::new();
     let mut results = Vec::new();
     for step in STEPS
         .iter()
@@ -92,13 +106,22 @@ pub(crate) fn run(only: &[String]) -> Outcome {
     {
         println!("\n── {} ──", step.name);
         let start = Instant::now();
-        let outcome = (step.run)();
+        let before = [tally.passed, tally.failed];
+        let outcome = (step.run)(&mut tally);
         if let Err(message) = &outcome {
             println!("{message}");
         }
+        // A step without tests of its own counts as one.
+        match outcome {
+            Ok(()) if tally.passed == before[0] => tally.passed += 1,
+            Err(_) if tally.failed == before[1] => tally.failed += 1,
+            _ => {}
+        }
         results.push((step.name, outcome.is_ok(), start.elapsed()));
     }
-    summarise(&results)
+    let outcome = summarise(&results);
+    tally.conclude();
+    outcome
 }
 
 fn summarise(results: &[(&str, bool, Duration)]) -> Outcome {
@@ -140,10 +163,13 @@ fn docs() -> Outcome {
     run_command(command.env("RUSTDOCFLAGS", "-D warnings"))
 }
 
-/// Time that the test of damaged model files takes here (s); without this variable it is shorter.
-const MUTATION_SECONDS: (&str, &str) = ("CAROM_MUTATION_SECONDS", "60");
+/// Variables that say how many seconds tests of damaged model files and of a viewer at work take, in the gate and in the long form.
+const SECONDS: [(&str, [&str; 2]); 2] = [
+    ("CAROM_MUTATION_SECONDS", ["15", "60"]),
+    ("CAROM_SOAK_SECONDS", ["10", "600"]),
+];
 
-fn tests() -> Outcome {
+fn tests(tally: &mut Tally) -> Outcome {
     let mut command = if has_cargo_subcommand("nextest") {
         cargo(&[
             "nextest",
@@ -163,15 +189,16 @@ fn tests() -> Outcome {
             "--no-fail-fast",
         ])
     };
-    let (variable, seconds) = MUTATION_SECONDS;
-    if std::env::var_os(variable).is_none() {
-        command.env(variable, seconds);
+    for (variable, seconds) in SECONDS {
+        if std::env::var_os(variable).is_none() {
+            command.env(variable, seconds[usize::from(is_long())]);
+        }
     }
-    run_command(&mut command)
+    tally.run(&mut command)
 }
 
-fn doctests() -> Outcome {
-    run_command(&mut cargo(&["test", "--workspace", "--doc", "--locked"]))
+fn doctests(tally: &mut Tally) -> Outcome {
+    tally.run(&mut cargo(&["test", "--workspace", "--doc", "--locked"]))
 }
 
 /// Examples that fail when what they claim does not hold.
@@ -230,13 +257,14 @@ fn references_are_fresh() -> Outcome {
 }
 
 /// Compare carom with MuJoCo on the shipped models, and on shared ones where they are present.
-fn parity() -> Outcome {
+fn parity(tally: &mut Tally) -> Outcome {
     compare_with_mujoco(Path::new(reference::DIRECTORY))?;
     let shared = shared_models();
     if shared.join("manifest.json").exists() {
         compare_with_mujoco(&shared)
     } else {
-        println!("skipped: no shared models (set CAROM_SHARED to the folder that holds models/)");
+        let reason = "CAROM_SHARED names no folder that holds models/";
+        tally.skip("parity of the shared models", reason);
         Ok(())
     }
 }

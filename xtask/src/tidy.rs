@@ -4,8 +4,10 @@
 
 mod book;
 mod citations;
+mod commits;
 mod documents;
 mod glossary;
+mod limits;
 mod models;
 mod stages;
 mod text;
@@ -44,6 +46,7 @@ const CHECKS: [Check; 11] = [
     citations::keys_exist,
     glossary::rows_are_complete,
     glossary::arrays_are_listed,
+    limits::only_fall,
     models::references_are_listed,
     stages::folders_are_complete,
     text::is_portable_and_finished,
@@ -109,10 +112,20 @@ impl Repository {
     }
 }
 
-/// Run all checks.
-pub(crate) fn run() -> Outcome {
-    let repository = Repository::read(&root())?;
-    let problems: Vec<String> = CHECKS.iter().flat_map(|check| check(&repository)).collect();
+/// Run all checks; with `record`, write the numbers that may only fall as they are now first.
+pub(crate) fn run(record: bool) -> Outcome {
+    let mut repository = Repository::read(&root())?;
+    if record {
+        let text = limits::recorded(&repository)?;
+        fs::write(root().join(limits::FILE), text)
+            .map_err(|error| format!("cannot write {}: {error}", limits::FILE))?;
+        repository = Repository::read(&root())?;
+    }
+    let mut problems: Vec<String> = CHECKS.iter().flat_map(|check| check(&repository)).collect();
+    problems.extend(commits::titles_are_short());
+    for line in limits::summary(&repository) {
+        println!("{line}");
+    }
     if problems.is_empty() {
         println!("{} files are tidy", repository.files.len());
         Ok(())
@@ -145,6 +158,6 @@ impl Repository {
 mod tests {
     #[test]
     fn this_repository_is_tidy() {
-        assert_eq!(super::run(), Ok(()));
+        assert_eq!(super::run(false), Ok(()));
     }
 }
