@@ -3,6 +3,7 @@
 //! Both engines run as servers that time one batch per request, and are asked in turns, so that whatever else the
 //! machine does falls on both. Times are CPU times of one thread; minimum and median over all batches are reported.
 
+mod against;
 mod compile;
 mod contacts;
 mod figures;
@@ -22,6 +23,8 @@ use serde_json::{Value, json};
 use crate::Outcome;
 use crate::command::{cargo, command, output, root, run, target_folder};
 use crate::python::interpreter;
+
+pub(crate) use against::against;
 
 /// The engine to compare with.
 #[derive(Clone, Copy, Debug, ValueEnum)]

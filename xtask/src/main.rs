@@ -7,6 +7,7 @@
 mod bench;
 mod book;
 mod command;
+mod compare;
 mod licences;
 mod package;
 mod page;
@@ -49,6 +50,18 @@ enum Command {
         /// Write the numbers that may only fall as they are now to xtask/limits.txt
         #[arg(long)]
         record: bool,
+    },
+    /// Compare what another carom program prints and records with what this one does: simulations to the bit, derivatives to rounding
+    Compare {
+        /// The other program
+        #[arg(long, value_name = "PROGRAM")]
+        against: PathBuf,
+        /// Largest relative difference of derivatives and of what is identified with them
+        #[arg(long, default_value_t = 1e-12)]
+        tolerance: f64,
+        /// Only cases whose name contains this
+        #[arg(long)]
+        only: Option<String>,
     },
     /// Build the book with mdBook, into target/book/
     Book,
@@ -94,6 +107,12 @@ enum Command {
         /// Leave out what takes minutes: gradients beside MJX, which has to compile them
         #[arg(long)]
         quick: bool,
+        /// Measure beside another carom program instead: smooth, contacts and gradients, old and new in turns
+        #[arg(long, value_name = "PROGRAM")]
+        against: Option<PathBuf>,
+        /// With --against: count instructions under valgrind instead of taking times, where the machine is busy
+        #[arg(long, requires = "against")]
+        instructions: bool,
         /// A set (smooth, contacts, growth, gradients, time, python, compile), then models instead of its own
         names: Vec<PathBuf>,
     },
@@ -107,6 +126,11 @@ fn main() -> ExitCode {
         Command::Test { only, long } => test::run(&test::Plan { only, long }),
         Command::Wheel => wheel::make(),
         Command::Tidy { record } => tidy::run(record),
+        Command::Compare {
+            against,
+            tolerance,
+            only,
+        } => compare::compare(&against, tolerance, only.as_deref()),
         Command::Book => book::build(),
         Command::BookTables => book::tables(),
         Command::Reference {
@@ -121,14 +145,19 @@ fn main() -> ExitCode {
             set,
             rounds,
             quick,
+            against,
+            instructions,
             names,
-        } => bench::bench(&bench::Plan {
-            peer,
-            set,
-            rounds,
-            quick,
-            names,
-        }),
+        } => match against {
+            Some(old) => bench::against(&old, rounds, instructions),
+            None => bench::bench(&bench::Plan {
+                peer,
+                set,
+                rounds,
+                quick,
+                names,
+            }),
+        },
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -28,7 +28,7 @@ pub(super) fn bench(engines: &mut Engines, rounds: usize, models: &[PathBuf]) ->
 }
 
 /// About one simulated second of each scene; the files are given relative to the shared folder.
-fn scenes(models: &[PathBuf]) -> Vec<(String, Value)> {
+pub(super) fn scenes(models: &[PathBuf]) -> Vec<(String, Value)> {
     if !models.is_empty() {
         let request = |model: &PathBuf| (label(model), json!({ "model": model, "steps": 500 }));
         return models.iter().map(request).collect();
