@@ -4,6 +4,7 @@
 //! run in parallel, and passes the answers back to each.
 
 mod adam;
+mod nelder_mead;
 
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +17,7 @@ use crate::request::{Answered, Proposal};
 use crate::space::Space;
 
 pub use adam::{Adam, AdamSettings, Schedule};
+pub use nelder_mead::{NelderMead, NelderMeadSettings};
 
 choice! {
     /// A choice of a local solver.
@@ -29,6 +31,8 @@ choice! {
     LeastSquares: LeastSquaresSettings, LeastSquares, default;
     /// Adam from gradients.
     Adam: AdamSettings, Adam, default;
+    /// A simplex from values alone.
+    NelderMead: NelderMeadSettings, NelderMead, default;
 }
 
 impl LocalSettings {

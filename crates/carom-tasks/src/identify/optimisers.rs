@@ -4,7 +4,7 @@
 
 use carom_optimise::{
     AdamSettings, CemSettings, CmaSettings, LbfgsbSettings, LeastSquaresSettings, LocalSettings,
-    Restarts, Schedule, Settings as SearchSettings, Spans,
+    NelderMeadSettings, Restarts, Schedule, Settings as SearchSettings, Spans,
 };
 use serde::Deserialize;
 
@@ -30,6 +30,8 @@ pub enum OptimiserKind {
     Lbfgs,
     /// Adam.
     Adam,
+    /// Nelder and Mead's simplex: values alone, from one start.
+    NelderMead,
     /// CMA-ES: values alone, for losses with many minima.
     Cmaes,
     /// The cross-entropy method: values alone, in large batches.
@@ -42,15 +44,18 @@ pub enum OptimiserKind {
     Islands,
 }
 
-use OptimiserKind::{Adam, Auto, BasinHopping, Cem, Cmaes, Islands, Lbfgs, Lm, MultiStart};
+use OptimiserKind::{
+    Adam, Auto, BasinHopping, Cem, Cmaes, Islands, Lbfgs, Lm, MultiStart, NelderMead,
+};
 
 impl OptimiserKind {
     /// All, by name: first those that go from point to point, then those that search the whole range.
-    pub const ALL: [(&'static str, Self); 9] = [
+    pub const ALL: [(&'static str, Self); 10] = [
         ("auto", Auto),
         ("lm", Lm),
         ("lbfgs", Lbfgs),
         ("adam", Adam),
+        ("nelder-mead", NelderMead),
         ("cmaes", Cmaes),
         ("cem", Cem),
         ("multi-start", MultiStart),
@@ -60,12 +65,12 @@ impl OptimiserKind {
 
     /// Whether it goes from point to point, and not over all of what bounds hold.
     pub fn is_local(self) -> bool {
-        matches!(self, Auto | Lm | Lbfgs | Adam)
+        matches!(self, Auto | Lm | Lbfgs | Adam | NelderMead)
     }
 
     /// Whether it reads derivatives of the loss, and not its values alone.
     pub fn reads_derivatives(self) -> bool {
-        !matches!(self, Cmaes | Cem)
+        !matches!(self, NelderMead | Cmaes | Cem)
     }
 
     /// Its name.
@@ -107,6 +112,9 @@ impl OptimiserKind {
                 clip: Some(10.0),
                 ..AdamSettings::default()
             })),
+            NelderMead => {
+                SearchSettings::Local(LocalSettings::NelderMead(NelderMeadSettings::default()))
+            }
             Cmaes => SearchSettings::CmaEs(CmaSettings {
                 restarts: Restarts::None,
                 evaluations: task.settings.evaluations,
