@@ -5,7 +5,7 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::Outcome;
-use crate::tally::skips_file;
+use crate::tally::notes_file;
 
 /// Whether tests take their long form; `CAROM_LONG` tells them.
 static IS_LONG: AtomicBool = AtomicBool::new(false);
@@ -35,7 +35,7 @@ pub(crate) fn target_folder() -> PathBuf {
 pub(crate) fn command(program: impl AsRef<std::ffi::OsStr>) -> Command {
     let mut command = Command::new(program);
     command.current_dir(root());
-    command.env("CAROM_SKIPS", skips_file());
+    command.env("CAROM_NOTES", notes_file());
     if is_long() {
         command.env("CAROM_LONG", "1");
     }
@@ -94,7 +94,7 @@ pub(crate) fn has_cargo_subcommand(name: &str) -> bool {
 }
 
 /// Program and arguments, with a program inside the workspace named from its root.
-fn describe(command: &Command) -> String {
+pub(crate) fn describe(command: &Command) -> String {
     let program = Path::new(command.get_program());
     let name = program.strip_prefix(root()).map_or_else(
         |_| program.file_name().map(PathBuf::from).unwrap_or_default(),

@@ -52,11 +52,13 @@ pub(crate) fn check(tally: &mut Tally) -> Outcome {
             "--ignore-unused-allowlist",
         ],
     ];
-    let mut failed: Vec<String> = checks
-        .into_iter()
-        .filter_map(|arguments| tally.run(with_package(&python).args(arguments)).err())
-        .collect();
-    failed.extend(check_learning(tally).err());
+    let checks = checks.map(|arguments| {
+        let mut check = with_package(&python);
+        check.args(arguments);
+        check
+    });
+    let outcomes = [tally.run_side_by_side(checks.into()), check_learning(tally)];
+    let failed: Vec<String> = outcomes.into_iter().filter_map(Result::err).collect();
     if failed.is_empty() {
         Ok(())
     } else {

@@ -1,25 +1,29 @@
 //! What ran: tests that passed and failed, what was skipped and why, and what took longest.
 //!
 //! Numbers are read from what nextest, libtest and pytest print. Tests that cannot do all of what they say, as files or
-//! programs are missing, write a line `name<TAB>reason` to the file that the variable `CAROM_SKIPS` names
-//! (`carom_testing::skip`), and steps of the test command do the same by [`Tally::skip`].
+//! programs are missing, write a line `skipped<TAB>name<TAB>reason` to the file that the variable `CAROM_NOTES` names
+//! (`carom_testing::skip`), and ratchets that could move a line `better<TAB>name<TAB>text`. Steps skip by [`Tally::skip`].
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::sync::Mutex;
+use std::time::Instant;
 
 use crate::Outcome;
-use crate::command::{failed, target_folder, unstartable};
+use crate::command::{describe, failed, target_folder, unstartable};
 
 /// Tests that are listed as the slowest.
 const SLOWEST: usize = 12;
+/// Commands that run at the same time, where they are many: each of them leaves a core idle now and then.
+const SIDE_BY_SIDE: usize = 2;
 /// Tests faster than this are not listed (s).
 const FAST: f64 = 5.0;
 
-/// The file that skips are written to.
-pub(crate) fn skips_file() -> PathBuf {
-    target_folder().join("skips.txt")
+/// The file that tests write notes to.
+pub(crate) fn notes_file() -> PathBuf {
+    target_folder().join("notes.txt")
 }
 
 /// What ran so far.
@@ -32,9 +36,9 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    /// An empty one; skips of an earlier run are forgotten.
+    /// An empty one; notes of an earlier run are forgotten.
     pub(crate) fn new() -> Self {
-        let _ = fs::remove_file(skips_file()); // there may be none
+        let _ = fs::remove_file(notes_file()); // there may be none
         Self::default()
     }
 
@@ -65,6 +69,52 @@ impl Tally {
             Ok(())
         } else {
             Err(failed(command, status))
+        }
+    }
+
+    /// Runs commands side by side, shows what each has printed when it has ended, and reads results of tests from that.
+    /// All run, even after a failure.
+    pub(crate) fn run_side_by_side(&mut self, commands: Vec<Command>) -> Outcome {
+        let waiting = Mutex::new(commands.into_iter());
+        let ended = Mutex::new((Vec::new(), Vec::new()));
+        let worker = || {
+            // The lock is given back before the command runs.
+            let next = || waiting.lock().ok()?.next();
+            while let Some(mut command) = next() {
+                let begin = Instant::now();
+                let output = command.stdin(Stdio::null()).output();
+                let Ok(mut ended) = ended.lock() else { return };
+                let (lines, failures) = &mut *ended;
+                let seconds = begin.elapsed().as_secs_f64();
+                println!("{} ({seconds:.1} s)", describe(&command));
+                match output {
+                    Ok(output) => {
+                        for text in [&output.stdout, &output.stderr] {
+                            let text = String::from_utf8_lossy(text);
+                            print!("{text}");
+                            lines.extend(text.lines().map(str::to_owned));
+                        }
+                        if !output.status.success() {
+                            failures.push(failed(&command, output.status));
+                        }
+                    }
+                    Err(error) => failures.push(unstartable(&command, &error)),
+                }
+            }
+        };
+        std::thread::scope(|scope| {
+            for _ in 0..SIDE_BY_SIDE {
+                scope.spawn(worker);
+            }
+        });
+        let (lines, failures) = ended.into_inner().unwrap_or_default();
+        for line in lines {
+            self.read(&line);
+        }
+        if failures.is_empty() {
+            Ok(())
+        } else {
+            Err(failures.join("\n"))
         }
     }
 
@@ -100,12 +150,16 @@ impl Tally {
 
     /// Adds what tests wrote down, and prints skips, slow tests and, as the last line, the sums.
     pub(crate) fn conclude(&mut self) {
-        let written = fs::read_to_string(skips_file()).unwrap_or_default();
+        let written = fs::read_to_string(notes_file()).unwrap_or_default();
+        let mut better = Vec::new();
         for line in written.lines() {
-            let (name, reason) = line
-                .split_once('\t')
-                .unwrap_or((line, "no reason is given"));
-            self.skipped.push([name.to_owned(), reason.to_owned()]);
+            match line.split('\t').collect::<Vec<_>>()[..] {
+                ["skipped", name, reason] => {
+                    self.skipped.push([name.to_owned(), reason.to_owned()]);
+                }
+                ["better", _, text] => better.push(text.to_owned()),
+                _ => {}
+            }
         }
         self.skipped.sort();
         self.skipped.dedup();
@@ -118,6 +172,9 @@ impl Tally {
             for (time, name) in slow {
                 println!("{time:9.1} s  {name}");
             }
+        }
+        if !better.is_empty() {
+            println!("\nbetter than recorded:\n  {}", better.join("\n  "));
         }
         if !self.skipped.is_empty() {
             println!("\n{} skipped:", self.skipped.len());

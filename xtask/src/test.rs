@@ -47,7 +47,7 @@ const STEPS: [Step; 14] = [
     },
     Step {
         name: "experiments",
-        run: |_| experiments(),
+        run: experiments,
     },
     Step {
         name: "python",
@@ -229,7 +229,7 @@ const TOPICS: [&str; 6] = [
 ];
 
 /// The topics, and the experiments in their quick form, in the profile of the tests, with which they have been built already.
-fn experiments() -> Outcome {
+fn experiments(tally: &mut Tally) -> Outcome {
     run_command(&mut cargo(&[
         "build",
         "--quiet",
@@ -239,13 +239,13 @@ fn experiments() -> Outcome {
         "--profile=test",
     ]))?;
     let folder = target_folder().join("debug").join("examples");
-    for name in TOPICS {
-        run_command(&mut command(folder.join(name)))?;
-    }
-    for name in EXPERIMENTS {
-        run_command(command(folder.join(name)).arg("--quick"))?;
-    }
-    Ok(())
+    let topics = TOPICS.map(|name| command(folder.join(name)));
+    let experiments = EXPERIMENTS.map(|name| {
+        let mut experiment = command(folder.join(name));
+        experiment.arg("--quick");
+        experiment
+    });
+    tally.run_side_by_side(experiments.into_iter().chain(topics).collect())
 }
 
 fn environment() -> Outcome {

@@ -2,13 +2,12 @@
 
 mod constrained;
 mod mechanism;
-#[path = "../tests/shared/random.rs"]
-mod random;
 #[path = "../tests/shared/random_mjcf.rs"]
 pub(crate) mod random_mjcf;
 pub(crate) mod stage_check;
 pub(crate) mod step_check;
 
+use std::ops::{Deref, DerefMut};
 use std::path::Path;
 
 use carom_spec::mjcf;
@@ -20,7 +19,34 @@ use crate::model::{Integrator, Model};
 
 pub(crate) use constrained::{Constrained, random_constrained};
 pub(crate) use mechanism::{assert_close, random_input, random_model, random_state};
-pub(crate) use random::Random;
+
+/// Numbers without a pattern, and what modules draw with them: vectors, rotations, forests.
+pub(crate) struct Random(carom_testing::Random);
+
+impl Random {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(carom_testing::Random::new(seed))
+    }
+
+    /// The stream from a place in it.
+    pub(crate) fn at(place: u64) -> Self {
+        Self(carom_testing::Random(place))
+    }
+}
+
+impl Deref for Random {
+    type Target = carom_testing::Random;
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
+}
+
+impl DerefMut for Random {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.0
+    }
+}
 
 /// The model of an MJCF text.
 pub(crate) fn model_from_mjcf(text: &str) -> Model {
@@ -40,29 +66,38 @@ pub(crate) fn model_from_file(path: &Path) -> Model {
     model.unwrap_or_else(|| panic!("{}: {problems:?}", path.display()))
 }
 
-/// The models shared between projects under a contact law, or none (and a word about it) where they are not there.
+/// The models shared between projects under a contact law; none, and a skip, where they are not there. Models that the law
+/// does not admit, and those in which nothing moves, are left out.
 pub(crate) fn shared_models(law: &str) -> Vec<(String, Model)> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let shared =
-        std::env::var_os("CAROM_SHARED").map_or_else(|| root.join("../shared"), Into::into);
-    let Ok(manifest) = std::fs::read_to_string(shared.join("models/manifest.json")) else {
-        println!("skipped: no shared models at {}", shared.display());
-        return Vec::new();
-    };
-    let (mut name, mut models) = ("", Vec::new());
-    for line in manifest.lines() {
-        let value = |key: &str| line.trim().strip_prefix(key)?.split('"').nth(1);
-        if let Some(found) = value(r#""name":"#) {
-            name = found;
-        } else if let Some(file) = value(r#""file":"#) {
-            let path = shared.join("models").join(name).join(file);
-            match model_under_law(&path, law) {
-                Ok(model) => models.push((name.to_owned(), model)),
-                Err(why) => println!("{name}: skipped, {why}"),
-            }
+    let mut models = Vec::new();
+    for (name, path) in carom_testing::shared_models() {
+        match model_under_law(&path, law) {
+            Ok(model) => models.push((name, model)),
+            Err(why) => println!("{name}: left out, {why}"),
         }
     }
     models
+}
+
+/// The models that ship.
+pub(crate) fn shipped_models() -> Vec<(String, Model)> {
+    let folders = ["models", "models/features"].map(|folder| carom_testing::root().join(folder));
+    let files = folders
+        .iter()
+        .flat_map(|folder| std::fs::read_dir(folder).unwrap());
+    let mut paths: Vec<_> = files.map(|file| file.unwrap().path()).collect();
+    paths.retain(|path| {
+        path.extension()
+            .is_some_and(|end| end == "xml" || end == "urdf")
+    });
+    paths.sort();
+    paths
+        .iter()
+        .filter_map(|path| {
+            let name = path.file_stem()?.to_string_lossy().into_owned();
+            Some((name, model_under_law(path, "soft").ok()?))
+        })
+        .collect()
 }
 
 /// The model of a file whose contacts follow a law, or why there is nothing to check.

@@ -229,7 +229,7 @@ fn progress_is_for_terminals() {
         .stdin(std::process::Stdio::null())
         .current_dir(crate::support::root());
     if !crate::support::tool(std::process::Command::new("script").arg("--version")) {
-        eprintln!("skipped: progress on a terminal, there is no script");
+        carom_testing::skip("there is no program `script`, which makes a terminal");
         return;
     }
     let outcome = finish(&mut script);

@@ -8,8 +8,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 #[cfg(unix)]
+use carom_testing::Random;
+
 use crate::support::tool;
-use crate::support::{Folder, Outcome, Random, npy, run, words};
+use crate::support::{Folder, Outcome, npy, run, words};
 
 /// Every way a file gets into the program, with the file's place marked.
 const WAYS: [&str; 8] = [
@@ -85,7 +87,7 @@ fn special_files(folder: &Folder) -> Vec<(PathBuf, &'static str)> {
 
 /// Bytes without a pattern.
 fn noise(count: usize) -> Vec<u8> {
-    let mut random = Random::new();
+    let mut random = Random::new(1);
     let byte = |_| u8::try_from(random.below(256)).unwrap();
     (0..count).map(byte).collect()
 }

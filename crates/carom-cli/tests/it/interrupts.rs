@@ -31,7 +31,31 @@ fn wait_for_work(child: &Child) {
     }
 }
 
-/// Starts a line and interrupts it after a while of work.
+/// Processor time that a process has used so far, where the system tells.
+fn work_of(child: &Child) -> Option<Duration> {
+    let text = std::fs::read_to_string(format!("/proc/{}/stat", child.id())).ok()?;
+    // After the name in parentheses: state, then eleven numbers, then time of the program and of the system (1/100 s).
+    let numbers: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
+    let ticks: u64 = numbers.get(11)?.parse::<u64>().ok()? + numbers.get(12)?.parse::<u64>().ok()?;
+    Some(Duration::from_millis(10 * ticks))
+}
+
+/// Waits until a process has worked for so long, however busy the machine is.
+fn wait_for_work_of(child: &Child, work: Duration) {
+    let begin = work_of(child);
+    let Some(begin) = begin else {
+        std::thread::sleep(work);
+        return;
+    };
+    for _ in 0..6000 {
+        match work_of(child) {
+            Some(now) if now < begin + work => std::thread::sleep(Duration::from_millis(10)),
+            _ => return,
+        }
+    }
+}
+
+/// Starts a line and interrupts it after so much work, in processor time.
 pub(crate) fn interrupted(line: &[&str], after: Duration) -> Outcome {
     let mut command = carom();
     command
@@ -40,7 +64,7 @@ pub(crate) fn interrupted(line: &[&str], after: Duration) -> Outcome {
         .stderr(Stdio::piped());
     let child = command.spawn().unwrap();
     wait_for_work(&child);
-    std::thread::sleep(after);
+    wait_for_work_of(&child, after);
     interrupt(&child);
     wait(child, line.join(" "))
 }
@@ -52,7 +76,7 @@ fn simulations_keep_what_was_recorded() {
         let out = folder.path(name);
         let mut line = words("sim models/humanoid.xml --seconds 100000 --every 50 --json --out");
         line.push(out.to_str().unwrap());
-        let outcome = interrupted(&line, Duration::from_secs(2));
+        let outcome = interrupted(&line, Duration::from_secs(1));
         assert_eq!(outcome.code, Some(130), "{outcome:#?}");
         let document = outcome.json();
         assert_eq!(document["interrupted"], true);
@@ -83,7 +107,7 @@ fn people_are_told() {
 #[test]
 fn measurements_report_the_batches_that_were_done() {
     let line = words("bench models/humanoid.xml --steps 1000 --batches 100000 --json");
-    let outcome = interrupted(&line, Duration::from_secs(2));
+    let outcome = interrupted(&line, Duration::from_secs(1));
     assert_eq!(outcome.code, Some(130), "{outcome:#?}");
     let document = outcome.json();
     assert_eq!(document["interrupted"], true);

@@ -7,9 +7,11 @@ use std::process::{Command, Stdio};
 #[cfg(unix)]
 use std::time::Duration;
 
+use carom_testing::Random;
+
 use crate::support::{Folder, Outcome, run, words};
 #[cfg(unix)]
-use crate::support::{Random, carom, finish, tool, wait};
+use crate::support::{carom, finish, tool, wait};
 
 /// Simulates for a second of the model and records that.
 fn record(out: &Path) -> Outcome {
@@ -124,7 +126,7 @@ impl Drop for Mount {
 #[test]
 fn a_full_disk_leaves_nothing() {
     let Some(Mount(folder)) = &Mount::new() else {
-        eprintln!("skipped: a full disk, this user may not mount a file system");
+        carom_testing::skip("this user may not mount a file system");
         return;
     };
     for name in ["run.npz", "run.csv"] {
@@ -168,7 +170,7 @@ fn killed_runs_leave_no_half_file() {
     };
     wait(start(), "the whole run".to_owned()).succeeds();
     let whole = fs::read(&out).unwrap();
-    let mut random = Random::new();
+    let mut random = Random::new(1);
     let (mut during, mut absent, mut complete) = (0, 0, 0);
     for run in 0..60 {
         for name in folder.names() {

@@ -4,14 +4,16 @@ use std::fs;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::support::{Folder, Random, carom, finish};
+use carom_testing::{Random, by_tier};
 
-/// Command lines of a test run; more with `CAROM_FUZZ_RUNS`.
-const RUNS: usize = 10_000;
+use crate::support::{Folder, carom, finish};
+
+/// Command lines of the gate and of the long form; others with `CAROM_FUZZ_RUNS`.
+const RUNS: [usize; 2] = [1_500, 10_000];
 /// Processes at the same time.
 const WORKERS: usize = 4;
 
-const COMMANDS: [&str; 11] = [
+const COMMANDS: [&str; 16] = [
     "view",
     "sim",
     "sim",
@@ -22,10 +24,15 @@ const COMMANDS: [&str; 11] = [
     "parity",
     "bench",
     "completions",
+    "evaluate",
+    "evaluate",
+    "identify",
+    "identify",
+    "quickstart",
     "frob",
 ];
 
-const FLAGS: [&str; 28] = [
+const FLAGS: [&str; 48] = [
     "--json",
     "--json",
     "--seconds",
@@ -54,10 +61,30 @@ const FLAGS: [&str; 28] = [
     "--model",
     "--verbose",
     "--",
+    "--mapping",
+    "--window",
+    "--total",
+    "--free",
+    "--preset",
+    "--settings",
+    "--validate",
+    "--segments",
+    "--free-starts",
+    "--start-draws",
+    "--optimiser",
+    "--evaluations",
+    "--anyway",
+    "--profiles",
+    "--folds",
+    "--recovery",
+    "--report",
+    "--checkpoint",
+    "--resume",
+    "--no-open",
 ];
 
 /// Values that take no time; none of them asks for a long simulation.
-const VALUES: [&str; 60] = [
+const VALUES: [&str; 69] = [
     "0",
     "1",
     "2",
@@ -118,6 +145,15 @@ const VALUES: [&str; 60] = [
     "exact",
     "contact",
     "ü☃\u{301}",
+    "joint.pivot.damping[0]",
+    "joint.pivot.damping[0] log",
+    "joint.pivot.damping[0] bounds(2,1)",
+    "contact",
+    "lm",
+    "adam",
+    "nelder-mead",
+    "newton",
+    "likelihood",
 ];
 
 const MODELS: [&str; 6] = [
@@ -129,10 +165,15 @@ const MODELS: [&str; 6] = [
     "",
 ];
 
+/// A swing of the pendulum, and what its columns are.
+const SWING: &str = "time,angle\n0,0.3\n0.005,0.2999\n0.01,0.2996\n0.015,0.2992\n0.02,0.2985\n0.025,0.2977\n0.03,0.2966\n";
+const MAPPING: &str =
+    "time.column = 'time'\n[[joint]]\nname = 'pivot'\nposition = 'angle'\nnoise = 0.001\n";
+
 /// A command line.
 fn arguments(random: &mut Random, folder: &Folder) -> Vec<String> {
     let mut list = Vec::new();
-    let command = random.choice(&COMMANDS);
+    let command = random.pick(&COMMANDS);
     if !random.once_in(30) {
         list.push(command.to_owned());
     }
@@ -144,19 +185,27 @@ fn arguments(random: &mut Random, folder: &Folder) -> Vec<String> {
             "missing/run.npz",
             "garbage.npz",
             "broken.xml",
+            "motion.csv",
+            "map.toml",
             ".",
             "run.txt",
         ];
         folder
-            .path(random.choice(&names))
+            .path(random.pick(&names))
             .to_string_lossy()
             .into_owned()
     };
+    let named = |name: &str| folder.path(name).to_string_lossy().into_owned();
     match command {
+        // Where nothing can be written it ends at once.
+        "quickstart" => list.extend(["--out".to_owned(), named("garbage.npz")]),
+        "evaluate" | "identify" if !random.once_in(8) => {
+            list.extend(["models/pendulum.xml".to_owned(), named("motion.csv")]);
+        }
         "parity" if !random.once_in(4) => list.push("tests/reference".to_owned()),
-        "completions" => list.push(random.choice(&["bash", "zsh", "fish", "tcsh"]).to_owned()),
-        _ if !random.once_in(8) => list.push(random.choice(&MODELS[..3]).to_owned()),
-        _ => list.push(random.choice(&MODELS).to_owned()),
+        "completions" => list.push(random.pick(&["bash", "zsh", "fish", "tcsh"]).to_owned()),
+        _ if !random.once_in(8) => list.push(random.pick(&MODELS[..3]).to_owned()),
+        _ => list.push(random.pick(&MODELS).to_owned()),
     }
     // Almost right: what is required is there, and nothing takes long.
     let fixed = match command {
@@ -165,21 +214,26 @@ fn arguments(random: &mut Random, folder: &Folder) -> Vec<String> {
         "gradient" => "--seconds 0.02 --loss qpos[0] --wrt qvel[0]",
         "parity" => "--until smooth --model slider_crank",
         "bench" => "--steps 2 --batches 1",
+        "identify" => "--evaluations 2 --threads 1 --free joint.pivot.damping[0]",
         _ => "",
     };
     if !random.once_in(5) || command == "parity" {
         list.extend(fixed.split_whitespace().map(str::to_owned));
+    }
+    if ["evaluate", "identify"].contains(&command) && !random.once_in(8) {
+        list.extend(["--mapping".to_owned(), named("map.toml")]);
     }
     if command == "view" {
         let page = folder.path("page.html").to_string_lossy().into_owned();
         list.extend(["--seconds", "0.02", "--export", &page].map(str::to_owned));
     }
     for _ in 0..random.below(4) {
-        let flag = random.choice(&FLAGS);
+        let flag = random.pick(&FLAGS);
         let value = match flag {
-            "--out" | "--controls" => file(random),
+            "--out" | "--controls" | "--mapping" | "--settings" | "--validate" | "--report"
+            | "--checkpoint" => file(random),
             _ if random.once_in(10) => file(random),
-            _ => random.choice(&VALUES).to_owned(),
+            _ => random.pick(&VALUES).to_owned(),
         };
         match random.below(4) {
             0 => list.push(flag.to_owned()),
@@ -194,7 +248,8 @@ fn arguments(random: &mut Random, folder: &Folder) -> Vec<String> {
     list
 }
 
-/// Whether a line asks for something that takes long on purpose: all references, or stages timed for half a second.
+/// Whether a line asks for something that takes long on purpose: all references, stages timed for half a second, or a whole
+/// identification.
 fn is_long(list: &[String]) -> bool {
     let has = |word: &str| list.iter().any(|other| other == word);
     let is = |word: &str| list.first().is_some_and(|first| first == word);
@@ -204,6 +259,8 @@ fn is_long(list: &[String]) -> bool {
         || (has("sim") && !has("0.02"))
         || (has("view") && !(has("0.02") && has("--export")))
         || (has("gradient") && !has("0.02"))
+        || (has("quickstart") && !list.iter().any(|word| word.ends_with("garbage.npz")))
+        || (has("identify") && !(has("--evaluations") && has("2")))
 }
 
 #[test]
@@ -217,8 +274,10 @@ fn random_command_lines_are_answered_in_order() {
     let runs = std::env::var("CAROM_FUZZ_RUNS")
         .ok()
         .and_then(|runs| runs.parse().ok());
-    let runs = runs.unwrap_or(RUNS);
-    let mut random = Random::new();
+    let runs = runs.unwrap_or_else(|| by_tier(RUNS[0], RUNS[1]));
+    folder.with("motion.csv", SWING);
+    folder.with("map.toml", MAPPING);
+    let mut random = Random::new(1);
     let mut lines = Vec::new();
     while lines.len() < runs {
         let line = arguments(&mut random, &folder);

@@ -5,7 +5,9 @@ use std::io::{Read, Write};
 use std::path::PathBuf;
 use std::process::Command;
 
-use crate::support::{Folder, Random, finish, npy, root, run, tool};
+use carom_testing::Random;
+
+use crate::support::{Folder, finish, npy, root, run, tool};
 
 /// A Python that has MuJoCo, if there is one.
 fn python() -> Option<PathBuf> {
@@ -17,9 +19,7 @@ fn python() -> Option<PathBuf> {
 #[test]
 fn a_folder_of_models_becomes_references() {
     let Some(python) = python() else {
-        eprintln!(
-            "skipped: references of a user's folder, there is no Python with MuJoCo (set CAROM_PYTHON)"
-        );
+        carom_testing::skip("there is no Python with MuJoCo; set CAROM_PYTHON");
         return;
     };
     let folder = Folder::new("own");
@@ -94,7 +94,7 @@ fn numbers_in(shape: &str) -> usize {
 #[test]
 fn damaged_references_fail_and_do_not_panic() {
     let folder = Folder::new("damaged");
-    let mut random = Random::new();
+    let mut random = Random::new(1);
     let mut manifest = Vec::new();
     for model in ["cube", "equalities"] {
         let whole = arrays(model);

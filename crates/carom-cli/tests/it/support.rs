@@ -178,35 +178,6 @@ pub(crate) fn tool(command: &mut Command) -> bool {
     quiet.status().is_ok_and(|status| status.success())
 }
 
-/// Numbers without a pattern, the same in every run.
-pub(crate) struct Random(u64);
-
-impl Random {
-    pub(crate) fn new() -> Self {
-        Self(0x2545_f491_4f6c_dd1d)
-    }
-
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-
-    pub(crate) fn below(&mut self, count: usize) -> usize {
-        usize::try_from(self.next() >> 11).unwrap() % count
-    }
-
-    pub(crate) fn choice<'a>(&mut self, words: &[&'a str]) -> &'a str {
-        words[self.below(words.len())]
-    }
-
-    /// True once in so many times.
-    pub(crate) fn once_in(&mut self, count: usize) -> bool {
-        self.below(count) == 0
-    }
-}
-
 /// One array as numpy writes it, with any header and body.
 pub(crate) fn npy(descriptor: &str, shape: &str, body: &[u8]) -> Vec<u8> {
     let header = format!("{{'descr': {descriptor}, 'fortran_order': False, 'shape': {shape}, }}\n");

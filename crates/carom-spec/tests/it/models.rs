@@ -8,17 +8,11 @@ pub(crate) fn shipped_models() -> Vec<PathBuf> {
     main_files(&folder)
 }
 
-/// The shared models of other projects; none when the folder is absent.
+/// The shared models of other projects; none, and a skip, when the folder is absent.
 pub(crate) fn shared_models() -> Vec<PathBuf> {
-    let shared = std::env::var_os("CAROM_SHARED").map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared"),
-        PathBuf::from,
-    );
-    let folder = shared.join("models");
-    if !folder.is_dir() {
-        eprintln!("the shared models are not there; they are skipped");
+    let Some(folder) = carom_testing::shared("models") else {
         return Vec::new();
-    }
+    };
     let mut models: Vec<PathBuf> = entries(&folder)
         .iter()
         .filter(|path| path.is_dir())

@@ -13,6 +13,7 @@ use carom_spec::mesh::{MeshFormat, read_height_field, read_mesh};
 use carom_spec::mjcf::{AssetStorage, ReadSettings, write_with};
 use carom_spec::read::{ReadModel, read};
 use carom_spec::{Diagnostic, MemorySource};
+use carom_testing::Random;
 
 use crate::models::model_files;
 use crate::round_trip::difference;
@@ -63,29 +64,6 @@ const SNIPPETS: [&str; 4] = [
        </custom></mujoco>"#,
 ];
 
-/// Repeatable random numbers (the generator `SplitMix64`).
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// A number below `end`, or 0.
-    fn below(&mut self, end: usize) -> usize {
-        let end = u64::try_from(end.max(1)).unwrap_or(u64::MAX);
-        usize::try_from(self.next() % end).unwrap_or(0)
-    }
-
-    fn pick<T: Copy>(&mut self, list: &[T]) -> Option<T> {
-        list.get(self.below(list.len())).copied()
-    }
-}
-
 /// Start and end of every run of bytes that `inside` accepts.
 fn runs(bytes: &[u8], inside: impl Fn(u8) -> bool) -> Vec<(usize, usize)> {
     let mut list = Vec::new();
@@ -134,7 +112,7 @@ fn mutate(bytes: &mut Vec<u8>, other: &[u8], random: &mut Random) {
                 *byte ^= 1 << random.below(8);
             }
         }
-        1 => bytes.insert(at.min(bytes.len()), random.next().to_le_bytes()[0]),
+        1 => bytes.insert(at.min(bytes.len()), random.bits().to_le_bytes()[0]),
         2 => {
             let end = (at + 1 + random.below(40)).min(bytes.len());
             bytes.drain(at..end);
@@ -149,38 +127,39 @@ fn mutate(bytes: &mut Vec<u8>, other: &[u8], random: &mut Random) {
                 .into_iter()
                 .filter(|&(start, end)| bytes[start..end].iter().any(u8::is_ascii_digit))
                 .collect();
-            if let (Some(place), Some(number)) = (random.pick(&numbers), random.pick(&NUMBERS)) {
+            if let (Some(place), Some(number)) = (random.choose(&numbers), random.choose(&NUMBERS))
+            {
                 replace(bytes, place, number.as_bytes());
             }
         }
         6 => {
-            if let Some(place) = random.pick(&runs(bytes, is_number)) {
+            if let Some(place) = random.choose(&runs(bytes, is_number)) {
                 replace(bytes, place, "9".repeat(1 + random.below(500)).as_bytes());
             }
         }
         7 => {
             // Swap two words: element names, attribute names, values.
             let words = runs(bytes, is_word);
-            if let (Some(place), Some(from)) = (random.pick(&words), random.pick(&words)) {
+            if let (Some(place), Some(from)) = (random.choose(&words), random.choose(&words)) {
                 let word = bytes[from.0..from.1].to_vec();
                 replace(bytes, place, &word);
             }
         }
         8 => {
-            if let Some(tag) = random.pick(&tags(bytes)) {
+            if let Some(tag) = random.choose(&tags(bytes)) {
                 replace(bytes, tag, b"");
             }
         }
         9 => {
             let tags = tags(bytes);
-            if let (Some(tag), Some(place)) = (random.pick(&tags), random.pick(&tags)) {
+            if let (Some(tag), Some(place)) = (random.choose(&tags), random.choose(&tags)) {
                 let copy = bytes[tag.0..tag.1].to_vec();
                 replace(bytes, (place.1, place.1), &copy);
             }
         }
         _ => {
             let tags = tags(other);
-            if let Some(tag) = random.pick(&tags) {
+            if let Some(tag) = random.choose(&tags) {
                 let end = (tag.0 + random.below(600)).min(other.len()).max(tag.1);
                 let place = self::tags(bytes)
                     .get(random.below(40))

@@ -7,6 +7,7 @@ use carom::{Data, Input, Model, State};
 use carom_optimise::random::Random;
 use carom_tasks::identify::{ErrorBasis, Free, Identified, Settings, Solution, Task, Unwatched};
 use carom_tasks::recording::{self, Mapping, Recordings};
+use carom_testing::{at_least, by_tier};
 
 use crate::support::{Folder, model};
 
@@ -80,15 +81,17 @@ fn found(cube: &Model, recordings: &Recordings) -> (Solution, Identified) {
     (solution, found)
 }
 
-/// Intervals of 95 % over many sets of tosses. Of those whose residuals are no greater than the noise, at least 80 % hold the truth, which
-/// errors from derivatives alone do not; they are not so wide that they say nothing either.
+/// A known defect: intervals of 95 % through contacts in fixed steps hold the truth too seldom. Over thirty sets of tosses they
+/// hold it 47 times of 58 (81 %), of those whose residuals are no greater than the noise; right and independent intervals
+/// would do so, or worse, once in 8,000 tries. They are not so wide either that they would say nothing. Coverage is a ratchet:
+/// it may get better, and `tests/ratchets.txt` says where it is.
 #[test]
-fn intervals_through_contacts_hold_the_truth_about_as_often_as_they_say() {
-    const SETS: u64 = 30;
+fn known_defect_intervals_through_contacts_are_too_narrow() {
+    let sets = by_tier(8, 30);
     let cube = model("datasets/contactnets_cube.xml");
     let folder = Folder::new("contact-intervals");
-    let (mut count, mut held, mut by_slopes) = (0, 0, 0);
-    for seed in 0..SETS {
+    let (mut count, mut held, mut by_slopes) = (0_usize, 0_usize, 0_usize);
+    for seed in 0..sets {
         let recordings = tosses(&folder, &cube, seed);
         let (solution, found) = found(&cube, &recordings);
         println!(
@@ -99,16 +102,23 @@ fn intervals_through_contacts_hold_the_truth_about_as_often_as_they_say() {
         if found.noise > 1.3 {
             continue;
         }
-        by_slopes += u64::from(found.basis == ErrorBasis::Slopes);
+        by_slopes += usize::from(found.basis == ErrorBasis::Slopes);
         for (one, truth) in found.estimates.iter().zip(TRUTH) {
             let [low, high] = one.interval;
             println!("  {}: {low} … {high}", one.name);
             assert!(high - low < 0.05 * truth, "{one:?}");
             count += 1;
-            held += u64::from(low <= truth && truth <= high);
+            held += usize::from(low <= truth && truth <= high);
         }
     }
     println!("{held} of {count} intervals hold the truth, those of {by_slopes} sets are by slopes");
-    assert!(count > SETS && by_slopes > 0, "{count} {by_slopes}");
-    assert!(10 * held >= 8 * count, "{held} of {count}");
+    assert!(by_slopes > 0, "errors are never by slopes");
+    at_least(
+        &format!("intervals through contacts, of {sets} sets"),
+        count,
+    );
+    at_least(
+        &format!("intervals through contacts that hold the truth, of {sets} sets"),
+        held,
+    );
 }

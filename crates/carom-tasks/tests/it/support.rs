@@ -127,17 +127,4 @@ pub(crate) fn simulate(
     lines.join("\n")
 }
 
-/// The folder with shared recordings, or none with a printed line.
-pub(crate) fn shared(path: &str) -> Option<PathBuf> {
-    let shared =
-        std::env::var_os("CAROM_SHARED").map_or_else(|| root().join("../shared"), PathBuf::from);
-    let path = shared.join(path);
-    if path.exists() {
-        return Some(path);
-    }
-    println!(
-        "skipped: {} is not there (set CAROM_SHARED)",
-        path.display()
-    );
-    None
-}
+pub(crate) use carom_testing::shared;

@@ -22,15 +22,16 @@ fn it_keeps_pace_with_the_clock() {
     let live = started(false);
     let _watching = live.watch();
     wait_until(|| live.status.borrow().real_time_factor > 0.0);
-    let (begin, from) = (Instant::now(), time(&live.frames.borrow()));
-    std::thread::sleep(Duration::from_secs(1));
-    let (real, simulated) = (
-        begin.elapsed().as_secs_f64(),
-        time(&live.frames.borrow()) - from,
-    );
-    // Other tests share the processor: it may be slower than the clock, never faster.
-    assert!(simulated < real + 0.05, "{simulated} s in {real} s");
-    assert!(simulated > 0.3 * real, "{simulated} s in {real} s");
+    // Other tests share the processor: it may be slower than the clock for a while, never faster.
+    wait_until(|| {
+        let (begin, from) = (Instant::now(), time(&live.frames.borrow()));
+        std::thread::sleep(Duration::from_millis(500));
+        // The frame first: between the two readings the clock may go on, not the simulation.
+        let simulated = time(&live.frames.borrow()) - from;
+        let real = begin.elapsed().as_secs_f64();
+        assert!(simulated < real + 0.05, "{simulated} s in {real} s");
+        simulated > 0.3 * real
+    });
 }
 
 #[test]
@@ -42,10 +43,14 @@ fn it_sleeps_while_nobody_watches() {
     let watching = live.watch();
     wait_until(|| time(&live.frames.borrow()) > 0.0);
     drop(watching);
-    std::thread::sleep(Duration::from_millis(100));
-    let asleep = time(&live.frames.borrow());
-    std::thread::sleep(Duration::from_millis(200));
-    assert_eq!(time(&live.frames.borrow()), asleep);
+    // It may be in the middle of a tick, and that may take long on a busy machine; then it stands still for good.
+    let stands = || {
+        let before = time(&live.frames.borrow());
+        std::thread::sleep(Duration::from_millis(200));
+        time(&live.frames.borrow()) == before
+    };
+    wait_until(stands);
+    assert!(stands() && stands());
 }
 
 #[test]
@@ -121,14 +126,16 @@ fn too_slow_is_no_spiral() {
     let _watching = live.watch();
     wait_until(|| live.status.borrow().real_time_factor > 0.0);
     assert!(live.status.borrow().real_time_factor < 0.9);
-    let begin = Instant::now();
-    live.offer(Message::Pause).unwrap();
-    wait_until(|| live.status.borrow().paused);
-    assert!(
-        begin.elapsed() < Duration::from_secs(2),
-        "{:?}",
-        begin.elapsed()
-    );
+    // Within two seconds, unless the machine is busy with something else each time.
+    wait_until(|| {
+        let begin = Instant::now();
+        live.offer(Message::Pause).unwrap();
+        wait_until(|| live.status.borrow().paused);
+        let quick = begin.elapsed() < Duration::from_secs(2);
+        live.offer(Message::Resume).unwrap();
+        wait_until(|| !live.status.borrow().paused);
+        quick
+    });
 }
 
 #[test]

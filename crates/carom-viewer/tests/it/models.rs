@@ -2,8 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
-
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
@@ -25,21 +23,8 @@ pub(crate) fn shipped() -> Vec<PathBuf> {
     found
 }
 
-/// The shared models, or none (and a word about it) when they are not there.
+/// The shared models, or none (and a skip) when they are not there.
 pub(crate) fn shared() -> Vec<PathBuf> {
-    let folder =
-        std::env::var_os("CAROM_SHARED").map_or_else(|| root().join("../shared"), PathBuf::from);
-    let folder = folder.join("models");
-    let Ok(text) = std::fs::read_to_string(folder.join("manifest.json")) else {
-        println!("skipped: no shared models at {}", folder.display());
-        return Vec::new();
-    };
-    let manifest: Value = serde_json::from_str(&text).unwrap();
-    let list = manifest.get("models").unwrap_or(&manifest);
-    let list = list.as_array().unwrap();
-    let path = |entry: &Value| {
-        let text = |key: &str| entry[key].as_str().unwrap().to_owned();
-        folder.join(text("name")).join(text("file"))
-    };
-    list.iter().map(path).collect()
+    let models = carom_testing::shared_models();
+    models.into_iter().map(|(_, path)| path).collect()
 }

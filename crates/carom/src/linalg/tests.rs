@@ -51,7 +51,7 @@ fn assert_close(actual: &[f64], expected: &[f64]) {
 /// Runs a check over forests of many sizes.
 fn for_each_forest(mut check: impl FnMut(&mut Random, &TreeSparsity)) {
     for seed in 0..200 {
-        let mut random = Random(seed);
+        let mut random = Random::at(seed);
         let count = usize::try_from(seed % 41).unwrap();
         let sparsity = TreeSparsity::new(random.forest(count));
         check(&mut random, &sparsity);
@@ -156,7 +156,7 @@ fn tree_solves_invert_the_product() {
 fn tree_solve_carries_derivatives() {
     // d(M⁻¹·b) = −M⁻¹·dM·x for a perturbation of one entry.
     let sparsity = TreeSparsity::new([None, Some(0), Some(1), Some(0)]);
-    let mut random = Random(3);
+    let mut random = Random::at(3);
     let matrix = random_matrix(&mut random, &sparsity);
     let right_side = random.vector(4);
     let lifted: Vec<Dual<1>> = matrix
@@ -243,7 +243,7 @@ fn lu_names_the_vanishing_pivot() {
 
 #[test]
 fn cholesky_solves_random_systems() {
-    let mut random = Random(9);
+    let mut random = Random::at(9);
     for size in 0..=41 {
         let chain = TreeSparsity::new((0..size).map(|dof: usize| dof.checked_sub(1)));
         let entries = random_matrix(&mut random, &chain);
@@ -365,7 +365,7 @@ impl BlockMatrix {
 
 #[test]
 fn sparse_blocks_factor_like_a_dense_matrix() {
-    let mut random = Random(21);
+    let mut random = Random::at(21);
     let mut factor = BlockCholesky::default();
     for round in 0..40 {
         let mut matrix = BlockMatrix::random(&mut random, 12);
@@ -383,7 +383,7 @@ fn sparse_blocks_factor_like_a_dense_matrix() {
 
 #[test]
 fn rows_that_depend_on_no_change_keep_their_factor() {
-    let mut random = Random(22);
+    let mut random = Random::at(22);
     let mut kept = 0;
     for _ in 0..20 {
         let mut matrix = BlockMatrix::random(&mut random, 30);
@@ -413,7 +413,7 @@ fn rows_that_depend_on_no_change_keep_their_factor() {
 
 #[test]
 fn nodes_of_least_degree_are_eliminated_first() {
-    let mut random = Random(23);
+    let mut random = Random::at(23);
     let mut ordering = MinimumDegree::default();
     for _ in 0..30 {
         let count = 2 + usize::try_from(random.bits() % 40).unwrap();
@@ -469,7 +469,7 @@ fn sparse_blocks_report_the_row_of_a_bad_pivot() {
 
 #[test]
 fn trees_multiply_and_solve_apart() {
-    let mut random = Random(5);
+    let mut random = Random::at(5);
     // Two trees of three and four dofs.
     let parents = [None, Some(0), Some(0), None, Some(3), Some(4), Some(3)];
     let sparsity = TreeSparsity::new(parents);

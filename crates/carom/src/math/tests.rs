@@ -24,7 +24,7 @@ const SAMPLES: usize = 50;
 
 #[test]
 fn rotations_agree_between_quaternion_and_matrix() {
-    let mut random = Random(7);
+    let mut random = Random::at(7);
     for _ in 0..SAMPLES {
         let (a, b, v) = (random.quat(), random.quat(), random.vec3());
         assert_close(&a.rotate(v).0, &a.to_mat3().mul_vec(v).0, ROUNDING);
@@ -56,7 +56,7 @@ fn every_branch_of_the_matrix_conversion_is_exact() {
 
 #[test]
 fn integration_and_difference_are_inverse() {
-    let mut random = Random(8);
+    let mut random = Random::at(8);
     for _ in 0..SAMPLES {
         let (start, velocity) = (random.quat(), random.vec3());
         let end = start.integrate(velocity, 0.7);
@@ -69,7 +69,7 @@ fn integration_and_difference_are_inverse() {
 
 #[test]
 fn derivative_is_the_rate_of_integration() {
-    let mut random = Random(14);
+    let mut random = Random::at(14);
     for _ in 0..SAMPLES {
         let (quat, velocity) = (random.quat(), random.vec3());
         let time = Dual::variable(0.0, 0);
@@ -125,7 +125,7 @@ fn degenerate_vectors_and_quaternions_follow_mujoco() {
 
 #[test]
 fn z_axis_is_turned_to_the_direction() {
-    let mut random = Random(9);
+    let mut random = Random::at(9);
     for _ in 0..SAMPLES {
         let direction = random.vec3();
         let turned = Quat::from_z_to(direction).rotate(Vec3::Z);
@@ -146,7 +146,7 @@ fn z_axis_is_turned_to_the_direction() {
 
 #[test]
 fn poses_compose_and_invert() {
-    let mut random = Random(10);
+    let mut random = Random::at(10);
     for _ in 0..SAMPLES {
         let a = Pose::new(random.vec3(), random.quat());
         let b = Pose::new(random.vec3(), random.quat());
@@ -165,7 +165,7 @@ fn poses_compose_and_invert() {
 
 #[test]
 fn power_is_independent_of_the_reference_point() {
-    let mut random = Random(11);
+    let mut random = Random::at(11);
     for _ in 0..SAMPLES {
         let (motion, force) = (Spatial(random.numbers()), Spatial(random.numbers()));
         let offset = random.vec3();
@@ -184,7 +184,7 @@ fn power_is_independent_of_the_reference_point() {
 
 #[test]
 fn inertia_matches_the_sum_over_points() {
-    let mut random = Random(12);
+    let mut random = Random::at(12);
     for _ in 0..SAMPLES {
         // Two equal point masses on each axis of a body: principal inertias 2m(y² + z²), and so on.
         let [x, y, z] = random.vec3().0;
@@ -210,7 +210,7 @@ fn inertia_matches_the_sum_over_points() {
 
 #[test]
 fn principal_axes_reproduce_the_matrix() {
-    let mut random = Random(13);
+    let mut random = Random::at(13);
     for sample in 0..200 {
         let quat = random.quat();
         let mut values = random.numbers::<3>().map(f64::abs);

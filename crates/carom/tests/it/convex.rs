@@ -6,11 +6,10 @@ use carom::stages::collision::{
     GeomDistance, Manifold, PosedShape, ShapeData, narrow, posed_shape, shape_distance,
 };
 use carom::{Data, Model, State};
+use carom_testing::Random;
 use parry3d_f64::math::{Pose, Rotation, Vector};
 use parry3d_f64::query;
 use parry3d_f64::shape::{Ball, Capsule, ConvexPolyhedron, Cuboid, Cylinder, SharedShape};
-
-use crate::random::Random;
 
 /// Pairs to compare.
 const PAIRS: usize = 100_000;

@@ -302,18 +302,16 @@ fn read_points(text: &str, shape: &str) -> Vec<Point> {
 /// Tosses of five shapes against a truth integrated around another engine's acceleration: every third point.
 #[test]
 fn shared_tosses_meet_their_truth() {
-    let shared = models::shared();
-    let root = match shared.first().and_then(|path| path.ancestors().nth(3)) {
-        Some(root) => root.to_owned(),
-        None => return,
-    };
     for (file, is_default) in [("toss.json", false), ("toss_default_contact.json", true)] {
-        let Ok(text) = std::fs::read_to_string(root.join("bench/ground_truth").join(file)) else {
-            println!("skipped: no {file}");
+        let Some(truth) = carom_testing::shared(&format!("bench/ground_truth/{file}")) else {
             continue;
         };
+        let text = std::fs::read_to_string(&truth).unwrap();
         for shape in ["ball", "capsule", "cylinder", "ellipsoid", "cube"] {
-            let path = root.join(format!("models/diffmjx_{shape}/{shape}.xml"));
+            let model = format!("models/diffmjx_{shape}/{shape}.xml");
+            let Some(path) = carom_testing::shared(&model) else {
+                continue;
+            };
             let mut model = models::load(&path);
             if is_default {
                 model.geoms.solref.fill([0.02, 1.0]);

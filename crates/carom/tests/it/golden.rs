@@ -21,9 +21,9 @@ use carom::{Data, Input, Model, State};
 use carom_spec::model_spec::{
     ComplementaritySpec, ContactLaw, ContactLawSpec, HuntCrossleySpec, ImpulseSpec, Integrator,
 };
+use carom_testing::Random;
 
 use crate::models;
-use crate::random::Random;
 
 /// Steps whose bits are recorded.
 const STEPS: usize = 1000;
@@ -227,7 +227,9 @@ fn check(name: &str, integrator: Integrator) {
     };
     let mut lines = recorded.lines();
     if lines.next() != text.lines().next() {
-        println!("skipped: bits were recorded with another C library ({name})");
+        carom_testing::skip(format_args!(
+            "the bits of {name} were recorded with another C library"
+        ));
         return;
     }
     let recorded: BTreeMap<_, _> = lines.filter_map(key).collect();

@@ -12,14 +12,14 @@ use carom::dynamics::At;
 use carom::math::Vec3;
 use carom::rollout::{Adjoint, Controls, Gradient, GradientError, Loss, gradient};
 use carom::{Data, Input, Model, State, integrate};
+use carom_testing::{Random, by_tier};
 use rayon::prelude::*;
 
-use crate::random::Random;
 use crate::random_mjcf::{CONES, INTEGRATORS, LAWS, PARTS, Plan};
 use crate::{models, robustness};
 
-/// Scenes, and states of each: 10⁵ together.
-const SCENES: u64 = 2_000;
+/// Scenes in the gate and in the long form, and states of each: 10⁵ together in the long form.
+const SCENES: [u64; 2] = [400, 2_000];
 const STATES: usize = 50;
 /// Steps of every trajectory: one is enough to meet every backward pass.
 const STEPS: usize = 1;
@@ -243,21 +243,22 @@ fn run(seed: u64, tally: &Tally) -> Vec<String> {
 #[test]
 fn gradients_are_finite_wherever_steps_are() {
     let tally = Tally::default();
-    let wrong: Vec<String> = (0..SCENES)
+    let scenes = by_tier(SCENES[0], SCENES[1]);
+    let wrong: Vec<String> = (0..scenes)
         .into_par_iter()
         .flat_map_iter(|seed| run(seed, &tally))
         .collect();
     let count = |count: &AtomicUsize| count.load(Relaxed);
     println!(
         "{} states: {} in refused scenes, {} gradients, {} errors, {} contacts",
-        usize::try_from(SCENES).unwrap() * STATES,
+        usize::try_from(scenes).unwrap() * STATES,
         count(&tally.refused),
         count(&tally.finite),
         count(&tally.errors),
         count(&tally.contacts),
     );
     // The generator must keep making states that say something.
-    let states = usize::try_from(SCENES).unwrap() * STATES;
+    let states = usize::try_from(scenes).unwrap() * STATES;
     assert!(count(&tally.refused) + count(&tally.errors) < states / 20);
     assert!(count(&tally.contacts) > 2 * states);
     assert!(

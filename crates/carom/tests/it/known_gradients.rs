@@ -5,9 +5,9 @@ use carom::math::Vec3;
 use carom::rollout::{Controls, Gradient, Rollout, RolloutBar, rollout};
 use carom::stages::solve;
 use carom::{Data, Model, State};
+use carom_testing::Random;
 
 use crate::models;
-use crate::random::Random;
 
 fn run(model: &Model, start: &State, controls: &Controls, steps: usize) -> Rollout {
     rollout(model, start, controls, steps, &mut Data::new(model))

@@ -23,8 +23,6 @@ mod laws;
 mod models;
 mod parameters;
 mod physics;
-#[path = "../shared/random.rs"]
-mod random;
 #[path = "../shared/random_mjcf.rs"]
 mod random_mjcf;
 mod robustness;

@@ -8,7 +8,7 @@ use carom_spec::read::ReadModel;
 
 /// The workspace's root.
 pub(crate) fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+    carom_testing::root()
 }
 
 /// Every model file below `models/`, except the parts that others include.
@@ -30,30 +30,10 @@ pub(crate) fn shipped() -> Vec<PathBuf> {
     found
 }
 
-/// The shared models, or none (and a word about it) when they are not there.
+/// The shared models, or none (and a skip) when they are not there.
 pub(crate) fn shared() -> Vec<PathBuf> {
-    let folder =
-        std::env::var_os("CAROM_SHARED").map_or_else(|| root().join("../shared"), PathBuf::from);
-    let manifest = folder.join("models/manifest.json");
-    let Ok(text) = std::fs::read_to_string(&manifest) else {
-        println!("skipped: no shared models at {}", folder.display());
-        return Vec::new();
-    };
-    // The manifest is a list of objects with "name" and "file" lines; a JSON parser is not needed to read two keys.
-    let value = |line: &str, key: &str| {
-        let rest = line.trim().strip_prefix(&format!("\"{key}\": \""))?;
-        Some(rest[..rest.find('"')?].to_owned())
-    };
-    let mut name = String::new();
-    let mut found = Vec::new();
-    for line in text.lines() {
-        if let Some(text) = value(line, "name") {
-            name = text;
-        } else if let Some(file) = value(line, "file") {
-            found.push(folder.join("models").join(&name).join(file));
-        }
-    }
-    found
+    let models = carom_testing::shared_models();
+    models.into_iter().map(|(_, path)| path).collect()
 }
 
 /// Loads a model that must be valid.

@@ -6,7 +6,7 @@
 
 use std::fmt::Write;
 
-use super::random::Random;
+use carom_testing::Random;
 
 /// What a mechanism may have besides bodies, joints and geoms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -42,7 +42,7 @@ fn join<T: Scalar, const N: usize>(a: &impl Components<T>, b: &impl Components<T
 
 #[test]
 fn vector_twins_match_duals() {
-    let mut random = Random(1);
+    let mut random = Random::at(1);
     for _ in 0..SAMPLES {
         check_vjp::<6, 3>(
             random.numbers(),
@@ -82,7 +82,7 @@ fn vector_twins_match_duals() {
 
 #[test]
 fn matrix_twins_match_duals() {
-    let mut random = Random(2);
+    let mut random = Random::at(2);
     for _ in 0..SAMPLES {
         check_vjp::<12, 3>(
             random.numbers(),
@@ -136,7 +136,7 @@ fn matrix_twins_match_duals() {
 
 #[test]
 fn quaternion_product_and_rotation_twins_match_duals() {
-    let mut random = Random(3);
+    let mut random = Random::at(3);
     for _ in 0..SAMPLES {
         check_vjp::<8, 4>(
             random.numbers(),
@@ -199,7 +199,7 @@ fn quaternion_product_and_rotation_twins_match_duals() {
 
 #[test]
 fn quaternion_map_twins_match_duals() {
-    let mut random = Random(4);
+    let mut random = Random::at(4);
     for sample in 0..SAMPLES {
         // Also vanishing, tiny and large arguments, and unit quaternions as they are met in practice.
         let size = [0.0, 1e-16, 1e-9, 1e-4, 0.03, 1.0, 5.0][sample % 7];
@@ -279,7 +279,7 @@ fn spatial_twins_match_duals() {
         (Spatial::shift_motion, Spatial::shift_motion_vjp),
         (Spatial::shift_force, Spatial::shift_force_vjp),
     ];
-    let mut random = Random(5);
+    let mut random = Random::at(5);
     for _ in 0..SAMPLES {
         for (function, twin) in crosses {
             check_vjp::<12, 6>(
@@ -312,7 +312,7 @@ fn spatial_twins_match_duals() {
 
 #[test]
 fn inertia_twins_match_duals() {
-    let mut random = Random(6);
+    let mut random = Random::at(6);
     for _ in 0..SAMPLES {
         check_vjp::<16, 6>(
             random.numbers(),

@@ -71,7 +71,7 @@ fn is_clipped(first: GeomKind, second: GeomKind) -> bool {
 /// Moving the second shape changes the distance at the rate of the normal: the witness points are stationary.
 #[test]
 fn the_gradient_of_the_distance_is_the_normal() {
-    let mut random = Random(7);
+    let mut random = Random::at(7);
     let mut pairs = 0;
     for (index, &first) in KINDS.iter().enumerate() {
         for &second in &KINDS[index..] {
@@ -103,7 +103,7 @@ fn the_gradient_of_the_distance_is_the_normal() {
 /// The distance of two capsules is the least over a fine grid of points on their axes.
 #[test]
 fn capsules_are_as_far_apart_as_a_search_says() {
-    let mut random = Random(11);
+    let mut random = Random::at(11);
     for _ in 0..100 {
         let first = random_shape(&mut random, GeomKind::Capsule);
         let second = random_shape(&mut random, GeomKind::Capsule);

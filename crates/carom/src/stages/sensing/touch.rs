@@ -173,7 +173,7 @@ mod tests {
             GeomKind::Cylinder,
             GeomKind::Box,
         ];
-        let mut random = Random(3);
+        let mut random = Random::at(3);
         let mut hits = 0;
         for trial in 0..2000 {
             let kind = kinds[trial % kinds.len()];

@@ -309,7 +309,7 @@ fn duals_carry_the_derivative_of_the_solution() {
     let (step, mut compared) = (1e-6, 0);
     for seed in 0..40 {
         let scene = random_constrained(seed, 8, CONES[usize::from(seed % 2 == 0)]);
-        let mut random = Random(seed);
+        let mut random = Random::at(seed);
         let nv = scene.model.counts().nv;
         let direction = Direction {
             velocity: random.vector(nv),
@@ -366,7 +366,7 @@ fn the_factor_is_that_of_the_solution() {
                 .collect();
             // H·x by its definition, for x that is nonzero on this island only.
             let mut x = vec![0.0; scene.model.counts().nv];
-            let mut random = Random(seed);
+            let mut random = Random::at(seed);
             for &dof in &dofs {
                 x[dof] = random.next();
             }
@@ -471,7 +471,7 @@ const KINDS: [(BlockKind, usize); 9] = [
 
 #[test]
 fn forces_and_curvatures_are_derivatives_of_the_cost() {
-    let mut random = Random(7);
+    let mut random = Random::at(7);
     for (kind, rows) in KINDS {
         let mut phases = std::collections::BTreeSet::new();
         for _ in 0..200 {

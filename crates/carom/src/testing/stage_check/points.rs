@@ -241,6 +241,5 @@ pub(crate) fn check_random<S: Stage>() {
         Ok(())
     });
     let tally = tally.into_inner();
-    tally.assert_telling(S::NAME, 60);
-    assert!(8 * tally.unsolved <= CASES as usize, "{tally:?}");
+    tally.assert_telling(S::NAME, "random mechanisms", 60);
 }

@@ -2,9 +2,9 @@
 
 use carom::contact_units::NormalContact;
 use carom::stages::solve;
+use carom_testing::Random;
 
 use super::{Scene, assert_near};
-use crate::random::Random;
 
 /// Two balls on a line without gravity, the first one moving.
 fn two_balls(masses: [f64; 2], solref: [f64; 2]) -> Scene {

@@ -1,9 +1,9 @@
 //! Things that lie, stand and pile up.
 
 use carom::contact_units::{NormalContact, pyramid_ratio};
+use carom_testing::Random;
 
 use super::{GRAVITY, Scene, assert_near};
-use crate::random::Random;
 
 const SOLREF: [f64; 2] = [0.02, 1.0];
 const SOLIMP: [f64; 5] = [0.9, 0.95, 0.001, 0.5, 2.0];

@@ -10,7 +10,7 @@ use crate::scalar::Scalar;
 use crate::stages::collision::{self, Contact};
 use crate::state::{Input, State};
 use crate::testing::stage_check::{Point, Stage, check, check_stage, points, zeros};
-use crate::testing::{Random, model_from_mjcf, shared_models};
+use crate::testing::{Random, model_from_mjcf, shared_models, shipped_models};
 
 /// What geoms look like, in the order of the colliders.
 pub(super) const SHAPES: [&str; 8] = [
@@ -226,15 +226,23 @@ impl Stage for Resting {
 }
 
 #[test]
-fn shared_models_near_rest() {
-    for (name, model) in shared_models("soft") {
-        settle(&name, &model);
+fn models_near_rest() {
+    let contacts = |models: Vec<(String, Model)>| -> usize {
+        let settled = models.iter().map(|(name, model)| settle(name, model));
+        settled.sum()
+    };
+    let shipped = contacts(shipped_models());
+    carom_testing::at_least("contacts of shipped models near rest", shipped);
+    let shared = shared_models("soft");
+    if !shared.is_empty() {
+        carom_testing::at_least("contacts of shared models near rest", contacts(shared));
     }
 }
 
 /// Checks a model at some moments of a simulation, a little beside: where edges are parallel but for rounding, the points
-/// at which they cross, and derivatives of any kind, keep few digits.
-fn settle(name: &str, model: &Model) {
+/// at which they cross, and derivatives of any kind, keep few digits. Returns how many contacts were looked at.
+fn settle(name: &str, model: &Model) -> usize {
+    let mut contacts = 0;
     let mut random = Random::new(31);
     let (mut state, input) = (State::reference(model), Input::zeros(model));
     let mut data = Data::new(model);
@@ -249,9 +257,11 @@ fn settle(name: &str, model: &Model) {
         let at = point(model.clone(), beside);
         println!("{name}: {} contacts", at.data.collision.contacts.len());
         if !at.data.collision.contacts.is_empty() {
+            contacts += at.data.collision.contacts.len();
             check::<Resting>(&at);
         }
     }
+    contacts
 }
 
 /// Shapes on a coarse grid of places and quarter turns, some without extent: centres coincide, faces are parallel, edges

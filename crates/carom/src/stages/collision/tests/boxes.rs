@@ -78,7 +78,7 @@ fn crossed_edges_touch_at_one_point() {
 
 #[test]
 fn boxes_that_share_a_point_touch_and_their_contacts_are_in_both() {
-    let mut random = Random(3);
+    let mut random = Random::at(3);
     let mut edges = 0;
     for _ in 0..5000 {
         let first = random_shape(&mut random, GeomKind::Box);
@@ -104,7 +104,7 @@ fn boxes_that_share_a_point_touch_and_their_contacts_are_in_both() {
 
 #[test]
 fn exchanging_the_boxes_reverses_the_normals() {
-    let mut random = Random(5);
+    let mut random = Random::at(5);
     let mut touching = 0;
     for _ in 0..2000 {
         let first = random_shape(&mut random, GeomKind::Box);
@@ -150,7 +150,7 @@ fn a_capsule_lies_on_a_box_with_both_ends_or_up_to_the_edge() {
 
 #[test]
 fn a_capsule_is_as_far_from_a_box_as_a_search_says() {
-    let mut random = Random(13);
+    let mut random = Random::at(13);
     let mut apart = 0;
     for _ in 0..500 {
         let capsule = random_shape(&mut random, GeomKind::Capsule);
@@ -176,7 +176,7 @@ fn a_capsule_is_as_far_from_a_box_as_a_search_says() {
 #[test]
 fn derivatives_agree_with_differences() {
     let step = 1e-6;
-    let mut random = Random(17);
+    let mut random = Random::at(17);
     let mut compared = 0;
     for kind in [GeomKind::Capsule, GeomKind::Box] {
         for _ in 0..300 {

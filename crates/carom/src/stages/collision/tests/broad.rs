@@ -14,7 +14,7 @@ const SHAPES: [&str; 5] = ["sphere", "capsule", "ellipsoid", "cylinder", "box"];
 
 /// Free bodies of all shapes, some with two geoms, some with margins, above a tilted plane.
 fn scattered(count: usize) -> Model {
-    let mut random = Random(23);
+    let mut random = Random::at(23);
     let mut bodies = String::new();
     for body in 0..count {
         let shape = SHAPES[body % SHAPES.len()];
@@ -68,7 +68,7 @@ fn by_force(model: &Model, data: &Data) -> BTreeSet<[usize; 2]> {
 #[test]
 fn all_pairs_examined_give_the_same_contacts() {
     let model = scattered(40);
-    let mut random = Random(29);
+    let mut random = Random::at(29);
     let mut data = Data::new(&model);
     let mut state = State::reference(&model);
     let mut total = 0;

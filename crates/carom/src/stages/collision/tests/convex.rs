@@ -37,7 +37,7 @@ fn data_of(model: &Model) -> ShapeData<'_> {
 }
 
 fn random_mesh() -> Model {
-    let mut random = Random(5);
+    let mut random = Random::at(5);
     let mut text = String::new();
     for _ in 0..90 {
         text += &(0.25 * random.next()).to_string();
@@ -122,7 +122,7 @@ fn derivatives_are_those_of_differences() {
     let model = random_mesh();
     let topology = &model.structure.meshes.hull_topology[0];
     let mesh = data_of(&model);
-    let mut random = Random(17);
+    let mut random = Random::at(17);
     let (mut compared, mut kinks) = (0, 0);
     for (index, &first) in KINDS.iter().enumerate() {
         for &second in &KINDS[index..] {
@@ -264,7 +264,7 @@ fn degenerate_shapes_and_poses_give_finite_contacts() {
 /// The deepest direction of two coincident ellipsoids is along their shortest axes.
 #[test]
 fn coincident_ellipsoids_separate_along_the_shortest_axis() {
-    let mut random = Random(3);
+    let mut random = Random::at(3);
     for _ in 0..50 {
         let mut shape = random_shape(&mut random, GeomKind::Ellipsoid);
         shape.size = Vec3([0.3, 0.1, 0.2]);
@@ -277,7 +277,7 @@ fn coincident_ellipsoids_separate_along_the_shortest_axis() {
 /// A cylinder that stands on a box has four points around its rim, one that lies two along its side.
 #[test]
 fn cylinders_stand_and_lie_on_boxes() {
-    let mut ground = random_shape(&mut Random(1), GeomKind::Box);
+    let mut ground = random_shape(&mut Random::at(1), GeomKind::Box);
     (ground.position, ground.rotation) = (Vec3::ZERO, Mat3::identity());
     ground.size = Vec3([1.0, 1.0, 0.5]);
     let mut cylinder = PosedShape {
