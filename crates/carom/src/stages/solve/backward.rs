@@ -109,6 +109,7 @@ pub fn backward(
 ) {
     let minimum = solve.minimum(model);
     let solved = |index: usize| Solved::new(constraint, (minimum, solve.phase[index]), index);
+    // What passes by the forces and residuals, then the one solve, then the rows.
     for index in 0..constraint.blocks.len() {
         through_forces(&solved(index), bar);
     }
@@ -126,8 +127,10 @@ pub fn backward(
 fn through_forces(solved: &Solved<'_>, bar: &mut SolveBar) {
     let (rows, columns) = (solved.block.rows(), solved.columns);
     for (row, index) in rows.clone().enumerate() {
+        // f̄ ← f̄ + J·t̄.
         bar.force[index] += solved.along(row, &bar.force_constraint);
     }
+    // ȳ ← ȳ − K·f̄.
     let force_bar = &bar.force[rows.clone()];
     if force_bar.iter().any(|&number| number != 0.0) {
         let image = solved.curvature_product(force_bar);
@@ -136,6 +139,7 @@ fn through_forces(solved: &Solved<'_>, bar: &mut SolveBar) {
         }
     }
     for (row, index) in rows.enumerate() {
+        // ā ← ā + Jᵀ·ȳ.
         let residual_bar = bar.residual[index];
         if residual_bar != 0.0 {
             let values = &solved.values[row * columns.len()..];
@@ -154,6 +158,7 @@ fn solve_for_lambda(
     acceleration_bar: &mut Acceleration,
 ) {
     let structure = &*model.structure;
+    // Trees without constraints keep their smooth acceleration.
     for (dof, lambda) in bar.qacc.iter_mut().enumerate() {
         if solve.islands.of_tree(structure.dofs.tree[dof]).is_none() {
             acceleration_bar.smooth[dof] += *lambda;
@@ -161,6 +166,7 @@ fn solve_for_lambda(
         }
     }
     for island in 0..solve.islands.count() {
+        // λ = H⁻¹·ā with the factor that the solver left.
         bar.island.clear();
         let dofs = solve.islands.dof_ranges(structure, island).flatten();
         bar.island.extend(dofs.clone().map(|dof| bar.qacc[dof]));
@@ -184,6 +190,7 @@ fn rows(
     let count = block.row_count;
     let (mut along, mut force_bar) = ([0.0; MAX_ROWS], [0.0; MAX_ROWS]);
     for row in 0..count {
+        // J·λ, and g = f̄ + J·λ.
         along[row] = solved.along(row, &bar.qacc);
         force_bar[row] = bar.force[block.row + row] + along[row];
     }
@@ -195,6 +202,7 @@ fn rows(
         constraint_bar.rows[block.row + row].reference_acceleration -= residual_bar;
         let entries = &mut constraint_bar.jacobian[block.value + row * columns.len()..];
         for (entry, &dof) in entries.iter_mut().zip(columns) {
+            // J̄ += ȳ·aᵀ + f·(λ + t̄)ᵀ.
             let pull = bar.qacc[dof] + bar.force_constraint[dof];
             *entry += residual_bar * minimum.qacc[dof] + force * pull;
         }

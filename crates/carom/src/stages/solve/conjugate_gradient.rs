@@ -7,11 +7,11 @@ use super::problem::Island;
 use super::start::{Criteria, Progress};
 use super::{Iterate, SolveStatus};
 
-/// A slope that has fallen to this part of its start ends a line search.
-const SLOPE_RATIO: f64 = 1e-8;
-/// Keeps directions from becoming orthogonal to the gradient.
-const TRUNCATION: f64 = 0.01;
-/// The least curvature that the update divides by.
+/// A line search ends once the slope has fallen to this fraction of its initial value: conjugacy needs exact searches.
+const MAX_SLOPE_RATIO: f64 = 1e-8;
+/// η of [Hager 2005]: bounds the update from below, which keeps directions from becoming orthogonal to the gradient.
+const MAX_TRUNCATION_GRADIENT: f64 = 0.01;
+/// Smallest curvature that the update divides by.
 const MIN_CURVATURE: f64 = 1e-15;
 
 /// Iterates from the start to the minimum of one island.
@@ -30,6 +30,7 @@ pub(super) fn minimize(
         if !progress.gradient_norm.is_finite() {
             break SolveStatus::NotFinite;
         }
+        // ½·gᵀ·M⁻¹·g bounds the distance to the lowest cost.
         let gap = 0.5 * progress.scale * norm;
         if progress.gradient_norm == 0.0 || gap < tolerance {
             break SolveStatus::Converged;
@@ -37,10 +38,11 @@ pub(super) fn minimize(
         if progress.iterations == criteria.iterations {
             break SolveStatus::IterationLimit;
         }
-        turn(island, iterate, conjugacy);
+        update_direction(island, iterate, conjugacy);
         let mut slope = island.dot(&iterate.gradient, &iterate.direction);
+        // No descent: restart with the preconditioned gradient.
         if slope >= 0.0 {
-            turn(island, iterate, 0.0);
+            update_direction(island, iterate, 0.0);
             slope = -norm;
         }
         iterate.aim(island);
@@ -50,16 +52,18 @@ pub(super) fn minimize(
             residual: &iterate.residual,
             rate: &iterate.rate,
         };
+        // Exact line search from the minimum of the local quadratic.
         let (_, curvature) = ray.derivatives(0.0);
         let accuracy = Accuracy {
             slope: line_tolerance(island, iterate, criteria, &progress)
-                .max(SLOPE_RATIO * slope.abs()),
+                .max(MAX_SLOPE_RATIO * slope.abs()),
             evaluations: criteria.line_iterations,
         };
         let step = ray.search(slope, -slope / curvature, accuracy);
         if step.length <= 0.0 {
             break SolveStatus::Exhausted;
         }
+        // The update needs the gradients of both ends of the step.
         for dofs in island.dofs() {
             let (from, to) = (&iterate.gradient, &mut iterate.gradient_before);
             to[dofs.clone()].copy_from_slice(&from[dofs.clone()]);
@@ -71,6 +75,7 @@ pub(super) fn minimize(
         let before = progress.gradient_norm;
         progress.gradient_norm = island.dot(&iterate.gradient, &iterate.gradient).sqrt();
         norm = inverse_inertia_norm(island, iterate);
+        // Exact for quadratics: the mean slope times the length.
         let improvement = -0.5 * (slope + step.slope) * step.length;
         let small = improvement > 0.0 && progress.scale * improvement < tolerance;
         if small || progress.scale * progress.gradient_norm < tolerance {
@@ -85,7 +90,7 @@ pub(super) fn minimize(
 }
 
 /// direction ← −M⁻¹·gradient + conjugacy·direction.
-fn turn(island: &Island, iterate: &mut Iterate, conjugacy: f64) {
+fn update_direction(island: &Island, iterate: &mut Iterate, conjugacy: f64) {
     for dof in island.dofs().flatten() {
         let carried = if conjugacy == 0.0 {
             0.0
@@ -114,6 +119,6 @@ fn hager_zhang(island: &Island, iterate: &Iterate) -> f64 {
     let slope = island.dot(&iterate.direction, &iterate.gradient);
     let factor = (change_gradient - 2.0 * change_square / along * slope) / along;
     let norm = |vector: &[f64]| island.dot(vector, vector).sqrt();
-    let bound = norm(&iterate.direction) * norm(&iterate.gradient).min(TRUNCATION);
+    let bound = norm(&iterate.direction) * norm(&iterate.gradient).min(MAX_TRUNCATION_GRADIENT);
     factor.max(-1.0 / bound.max(MIN_CURVATURE))
 }

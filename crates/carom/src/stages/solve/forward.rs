@@ -79,6 +79,7 @@ fn solve_from<T: Scalar>(
     start: Start<'_, T>,
     out: &mut Solve<T>,
 ) {
+    // Without constraints the smooth acceleration is the solution.
     out.qacc.copy_from_slice(&acceleration.smooth);
     out.force_constraint.fill(T::ZERO);
     out.report = SolveReport::default();
@@ -90,6 +91,7 @@ fn solve_from<T: Scalar>(
     if constraint.blocks.is_empty() {
         return;
     }
+    // Choose the layout of H for every island, and read what the laws need.
     if let Start::On(phases, _) = start {
         out.phase.copy_from_slice(phases);
     }
@@ -113,9 +115,11 @@ fn solve_from<T: Scalar>(
         }
     };
     let criteria = criteria(model);
+    // Islands share no dofs: solve them one by one.
     for index in 0..islands.count() {
         let island = Island::new(&problem, islands, index);
         match (start, warmstart) {
+            // Nothing to search: only forces, phases and gradient are made again.
             (Start::At(_), Some(solution)) => {
                 iterate.place(&island, solution, phase);
                 iterate.update_gradient(&island);
@@ -138,7 +142,7 @@ fn solve_from<T: Scalar>(
         };
         progress.add_to(report);
         if T::HAS_DERIVATIVES {
-            // As the backward pass finds it again from the acceleration alone: the same bits, the same side of a kink.
+            // Compute it as the backward pass will, from the acceleration alone: the same bits, the same side of a kink.
             iterate.refresh(&island, phase);
             iterate.update_gradient(&island);
             hessian.invalidate(index);
@@ -176,6 +180,7 @@ pub fn factor_at_solution<T: Scalar>(
     let (problem, iterate, _) = work.problem(model, (inertia, acceleration), constraint);
     let mut complete = true;
     for index in 0..islands.count() {
+        // Only islands whose last iteration changed a phase, or lies on a curved cone.
         if !iterate.factor_is_current[index] {
             let island = Island::new(&problem, islands, index);
             hessian.invalidate(index);
@@ -297,8 +302,8 @@ fn write_solution<T: Scalar>(model: &Model<T>, out: &mut Solve<T>) {
 
 /// The tangents of one Newton step from the solution of the values: a ← a − H⁻¹·(M·a − τ − Jᵀ·f).
 ///
-/// They are the exact derivative of the solution, since that of a itself is zero and H is the derivative of the bracket
-/// by a. The values stay: the backward pass differentiates there, too.
+/// They are the exact derivative of the solution: a itself has no tangent, and H is the derivative of the bracket with
+/// respect to a. The values stay: the backward pass differentiates there, too.
 fn correct<T: Scalar>(
     model: &Model<T>,
     (inertia, acceleration): (&Inertia<T>, &Acceleration<T>),
@@ -309,11 +314,13 @@ fn correct<T: Scalar>(
     respond(constraint, pieces, out);
     let [gradient, local] = &mut out.correction;
     gradient.resize(model.counts().nv, T::ZERO);
+    // Tangents of the gradient at fixed a …
     inertia::mul(model, inertia, &out.qacc, gradient);
     for (dof, gradient) in gradient.iter_mut().enumerate() {
         *gradient -= acceleration.force_smooth[dof] + out.force_constraint[dof];
     }
     for island in 0..out.islands.count() {
+        // … and H⁻¹ times them, island by island.
         local.clear();
         let dofs = out.islands.dof_ranges(&model.structure, island).flatten();
         local.extend(dofs.clone().map(|dof| gradient[dof]));
@@ -336,7 +343,7 @@ enum Pieces {
     Given,
 }
 
-/// Tangents of residuals, forces and generalised forces by those of the acceleration, at the values of the solution.
+/// Tangents of residuals, forces and generalised forces from those of the acceleration, at the values of the solution.
 fn respond<T: Scalar>(constraint: &Constraint<T>, pieces: Pieces, out: &mut Solve<T>) {
     out.force_constraint.fill(T::ZERO);
     let (mut weight, mut friction) = ([T::ZERO; MAX_ROWS], [T::ZERO; MAX_ROWS]);
@@ -345,6 +352,7 @@ fn respond<T: Scalar>(constraint: &Constraint<T>, pieces: Pieces, out: &mut Solv
         let values = constraint.block_jacobian(block);
         for (index, row) in constraint.block_rows(block).iter().enumerate() {
             (weight[index], friction[index]) = (row.weight, row.friction);
+            // y = J·a − â.
             let mut sum = -row.reference_acceleration;
             for (&dof, &value) in columns.iter().zip(&values[index * columns.len()..]) {
                 sum += value * out.qacc[dof];
@@ -359,6 +367,7 @@ fn respond<T: Scalar>(constraint: &Constraint<T>, pieces: Pieces, out: &mut Solv
         };
         let rows = block.rows();
         let (residual, force) = (&out.residual[rows.clone()], &mut out.force[rows.clone()]);
+        // f(y), on the piece where y is or on the given one.
         match pieces {
             Pieces::Found => {
                 law.respond(residual, force);
@@ -371,6 +380,7 @@ fn respond<T: Scalar>(constraint: &Constraint<T>, pieces: Pieces, out: &mut Solv
                 }
             }
         }
+        // Jᵀ·f.
         for (index, &force) in out.force[rows].iter().enumerate() {
             for (&dof, &value) in columns.iter().zip(&values[index * columns.len()..]) {
                 out.force_constraint[dof] += value * force;

@@ -17,11 +17,11 @@ use crate::model::Structure;
 use crate::scalar::Scalar;
 use crate::stages::constraint::Block;
 
-/// Islands of more dofs are sparse.
-const DENSE_LIMIT: usize = 36;
+/// Islands of more dofs than six free bodies are factorised sparsely.
+const MAX_DENSE_DOFS: usize = 36;
 
-/// The dofs of a free body.
-const FREE: usize = 6;
+/// Number of dofs of a free body.
+const FREE_DOFS: usize = 6;
 
 /// Factors of H, one an island.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -80,7 +80,7 @@ impl Hessian {
             if trees.len() == 1 && size > 1 && problem.are_chains(structure, islands.blocks(island))
             {
                 self.factors.push(Factor::Tree);
-            } else if size <= DENSE_LIMIT || trees.len() == 1 {
+            } else if size <= MAX_DENSE_DOFS || trees.len() == 1 {
                 self.factors.push(Factor::Dense(start));
                 start += size * size;
             } else {
@@ -108,6 +108,7 @@ impl Hessian {
         let (problem, structure) = (island.problem, island.problem.structure);
         let trees = &structure.dofs.tree;
         self.edges.clear();
+        // Trees that a group couples fill each other's blocks.
         for group in self.groups.of(island.index) {
             let columns = &problem.columns[group.columns.clone()];
             for (run, start) in runs(columns, trees) {
@@ -118,10 +119,12 @@ impl Hessian {
                 }
             }
         }
+        // Order and pattern of the factor.
         let sizes = island.dofs().map(|dofs| dofs.len());
         let matrix = &mut self.sparse[index];
         matrix.analyze(sizes, &mut self.edges);
         matrix.invalidate();
+        // Where every block of a group's sum goes, so that filling takes no search.
         let pieces = &mut self.pieces[index];
         pieces.clear();
         for (group, found) in self.groups.of(island.index).iter().enumerate() {
@@ -193,6 +196,7 @@ impl Hessian {
             }
             Factor::Sparse(index) => {
                 let (matrix, trees) = (&mut sparse[index], &island.problem.structure.dofs.tree);
+                // Nodes whose sums change are factorised anew, and so are those that depend on them.
                 groups.update(island, residual, phase, |columns| {
                     for (run, _) in runs(columns, trees) {
                         matrix.invalidate_node(node[trees[run[0]]]);
@@ -446,7 +450,7 @@ fn add_sparse(island: &Island, groups: &Groups, pieces: &[Piece], matrix: &mut B
 
 /// Whether columns are all the dofs of a tree that has as many as a free body.
 fn is_free(structure: &Structure, run: &[usize]) -> bool {
-    run.len() == FREE && structure.tree_dofs[structure.dofs.tree[run[0]]].len() == FREE
+    run.len() == FREE_DOFS && structure.tree_dofs[structure.dofs.tree[run[0]]].len() == FREE_DOFS
 }
 
 impl Piece {
@@ -455,16 +459,16 @@ impl Piece {
         let ([first, _], [from, _]) = (self.rows, self.columns);
         let BlockPlace { start, stride, .. } = self.place;
         let sum = &sum[first * width + from..];
-        for i in 0..FREE {
-            let target = &mut values[start + i * stride..][..FREE];
+        for i in 0..FREE_DOFS {
+            let target = &mut values[start + i * stride..][..FREE_DOFS];
             if self.place.transposed {
-                for (target, &sum) in target.iter_mut().zip(&sum[i * width..][..FREE]) {
+                for (target, &sum) in target.iter_mut().zip(&sum[i * width..][..FREE_DOFS]) {
                     *target += sum;
                 }
             } else {
                 // What this adds beyond the triangle of a diagonal block does not matter.
-                let column = &sum[i..][..=(FREE - 1) * width];
-                for j in 0..FREE {
+                let column = &sum[i..][..=(FREE_DOFS - 1) * width];
+                for j in 0..FREE_DOFS {
                     target[j] += column[j * width];
                 }
             }

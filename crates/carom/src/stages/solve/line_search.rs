@@ -63,12 +63,14 @@ impl Ray<'_> {
             if !slope.is_finite() {
                 break;
             }
+            // Keep the best point, in case evaluations run out.
             if best.length == 0.0 || slope.abs() < best.slope.abs() {
                 best = here;
             }
             if slope.abs() <= accuracy.slope {
                 break;
             }
+            // φ′ increases, so its sign says on which side the root is.
             if slope < 0.0 {
                 low = here;
             } else {
@@ -87,6 +89,7 @@ impl Ray<'_> {
 /// Newton's next point, or one within the bracket where it leaves it.
 fn next_length(here: Step, curvature: f64, low: Step, high: Option<Step>) -> f64 {
     let newton = here.length - here.slope / curvature;
+    // No upper end yet: Newton forward, or twice the length.
     let Some(high) = high else {
         return if newton.is_finite() && newton > here.length {
             newton
@@ -97,6 +100,7 @@ fn next_length(here: Step, curvature: f64, low: Step, high: Option<Step>) -> f64
     if newton > low.length && newton < high.length {
         return newton;
     }
+    // Newton leaves the bracket at a kink: the secant, or the middle.
     let secant = low.length - low.slope * (high.length - low.length) / (high.slope - low.slope);
     if secant > low.length && secant < high.length {
         secant

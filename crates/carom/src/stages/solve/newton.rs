@@ -11,18 +11,18 @@ use super::problem::Island;
 use super::start::{Criteria, Progress};
 use super::{Iterate, SolveStatus};
 
-/// A slope that has fallen to this part of its start ends a line search.
-const SLOPE_RATIO: f64 = 1e-3;
-/// When the tolerance is zero: times that a gradient may fail to fall…
-const PATIENCE: usize = 2;
-/// …once it is this part of the forces that it is the difference of.
-const NOISE: f64 = 1e-9;
-/// A full step on quadratics that leaves this part of the forces has left rounding.
-const ROUNDING: f64 = 1e-14;
-/// Most iterations on given pieces of the laws; where none is curved, the first one ends at the solution.
-const MOST_ON_PIECES: usize = 50;
-/// Steps along curved pieces are made as short as this for the gradient to fall.
-const SHORTEST_ON_PIECES: f64 = 1e-3;
+/// A line search ends once the slope has fallen to this fraction of its initial value: Newton needs no more.
+const MAX_SLOPE_RATIO: f64 = 1e-3;
+/// With a tolerance of zero, the gradient may fail to halve so often …
+const MAX_STALLS: usize = 2;
+/// … once it is below this fraction of the forces it is the difference of: rounding then begins to show.
+const GRADIENT_NOISE: f64 = 1e-9;
+/// A gradient below this fraction of the forces is rounding alone (some ten ulps).
+const GRADIENT_ROUNDING: f64 = 1e-14;
+/// Maximum of iterations on given pieces of the laws. Where none is curved, the first one ends at the solution.
+const MAX_ITERATIONS_ON_PIECES: usize = 50;
+/// Steps along curved pieces are halved down to this length until the gradient falls.
+const MIN_STEP_ON_PIECES: f64 = 1e-3;
 
 /// Iterates from the start to the minimum of one island.
 pub(super) fn minimize(
@@ -40,7 +40,7 @@ pub(super) fn minimize(
     let mut stalls = 0;
     let tolerance = criteria.tolerance;
     let is_small = |iterate: &Iterate, gradient_norm: f64| {
-        tolerance == 0.0 && gradient_norm < NOISE * force_norm(island, iterate)
+        tolerance == 0.0 && gradient_norm < GRADIENT_NOISE * force_norm(island, iterate)
     };
     let mut small = is_small(iterate, progress.gradient_norm);
     loop {
@@ -63,17 +63,19 @@ pub(super) fn minimize(
             }
             factored = true;
         }
+        // The Newton direction, and its slope.
         newton_direction(island, iterate, hessian);
         let slope = island.dot(&iterate.gradient, &iterate.direction);
-        // The decrement: what the quadratic model promises.
+        // The Newton decrement, which the quadratic model promises, is below the tolerance.
         if progress.iterations > 0 && -0.5 * progress.scale * slope < tolerance {
             progress.status = SolveStatus::Converged;
             break;
         }
+        // Exact line search along it.
         iterate.aim(island);
         let accuracy = Accuracy {
             slope: line_tolerance(island, iterate, criteria, &progress)
-                .max(SLOPE_RATIO * slope.abs()),
+                .max(MAX_SLOPE_RATIO * slope.abs()),
             evaluations: criteria.line_iterations,
         };
         let ray = Ray {
@@ -96,6 +98,7 @@ pub(super) fn minimize(
             progress.status = SolveStatus::Exhausted;
             break;
         }
+        // Move; the factor of H stays right as long as no phase changes and no cone is curved.
         let (cost, changed) = iterate.advance(island, step.length, phase);
         progress.iterations += 1;
         progress.cost = cost;
@@ -108,14 +111,15 @@ pub(super) fn minimize(
             progress.status = SolveStatus::Converged;
             break;
         }
+        // Without a tolerance, end where rounding keeps the gradient from falling.
         if tolerance == 0.0 {
             small = is_small(iterate, progress.gradient_norm);
             stalls += usize::from(small && progress.gradient_norm > 0.5 * before);
             let is_exact = is_last
                 || factored
                     && step.length == 1.0
-                    && progress.gradient_norm < ROUNDING * force_norm(island, iterate);
-            if stalls == PATIENCE || is_exact && !changed {
+                    && progress.gradient_norm < GRADIENT_ROUNDING * force_norm(island, iterate);
+            if stalls == MAX_STALLS || is_exact && !changed {
                 progress.status = SolveStatus::Exhausted;
                 break;
             }
@@ -146,12 +150,14 @@ pub(super) fn settle_on(
         iterate.acceleration[dofs.clone()].copy_from_slice(&start[dofs]);
     }
     let mut length = 1.0;
-    while progress.iterations < MOST_ON_PIECES {
+    while progress.iterations < MAX_ITERATIONS_ON_PIECES {
+        // Forces and gradient on the given pieces.
         iterate.refresh_on(island, phase);
         iterate.update_gradient(island);
         let before = progress.gradient_norm;
         let gradient_norm = island.dot(&iterate.gradient, &iterate.gradient).sqrt();
-        if is_curved && gradient_norm > before && length > SHORTEST_ON_PIECES {
+        // The last step was too long for a curved piece: take half of it back.
+        if is_curved && gradient_norm > before && length > MIN_STEP_ON_PIECES {
             length *= 0.5;
             island.add_scaled(&mut iterate.acceleration, &iterate.direction, -length);
             progress.iterations += 1;
@@ -163,6 +169,7 @@ pub(super) fn settle_on(
             progress.status = SolveStatus::NotFinite;
             break;
         }
+        // H changes along curved pieces only.
         if progress.iterations == 0 || is_curved {
             hessian.invalidate(island.index);
             if hessian.factor(island, &iterate.residual, phase).is_err() {
@@ -170,9 +177,11 @@ pub(super) fn settle_on(
                 break;
             }
         }
+        // End where rounding keeps the gradient from falling.
         let size = force_norm(island, iterate);
-        let stalls = progress.gradient_norm > 0.5 * before && progress.gradient_norm < NOISE * size;
-        if stalls || progress.gradient_norm <= ROUNDING * size {
+        let stalls =
+            progress.gradient_norm > 0.5 * before && progress.gradient_norm < GRADIENT_NOISE * size;
+        if stalls || progress.gradient_norm <= GRADIENT_ROUNDING * size {
             progress.status = SolveStatus::Exhausted;
             iterate.factor_is_current[island.index] = true;
             break;

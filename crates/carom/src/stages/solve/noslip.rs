@@ -29,18 +29,18 @@ use crate::scalar::Scalar;
 use crate::stages::acceleration::Acceleration;
 use crate::stages::constraint::{Block, BlockKind, Constraint, Row};
 use crate::stages::inertia::{self, Inertia};
-use cone::{ACCURACY, Cone, MOST};
+use cone::{CONE_TOLERANCE, Cone, MAX_FRICTION_ROWS};
 
-/// Least diagonal entry of A in a cone.
-const LEAST_DIAGONAL: f64 = 1e-10;
+/// Smallest diagonal entry of A in a cone (1/kg), so that A stays invertible where a direction cannot move.
+const MIN_DIAGONAL: f64 = 1e-10;
 
 /// Work area; lists keep their capacity.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Noslip<T: Scalar> {
     /// M⁻¹·jᵀ of each frictional row over the dofs of the island, row after row.
     response: Vec<T>,
-    /// Greatest force along each frictional row of a pyramid: μ times the sum of its two edges.
-    most: Vec<T>,
+    /// Maximum force along each frictional row of a pyramid: μ times the sum of its two edges.
+    max_force: Vec<T>,
     /// Acceleration of the island's dofs.
     acceleration: Vec<T>,
     /// A vector over all dofs.
@@ -102,9 +102,10 @@ fn sweep_island<T: Scalar>(
     let scale = prepare(sources, (soft, island), work);
     let tolerance = sources.model.option.noslip_tolerance[0].value();
     let constraint = sources.constraint;
-    let most = sources.model.settings.noslip_iterations;
+    let max_sweeps = sources.model.settings.noslip_iterations;
     let mut improvement = regularization_cost(constraint, soft.islands.blocks(island), work, force);
-    for sweep in 1..=most {
+    for sweep in 1..=max_sweeps {
+        // One sweep: every block takes its best friction, given all others.
         for friction in Friction::of_island(constraint, soft.islands, island) {
             let forces = &mut force[friction.block.rows()];
             before(forces);
@@ -115,7 +116,7 @@ fn sweep_island<T: Scalar>(
         }
         improvement = 0.0;
     }
-    most
+    max_sweeps
 }
 
 /// Responses to all frictional forces and the acceleration; returns one over the trace of the island's inertia.
@@ -133,25 +134,26 @@ fn prepare<T: Scalar>(
     let dofs = soft.islands.dof_ranges(&model.structure, island).flatten();
     let Noslip {
         response,
-        most,
+        max_force,
         acceleration,
         full,
     } = work;
     response.clear();
-    most.clear();
+    max_force.clear();
     for Friction { block, first, .. } in Friction::of_island(constraint, soft.islands, island) {
         let (columns, values) = (
             constraint.block_columns(block),
             constraint.block_jacobian(block),
         );
         for row in first..block.row_count {
+            // M⁻¹·jᵀ, one solve per frictional row.
             full.fill(T::ZERO);
             for (&dof, &value) in columns.iter().zip(&values[row * columns.len()..]) {
                 full[dof] = value;
             }
             inertia::solve(model, inertia, full);
             response.extend(dofs.clone().map(|dof| full[dof]));
-            most.push(if block.kind == BlockKind::PyramidalContact {
+            max_force.push(if block.kind == BlockKind::PyramidalContact {
                 sum_of_edges(constraint, soft.residual, block, row)
                     * constraint.rows[block.row + row].friction
             } else {
@@ -198,11 +200,11 @@ fn regularization_cost<T: Scalar>(
         let forces = &force[block.rows()];
         let rows = constraint.block_rows(block);
         if block.kind == BlockKind::PyramidalContact {
-            // The edges of one direction are (most ± force)/2μ.
+            // The edges of one direction are (max_force ± force)/2μ.
             for (row, force) in rows[1..].iter().zip(&forces[1..]) {
-                let [most, force] = [work.most[cursor], *force].map(T::value);
+                let [max_force, force] = [work.max_force[cursor], *force].map(T::value);
                 let twice = 2.0 * row.friction.value();
-                let squares = 2.0 * (most * most + force * force) / (twice * twice);
+                let squares = 2.0 * (max_force * max_force + force * force) / (twice * twice);
                 total += 0.5 * squares * row.regularization.value();
                 cursor += 1;
             }
@@ -272,10 +274,10 @@ impl<'a, T: Scalar> Friction<'a, T> {
         &work.response[self.range(row, work)]
     }
 
-    /// The greatest force along a row of a pyramid or of dry friction.
-    fn most(&self, row: usize, work: &Noslip<T>) -> T {
+    /// The maximum force along a row of a pyramid or of dry friction.
+    fn max_force(&self, row: usize, work: &Noslip<T>) -> T {
         if self.block.kind == BlockKind::PyramidalContact {
-            work.most[self.cursor + row]
+            work.max_force[self.cursor + row]
         } else {
             self.row(row).friction
         }
@@ -326,14 +328,15 @@ impl<'a, T: Scalar> Friction<'a, T> {
 
     /// Renews a force within its bounds.
     fn renew_side(&self, row: usize, force: &mut T, work: &mut Noslip<T>) -> f64 {
-        let most = self.most(row, work);
+        let max_force = self.max_force(row, work);
         let residual = self.residual(row, work);
         let stiffness = self.along(row, self.response(row, work));
         let old = *force;
+        // The minimum of the parabola along the row, clamped to its bounds. (1)
         *force = if stiffness.value() < MIN_LENGTH {
             T::ZERO
         } else {
-            (old - residual / stiffness).clamp(-most, most)
+            (old - residual / stiffness).clamp(-max_force, max_force)
         };
         let change = *force - old;
         self.push(row, change, work);
@@ -341,15 +344,15 @@ impl<'a, T: Scalar> Friction<'a, T> {
     }
 
     /// The problem of an elliptic cone's section at its forces, and r.
-    fn cone(&self, forces: &[T], work: &Noslip<T>) -> (Cone<T>, [T; MOST]) {
+    fn cone(&self, forces: &[T], work: &Noslip<T>) -> (Cone<T>, [T; MAX_FRICTION_ROWS]) {
         let count = forces.len();
         let mut cone = Cone {
             count,
-            matrix: [[T::ZERO; MOST]; MOST],
-            linear: [T::ZERO; MOST],
-            friction: [T::ONE; MOST],
+            matrix: [[T::ZERO; MAX_FRICTION_ROWS]; MAX_FRICTION_ROWS],
+            linear: [T::ZERO; MAX_FRICTION_ROWS],
+            friction: [T::ONE; MAX_FRICTION_ROWS],
         };
-        let mut residual = [T::ZERO; MOST];
+        let mut residual = [T::ZERO; MAX_FRICTION_ROWS];
         for row in 0..count {
             residual[row] = self.residual(row, work);
             cone.linear[row] = residual[row];
@@ -357,7 +360,7 @@ impl<'a, T: Scalar> Friction<'a, T> {
             for (other, &force) in forces.iter().enumerate() {
                 let mut entry = self.along(row, self.response(other, work));
                 if row == other {
-                    entry = entry.max(T::from(LEAST_DIAGONAL));
+                    entry = entry.max(T::from(MIN_DIAGONAL));
                 }
                 cone.matrix[row][other] = entry;
                 cone.linear[row] -= entry * force;
@@ -370,8 +373,8 @@ impl<'a, T: Scalar> Friction<'a, T> {
     fn renew_cone(&self, normal: T, forces: &mut [T], work: &mut Noslip<T>) -> f64 {
         let (cone, residual) = self.cone(forces, work);
         let (renewed, cost) = cone.renew(normal, forces, &residual);
-        // Rounding must not undo what was won.
-        if cost > ACCURACY {
+        // A cost that rises is rounding: leave the forces.
+        if cost > CONE_TOLERANCE {
             return 0.0;
         }
         for (row, force) in forces.iter_mut().enumerate() {
@@ -403,6 +406,7 @@ fn finish<T: Scalar>(sources: &Sources<'_, T>, out: &mut Solve<T>) {
             }
         }
     }
+    // a = a₀ + M⁻¹·Jᵀ·f, then the residuals there.
     out.qacc.copy_from_slice(&out.force_constraint);
     inertia::solve(model, inertia, &mut out.qacc);
     for (qacc, &smooth) in out.qacc.iter_mut().zip(&acceleration.smooth) {

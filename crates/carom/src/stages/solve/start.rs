@@ -49,6 +49,7 @@ impl Iterate {
     ) -> Progress {
         let scale = 1.0 / island.inertia_trace();
         let mut cost = f64::INFINITY;
+        // The warm start ends the search where it is within the tolerance already.
         if let Some(warmstart) = warmstart {
             cost = self.place(island, warmstart, phase);
             self.update_gradient(island);

@@ -108,28 +108,31 @@ pub(super) struct Interior {
     factor: PartialPivotLu,
 }
 
-/// Steps along one path.
-const MOST_STEPS: usize = 50;
-/// Share of the way to the bounds that a step goes, in haste and with care.
-const FAST: f64 = 0.99;
-const CAREFUL: f64 = 0.9;
-/// Speeds to start from far away, in units of the greatest speed without impulses.
-const SCALES: [f64; 3] = [1.0, 10.0, 0.1];
-/// Steps shorter than this lead nowhere; a path with as many of them in a row is given up.
-const SHORT: f64 = 0.3;
-const MOST_SHORT: usize = 12;
-/// κ at the start as a share of residual times impulse; the latter for paths that continue others.
-const START: f64 = 1.0;
-const CONTINUE: f64 = 1e-2;
-/// R that is added at first, as a share of the inverse inertia; its decrease; the least; the tolerance meanwhile;
-/// and the most paths.
-const ADDED: f64 = 0.1;
-const DECREASE: f64 = 0.1;
-const LEAST_ADDED: f64 = 1e-9;
-const ADDED_TOLERANCE: f64 = 1e-9;
-const MOST_PATHS: usize = 40;
-/// The least bound of friction loss.
-const LEAST_BOUND: f64 = 1e-14;
+/// Maximum of Newton steps along one path.
+const MAX_PATH_STEPS: usize = 50;
+/// Share of the way to the bounds that a step goes, the fraction to the boundary: usually, and where that failed.
+const FAST_STEP_SHARE: f64 = 0.99;
+const CAREFUL_STEP_SHARE: f64 = 0.9;
+/// Initial speeds of paths from far away, in units of the greatest speed without impulses.
+const INITIAL_SPEED_SCALES: [f64; 3] = [1.0, 10.0, 0.1];
+/// Steps shorter than this fraction make no progress; a path is given up after so many of them in a row.
+const SHORT_STEP: f64 = 0.3;
+const MAX_SHORT_STEPS: usize = 12;
+/// Initial barrier κ as a share of residual times impulse: of a first path, and of one that continues another.
+const INITIAL_BARRIER_SHARE: f64 = 1.0;
+const CONTINUED_BARRIER_SHARE: f64 = 1e-2;
+/// Continuation adds this share of the typical inverse inertia to R at first …
+const INITIAL_REGULARIZATION: f64 = 0.1;
+/// … and decreases it by this factor from path to path …
+const REGULARIZATION_DECREASE: f64 = 0.1;
+/// … until it is below this, when the given problem is solved.
+const MIN_REGULARIZATION: f64 = 1e-9;
+/// Tolerance of the problems before the given one (m/s).
+const REGULARIZED_TOLERANCE: f64 = 1e-9;
+/// Maximum of paths of a continuation.
+const MAX_PATHS: usize = 40;
+/// Smallest bound of friction loss (N·s, N·m·s), so that the interior is not empty.
+const MIN_FRICTION_BOUND: f64 = 1e-14;
 
 impl Interior {
     /// Starts an island.
@@ -175,6 +178,7 @@ impl Interior {
         let count = self.free.len() - row;
         if admitted == Admitted::Cone {
             let tangents = &mut self.own[row + 1..];
+            // One unit for all tangents, so that cones stay circular.
             let greatest = tangents.iter().fold(0.0_f64, |most, &own| most.max(own));
             tangents.fill(greatest);
         }
@@ -206,17 +210,17 @@ impl Interior {
     /// Follows the path from the impulses at hand; the number of steps.
     pub(super) fn solve(&mut self, tolerance: f64) -> usize {
         self.added = 0.0;
-        self.centre_at_hand(START);
-        self.follow(tolerance, FAST).0
+        self.center_at_hand(INITIAL_BARRIER_SHARE);
+        self.follow(tolerance, FAST_STEP_SHARE).0
     }
 
     /// Follows paths from far away, with care; the number of steps.
     pub(super) fn solve_anew(&mut self, tolerance: f64) -> usize {
         self.added = 0.0;
         let mut steps = 0;
-        for scale in SCALES {
-            self.centre_far_away(scale);
-            let (more, ends) = self.follow(tolerance, CAREFUL);
+        for scale in INITIAL_SPEED_SCALES {
+            self.center_far_away(scale);
+            let (more, ends) = self.follow(tolerance, CAREFUL_STEP_SHARE);
             steps += more;
             if ends {
                 break;
@@ -228,38 +232,43 @@ impl Interior {
     /// Follows paths of problems that come closer and closer to the given one; the number of steps.
     pub(super) fn solve_by_continuation(&mut self, tolerance: f64) -> usize {
         let typical = self.typical();
-        let (mut share, mut reached, mut decrease) = (ADDED, f64::INFINITY, DECREASE);
+        let (mut share, mut reached, mut decrease) = (
+            INITIAL_REGULARIZATION,
+            f64::INFINITY,
+            REGULARIZATION_DECREASE,
+        );
         let mut steps = 0;
-        for _ in 0..MOST_PATHS {
-            let is_last = share < LEAST_ADDED;
+        for _ in 0..MAX_PATHS {
+            let is_last = share < MIN_REGULARIZATION;
             let (added, tolerance) = if is_last {
                 (0.0, tolerance)
             } else {
-                (share * typical, tolerance.max(ADDED_TOLERANCE))
+                (share * typical, tolerance.max(REGULARIZED_TOLERANCE))
             };
             self.added = added;
             if reached.is_finite() {
-                self.centre_at_hand(CONTINUE);
+                self.center_at_hand(CONTINUED_BARRIER_SHARE);
             } else {
-                self.centre_far_away(1.0);
+                self.center_far_away(1.0);
             }
-            let (more, ends) = self.follow(tolerance, FAST);
+            let (more, ends) = self.follow(tolerance, FAST_STEP_SHARE);
             steps += more;
+            // Closer to the given problem, by longer steps the better they go.
             if ends {
                 if is_last {
                     break;
                 }
                 self.kept.clone_from(&self.x);
                 reached = share;
-                decrease = (decrease * decrease).max(DECREASE);
+                decrease = (decrease * decrease).max(REGULARIZATION_DECREASE);
                 share *= decrease;
             } else if reached.is_finite() {
-                // Back, and by a smaller step.
+                // Back to the last end, and on by a smaller step.
                 self.x.clone_from(&self.kept);
                 decrease = decrease.sqrt();
                 share = reached * decrease;
             } else {
-                share /= DECREASE;
+                share /= REGULARIZATION_DECREASE;
             }
         }
         self.added = 0.0;
@@ -270,23 +279,23 @@ impl Interior {
     /// way to the bounds.
     fn follow(&mut self, tolerance: f64, share: f64) -> (usize, bool) {
         let mut short = 0;
-        for steps in 0..MOST_STEPS {
+        for steps in 0..MAX_PATH_STEPS {
             self.find_velocities();
             if self.residual() <= tolerance {
                 return (steps, true);
             }
             self.find_gaps();
             let kappa = self.mean_product();
-            if !kappa.is_finite() || !self.linearise() {
+            if !kappa.is_finite() || !self.linearize() {
                 return (steps, false);
             }
             let length = self.advance(kappa, share);
-            short = if length < SHORT { short + 1 } else { 0 };
-            if short >= MOST_SHORT {
+            short = if length < SHORT_STEP { short + 1 } else { 0 };
+            if short >= MAX_SHORT_STEPS {
                 return (steps + 1, false);
             }
         }
-        (MOST_STEPS, false)
+        (MAX_PATH_STEPS, false)
     }
 
     /// Decides what the blocks do and moves their impulses on the bounds that they are next to; the residual there.
@@ -296,6 +305,7 @@ impl Interior {
         for member in &self.members {
             let row = member.row;
             let own = self.own[row] + self.give(row);
+            // The projection that the law is a fixed point of says which piece a block is on.
             let wanted = self.x[row] - self.velocity[row] / own;
             let tangents = row + 1..row + member.count;
             let phase = match member.admitted {
@@ -305,6 +315,7 @@ impl Interior {
                 Admitted::Cone => self.phase_of_tangents(tangents.clone(), wanted),
                 Admitted::All | Admitted::Within(_) | Admitted::Push => Phase::QUADRATIC,
             };
+            // Move it exactly onto that piece.
             match (member.admitted, phase) {
                 (Admitted::Within(bound), Phase::SLIDING_DOWN) => self.x[row] = bound,
                 (Admitted::Within(bound), Phase::SLIDING_UP) => self.x[row] = -bound,
@@ -471,7 +482,7 @@ impl Interior {
 impl Admitted {
     /// A bound that leaves room inside.
     pub(super) fn within(bound: f64) -> Self {
-        Self::Within(bound.max(LEAST_BOUND))
+        Self::Within(bound.max(MIN_FRICTION_BOUND))
     }
 }
 

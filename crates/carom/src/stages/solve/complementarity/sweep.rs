@@ -50,14 +50,14 @@ pub(super) struct Progress {
     pub(super) converged: bool,
 }
 
-/// Sweeps before the interior-point method.
-const FIRST_SWEEPS: usize = 6;
-/// Islands with more dofs are left to the sweeps.
-const MOST_DOFS: usize = 600;
-/// Share of the tolerance that the interior-point method leaves to the sweeps.
-const SHARE: f64 = 0.1;
-/// Coefficients below count as this.
-const LEAST_FRICTION: f64 = 1e-10;
+/// Sweeps before the interior-point method: a good start for it, and the solution of simple islands.
+const INITIAL_SWEEPS: usize = 6;
+/// Islands with more dofs are left to the sweeps: the interior-point method factorises a dense matrix over the dofs.
+const MAX_INTERIOR_POINT_DOFS: usize = 600;
+/// The interior-point method solves to this share of the tolerance: moving impulses onto their bounds takes the rest.
+const INTERIOR_POINT_TOLERANCE_SHARE: f64 = 0.1;
+/// Friction coefficients count as at least this: scaled impulses λ/μ stay finite.
+const MIN_FRICTION: f64 = 1e-10;
 
 /// Solves an island from impulses of zero; `interior` and the places of dofs are room to work in.
 pub(super) fn solve(
@@ -71,12 +71,13 @@ pub(super) fn solve(
         residual: f64::INFINITY,
         converged: false,
     };
-    island.sweep(FIRST_SWEEPS, limits, iterate, &mut progress);
+    island.sweep(INITIAL_SWEEPS, limits, iterate, &mut progress);
     if progress.is_over(limits) {
         return progress;
     }
+    // From the impulses at hand, from far away, then by continuation; each only where the last one failed.
     if island.prepare(interior, (place, iterate.momentum.len())) {
-        let tolerance = SHARE * limits.tolerance;
+        let tolerance = INTERIOR_POINT_TOLERANCE_SHARE * limits.tolerance;
         for solve in [
             Interior::solve,
             Interior::solve_anew,
@@ -95,6 +96,7 @@ pub(super) fn solve(
             }
         }
     }
+    // What is left goes to the sweeps.
     island.sweep(limits.iterations, limits, iterate, &mut progress);
     progress
 }
@@ -117,12 +119,12 @@ impl<'a> Island<'a> {
     /// Sweeps forth and back until no block asks for a change.
     fn sweep(
         &self,
-        most: usize,
+        max_sweeps: usize,
         limits: Limits,
         iterate: &mut Iterate<'_>,
         progress: &mut Progress,
     ) {
-        for _ in 0..most {
+        for _ in 0..max_sweeps {
             progress.iterations += 1;
             progress.residual = self.pass(self.members.iter(), iterate);
             if progress.residual > limits.tolerance {
@@ -152,6 +154,7 @@ impl<'a> Island<'a> {
                 let mixing = self.mixing[index] * impulse[row];
                 without[row] = free + response.dot(row, iterate.momentum) + mixing - own;
             }
+            // The block's own problem, solved exactly.
             let mut next = [0.0; MAX_ROWS];
             iterate.phase[index] = local.solve(&without[..count], &mut next[..count]);
             let mut change = [0.0; MAX_ROWS];
@@ -179,7 +182,7 @@ impl<'a> Island<'a> {
     fn unit(&self, block: &Block, row: usize) -> f64 {
         match block.kind {
             BlockKind::PyramidalContact | BlockKind::EllipticContact if row > 0 => {
-                self.friction[block.row + row].max(LEAST_FRICTION)
+                self.friction[block.row + row].max(MIN_FRICTION)
             }
             _ => 1.0,
         }
@@ -202,7 +205,7 @@ impl<'a> Island<'a> {
                 }
             }
         }
-        if size > MOST_DOFS {
+        if size > MAX_INTERIOR_POINT_DOFS {
             return false;
         }
         interior.start(size);

@@ -14,8 +14,8 @@
 
 use super::super::{Solve, SolveBar};
 use super::{
-    ACCURACY, BlockKind, Cone, Friction, LEAST_DIAGONAL, MIN_LENGTH, MOST, Noslip, Soft, Sources,
-    first_frictional, sweep_island,
+    BlockKind, CONE_TOLERANCE, Cone, Friction, MAX_FRICTION_ROWS, MIN_DIAGONAL, MIN_LENGTH, Noslip,
+    Soft, Sources, first_frictional, sweep_island,
 };
 use crate::integrate::euler;
 use crate::stages::acceleration::Acceleration;
@@ -35,7 +35,7 @@ pub(in super::super) struct Work {
     /// z̄ of each frictional row over the island's dofs.
     response_bar: Vec<f64>,
     /// Of the greatest force along each frictional row of a pyramid.
-    most_bar: Vec<f64>,
+    max_force_bar: Vec<f64>,
     /// Block and cursor of everything that has frictional rows.
     members: Vec<(usize, usize)>,
     /// Vectors over all dofs.
@@ -157,6 +157,7 @@ impl Reverse<'_> {
         sweeps.full.resize(self.sources.model.counts().nv, 0.0);
         trail.clear();
         let record = |forces: &[f64]| trail.extend_from_slice(forces);
+        // Forward once more, with the forces before every update on the trail.
         let count = sweep_island(self.sources, (soft, island), force, sweeps, record);
         members.clear();
         let blocks = Friction::of_island(constraint, islands, island);
@@ -173,6 +174,7 @@ impl Reverse<'_> {
                 cursor,
             }
         };
+        // Updates, last first, each at its own minimum. (2̄)
         for place in (0..count * work.members.len()).rev() {
             let member = work.members[place % work.members.len()];
             self.update(&friction(member), work);
@@ -188,7 +190,7 @@ impl Reverse<'_> {
     /// An update of a block. (2̄)
     fn update(&mut self, friction: &Friction<'_, f64>, work: &mut Work) {
         let start = work.trail.len() - friction.block.row_count + friction.first;
-        let mut old = [0.0; MOST];
+        let mut old = [0.0; MAX_FRICTION_ROWS];
         let count = friction.count();
         old[..count].copy_from_slice(&work.trail[start..]);
         work.trail.truncate(start - friction.first);
@@ -235,15 +237,15 @@ impl Reverse<'_> {
         let (bar, mut old_bar) = self.take_back(friction, (row, old), work);
         let residual = friction.residual(row, &work.sweeps);
         let stiffness = friction.along(row, friction.response(row, &work.sweeps));
-        let most = friction.most(row, &work.sweeps);
+        let max_force = friction.max_force(row, &work.sweeps);
         if stiffness >= MIN_LENGTH {
             let wanted = old - residual / stiffness;
-            if wanted.abs() > most {
-                let most_bar = bar * wanted.signum();
+            if wanted.abs() > max_force {
+                let max_force_bar = bar * wanted.signum();
                 if friction.block.kind == BlockKind::PyramidalContact {
-                    work.most_bar[friction.cursor + row] += most_bar;
+                    work.max_force_bar[friction.cursor + row] += max_force_bar;
                 } else {
-                    self.constraint_bar.rows[place].friction += most_bar;
+                    self.constraint_bar.rows[place].friction += max_force_bar;
                 }
             } else {
                 old_bar += bar;
@@ -257,13 +259,13 @@ impl Reverse<'_> {
 
     fn renew_cone(&mut self, friction: &Friction<'_, f64>, old: &[f64], work: &mut Work) {
         let normal = work.force[friction.block.row];
-        let (mut bar, mut old_bar) = ([0.0; MOST], [0.0; MOST]);
+        let (mut bar, mut old_bar) = ([0.0; MAX_FRICTION_ROWS], [0.0; MAX_FRICTION_ROWS]);
         for (row, &old) in old.iter().enumerate() {
             (bar[row], old_bar[row]) = self.take_back(friction, (row, old), work);
         }
         let (cone, residual) = friction.cone(old, &work.sweeps);
         let (_, cost) = cone.renew(normal, old, &residual);
-        if cost > ACCURACY {
+        if cost > CONE_TOLERANCE {
             // The forces were left as they were.
             for (old_bar, bar) in old_bar.iter_mut().zip(bar) {
                 *old_bar += bar;
@@ -293,7 +295,7 @@ impl Reverse<'_> {
             for other in 0..old.len() {
                 let entry = cone.matrix[row][other];
                 old_bar[other] -= entry * residual_bar;
-                if row != other || entry > LEAST_DIAGONAL {
+                if row != other || entry > MIN_DIAGONAL {
                     let entry_bar = bar.matrix[row][other] - residual_bar * old[other];
                     self.through_matrix(friction, [row, other], entry_bar, work);
                 }
@@ -348,7 +350,7 @@ impl Reverse<'_> {
         );
     }
 
-    /// From the greatest forces along the sides of a pyramid to the residuals and weights of its edges.
+    /// From the maximum forces along the sides of a pyramid to the residuals and weights of its edges.
     fn limits(&mut self, friction: &Friction<'_, f64>, work: &Work) {
         let (constraint, block) = (friction.constraint, friction.block);
         if block.kind != BlockKind::PyramidalContact {
@@ -358,7 +360,7 @@ impl Reverse<'_> {
         let rows = &constraint.rows[block.rows()];
         let weight = rows[0].weight;
         for row in 1..block.row_count {
-            let most_bar = work.most_bar[friction.cursor + row - 1];
+            let max_force_bar = work.max_force_bar[friction.cursor + row - 1];
             let coefficient = rows[row].friction;
             let mut friction_bar = 0.0;
             for sign in [1.0, -1.0] {
@@ -366,9 +368,9 @@ impl Reverse<'_> {
                 if edge >= 0.0 {
                     continue;
                 }
-                friction_bar -= weight * edge * most_bar;
-                self.constraint_bar.rows[block.row].weight -= edge * coefficient * most_bar;
-                let edge_bar = -weight * coefficient * most_bar;
+                friction_bar -= weight * edge * max_force_bar;
+                self.constraint_bar.rows[block.row].weight -= edge * coefficient * max_force_bar;
+                let edge_bar = -weight * coefficient * max_force_bar;
                 self.bar.residual[block.row] += edge_bar;
                 self.bar.residual[block.row + row] += sign * coefficient * edge_bar;
                 friction_bar += sign * residual[row] * edge_bar;
@@ -426,7 +428,7 @@ impl Work {
         for (bars, numbers) in [
             (&mut self.acceleration_bar, &self.sweeps.acceleration),
             (&mut self.response_bar, &self.sweeps.response),
-            (&mut self.most_bar, &self.sweeps.most),
+            (&mut self.max_force_bar, &self.sweeps.max_force),
         ] {
             bars.clear();
             bars.resize(numbers.len(), 0.0);

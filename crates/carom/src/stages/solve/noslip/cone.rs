@@ -12,27 +12,32 @@
 use crate::math::MIN_LENGTH;
 use crate::scalar::Scalar;
 
-/// Most frictional rows of a block.
-pub(super) const MOST: usize = 5;
-/// Accuracy of (1), and by how much a change may raise the cost.
-pub(super) const ACCURACY: f64 = 1e-10;
-/// Newton iterations of (1).
-const CONE_ITERATIONS: usize = 20;
+/// Maximum of frictional rows of a block: two tangents, one spin, two rolls.
+pub(super) const MAX_FRICTION_ROWS: usize = 5;
+/// Accuracy of the radius in (1), and by how much an update may raise the cost.
+pub(super) const CONE_TOLERANCE: f64 = 1e-10;
+/// Maximum of Newton iterations of (1).
+const MAX_CONE_ITERATIONS: usize = 20;
 
 /// A, b and μ of a section, or cotangents of them.
 #[derive(Clone, Copy)]
 pub(super) struct Cone<T: Scalar> {
     pub(super) count: usize,
-    pub(super) matrix: [[T; MOST]; MOST],
-    pub(super) linear: [T; MOST],
-    pub(super) friction: [T; MOST],
+    pub(super) matrix: [[T; MAX_FRICTION_ROWS]; MAX_FRICTION_ROWS],
+    pub(super) linear: [T; MAX_FRICTION_ROWS],
+    pub(super) friction: [T; MAX_FRICTION_ROWS],
 }
 
 impl<T: Scalar> Cone<T> {
     /// The forces at the minimum, and by how much they change the cost of the given ones, whose residuals are given.
-    pub(super) fn renew(&self, normal: T, forces: &[T], residual: &[T; MOST]) -> ([T; MOST], f64) {
+    pub(super) fn renew(
+        &self,
+        normal: T,
+        forces: &[T],
+        residual: &[T; MAX_FRICTION_ROWS],
+    ) -> ([T; MAX_FRICTION_ROWS], f64) {
         let renewed = if normal.value() < MIN_LENGTH {
-            [T::ZERO; MOST]
+            [T::ZERO; MAX_FRICTION_ROWS]
         } else {
             self.minimize(normal)
         };
@@ -49,14 +54,14 @@ impl<T: Scalar> Cone<T> {
     }
 
     /// The minimum; zero where the matrix is close to singular. (1)
-    fn minimize(&self, normal: T) -> [T; MOST] {
+    fn minimize(&self, normal: T) -> [T; MAX_FRICTION_ROWS] {
         let found = if T::HAS_DERIVATIVES {
             self.differentiate(normal)
         } else {
             self.search(normal)
         };
         let Some((multiplier, solution)) = found else {
-            return [T::ZERO; MOST];
+            return [T::ZERO; MAX_FRICTION_ROWS];
         };
         let mut stretch = T::ONE;
         if multiplier.value() != 0.0 {
@@ -74,7 +79,7 @@ impl<T: Scalar> Cone<T> {
     }
 
     /// As [`search`](Self::search), for the values; then one more Newton step, which carries the tangents.
-    fn differentiate(&self, normal: T) -> Option<(T, [T; MOST])> {
+    fn differentiate(&self, normal: T) -> Option<(T, [T; MAX_FRICTION_ROWS])> {
         let values = self.values();
         let (found, _) = values.search(normal.value())?;
         let mut multiplier = T::ZERO;
@@ -88,18 +93,18 @@ impl<T: Scalar> Cone<T> {
     }
 
     /// λ and the scaled forces x there; none where the matrix is close to singular.
-    fn search(&self, normal: T) -> Option<(T, [T; MOST])> {
+    fn search(&self, normal: T) -> Option<(T, [T; MAX_FRICTION_ROWS])> {
         let mut multiplier = T::ZERO;
-        let mut solution = [T::ZERO; MOST];
-        for _ in 0..CONE_ITERATIONS {
+        let mut solution = [T::ZERO; MAX_FRICTION_ROWS];
+        for _ in 0..MAX_CONE_ITERATIONS {
             let excess;
             let slope;
             (solution, [excess, slope]) = self.evaluate(normal, multiplier)?;
-            if excess.value() < ACCURACY {
+            if excess.value() < CONE_TOLERANCE {
                 break;
             }
             let step = -excess / slope;
-            if step.value() < ACCURACY {
+            if step.value() < CONE_TOLERANCE {
                 break;
             }
             multiplier += step;
@@ -108,7 +113,7 @@ impl<T: Scalar> Cone<T> {
     }
 
     /// x at λ, and |x|² − normal² with its slope.
-    fn evaluate(&self, normal: T, multiplier: T) -> Option<([T; MOST], [T; 2])> {
+    fn evaluate(&self, normal: T, multiplier: T) -> Option<([T; MAX_FRICTION_ROWS], [T; 2])> {
         let n = self.count;
         let factor = self.factor(multiplier)?;
         let scaled = std::array::from_fn(|row| -self.linear[row] * self.friction[row]);
@@ -128,8 +133,8 @@ impl<T: Scalar> Cone<T> {
     }
 
     /// Cholesky factor of A + λ in scaled forces.
-    fn factor(&self, multiplier: T) -> Option<[[T; MOST]; MOST]> {
-        let mut factor = [[T::ZERO; MOST]; MOST];
+    fn factor(&self, multiplier: T) -> Option<[[T; MAX_FRICTION_ROWS]; MAX_FRICTION_ROWS]> {
+        let mut factor = [[T::ZERO; MAX_FRICTION_ROWS]; MAX_FRICTION_ROWS];
         let mut determinant = 1.0;
         for row in 0..self.count {
             for column in 0..=row {
@@ -142,7 +147,7 @@ impl<T: Scalar> Cone<T> {
                     entry -= factor[row][k] * factor[column][k];
                 }
                 factor[row][column] = if row == column {
-                    if entry.value() <= 0.0 || self.count > 3 && entry.value() < ACCURACY {
+                    if entry.value() <= 0.0 || self.count > 3 && entry.value() < CONE_TOLERANCE {
                         return None;
                     }
                     determinant *= entry.value();
@@ -153,14 +158,14 @@ impl<T: Scalar> Cone<T> {
             }
         }
         // Small systems are judged by their determinant, as in MuJoCo.
-        (self.count > 3 || determinant >= ACCURACY).then_some(factor)
+        (self.count > 3 || determinant >= CONE_TOLERANCE).then_some(factor)
     }
 }
 
 impl Cone<f64> {
     /// λ as exact as rounding allows, from one that is nearly so.
     fn polish(&self, normal: f64, mut multiplier: f64) -> f64 {
-        for _ in 0..CONE_ITERATIONS {
+        for _ in 0..MAX_CONE_ITERATIONS {
             let Some((_, [excess, slope])) = self.evaluate(normal, multiplier) else {
                 break;
             };
@@ -178,9 +183,9 @@ impl Cone<f64> {
         let n = self.count;
         let mut out = Self {
             count: n,
-            matrix: [[0.0; MOST]; MOST],
-            linear: [0.0; MOST],
-            friction: [0.0; MOST],
+            matrix: [[0.0; MAX_FRICTION_ROWS]; MAX_FRICTION_ROWS],
+            linear: [0.0; MAX_FRICTION_ROWS],
+            friction: [0.0; MAX_FRICTION_ROWS],
         };
         let Some((mut multiplier, _)) = self.search(normal) else {
             return (out, 0.0);
@@ -196,7 +201,7 @@ impl Cone<f64> {
             return (out, 0.0);
         };
         let friction = &self.friction;
-        let mut x_bar = [0.0; MOST];
+        let mut x_bar = [0.0; MAX_FRICTION_ROWS];
         for (row, &bar) in bar.iter().enumerate() {
             x_bar[row] = friction[row] * bar;
             out.friction[row] = x[row] * bar;
@@ -227,7 +232,11 @@ impl Cone<f64> {
 }
 
 /// L⁻ᵀ·L⁻¹·x.
-fn solve<T: Scalar>(factor: &[[T; MOST]; MOST], n: usize, mut x: [T; MOST]) -> [T; MOST] {
+fn solve<T: Scalar>(
+    factor: &[[T; MAX_FRICTION_ROWS]; MAX_FRICTION_ROWS],
+    n: usize,
+    mut x: [T; MAX_FRICTION_ROWS],
+) -> [T; MAX_FRICTION_ROWS] {
     for row in 0..n {
         for k in 0..row {
             let below = factor[row][k] * x[k];
@@ -245,7 +254,7 @@ fn solve<T: Scalar>(factor: &[[T; MOST]; MOST], n: usize, mut x: [T; MOST]) -> [
     x
 }
 
-fn dot<T: Scalar>(a: &[T; MOST], b: &[T; MOST], n: usize) -> T {
+fn dot<T: Scalar>(a: &[T; MAX_FRICTION_ROWS], b: &[T; MAX_FRICTION_ROWS], n: usize) -> T {
     let mut sum = T::ZERO;
     for k in 0..n {
         sum += a[k] * b[k];

@@ -2,25 +2,25 @@
 
 use super::{Admitted, Interior};
 
-/// Residuals below this do not count at the start of a path.
-const LEAST_RESIDUAL: f64 = 1e-9;
+/// Residuals count as at least this at the start of a path (m/s), so that κ is not zero.
+const MIN_INITIAL_RESIDUAL: f64 = 1e-9;
 
 impl Interior {
     /// Moves the impulses at hand to where (1) holds for κ, a share of residual times impulse.
-    pub(super) fn centre_at_hand(&mut self, share: f64) {
+    pub(super) fn center_at_hand(&mut self, share: f64) {
         self.find_velocities();
-        let residual = self.residual().max(LEAST_RESIDUAL);
+        let residual = self.residual().max(MIN_INITIAL_RESIDUAL);
         let missing = residual / self.typical();
         let impulse = self.x.iter().fold(missing, |most, x| most.max(x.abs()));
-        self.centre(share * residual * impulse);
+        self.center(share * residual * impulse);
     }
 
     /// Starts where everything pushes and moves fast, and (1) holds for all blocks.
-    pub(super) fn centre_far_away(&mut self, scale: f64) {
+    pub(super) fn center_far_away(&mut self, scale: f64) {
         let fastest = self
             .free
             .iter()
-            .fold(LEAST_RESIDUAL, |most, w| most.max(w.abs()));
+            .fold(MIN_INITIAL_RESIDUAL, |most, w| most.max(w.abs()));
         let speed = scale * fastest;
         self.x.fill(0.0);
         self.y.clear();
@@ -40,7 +40,7 @@ impl Interior {
     }
 
     /// Moves the impulses at hand to where (1) holds for κ, as far as each block by itself can tell.
-    fn centre(&mut self, kappa: f64) {
+    fn center(&mut self, kappa: f64) {
         self.y.clear();
         self.y.extend_from_slice(&self.velocity);
         self.slack.clear();
@@ -69,7 +69,7 @@ impl Interior {
                         let (own, speed) = (self.own[row + 1], self.y[row]);
                         let lists = (&mut self.x[rows.clone()], &mut self.y[rows]);
                         let contact = (own, kappa / speed, 0.5 * speed);
-                        self.slack[index] = centre_tangents(contact, lists);
+                        self.slack[index] = center_tangents(contact, lists);
                     }
                 }
             }
@@ -78,7 +78,7 @@ impl Interior {
 }
 
 /// Tangents with x = −n·w/ψ and d·x − w as at hand, for ψ = h + √(h² + |w|²), h = κ/2n; ψ.
-fn centre_tangents((own, normal, half): (f64, f64, f64), (x, w): (&mut [f64], &mut [f64])) -> f64 {
+fn center_tangents((own, normal, half): (f64, f64, f64), (x, w): (&mut [f64], &mut [f64])) -> f64 {
     let mut square = 0.0;
     for (x, w) in x.iter_mut().zip(&*w) {
         *x = own * *x - w;

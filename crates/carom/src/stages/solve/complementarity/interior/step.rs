@@ -3,25 +3,27 @@
 use super::{Admitted, BlockMatrix, Interior, Step, product};
 use crate::laws::cone::MAX_ROWS;
 
-/// A prediction that gets less far than this corrects nothing.
-const NO_PREDICTION: f64 = 0.1;
-/// Part of the inverse inertia that is added to R where the system is linearised.
-const REGULAR: f64 = 1e-12;
-/// The least distance to bounds and cones, in their units.
-const INSIDE: f64 = 4e-16;
+/// A predictor step that gets less far than this corrects nothing.
+const MIN_PREDICTOR_STEP: f64 = 0.1;
+/// Share of the inverse inertia that is added to R in the linear system, so that shared loads leave it regular.
+const SYSTEM_REGULARIZATION: f64 = 1e-12;
+/// Smallest distance to bounds and cones, relative to them: two ulps.
+const MIN_BOUND_DISTANCE: f64 = 4e-16;
 
 impl Interior {
     /// One step that predicts and corrects; its length.
     pub(super) fn advance(&mut self, kappa: f64, most: f64) -> f64 {
+        // Predict: straight to κ = 0.
         self.find_step(0.0, false);
         std::mem::swap(&mut self.step, &mut self.affine);
         let reach = self.reach(&self.affine).min(1.0);
         let share = (1.0 - reach).powi(3).max(1e-10);
-        let corrects = reach > NO_PREDICTION;
+        // Correct: κ by how far the prediction got, with its products of second order.
+        let corrects = reach > MIN_PREDICTOR_STEP;
         self.find_step(if corrects { share } else { 0.3 } * kappa, corrects);
         let mut length = (most * self.reach(&self.step)).min(1.0);
         if length < 0.5 {
-            // The centre first.
+            // Short: go to the centre of the path first.
             std::mem::swap(&mut self.step, &mut self.affine);
             self.find_step(share.max(0.5) * kappa, false);
             let other = (most * self.reach(&self.step)).min(1.0);
@@ -36,13 +38,13 @@ impl Interior {
     }
 
     /// P and Q of all blocks, and the factors of (3).
-    pub(super) fn linearise(&mut self) -> bool {
+    pub(super) fn linearize(&mut self) -> bool {
         self.factor.start_from_identity(self.momentum.len());
         self.inverse.clear();
         self.slope.clear();
         for index in 0..self.members.len() {
             let member = self.members[index];
-            let (inverse, slope) = self.linearise_block(index);
+            let (inverse, slope) = self.linearize_block(index);
             self.inverse.push(inverse);
             self.slope.push(slope);
             for column in 0..member.column_count {
@@ -71,11 +73,12 @@ impl Interior {
     }
 
     /// (P + Q·R)⁻¹ and T of a block. (2)
-    fn linearise_block(&self, index: usize) -> (BlockMatrix, BlockMatrix) {
+    fn linearize_block(&self, index: usize) -> (BlockMatrix, BlockMatrix) {
         let member = &self.members[index];
         let (count, start, slack) = (member.count, member.row, self.slack[index]);
         let (x, y) = (self.x[start], self.y[start]);
-        let give = |row: usize| self.give(start + row) + REGULAR * self.own[start + row];
+        let give =
+            |row: usize| self.give(start + row) + SYSTEM_REGULARIZATION * self.own[start + row];
         let (mut inverse, mut slope) = ([[0.0; MAX_ROWS]; MAX_ROWS], [[0.0; MAX_ROWS]; MAX_ROWS]);
         match member.admitted {
             Admitted::All => {
@@ -259,7 +262,7 @@ impl Interior {
         // Rounding must not leave bounds and cones.
         for (index, member) in self.members.iter().enumerate() {
             if let Admitted::Within(bound) = member.admitted {
-                let most = bound * (1.0 - INSIDE);
+                let most = bound * (1.0 - MIN_BOUND_DISTANCE);
                 self.x[member.row] = self.x[member.row].clamp(-most, most);
             }
             if member.admitted != Admitted::Cone {
@@ -268,14 +271,14 @@ impl Interior {
             let rows = member.row + 1..member.row + member.count;
             let tangents = &mut self.x[rows.clone()];
             let length = product(tangents, tangents).sqrt();
-            let most = self.x[member.row] * (1.0 - INSIDE);
+            let most = self.x[member.row] * (1.0 - MIN_BOUND_DISTANCE);
             if length > most {
                 self.x[rows.clone()]
                     .iter_mut()
                     .for_each(|x| *x *= most / length);
             }
             let speed = product(&self.y[rows.clone()], &self.y[rows]).sqrt();
-            self.slack[index] = self.slack[index].max(speed * (1.0 + INSIDE));
+            self.slack[index] = self.slack[index].max(speed * (1.0 + MIN_BOUND_DISTANCE));
         }
     }
 }
