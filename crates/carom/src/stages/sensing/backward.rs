@@ -46,7 +46,7 @@ fn delay_backward(at: At<'_>, bar: &mut Sensing, bars: &mut Cotangents) {
     let sensors = &model.structure.sensors;
     for sensor in 0..sensors.kind.len() {
         let values_bar = &mut bar.values[sensors.address[sensor]..][..sensors.dimension[sensor]];
-        let targets = (&mut bars.state, &mut bars.model);
+        let targets = (&mut bars.state, &mut *bars.model);
         delay_sensor_vjp(model, state, sensor, values_bar, targets);
     }
     for (value_bar, measured_bar) in bar.values.iter_mut().zip(&mut bar.measured) {

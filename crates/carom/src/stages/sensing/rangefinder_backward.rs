@@ -126,7 +126,7 @@ impl Reverse<'_> {
         out.ray.origin += point_bar;
         out.ray.direction += direction_bar + point_bar * hit.point.distance;
         hit_bar.distance += point_bar.dot(ray.direction);
-        let targets = (&mut self.bars.data.kinematics, &mut self.bars.model);
+        let targets = (&mut self.bars.data.kinematics, &mut *self.bars.model);
         let met = meet_backward(model, kinematics, (hit.geom, ray), &hit_bar, targets);
         out.ray.origin += met.origin;
         out.ray.direction += met.direction;
