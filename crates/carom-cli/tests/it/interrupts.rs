@@ -36,7 +36,8 @@ fn work_of(child: &Child) -> Option<Duration> {
     let text = std::fs::read_to_string(format!("/proc/{}/stat", child.id())).ok()?;
     // After the name in parentheses: state, then eleven numbers, then time of the program and of the system (1/100 s).
     let numbers: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
-    let ticks: u64 = numbers.get(11)?.parse::<u64>().ok()? + numbers.get(12)?.parse::<u64>().ok()?;
+    let ticks: u64 =
+        numbers.get(11)?.parse::<u64>().ok()? + numbers.get(12)?.parse::<u64>().ok()?;
     Some(Duration::from_millis(10 * ticks))
 }
 

@@ -1,7 +1,8 @@
 //! Errors of a predicted state against a frame, and their adjoint.
 
-use carom::cotangent::{StateBar, turn_bar};
-use carom::math::{Mat3, Quat, Vec3};
+use carom::cotangent::{Cotangents, turn_bar};
+use carom::dynamics::At;
+use carom::math::{Mat3, Quat, Spatial, Vec3};
 use carom::scalar::Scalar;
 use carom::stages::kinematics::{self, Kinematics};
 use carom::varied::{self, Varied};
@@ -25,10 +26,8 @@ pub struct Observer<'a> {
 
 /// Cotangents of what was observed of a state.
 pub(crate) struct Observed<'a> {
-    /// Of the state.
-    pub(crate) state: &'a mut StateBar,
-    /// Of the model, as far as frames of bodies and sites depend on it.
-    pub(crate) model: &'a mut Model,
+    /// Of the state, and of the model as far as frames of bodies and sites depend on it; the rest is a work area.
+    pub(crate) bars: &'a mut Cotangents,
     /// Of the sensors.
     pub(crate) sensors: &'a mut [f64],
 }
@@ -194,12 +193,13 @@ impl<'a> Observer<'a> {
     pub(crate) fn residuals_vjp(
         &self,
         (trajectory, frame): (&Trajectory, usize),
-        (model, state, data): (&Model, &State, &Data),
+        at: At<'_>,
         factor: f64,
         residual_bars: &[f64],
         bar: &mut Observed<'_>,
     ) -> usize {
-        let mut kinematics_bar = None;
+        let (state, data) = (at.state, at.data);
+        let mut has_frames = false;
         let mut used = 0;
         let mut errors = Vec::new();
         for (index, recorded) in self.compared(trajectory, frame) {
@@ -214,21 +214,16 @@ impl<'a> Observer<'a> {
             }
             let frame_bar = self.errors_vjp(index, recorded, (state, data), &error_bars, bar);
             if let Some((frame, [force, torque])) = frame_bar {
-                let bars = kinematics_bar.get_or_insert_with(|| Kinematics::zeros(model.counts()));
-                pull(frame, &data.kinematics, force, torque, bars);
+                let work = &mut bar.bars.data;
+                if !std::mem::replace(&mut has_frames, true) {
+                    work.kinematics.set_zero();
+                    work.frame_wrench.fill(Spatial::ZERO);
+                }
+                pull(frame, &data.kinematics, force, torque, &mut work.kinematics);
             }
         }
-        if let Some(mut kinematics_bar) = kinematics_bar {
-            let mut wrenches = vec![carom::math::Spatial::default(); model.counts().nbody];
-            kinematics::backward(
-                model,
-                state,
-                &data.kinematics,
-                &mut kinematics_bar,
-                &mut wrenches,
-                bar.model,
-                bar.state,
-            );
+        if has_frames {
+            kinematics::backward(at, bar.bars);
         }
         used
     }
@@ -248,14 +243,14 @@ impl<'a> Observer<'a> {
             }
         };
         match self.channels[index].quantity {
-            Quantity::JointPosition { dof, .. } => bar.state.qpos[dof] += bars[0],
-            Quantity::JointVelocity { dof } => bar.state.qvel[dof] += bars[0],
+            Quantity::JointPosition { dof, .. } => bar.bars.state.qpos[dof] += bars[0],
+            Quantity::JointVelocity { dof } => bar.bars.state.qvel[dof] += bars[0],
             Quantity::LinearVelocity { dof } | Quantity::AngularVelocity { dof } => {
-                add(&mut bar.state.qvel[dof..dof + 3], bars);
+                add(&mut bar.bars.state.qvel[dof..dof + 3], bars);
             }
             Quantity::Sensor { first } => add(&mut bar.sensors[first..], bars),
             Quantity::Position(Frame::State { dof, .. }) => {
-                add(&mut bar.state.qpos[dof..dof + 3], bars);
+                add(&mut bar.bars.state.qpos[dof..dof + 3], bars);
             }
             Quantity::Position(frame) => {
                 return Some((frame, [Vec3([bars[0], bars[1], bars[2]]), Vec3::ZERO]));
@@ -265,7 +260,7 @@ impl<'a> Observer<'a> {
                 let known = Quat(std::array::from_fn(|k| recorded[k]));
                 let turn = turn_bar(quat, self.rotation_errors_vjp(quat, known, bars));
                 if let Frame::State { dof, .. } = frame {
-                    add(&mut bar.state.qpos[dof..dof + 3], &turn.0);
+                    add(&mut bar.bars.state.qpos[dof..dof + 3], &turn.0);
                 } else {
                     return Some((frame, [Vec3::ZERO, quat.rotate(turn)]));
                 }

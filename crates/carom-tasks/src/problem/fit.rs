@@ -4,10 +4,11 @@
 //! learned simulator, a reduced model or a user's own type is fitted by the gradient of the same losses over the same runs.
 //! A model stands beside the system to say what recordings mean: names of joints and where bodies and sites are.
 
-use carom::cotangent::{ModelBar, StateBar};
+use carom::cotangent::{Cotangents, ModelBar, StateBar};
+use carom::dynamics::At;
 use carom::parameters::Parameters;
 use carom::system::Shape;
-use carom::{Data, Dynamics, Model, State};
+use carom::{Data, Dynamics, Input, Model, State};
 use carom_optimise::{
     Bounds, Evaluation, Failure, LbfgsbSettings, Limits, LocalSettings, OneByOne, Optimiser,
     Request, Settings, Space, Unobserved, minimise,
@@ -195,7 +196,7 @@ impl<'a, F: Family> Fit<'a, F> {
         job: &Job,
     ) -> Result<(f64, <F::System as Dynamics>::Bar), ProblemError> {
         let trajectory = &self.recordings.trajectories[job.run.trajectory];
-        let (mut work, mut data) = (system.work(), Data::new(self.model));
+        let (mut work, mut look) = (system.work(), Look::new(self.model));
         let has_sensors = self.observer.needs_sensors();
         let (predicted, rollouts) =
             runner::simulate(system, job, &job.start, has_sensors, &mut work).map_err(|stop| {
@@ -208,11 +209,11 @@ impl<'a, F: Family> Fit<'a, F> {
         let mut bars = Vec::with_capacity(predicted.len());
         for known in &predicted {
             let begin = residuals.len();
-            let shown = self.shown(known, &mut data);
+            let shown = self.shown(known, &mut look.data);
             let at = (trajectory, known.frame);
-            (self.observer).residuals(at, (&shown, &data), job.factor, &mut residuals);
+            (self.observer).residuals(at, (&shown, &look.data), job.factor, &mut residuals);
             let own = &residuals[begin..];
-            bars.push(self.frame_bar((trajectory, known), (&shown, &data), job.factor, own));
+            bars.push(self.frame_bar((trajectory, known), &shown, job.factor, own, &mut look));
         }
         let value = 0.5 * residuals.iter().map(|r| r * r).sum::<f64>();
         let mut sum = zero_bar(system);
@@ -234,28 +235,51 @@ impl<'a, F: Family> Fit<'a, F> {
     fn frame_bar(
         &self,
         (trajectory, known): (&Trajectory, &Predicted),
-        (shown, data): (&State, &Data),
+        shown: &State,
         factor: f64,
         residuals: &[f64],
+        look: &mut Look,
     ) -> FrameBar {
-        let mut shown_bar = StateBar::like(shown);
+        let Look { data, input, bars } = look;
+        bars.state.set_zero();
         let mut sensors = vec![0.0; known.sensors.len()];
         self.observer.residuals_vjp(
             (trajectory, known.frame),
-            (self.model, shown, data),
+            At {
+                model: self.model,
+                state: shown,
+                input,
+                data,
+            },
             factor,
             residuals,
             &mut Observed {
-                state: &mut shown_bar,
-                // What the model says of bodies and sites is held.
-                model: &mut ModelBar::zeros(self.model),
+                bars,
                 sensors: &mut sensors,
             },
         );
         let mut state = StateBar::like(&known.state);
-        state.qpos.copy_from_slice(&shown_bar.qpos);
-        state.qvel.copy_from_slice(&shown_bar.qvel);
+        state.qpos.copy_from_slice(&bars.state.qpos);
+        state.qvel.copy_from_slice(&bars.state.qvel);
         FrameBar { state, sensors }
+    }
+}
+
+/// What is seen of a model that shows the states of a system.
+struct Look {
+    data: Data,
+    input: Input,
+    /// What the model says of bodies and sites is held: its own cotangent is not read.
+    bars: Cotangents,
+}
+
+impl Look {
+    fn new(model: &Model) -> Self {
+        Self {
+            data: Data::new(model),
+            input: Input::zeros(model),
+            bars: Cotangents::zeros(model),
+        }
     }
 }
 

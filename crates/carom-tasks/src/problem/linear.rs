@@ -478,7 +478,7 @@ impl Problem<'_> {
             seeds[row] = 1.0;
             let start_bar = worker.backward((engine, self), job, (predicted, tape), &seeds)?;
             let by_theta = (self.parameters)
-                .backward(columns.theta, &worker.model_bar, Some(&start_bar))
+                .backward(columns.theta, &worker.bars.model, Some(&start_bar))
                 .map_err(|error| error.to_string())?;
             lines.extend(by_theta);
             if !columns.shift.is_empty() {

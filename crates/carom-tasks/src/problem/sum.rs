@@ -1,10 +1,11 @@
 //! The value of the loss and its gradient, over all runs.
 
-use carom::cotangent::{ModelBar, StateBar};
+use carom::cotangent::{Cotangents, ModelBar, StateBar};
+use carom::dynamics::At;
 use carom::flow::{Flow, Motion};
 use carom::rollout::Rollout;
 use carom::varied::Varied;
-use carom::{Data, Model, State};
+use carom::{Data, Input, Model, State};
 use rayon::prelude::*;
 
 use super::runner::{self, FrameBar, Predicted, Stop};
@@ -71,8 +72,10 @@ pub(crate) enum Tape {
 /// Memory of a thread.
 pub(crate) struct Worker {
     pub(crate) data: Data,
-    /// Cotangent of the model from one run.
-    pub(super) model_bar: ModelBar,
+    /// Cotangents at a frame, among them that of the model from one run.
+    pub(super) bars: Cotangents,
+    /// No controls: frames of bodies depend on none.
+    input: Input,
     /// Memory of models over dual numbers, by the directions that they carry.
     pub(super) varied: Vec<Option<Data<Varied>>>,
     /// Memory of runs by formulas.
@@ -94,7 +97,8 @@ impl Engine {
     pub(crate) fn worker(&self) -> Worker {
         Worker {
             data: Data::new(&self.model),
-            model_bar: ModelBar::zeros(&self.model),
+            bars: Cotangents::zeros(&self.model),
+            input: Input::zeros(&self.model),
             varied: Vec::new(),
             stepper: None,
         }
@@ -119,7 +123,7 @@ impl Worker {
         Ok((predicted, Tape::Fixed(rollouts)))
     }
 
-    /// Reads a run backwards: the cotangent of its start, and in `model_bar` that of the model.
+    /// Reads a run backwards: the cotangent of its start, and in `bars` that of the model.
     pub(crate) fn backward(
         &mut self,
         (engine, problem): (&Engine, &Problem<'_>),
@@ -127,9 +131,9 @@ impl Worker {
         (predicted, tape): (&[Predicted], &Tape),
         residual_bars: &[f64],
     ) -> Result<StateBar, String> {
-        self.model_bar.set_zero();
+        self.bars.model.set_zero();
         let bars = self.frame_bars((engine, problem), job, predicted, residual_bars);
-        let sum = &mut self.model_bar;
+        let sum = &mut self.bars.model;
         match (tape, &engine.flow) {
             (Tape::Fixed(rollouts), _) => {
                 runner::backward(&engine.model, job, rollouts, &bars, sum)
@@ -179,7 +183,7 @@ impl Worker {
             .prepare_with(&engine.model, state, sensors, &mut self.data);
     }
 
-    /// Cotangents of the frames from those of the residuals; what the model itself is due is added to `model_bar`.
+    /// Cotangents of the frames from those of the residuals; what the model itself is due is added to that in `bars`.
     fn frame_bars(
         &mut self,
         (engine, problem): (&Engine, &Problem<'_>),
@@ -192,22 +196,27 @@ impl Worker {
         let mut bars = Vec::with_capacity(predicted.len());
         for known in predicted {
             self.look((engine, problem), known);
-            let mut bar = FrameBar {
-                state: StateBar::like(&known.state),
-                sensors: vec![0.0; known.sensors.len()],
-            };
+            let mut sensors = vec![0.0; known.sensors.len()];
+            self.bars.state.set_zero();
             used += problem.observer.residuals_vjp(
                 (trajectory, known.frame),
-                (&engine.model, &known.state, &self.data),
+                At {
+                    model: &engine.model,
+                    state: &known.state,
+                    input: &self.input,
+                    data: &self.data,
+                },
                 job.factor,
                 &residual_bars[used..],
                 &mut Observed {
-                    state: &mut bar.state,
-                    model: &mut self.model_bar,
-                    sensors: &mut bar.sensors,
+                    bars: &mut self.bars,
+                    sensors: &mut sensors,
                 },
             );
-            bars.push(bar);
+            bars.push(FrameBar {
+                state: self.bars.state.clone(),
+                sensors,
+            });
         }
         bars
     }
@@ -328,7 +337,7 @@ impl Problem<'_> {
                 frame: job.run.last,
                 why,
             })?;
-        *model_bar += &worker.model_bar;
+        *model_bar += &worker.bars.model;
         let mut shift_bar = Vec::new();
         if !shift.is_empty() {
             shift_bar = starts::moved_vjp(&engine.model, shift, &start_bar.qpos, &start_bar.qvel);
