@@ -176,13 +176,15 @@ class Viewer:
 def evaluate(
     model: Model,
     recordings: Recordings,
-    windows: tuple[int | None, int | None],
+    window: int | None,
+    every: int | None,
     tolerance: float | None,
     threads: int | None,
 ) -> tuple[str, list[tuple[str, str, str]]]: ...
 def identify(
     model: Model,
-    recordings: tuple[Recordings, Recordings | None],
+    recordings: Recordings,
+    held_out: Recordings | None,
     asked: str,
     progress: Callable[[int, float, str], object] | None,
     threads: int | None,

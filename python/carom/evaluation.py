@@ -124,11 +124,10 @@ def evaluate(
     """
     compiled = model_of(model)
     bound = bind(compiled, recordings, mapping)
-    counts = tuple(
-        None if count is None else _given.count(count, name, 1) for name, count in (("window", window), ("every", every))
-    )
+    frames = None if window is None else _given.count(window, "window", 1)
+    apart = None if every is None else _given.count(every, "every", 1)
     text, metrics = _core.evaluate(
-        compiled._native, bound, (counts[0], counts[1]), tolerance_of(tolerance), _given.threads(threads)
+        compiled._native, bound, frames, apart, tolerance_of(tolerance), _given.threads(threads)
     )
     return Evaluation(json.loads(text), metrics)
 

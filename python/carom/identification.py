@@ -354,7 +354,7 @@ def identify(
     hear = None if tell is None else (lambda count, lowest, note: tell(Progress(count, lowest, note)))
     try:
         found = _core.identify(
-            compiled._native, (bound, others), as_json(asked, "identify"), hear, _given.threads(threads)
+            compiled._native, bound, others, as_json(asked, "identify"), hear, _given.threads(threads)
         )
     finally:
         line.clear()

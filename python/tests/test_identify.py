@@ -131,6 +131,19 @@ def test_arrays_files_and_mappings_say_the_same(pendulum: carom.Model, files: di
     assert found[0].loss[1] < found[0].loss[0]
 
 
+def test_whole_states_need_no_names(toss: carom.Model) -> None:
+    """The body on the free joint has no name; controls are those of steps, one fewer than states."""
+    start = toss.state()
+    start.qpos[:7] = [0.0, 0.1, 0.3, 0.8, 0.0, 0.6, 0.0]
+    start.qvel[:] = [0.3, -0.2, 0.5, 1.0, 2.0, -1.0, 0.5]
+    controls = np.linspace(0, 0.2, 2 * 60).reshape(60, 2)
+    motion = toss.rollout(start, controls)
+    arrays = {"time": motion.time, "qpos": motion.qpos, "qvel": motion.qvel, "ctrl": controls}
+    found = carom.evaluate(toss, arrays)
+    assert found["position"] < 1e-9 and found["rotation"] < 1e-6 and found["angle"] < 1e-9
+    assert carom.evaluate(toss, {**arrays, "ctrl": 0 * controls})["angle"] > 1e-6
+
+
 def test_what_was_found_can_be_kept_and_used(pendulum: carom.Model, tmp_path: Path) -> None:
     free = {"select": DAMPING, "bounds": [0.001, 0.1], "prior": {"mean": 0.02, "sd": 0.02}}
     found = carom.identify(

@@ -19,13 +19,13 @@ pub(crate) fn evaluate(
     py: Python<'_>,
     model: &Bound<'_, Model>,
     recordings: &Bound<'_, Recordings>,
-    windows: (Option<usize>, Option<usize>),
+    window: Option<usize>,
+    every: Option<usize>,
     tolerance: Option<f64>,
     threads: Option<usize>,
 ) -> PyResult<(String, Metrics)> {
     let model = &*model.get().inner;
     let mut recordings = recordings.get().inner.clone();
-    let (window, every) = windows;
     recordings.evaluate.window = window.or(recordings.evaluate.window);
     recordings.evaluate.every = every.or(recordings.evaluate.every);
     let stepping = tolerance.map_or(Stepping::Fixed, in_continuous_time);

@@ -218,7 +218,8 @@ type Estimate = (String, String, f64, f64, f64, (f64, f64), bool);
 pub(crate) fn identify(
     py: Python<'_>,
     model: &Bound<'_, Model>,
-    recordings: (Py<Recordings>, Option<Py<Recordings>>),
+    recordings: Py<Recordings>,
+    held_out: Option<Py<Recordings>>,
     asked: &str,
     progress: Option<Py<PyAny>>,
     threads: Option<usize>,
@@ -231,13 +232,13 @@ pub(crate) fn identify(
             "the model does not come from a file, so a calibrated one cannot be written: load it by carom.Model.load or from_string".to_owned(),
         ));
     };
-    let (fitted, held_out) = &recordings;
+    let fitted = recordings.get();
     let question = Question {
         model: &native.inner,
         spec,
-        recordings: &fitted.get().inner,
+        recordings: &fitted.inner,
         held_out: held_out.as_ref().map(|held_out| &held_out.get().inner),
-        settings: asked.settings(&fitted.get().inner)?,
+        settings: asked.settings(&fitted.inner)?,
         checks: asked.checks(),
         resume: None,
     };
@@ -266,7 +267,7 @@ pub(crate) fn identify(
         (_, Some(raised)) => return Err(raised),
         (Err(error), None) => return Err(refused(&question.settings, &native.inner, &error)),
     };
-    let mut warnings = fitted.get().inner.warnings.clone();
+    let mut warnings = fitted.inner.warnings.clone();
     for other in held_out
         .iter()
         .flat_map(|other| &other.get().inner.warnings)
@@ -280,7 +281,7 @@ pub(crate) fn identify(
         outcome,
         warnings,
         diagnostics: native.diagnostics().to_owned(),
-        shown: recordings.1.unwrap_or(recordings.0),
+        shown: held_out.unwrap_or(recordings),
     })
 }
 

@@ -166,14 +166,14 @@ pub fn identify(
         suggestions = suggestions_before(&task, &inspection);
         watch.event(Event::Suggested(&suggestions));
     }
-    let mut outcome = search(question, &task, inspection, (question.resume, stop), watch)?;
+    let mut outcome = search(question, &task, inspection, question.resume, stop, watch)?;
     let mut decided = &task;
     let freed = task.with_free_starts(&outcome.identified)?;
     if let Some(freed) = freed.as_ref().filter(|_| !outcome.solution.is_stopped) {
         // The checkpoint is that of the first search: a resumed one makes the second again.
         let mut unstored = WithoutCheckpoints(watch);
         let inspection = outcome.inspection.clone();
-        let mut other = search(question, freed, inspection, (None, stop), &mut unstored)?;
+        let mut other = search(question, freed, inspection, None, stop, &mut unstored)?;
         if explains_more(&other, &outcome) {
             other.seconds += outcome.seconds;
             other.recorded_starts = Some(outcome.identified.noise);
@@ -234,7 +234,8 @@ fn search(
     question: &Question<'_>,
     task: &Task<'_>,
     inspection: Inspection,
-    (resume, stop): (Option<&[u8]>, Option<&AtomicBool>),
+    resume: Option<&[u8]>,
+    stop: Option<&AtomicBool>,
     watch: &mut dyn Watch,
 ) -> Result<Outcome, IdentifyError> {
     let begin = Instant::now();
