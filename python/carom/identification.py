@@ -296,7 +296,7 @@ def identify(
         free_starts: Estimate the initial state of every trajectory too, near the recorded one.
         start_draws: Simulate from so many initial states within the noise of the recorded one, and make the mean loss small.
         tolerance: Simulate in continuous time to this tolerance instead of by the model's time steps.
-        optimiser: ``auto``, ``lm``, ``lbfgs``, ``adam``, ``cmaes``, ``cem``, ``multi-start``, ``basin-hopping`` or ``islands``.
+        optimiser: ``auto``, ``lm``, ``lbfgs``, ``adam``, ``nelder-mead``, ``cmaes``, ``cem``, ``multi-start``, ``basin-hopping`` or ``islands``.
         evaluations: Most evaluations of the loss.
         seconds: Longest search (s).
         seed: Of the random numbers of global searches.
