@@ -195,18 +195,11 @@ fn medium(at: At<'_>, lambda: &[f64], work: &mut Work, bars: &mut Cotangents) {
     if disable.spring && disable.damper {
         return;
     }
-    let bodies = &model.structure.bodies;
+    let structure = &model.structure;
     let h = at.input.timestep;
     let velocities = [lambda, &data.integration.acceleration[..]];
-    let axes = &data.kinematics.dof_axis;
     for (motions, velocities) in work.motions.iter_mut().zip(velocities) {
-        for body in 1..motions.len() {
-            let mut motion = motions[bodies.parent[body]];
-            for dof in bodies.dofs[body].clone() {
-                motion = motion.scale_add(axes[dof], velocities[dof]);
-            }
-            motions[body] = motion;
-        }
+        body::motions(structure, &data.kinematics, velocities, motions);
     }
     for body_bars in &mut work.motion_bars {
         body_bars.fill(Spatial::ZERO);
@@ -243,13 +236,7 @@ fn medium(at: At<'_>, lambda: &[f64], work: &mut Work, bars: &mut Cotangents) {
     bars.input.timestep += sum;
     let axes_bar = &mut bars.data.kinematics.dof_axis;
     for (body_bars, velocities) in work.motion_bars.iter_mut().zip(velocities) {
-        for body in (1..body_bars.len()).rev() {
-            let motion_bar = body_bars[body];
-            for dof in bodies.dofs[body].clone() {
-                axes_bar[dof] = axes_bar[dof].scale_add(motion_bar, velocities[dof]);
-            }
-            body_bars[bodies.parent[body]] += motion_bar;
-        }
+        body::axes_vjp(structure, velocities, body_bars, axes_bar);
     }
 }
 

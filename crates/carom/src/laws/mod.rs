@@ -34,6 +34,7 @@ pub mod force;
 pub mod hunt_crossley;
 pub mod kelvin_voigt;
 pub(crate) mod law;
+pub(crate) mod lift;
 pub(crate) mod muscle;
 pub mod points;
 pub(crate) mod spring;

@@ -14,7 +14,7 @@ pub(crate) struct Spring;
 /// The end of the range of rest that a position is beyond; none within. A range of a single position has nothing within:
 /// the slope there, where springs start at rest, is that of its sides.
 #[inline]
-pub(crate) fn nearest_end<T: PartialOrd>(position: T, [low, high]: [T; 2]) -> Option<usize> {
+pub(crate) fn nearest_end<T: Scalar>(position: T, [low, high]: [T; 2]) -> Option<usize> {
     if position > high {
         Some(1)
     } else if position < low || low == high {

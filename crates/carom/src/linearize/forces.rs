@@ -10,6 +10,7 @@ use super::bends::Bends;
 use super::{Layout, Rows};
 use crate::data::Data;
 use crate::jacobian;
+use crate::laws::lift::lift;
 use crate::math::{Spatial, Vec3};
 use crate::model::Model;
 use crate::stages::actuation::{self, Sensitivity};
@@ -118,10 +119,11 @@ impl ForceDerivative {
             return;
         }
         for body in 1..model.counts().nbody {
-            let lifted = model.bodies.mass[body] * model.bodies.gravcomp[body];
-            if lifted != 0.0 {
+            let (mass, fraction) = (model.bodies.mass[body], model.bodies.gravcomp[body]);
+            let lift = lift(model.option.gravity[0], mass, fraction);
+            if lift != Vec3::ZERO {
                 let center = context.data.kinematics.inertial_position[body];
-                let wrench = (Vec3::ZERO, model.option.gravity[0] * -lifted);
+                let wrench = (Vec3::ZERO, lift);
                 context.wrench(body, center, wrench, Some(&self.open), rows);
             }
         }

@@ -133,19 +133,24 @@ impl Numbers {
             ("bodies", "inverse_weight") => {
                 return self.note_lightness(TRANSLATION + component, cell, rate);
             }
-            // Parameters of terms are noted element by element.
-            ("dofs", "damping" | "damping_poly")
+            // Parameters of terms are noted element by element, inertias as a whole; the centre of a tree is but a point of
+            // reference, and the rest is not in a step, or part of other numbers.
+            ("dofs", "damping" | "damping_poly" | "inertia_reference")
             | ("joints", "stiffness" | "stiffness_poly")
-            | ("actuators", "gain" | "bias" | "acceleration_reference")
-            // Inertias are noted as a whole, and the centre of a tree is but a point of reference.
+            | (
+                "actuators",
+                "gain"
+                | "bias"
+                | "acceleration_reference"
+                | "damping"
+                | "damping_poly"
+                | "armature",
+            )
             | (
                 "bodies",
                 "mass" | "inertial_position" | "inertial_quat" | "inertia" | "inertia_products"
                 | "subtree_mass",
             )
-            // Nothing of these is in a step, or it is part of other numbers.
-            | ("dofs", "inertia_reference")
-            | ("actuators", "damping" | "damping_poly" | "armature")
             | ("cameras" | "sensors" | "keyframes", _) => return true,
             _ => return false,
         };

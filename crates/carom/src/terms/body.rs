@@ -1,4 +1,4 @@
-//! Laws over the motion of a body relative to the medium: [`fluid`](crate::laws::fluid).
+//! Forces on bodies: those of the medium over their motion, [`fluid`](crate::laws::fluid), and what all forces on bodies share.
 //!
 //! A body feels the medium at its parts: its inertial frame or some of its geoms. With R the axes of a part, r its arm from the centre
 //! of mass of the tree, V the motion of the body and u the wind, the law f sees x = Rᵀ·(V about the part − u), and the body feels
@@ -12,14 +12,76 @@
 //!   R̄ += m·(m̄ in the part)ᵀ,   its own cotangent and r̄ by the change of reference point          (2)
 //!
 //! Without a medium all forces vanish, but not their derivatives by density and viscosity.
+//!
+//! Forces F on bodies become generalised forces by the motion axes s, and pass their cotangents in two walks over the tree:
+//!
+//!   τ(i) = s(i)·Σ F over the subtree of dof i                                                     (3)
+//!   F̄ = the motion of the body when the dofs move at τ̄, from the root to the leaves               (4)
+//!   s̄(i) += τ̄(i)·Σ F over the subtree of dof i, from the leaves to the root                       (5)
 
 use crate::dual::Dual;
 use crate::laws::fluid::{BOX_PARAMETERS, ELLIPSOID_PARAMETERS, ForceDerivative, Law, Medium};
 use crate::math::{MIN_LENGTH, Mat3, Spatial, Vec3};
-use crate::model::Model;
+use crate::model::{Model, Structure};
 use crate::scalar::Scalar;
 use crate::stages::kinematics::Kinematics;
 use crate::stages::velocity::Velocity;
+
+/// Generalised force of forces on all bodies (about their tree's centre of mass), by one pass from leaves to root.
+/// The body forces become those of whole subtrees. (3)
+pub(crate) fn project<T: Scalar>(
+    structure: &Structure,
+    kinematics: &Kinematics<T>,
+    force: &mut [Spatial<T>],
+    generalized: &mut [T],
+) {
+    let bodies = &structure.bodies;
+    for body in (1..force.len()).rev() {
+        let whole = force[body];
+        for dof in bodies.dofs[body].clone() {
+            generalized[dof] = kinematics.dof_axis[dof].dot(whole);
+        }
+        let parent = bodies.parent[body];
+        if parent != 0 {
+            force[parent] += whole;
+        }
+    }
+}
+
+/// The motion of each body when the dofs move at given speeds. (4)
+pub(crate) fn motions(
+    structure: &Structure,
+    kinematics: &Kinematics,
+    speeds: &[f64],
+    motion: &mut [Spatial],
+) {
+    let bodies = &structure.bodies;
+    motion[0] = Spatial::ZERO;
+    for body in 1..motion.len() {
+        let mut sum = motion[bodies.parent[body]];
+        for dof in bodies.dofs[body].clone() {
+            sum = sum.scale_add(kinematics.dof_axis[dof], speeds[dof]);
+        }
+        motion[body] = sum;
+    }
+}
+
+/// Adds to the cotangents of the motion axes; `force` is used up. (5)
+pub(crate) fn axes_vjp(
+    structure: &Structure,
+    speeds: &[f64],
+    force: &mut [Spatial],
+    axes_bar: &mut [Spatial],
+) {
+    let bodies = &structure.bodies;
+    for body in (1..force.len()).rev() {
+        let whole = force[body];
+        for dof in bodies.dofs[body].clone() {
+            axes_bar[dof] = axes_bar[dof].scale_add(whole, speeds[dof]);
+        }
+        force[bodies.parent[body]] += whole;
+    }
+}
 
 /// The medium of a model.
 #[inline]
@@ -173,7 +235,7 @@ pub(crate) fn derivative_change(
             local = local.symmetric();
         }
         let change = local.mul(part.local(along).map(Dual::constant));
-        sum.add(&ForceDerivative::of_tangents(change).into_world(part.rotation, part.arm));
+        sum.add(&ForceDerivative::of_tangents(&change).into_world(part.rotation, part.arm));
     }
     sum
 }
@@ -215,7 +277,7 @@ impl Immersed<'_> {
             self.add_parameters(part.frame, gradient.parameters.map(|slope| bar * slope));
             let mut local_bars = part.law.contract_by_motions(medium, motion, local);
             for local_bar in &mut local_bars {
-                *local_bar = *local_bar * bar;
+                *local_bar *= bar;
             }
 
             // (2), of the body's own motion and of those given.
@@ -240,7 +302,7 @@ impl Immersed<'_> {
             self.model_bar.option.wind[0] -= own_bar.linear();
             let root = model.structure.bodies.root[body];
             self.kinematics_bar.subtree_com[root] -= arm_bar;
-            let bars = &mut self.kinematics_bar;
+            let bars = &mut *self.kinematics_bar;
             let (position_bar, axes_bar) = match part.frame {
                 Frame::Body(body) => (
                     &mut bars.inertial_position[body],

@@ -80,18 +80,21 @@ impl Part {
 
 /// Sets the forces of the springs of joints; where there is no spring they stay.
 pub(crate) fn forward<T: Scalar>(model: &Model<T>, qpos: &[T], force: &mut [T]) {
+    let joints = &model.structure.joints;
     for joint in 0..model.joints.stiffness.len() {
         let strength = strength(model, joint);
         if is_absent(strength) {
             continue;
         }
+        // Most joints have one dof: these go without a list of parts.
+        if let JointKind::Hinge | JointKind::Slide = joints.kind[joint] {
+            let position = qpos[joints.qpos[joint]];
+            force[joints.dof[joint]] = JointSpring::value(model, joint, [position]);
+            continue;
+        }
         for part in parts(&model.structure, joint) {
-            if part.kind == PartKind::Single {
-                force[part.dof] = JointSpring::value(model, joint, [qpos[part.address]]);
-            } else {
-                let displacement = part.displacement(qpos, &model.qpos.spring);
-                force[part.dof..part.dof + 3].copy_from_slice(&pull(displacement, strength).0);
-            }
+            let displacement = part.displacement(qpos, &model.qpos.spring);
+            force[part.dof..part.dof + 3].copy_from_slice(&pull(displacement, strength).0);
         }
     }
 }

@@ -297,7 +297,7 @@ pub(super) fn check_derivative(law: &super::Law<f64>, medium: Medium<f64>, seed:
         };
         let force = law.constant().force(constant, moving);
         let (expected, found) = (
-            ForceDerivative::of_tangents(force),
+            ForceDerivative::of_tangents(&force),
             law.derivative(medium, Spatial(motion)),
         );
         for direction in 0..6 {

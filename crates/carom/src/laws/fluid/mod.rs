@@ -289,7 +289,7 @@ impl<T: Scalar> ForceDerivative<T> {
 
 impl ForceDerivative<f64> {
     /// The derivative of a force over six variables, those of a motion.
-    pub(crate) fn of_tangents(force: Spatial<Dual<6>>) -> Self {
+    pub(crate) fn of_tangents(force: &Spatial<Dual<6>>) -> Self {
         let block = |row: usize, column: usize| {
             Mat3(std::array::from_fn(|entry| {
                 force[row + entry / 3].tangent[column + entry % 3]

@@ -1,12 +1,10 @@
 //! The adjoint of the passive forces.
 //!
-//! Springs and dampers are [`terms`], which pass on the derivatives of their laws. Forces on bodies that become
-//! generalised forces τ = Jᵀ·f pass their cotangents in two walks over the tree: the motion
-//! that τ̄ gives each body as speeds of the dofs is f̄, from the root to the leaves; the motion axes receive τ̄ times the
-//! force on their subtree, from the leaves to the root.
+//! The forces are those of [`terms`], which pass on the derivatives of their laws.
 
 use super::{Passive, adhesion, fluid};
 use crate::cotangent::StateBar;
+use crate::laws::lift::{lift, lift_vjp};
 use crate::math::Spatial;
 use crate::model::{Model, Structure};
 use crate::stages::collision::{Collision, Contact};
@@ -50,12 +48,12 @@ pub fn backward(
     }
     split_total(&model.structure, bar);
     if !disable.spring {
-        let bars = (&mut *targets.model, &mut *targets.state);
-        terms::joint::backward(model, &state.qpos, &bar.spring, bars.0, bars.1);
+        let (qpos, bar) = (&state.qpos, &bar.spring);
+        terms::joint::backward(model, qpos, bar, targets.model, targets.state);
     }
     if !disable.damper {
-        let bars = (&mut *targets.model, &mut *targets.state);
-        terms::dof::backward::<DofDamper, 3>(model, &state.qvel, &bar.damper, bars.0, bars.1);
+        let (qvel, bar) = (&state.qvel, &bar.damper);
+        terms::dof::backward::<DofDamper, 3>(model, qvel, bar, targets.model, targets.state);
     }
     tendon_forces(model, tendon, velocity, bar, &mut targets);
     fluid::backward(model, kinematics, velocity, bar, &mut targets);
@@ -116,11 +114,11 @@ fn gravity_compensation(
     if !structure.has_gravcomp || model.settings.disable.gravity {
         return;
     }
-    body_motions(structure, kinematics, &bar.gravcomp, &mut bar.body_force);
+    terms::body::motions(structure, kinematics, &bar.gravcomp, &mut bar.body_force);
     let gravity = model.option.gravity[0];
     for body in 1..structure.counts.nbody {
         let (mass, fraction) = (model.bodies.mass[body], model.bodies.gravcomp[body]);
-        let lift = gravity * -(mass * fraction);
+        let lift = lift(gravity, mass, fraction);
         let root = structure.bodies.root[body];
         let arm = kinematics.inertial_position[body] - kinematics.subtree_com[root];
         targets.body_work[body] = Spatial::new(arm.cross(lift), lift);
@@ -130,46 +128,11 @@ fn gravity_compensation(
         let arm_bar = lift.cross(motion.angular());
         targets.kinematics.inertial_position[body] += arm_bar;
         targets.kinematics.subtree_com[root] -= arm_bar;
-        let numbers_bar = &mut targets.model.bodies;
-        let weight_bar = -gravity.dot(lift_bar);
-        numbers_bar.mass[body] += weight_bar * fraction;
-        numbers_bar.gravcomp[body] += weight_bar * mass;
-        targets.model.option.gravity[0] -= lift_bar * (mass * fraction);
+        let (gravity_bar, mass_bar, fraction_bar) = lift_vjp(gravity, mass, fraction, lift_bar);
+        targets.model.bodies.mass[body] += mass_bar;
+        targets.model.bodies.gravcomp[body] += fraction_bar;
+        targets.model.option.gravity[0] += gravity_bar;
     }
-    subtree_forces(structure, &bar.gravcomp, targets);
-}
-
-/// The motion of each body when every dof moves at the cotangent of its force.
-pub(super) fn body_motions(
-    structure: &Structure,
-    kinematics: &Kinematics,
-    generalized_bar: &[f64],
-    motion: &mut [Spatial],
-) {
-    let bodies = &structure.bodies;
-    motion[0] = Spatial::ZERO;
-    for body in 1..motion.len() {
-        let mut sum = motion[bodies.parent[body]];
-        for dof in bodies.dofs[body].clone() {
-            sum = sum.scale_add(kinematics.dof_axis[dof], generalized_bar[dof]);
-        }
-        motion[body] = sum;
-    }
-}
-
-/// Hands the forces on subtrees to the motion axes; `targets.body_work` holds those on bodies and is used up.
-pub(super) fn subtree_forces(
-    structure: &Structure,
-    generalized_bar: &[f64],
-    targets: &mut Targets<'_>,
-) {
-    let bodies = &structure.bodies;
-    for body in (1..targets.body_work.len()).rev() {
-        let force = targets.body_work[body];
-        for dof in bodies.dofs[body].clone() {
-            let axis_bar = &mut targets.kinematics.dof_axis[dof];
-            *axis_bar = axis_bar.scale_add(force, generalized_bar[dof]);
-        }
-        targets.body_work[bodies.parent[body]] += force;
-    }
+    let axes_bar = &mut targets.kinematics.dof_axis;
+    terms::body::axes_vjp(structure, &bar.gravcomp, targets.body_work, axes_bar);
 }

@@ -1,8 +1,7 @@
 //! Forces of the surrounding medium on all bodies, by [`terms::body`](crate::terms::body).
 
 use super::Passive;
-use super::backward::{Targets, body_motions, subtree_forces};
-use super::forward::project_body_forces;
+use super::backward::Targets;
 use crate::math::Spatial;
 use crate::model::Model;
 use crate::scalar::Scalar;
@@ -26,7 +25,7 @@ pub(super) fn forward<T: Scalar>(
         *force = body::force(model, kinematics, velocity, index);
     }
     let structure = &model.structure;
-    project_body_forces(structure, kinematics, &mut out.body_force, &mut out.fluid);
+    body::project(structure, kinematics, &mut out.body_force, &mut out.fluid);
     true
 }
 
@@ -39,7 +38,7 @@ pub(super) fn backward(
     targets: &mut Targets<'_>,
 ) {
     let structure = &model.structure;
-    body_motions(structure, kinematics, &bar.fluid, &mut bar.body_force);
+    body::motions(structure, kinematics, &bar.fluid, &mut bar.body_force);
     let mut immersed = Immersed {
         model,
         kinematics,
@@ -54,6 +53,7 @@ pub(super) fn backward(
         targets.body_work[body] = force;
     }
     if !body::is_absent(model) {
-        subtree_forces(structure, &bar.fluid, targets);
+        let axes_bar = &mut targets.kinematics.dof_axis;
+        body::axes_vjp(structure, &bar.fluid, targets.body_work, axes_bar);
     }
 }

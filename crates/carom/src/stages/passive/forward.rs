@@ -1,6 +1,7 @@
 use super::{Passive, adhesion, fluid};
+use crate::laws::lift::lift;
 use crate::math::{Spatial, Vec3};
-use crate::model::{Model, Structure};
+use crate::model::Model;
 use crate::scalar::Scalar;
 use crate::stages::collision::Collision;
 use crate::stages::kinematics::Kinematics;
@@ -99,37 +100,20 @@ fn gravity_compensation<T: Scalar>(
         return false;
     }
     for (body, force) in out.body_force.iter_mut().enumerate() {
-        let lift = gravity * -(model.bodies.mass[body] * model.bodies.gravcomp[body]);
+        let lift = lift(
+            gravity,
+            model.bodies.mass[body],
+            model.bodies.gravcomp[body],
+        );
         let root = structure.bodies.root[body];
         let arm = kinematics.inertial_position[body] - kinematics.subtree_com[root];
         *force = Spatial::new(arm.cross(lift), lift);
     }
-    project_body_forces(
+    terms::body::project(
         structure,
         kinematics,
         &mut out.body_force,
         &mut out.gravcomp,
     );
     true
-}
-
-/// Generalised force of forces on all bodies (about their tree's centre of mass), by one pass from leaves to root.
-/// The body forces become those of whole subtrees.
-pub(super) fn project_body_forces<T: Scalar>(
-    structure: &Structure,
-    kinematics: &Kinematics<T>,
-    body_force: &mut [Spatial<T>],
-    generalized: &mut [T],
-) {
-    let bodies = &structure.bodies;
-    for body in (1..body_force.len()).rev() {
-        let force = body_force[body];
-        for dof in bodies.dofs[body].clone() {
-            generalized[dof] = kinematics.dof_axis[dof].dot(force);
-        }
-        let parent = bodies.parent[body];
-        if parent != 0 {
-            body_force[parent] += force;
-        }
-    }
 }
