@@ -24,7 +24,7 @@ use crate::Outcome;
 use crate::command::{cargo, command, output, root, run, target_folder};
 use crate::python::interpreter;
 
-pub(crate) use against::against;
+pub(crate) use against::{Asked, against};
 
 /// The engine to compare with.
 #[derive(Clone, Copy, Debug, ValueEnum)]

@@ -84,6 +84,20 @@ pub(crate) fn output(command: &mut Command) -> Result<String, String> {
         .map_err(|_| format!("{} printed what is not UTF-8", describe(command)))
 }
 
+/// The carom program: one that is built already, or else that of these sources, built for speed.
+pub(crate) fn carom_program(built: Option<&Path>) -> Result<PathBuf, String> {
+    if let Some(program) = built {
+        return Ok(program.to_path_buf());
+    }
+    run(&mut cargo(&[
+        "build",
+        "--release",
+        "--package",
+        "carom-cli",
+    ]))?;
+    Ok(target_folder().join("release").join("carom"))
+}
+
 /// Whether `cargo NAME` exists on this machine.
 pub(crate) fn has_cargo_subcommand(name: &str) -> bool {
     cargo(&[name, "--version"])

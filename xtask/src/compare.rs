@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::Outcome;
-use crate::command::{cargo, command, root, run, target_folder};
+use crate::command::{carom_program, command, root, target_folder};
 
 /// Fields that are times or consist of rounding.
 const NOT_COMPARED: [&str; 13] = [
@@ -80,25 +80,42 @@ struct Case {
     writes: Option<&'static str>,
 }
 
+/// What to compare.
+#[derive(clap::Args)]
+pub(crate) struct Asked {
+    /// The other program
+    #[arg(long, value_name = "PROGRAM")]
+    against: PathBuf,
+    /// This program, if it is built already
+    #[arg(long)]
+    program: Option<PathBuf>,
+    /// Largest relative difference of derivatives; what is identified with them may differ by a million times as much
+    #[arg(long, default_value_t = 1e-12)]
+    tolerance: f64,
+    /// Only cases whose name contains this
+    #[arg(long)]
+    only: Option<String>,
+}
+
 /// Runs all cases by both programs; fails when answers differ.
-pub(crate) fn compare(other: &Path, tolerance: f64, only: Option<&str>) -> Outcome {
-    run(&mut cargo(&[
-        "build",
-        "--release",
-        "--package",
-        "carom-cli",
-    ]))?;
-    let ours = target_folder().join("release").join("carom");
+pub(crate) fn compare(asked: &Asked) -> Outcome {
+    let Asked {
+        against: other,
+        program,
+        tolerance,
+        only,
+    } = asked;
+    let ours = carom_program(program.as_deref())?;
     let folder = target_folder().join("compare");
     std::fs::create_dir_all(&folder)
         .map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
     let (mut different, mut count, mut largest) = (0, 0, 0.0_f64);
-    for case in cases(tolerance)
+    for case in cases(*tolerance)
         .iter()
-        .filter(|case| only.is_none_or(|only| case.name.contains(only)))
+        .filter(|case| only.as_ref().is_none_or(|only| case.name.contains(only)))
     {
         count += 1;
-        let [mine, theirs] = [(&*ours, "this"), (other, "other")]
+        let [mine, theirs] = [(&*ours, "this"), (other.as_path(), "other")]
             .map(|(program, who)| answer(program, case, &folder.join(who)));
         let (mine, theirs) = (mine?, theirs?);
         let mut differences = Differences::new(case.tolerance);

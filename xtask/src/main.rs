@@ -52,17 +52,7 @@ enum Command {
         record: bool,
     },
     /// Compare what another carom program prints and records with what this one does: simulations to the bit, derivatives to rounding
-    Compare {
-        /// The other program
-        #[arg(long, value_name = "PROGRAM")]
-        against: PathBuf,
-        /// Largest relative difference of derivatives and of what is identified with them
-        #[arg(long, default_value_t = 1e-12)]
-        tolerance: f64,
-        /// Only cases whose name contains this
-        #[arg(long)]
-        only: Option<String>,
-    },
+    Compare(compare::Asked),
     /// Build the book with mdBook, into target/book/
     Book,
     /// Write the tables of the book that the code knows
@@ -107,12 +97,8 @@ enum Command {
         /// Leave out what takes minutes: gradients beside MJX, which has to compile them
         #[arg(long)]
         quick: bool,
-        /// Measure beside another carom program instead: smooth, contacts and gradients, old and new in turns
-        #[arg(long, value_name = "PROGRAM")]
-        against: Option<PathBuf>,
-        /// With --against: count instructions under valgrind instead of taking times, where the machine is busy
-        #[arg(long, requires = "against")]
-        instructions: bool,
+        #[command(flatten)]
+        asked: bench::Asked,
         /// A set (smooth, contacts, growth, gradients, time, python, compile), then models instead of its own
         names: Vec<PathBuf>,
     },
@@ -126,11 +112,7 @@ fn main() -> ExitCode {
         Command::Test { only, long } => test::run(&test::Plan { only, long }),
         Command::Wheel => wheel::make(),
         Command::Tidy { record } => tidy::run(record),
-        Command::Compare {
-            against,
-            tolerance,
-            only,
-        } => compare::compare(&against, tolerance, only.as_deref()),
+        Command::Compare(asked) => compare::compare(&asked),
         Command::Book => book::build(),
         Command::BookTables => book::tables(),
         Command::Reference {
@@ -145,11 +127,10 @@ fn main() -> ExitCode {
             set,
             rounds,
             quick,
-            against,
-            instructions,
+            asked,
             names,
-        } => match against {
-            Some(old) => bench::against(&old, rounds, instructions),
+        } => match asked.against {
+            Some(_) => bench::against(&asked, rounds),
             None => bench::bench(&bench::Plan {
                 peer,
                 set,

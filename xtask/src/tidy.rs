@@ -38,7 +38,7 @@ impl File {
 /// A check of the repository: its problems, one per line.
 type Check = fn(&Repository) -> Vec<String>;
 
-const CHECKS: [Check; 11] = [
+const CHECKS: [Check; 12] = [
     documents::architecture_paths_exist,
     documents::links_exist,
     book::chapters_exist,

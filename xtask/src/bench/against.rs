@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::{Server, Summary, contacts, default_models, label, root, shared};
 use crate::Outcome;
-use crate::command::{cargo, command, run, target_folder};
+use crate::command::{carom_program, command};
 
 /// Speed of every case beside the other program's.
 const SINGLE_BAR: f64 = 0.97;
@@ -25,15 +25,27 @@ const COUNTED_STEPS: usize = 20;
 /// A case below the bar is measured again with so many times the rounds before it counts as slower.
 const SECOND_LOOK: usize = 4;
 
+/// Beside which program, and how.
+#[derive(clap::Args)]
+pub(crate) struct Asked {
+    /// Measure beside another carom program instead: smooth, contacts and gradients, old and new in turns
+    #[arg(long, value_name = "PROGRAM")]
+    pub(crate) against: Option<PathBuf>,
+    /// With --against: this program, if it is built already
+    #[arg(long, requires = "against")]
+    program: Option<PathBuf>,
+    /// With --against: count instructions under valgrind instead of taking times, where the machine is busy
+    #[arg(long, requires = "against")]
+    instructions: bool,
+}
+
 /// Measures all cases; fails when a bar is missed.
-pub(crate) fn against(old: &Path, rounds: usize, by_instructions: bool) -> Outcome {
-    run(&mut cargo(&[
-        "build",
-        "--release",
-        "--package",
-        "carom-cli",
-    ]))?;
-    let new = target_folder().join("release").join("carom");
+pub(crate) fn against(asked: &Asked, rounds: usize) -> Outcome {
+    let Some(old) = asked.against.as_deref() else {
+        return Err("there is no other program: give --against".to_owned());
+    };
+    let by_instructions = asked.instructions;
+    let new = carom_program(asked.program.as_deref())?;
     let programs = [new.as_path(), old];
     let mut times = Times {
         servers: [

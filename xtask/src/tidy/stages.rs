@@ -53,8 +53,12 @@ pub(super) fn folders_are_complete(repository: &Repository) -> Vec<String> {
 /// pass that steps call.
 fn is_checked(text: &str, stage: &str) -> bool {
     let words: String = text.split_whitespace().collect();
+    let calls = [
+        format!("dynamics::backward::{stage}("),
+        format!("stages::{stage}::backward("),
+    ];
     words.contains(&format!("check_stage!({stage},"))
-        && words.contains(&format!("dynamics::backward::{stage}("))
+        && calls.iter().any(|call| words.contains(call))
 }
 
 #[cfg(test)]
