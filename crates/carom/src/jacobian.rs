@@ -137,11 +137,11 @@ pub fn apply_force<T: Scalar>(
     model: &Model<T>,
     kinematics: &Kinematics<T>,
     wrench: Wrench<T>,
-    generalised: &mut [T],
+    generalized: &mut [T],
 ) {
     let about_tree = wrench.about_tree(model, kinematics);
     for &dof in moving_dofs(model, wrench.body) {
-        generalised[dof] += kinematics.dof_axis[dof].dot(about_tree);
+        generalized[dof] += kinematics.dof_axis[dof].dot(about_tree);
     }
 }
 
@@ -165,12 +165,12 @@ pub fn apply_force_vjp(
     model: &Model,
     kinematics: &Kinematics,
     wrench: Wrench,
-    generalised_bar: impl Iterator<Item = (usize, f64)>,
+    generalized_bar: impl Iterator<Item = (usize, f64)>,
     kinematics_bar: &mut Kinematics,
 ) -> WrenchBar {
     let about_tree = wrench.about_tree(model, kinematics);
     let mut motion = Spatial::ZERO;
-    for (dof, bar) in generalised_bar {
+    for (dof, bar) in generalized_bar {
         motion = motion.scale_add(kinematics.dof_axis[dof], bar);
         let axis_bar = &mut kinematics_bar.dof_axis[dof];
         *axis_bar = axis_bar.scale_add(about_tree, bar);

@@ -370,14 +370,14 @@ fn slides_only<T: Scalar>(body: usize, model: &Model<T>) -> bool {
     let is_small = |component: &T| component.value().abs() < SAME_FRAME;
     let is_null = |vector: &[T]| vector.iter().all(is_small);
     let quat = model.bodies.inertial_quat[body].0;
-    let is_centred = is_null(&model.bodies.inertial_position[body].0)
+    let is_centered = is_null(&model.bodies.inertial_position[body].0)
         && is_null(&quat[1..])
         && (quat[0].value().abs() - 1.0).abs() < SAME_FRAME;
     let joints = bodies.joints[body].clone();
     body > 0
         && is_near_world
         && !has_children
-        && is_centred
+        && is_centered
         && !joints.is_empty()
         && joints.into_iter().all(|joint| {
             let axis = model.joints.axis[joint].0;

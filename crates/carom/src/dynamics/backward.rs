@@ -57,7 +57,7 @@ pub fn backward(at: At<'_>, bar: &mut Cotangents) {
     observe_backward(at, bar, &mut ());
 }
 
-/// [`backward`] under the eyes of an observer.
+/// [`backward`] with an observer.
 pub fn observe_backward(at: At<'_>, bar: &mut Cotangents, observer: &mut dyn Observer) {
     observer.before_stage("solve", at, &mut bar.data);
     solve(at, bar);

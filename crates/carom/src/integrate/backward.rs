@@ -144,7 +144,7 @@ impl Retraced {
         self.observe_backward(model, input, next, bar, &mut ());
     }
 
-    /// [`Self::backward`] under the eyes of an observer.
+    /// [`Self::backward`] with an observer.
     pub fn observe_backward(
         &mut self,
         model: &Model,

@@ -3,7 +3,7 @@
 //!   θ̄ᵢ = Σₙ (∂xₙ/∂θᵢ)·x̄ₙ   over all numbers xₙ of model and initial state
 //!
 //! Numbers from which nothing follows have one term each, or one for each number that is tied to them. All others go
-//! through the derivation over dual numbers, eight directions at a time.
+//! through the derivation over dual numbers, `LANES` directions at a time.
 
 use super::layout::{self, Place, StateField};
 use super::{ParameterError, Parameters, Unit};

@@ -6,8 +6,8 @@
 //!
 //!   θ̄ = (∂model/∂θ)ᵀ·model̄ + (∂state/∂θ)ᵀ·statē
 //!
-//! for the cotangents that a backward pass has collected: by dual numbers, eight directions at a time, for parameters
-//! from which other numbers follow, and read off directly for all others. Once per gradient, not once per step.
+//! for the cotangents that a backward pass has collected: by dual numbers, `dual::LANES` directions at a time, for
+//! parameters from which other numbers follow, and read off directly for all others. Once per gradient, not once per step.
 //!
 //! ```
 //! # let spec = carom_spec::read_file("../../models/cube.xml".as_ref(), &[]).spec;

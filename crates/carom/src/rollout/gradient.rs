@@ -216,7 +216,7 @@ impl<Trace> Rollout<Trace> {
         self.observe_backward(dynamics, controls, loss, &mut ())
     }
 
-    /// [`Self::backward`] under the eyes of an observer, such as [`Clipping`](super::Clipping).
+    /// [`Self::backward`] with an observer, such as [`Clipping`](super::Clipping).
     ///
     /// # Errors
     /// As [`Self::backward`].
@@ -314,7 +314,7 @@ pub fn gradient<D: Dynamics>(
     observe_gradient(dynamics, start, controls, steps, adjoint, loss, &mut ())
 }
 
-/// [`gradient`] under the eyes of an observer, such as [`Clipping`](super::Clipping).
+/// [`gradient`] with an observer, such as [`Clipping`](super::Clipping).
 ///
 /// # Errors
 /// As [`gradient`].

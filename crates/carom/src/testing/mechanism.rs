@@ -237,8 +237,8 @@ fn fill_numbers(random: &mut Random, model: &mut Model) {
         }
     }
     for joint in 0..structure.counts.njoint {
-        let centred = structure.joints.kind[joint] == JointKind::Free || random.below(3) == 0;
-        if !centred {
+        let centered = structure.joints.kind[joint] == JointKind::Free || random.below(3) == 0;
+        if !centered {
             model.joints.position[joint] = random.vec3() * 0.2;
         }
         model.joints.axis[joint] = match structure.joints.kind[joint] {

@@ -50,7 +50,7 @@ pub(crate) fn apply_body_forces<T: Scalar>(
     model: &Model<T>,
     input: &Input<T>,
     kinematics: &Kinematics<T>,
-    generalised: &mut [T],
+    generalized: &mut [T],
 ) {
     for body in 1..input.body_force.len() {
         let wrench = input.body_force[body];
@@ -63,6 +63,6 @@ pub(crate) fn apply_body_forces<T: Scalar>(
             torque: wrench.angular(),
             force: wrench.linear(),
         };
-        jacobian::apply_force(model, kinematics, wrench, generalised);
+        jacobian::apply_force(model, kinematics, wrench, generalized);
     }
 }

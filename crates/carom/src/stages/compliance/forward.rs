@@ -75,12 +75,12 @@ fn apply<T: Scalar>(
     kinematics: &Kinematics<T>,
     contact: &Contact<T>,
     force: Vec3<T>,
-    generalised: &mut [T],
+    generalized: &mut [T],
 ) {
     let force = contact.frame.transpose_mul_vec(force);
     let bodies = contact.geoms.map(|geom| model.structure.geoms.body[geom]);
     for (body, force) in bodies.into_iter().zip([-force, force]) {
         let wrench = Wrench::force(body, contact.position, force);
-        jacobian::apply_force(model, kinematics, wrench, generalised);
+        jacobian::apply_force(model, kinematics, wrench, generalized);
     }
 }

@@ -153,9 +153,9 @@ fn move_by_joint<T: Scalar>(
 ) -> (Vec3<T>, Quat<T>) {
     let address = model.structure.joints.qpos[joint];
     let (anchor_local, axis_local) = (model.joints.position[joint], model.joints.axis[joint]);
-    let centred = is_zero(anchor_local);
+    let centered = is_zero(anchor_local);
     let axis = quat.rotate(axis_local);
-    let anchor = if centred {
+    let anchor = if centered {
         position
     } else {
         quat.rotate(anchor_local) + position
@@ -174,7 +174,7 @@ fn move_by_joint<T: Scalar>(
         JointKind::Ball | JointKind::Free => Quat(coordinates(&state.qpos, address)).normalized(),
     };
     let quat = quat.mul(turn);
-    if centred {
+    if centered {
         return (position, quat);
     }
     (anchor - quat.rotate(anchor_local), quat)

@@ -93,19 +93,19 @@ fn forces_act_through_the_transposed_jacobian() {
         &mut translation,
         &mut rotation,
     );
-    let mut generalised = vec![0.0; nv];
+    let mut generalized = vec![0.0; nv];
     let wrench = jacobian::Wrench {
         body,
         point,
         torque,
         force,
     };
-    jacobian::apply_force(&model, &kinematics, wrench, &mut generalised);
+    jacobian::apply_force(&model, &kinematics, wrench, &mut generalized);
     for dof in 0..nv {
         let power: f64 = (0..3)
             .map(|k| translation[k * nv + dof] * force[k] + rotation[k * nv + dof] * torque[k])
             .sum();
-        assert!((power - generalised[dof]).abs() < 1e-13);
+        assert!((power - generalized[dof]).abs() < 1e-13);
     }
 }
 

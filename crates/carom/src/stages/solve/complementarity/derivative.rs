@@ -24,7 +24,7 @@ pub(super) struct Work<T: Scalar> {
     impulse: Vec<T>,
     velocity: Vec<T>,
     friction: Vec<T>,
-    generalised: Vec<T>,
+    generalized: Vec<T>,
     equation: Vec<T>,
     scratch: Vec<T>,
 }
@@ -126,21 +126,21 @@ impl<T: Scalar> Complementarity<T> {
     /// u of all rows at the impulses of `room`.
     fn velocities(&self, model: &Model<T>, given: Given<'_, T>, room: &mut Work<T>) {
         let (h, constraint) = (given.timestep, given.constraint);
-        room.generalised.clear();
+        room.generalized.clear();
         let forces = given.acceleration.force_smooth.iter();
-        room.generalised.extend(forces.map(|&force| force * h));
+        room.generalized.extend(forces.map(|&force| force * h));
         for block in &constraint.blocks {
             let columns = constraint.block_columns(block);
             let jacobian = constraint.block_jacobian(block).chunks_exact(columns.len());
             for (values, &impulse) in jacobian.zip(&room.impulse[block.rows()]) {
                 for (&value, &dof) in values.iter().zip(columns) {
-                    room.generalised[dof] += value * impulse;
+                    room.generalized[dof] += value * impulse;
                 }
             }
         }
         let (factor, inverse) = (&self.inertia_factor, &self.inertia_diagonal_inverse);
         let sparsity = &model.structure.inertia;
-        tree_ldl::solve_in_place(sparsity, factor, inverse, &mut room.generalised);
+        tree_ldl::solve_in_place(sparsity, factor, inverse, &mut room.generalized);
         room.velocity.clear();
         for (index, block) in constraint.blocks.iter().enumerate() {
             let columns = constraint.block_columns(block);
@@ -149,7 +149,7 @@ impl<T: Scalar> Complementarity<T> {
             for (values, row) in jacobian.zip(block.rows()) {
                 let mut sum = constraint.rows[row].velocity - self.target[row];
                 for (&value, &dof) in values.iter().zip(columns) {
-                    sum += value * room.generalised[dof];
+                    sum += value * room.generalized[dof];
                 }
                 room.velocity.push(sum + mixing * room.impulse[row]);
             }
