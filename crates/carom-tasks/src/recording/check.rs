@@ -7,18 +7,22 @@ use super::load::Plan;
 use super::{Quantity, RecordingError, Recordings, Trajectory, outliers};
 use crate::evaluate::figure;
 
-/// Motions larger than this many times the body, or smaller than [`TINY`] of it, look like a wrong unit.
-const HUGE: f64 = 300.0;
-const TINY: f64 = 0.003;
+/// Motions that are larger or smaller than these multiples of the body look like a wrong unit: a factor of 1000 for
+/// millimetres, less what bodies really move.
+const MAX_MOTION_PER_SIZE: f64 = 300.0;
+const MIN_MOTION_PER_SIZE: f64 = 0.003;
 /// Frames that are further apart (s) look like a wrong unit.
-const SLOW: f64 = 1.5;
-/// Recorded velocities that differ by this factor from differences of positions look like a wrong unit.
-const DIFFERENT: f64 = 20.0;
+const MAX_FRAME_INTERVAL: f64 = 1.5;
+/// Recorded velocities that differ by this factor from differences of positions look like a wrong unit: degrees are a factor
+/// of 57.
+const MAX_VELOCITY_RATIO: f64 = 20.0;
 
-/// Most steps from a frame to the next, and in a trajectory: more would take hours, and mostly mean a wrong unit of time.
-const MOST_STEPS: [f64; 2] = [1e5, 5e6];
-/// Most steps between frames that are usual in a recording: milliseconds that were taken for seconds come to more.
-const MOST_USUAL_STEPS: f64 = 2e3;
+/// Maximum of steps from a frame to the next: more would take hours, and mostly mean a wrong unit of time.
+const MAX_STEPS_PER_FRAME: f64 = 1e5;
+/// Maximum of steps in a trajectory.
+const MAX_STEPS_PER_TRAJECTORY: f64 = 5e6;
+/// Maximum of steps between most frames of a recording: milliseconds that were taken for seconds come to more.
+const MAX_USUAL_STEPS_PER_FRAME: f64 = 2e3;
 
 /// Refuses times that would take the model too many steps.
 pub(super) fn steps(binder: &Binder<'_>, recordings: &Recordings) -> Result<(), RecordingError> {
@@ -27,14 +31,14 @@ pub(super) fn steps(binder: &Binder<'_>, recordings: &Recordings) -> Result<(), 
         let gaps: Vec<f64> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
         let gap = gaps.iter().copied().fold(0.0, f64::max);
         let span = times.last().copied().unwrap_or(0.0);
-        if gap > MOST_STEPS[0] * timestep || span > MOST_STEPS[1] * timestep {
+        if gap > MAX_STEPS_PER_FRAME * timestep || span > MAX_STEPS_PER_TRAJECTORY * timestep {
             return Err(RecordingError(format!(
                 "{label}: it lasts {span} s with frames up to {gap} s apart, but the model steps by {timestep} s; if time stamps are not in seconds, give [time] factor (0.001 for milliseconds, 1e-9 for nanoseconds), or cut gaps by [trajectories] longest_gap"
             )));
         }
         let usual = median(gaps);
         let is_asked_for = recordings.steps_per_frame.is_some();
-        if usual > (MOST_USUAL_STEPS * timestep).max(SLOW) && !is_asked_for {
+        if usual > (MAX_USUAL_STEPS_PER_FRAME * timestep).max(MAX_FRAME_INTERVAL) && !is_asked_for {
             return Err(RecordingError(format!(
                 "{label}: frames are {usual:.3} s apart, {:.0} steps of the model; if time stamps are not in seconds, give [time] factor (0.001 for milliseconds, 1e-9 for nanoseconds); if they are, ask for that many by [simulation] steps_per_frame",
                 usual / timestep
@@ -113,7 +117,7 @@ pub(super) fn motion(plan: &Plan, recordings: &mut Recordings) {
                 .map(|pair| pair[1] - pair[0])
                 .collect(),
         );
-        if gap > SLOW {
+        if gap > MAX_FRAME_INTERVAL {
             warnings.push(format!(
                 "{}: frames are {gap:.3} s apart; if time stamps are not in seconds, give [time] factor (0.001 for milliseconds, 1e-9 for nanoseconds)",
                 trajectory.file
@@ -133,12 +137,12 @@ pub(super) fn motion(plan: &Plan, recordings: &mut Recordings) {
         let size = plan.sizes[index];
         if let (Quantity::Position(_), true) = (channel.quantity, size > 0.0 && widest > 1e-9) {
             let file = &recordings.trajectories[0].file;
-            if widest > HUGE * size {
+            if widest > MAX_MOTION_PER_SIZE * size {
                 warnings.push(format!(
                     "{file}: {} moves by {} m, {} times the size of the body; if it is in millimetres, give unit = \"mm\"",
                     channel.name, figure(widest), figure(widest / size)
                 ));
-            } else if widest < TINY * size {
+            } else if widest < MIN_MOTION_PER_SIZE * size {
                 warnings.push(format!(
                     "{file}: {} moves by {:.4} mm at most, much less than the size of the body ({:.1} mm); is its unit right, and did it move?",
                     channel.name, widest * 1e3, size * 1e3
@@ -195,7 +199,7 @@ fn velocity_units(plan: &Plan, index: usize, recordings: &Recordings, warnings: 
     let (recorded, found) = (median(recorded), median(found));
     if recorded > 1e-6 && found > 1e-6 {
         let ratio = recorded / found;
-        if !(1.0 / DIFFERENT..=DIFFERENT).contains(&ratio) {
+        if !(1.0 / MAX_VELOCITY_RATIO..=MAX_VELOCITY_RATIO).contains(&ratio) {
             warnings.push(format!(
                 "{}: {} is {} times what differences of the positions give; one of the two has a wrong unit, or the time has",
                 recordings.trajectories[0].file, channel.name, figure(ratio)

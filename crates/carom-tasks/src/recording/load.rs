@@ -73,8 +73,8 @@ pub fn from_tables(
     Ok(recordings)
 }
 
-/// Most frames in a row of a file, and steps from a frame to the next.
-const MOST: usize = 10_000;
+/// Largest count that a mapping may give: frames in a row of a file, steps from a frame to the next.
+const MAX_COUNT: usize = 10_000;
 
 /// Refuses numbers in a mapping that cannot be meant.
 fn check_counts(binder: &Binder<'_>) -> Result<(), RecordingError> {
@@ -90,19 +90,21 @@ fn check_counts(binder: &Binder<'_>) -> Result<(), RecordingError> {
         ),
         (
             "[evaluate] window",
-            mapping.evaluate.window.map(|window| window.min(MOST)),
+            mapping.evaluate.window.map(|window| window.min(MAX_COUNT)),
         ),
         (
             "[evaluate] every",
-            mapping.evaluate.every.map(|every| every.min(MOST)),
+            mapping.evaluate.every.map(|every| every.min(MAX_COUNT)),
         ),
     ];
     for (name, count) in counts {
-        if let Some(count) = count.filter(|count| !(1..=MOST).contains(count)) {
-            return Err(binder.error(&format!("{name} = {count}: give a number from 1 to {MOST}")));
+        if let Some(count) = count.filter(|count| !(1..=MAX_COUNT).contains(count)) {
+            return Err(binder.error(&format!(
+                "{name} = {count}: give a number from 1 to {MAX_COUNT}"
+            )));
         }
     }
-    let degrees = 1..=super::velocity::MOST_DEGREE;
+    let degrees = 1..=super::velocity::MAX_DEGREE;
     if let Some(degree) = (mapping.velocity.degree).filter(|degree| !degrees.contains(degree)) {
         return Err(binder.error(&format!(
             "[velocity] degree = {degree}: give a number from 1 to {}",

@@ -7,20 +7,28 @@ use super::load::Plan;
 use super::{Channel, Quantity, Recordings, Trajectory};
 use crate::evaluate::figure;
 
-/// A jump is so many times as far as most frames go, …
-const FAR: f64 = 30.0;
-/// … which is this part of them.
-const MOST: f64 = 0.75;
+/// A jump is farther than so many times the usual way from a frame to the next …
+const MIN_JUMP_RATIO: f64 = 30.0;
+/// … which is this quantile of all of them.
+const USUAL_QUANTILE: f64 = 0.75;
 /// Jumps of bodies are farther than so many of their sizes.
-const SIZES: f64 = 3.0;
-/// Jumps of bodies and sites without a size (m), of slides (m), and of angles (rad) are farther than this.
-const LEAST: [f64; 3] = [0.5, 0.2, 2.0];
-/// A gap is so many times as long as most, and longer than this (s).
-const LONG: (f64, f64) = (20.0, 0.2);
-/// Speeds beyond these (m/s, rad/s) are no motion of a robot.
-const FAST: [f64; 2] = [1e3, 1e4];
-/// Angles that go to and fro over more turns than this look like degrees.
-const TURNS: f64 = 4.0;
+const MIN_JUMP_SIZES: f64 = 3.0;
+/// Jumps of bodies and sites without a size are farther than this (m).
+const MIN_BODY_JUMP: f64 = 0.5;
+/// Jumps of slides are farther than this (m).
+const MIN_SLIDE_JUMP: f64 = 0.2;
+/// Jumps of angles are farther than this (rad).
+const MIN_ANGLE_JUMP: f64 = 2.0;
+/// A gap in time is so many times as long as the median …
+const MIN_GAP_RATIO: f64 = 20.0;
+/// … and longer than this (s).
+const MIN_GAP: f64 = 0.2;
+/// Faster bodies and slides are no motion of a robot (m/s).
+const MAX_SPEED: f64 = 1e3;
+/// Nor is a faster rotation (rad/s).
+const MAX_ANGULAR_SPEED: f64 = 1e4;
+/// Angles that swing over more turns than this look like degrees.
+const MAX_SWING_TURNS: f64 = 4.0;
 
 /// Warnings, one for a channel at most.
 pub(super) fn warnings(plan: &Plan, recordings: &Recordings) -> Vec<String> {
@@ -58,7 +66,7 @@ fn gap(trajectory: &Trajectory) -> Option<String> {
         .collect();
     let usual = part_of(gaps.clone(), 0.5)?;
     let (frame, longest) = greatest(&gaps)?;
-    let is_long = longest > LONG.0 * usual && longest > LONG.1;
+    let is_long = longest > MIN_GAP_RATIO * usual && longest > MIN_GAP;
     is_long.then(|| {
         format!(
             "{}: frames {frame} and {} are {} s apart, {:.0} times as far as most; cut trajectories there by [trajectories] longest_gap, or correct the time stamps",
@@ -96,9 +104,9 @@ impl Series<'_> {
     /// A speed that nothing has.
     fn too_fast(&self) -> Option<String> {
         let (most, unit) = match self.channel.quantity {
-            Quantity::AngularVelocity { .. } => (FAST[1], "rad/s"),
-            Quantity::JointVelocity { .. } if self.channel.is_angle => (FAST[1], "rad/s"),
-            Quantity::LinearVelocity { .. } | Quantity::JointVelocity { .. } => (FAST[0], "m/s"),
+            Quantity::AngularVelocity { .. } => (MAX_ANGULAR_SPEED, "rad/s"),
+            Quantity::JointVelocity { .. } if self.channel.is_angle => (MAX_ANGULAR_SPEED, "rad/s"),
+            Quantity::LinearVelocity { .. } | Quantity::JointVelocity { .. } => (MAX_SPEED, "m/s"),
             _ => return None,
         };
         let (frame, value) = self.values().find(|(_, value)| norm(value) > most)?;
@@ -121,7 +129,7 @@ impl Series<'_> {
         let (first, last) = (values.first()?, values.last()?);
         // Wheels go on and on; what comes back far was not turning.
         let comes_back = (last - first).abs() < 0.98 * (most - least);
-        (self.channel.is_angle && turns > TURNS && comes_back).then(|| {
+        (self.channel.is_angle && turns > MAX_SWING_TURNS && comes_back).then(|| {
             format!(
                 "{}: {} goes to and fro over {} rad, {turns:.0} turns; if it is in degrees, give unit = \"deg\"",
                 self.trajectory.label,
@@ -134,10 +142,10 @@ impl Series<'_> {
     /// A frame that is far from the one before, where others are not.
     fn jump(&self) -> Option<String> {
         let (least, unit) = match self.channel.quantity {
-            Quantity::Position(_) if self.size > 0.0 => (SIZES * self.size, "m"),
-            Quantity::Position(_) => (LEAST[0], "m"),
-            Quantity::JointPosition { .. } if !self.channel.is_angle => (LEAST[1], "m"),
-            Quantity::JointPosition { .. } | Quantity::Rotation(_) => (LEAST[2], "rad"),
+            Quantity::Position(_) if self.size > 0.0 => (MIN_JUMP_SIZES * self.size, "m"),
+            Quantity::Position(_) => (MIN_BODY_JUMP, "m"),
+            Quantity::JointPosition { .. } if !self.channel.is_angle => (MIN_SLIDE_JUMP, "m"),
+            Quantity::JointPosition { .. } | Quantity::Rotation(_) => (MIN_ANGLE_JUMP, "rad"),
             _ => return None,
         };
         let values: Vec<(usize, &[f64])> = self.values().collect();
@@ -145,8 +153,8 @@ impl Series<'_> {
             .windows(2)
             .map(|pair| self.distance(pair[0].1, pair[1].1))
             .collect();
-        let usual = part_of(steps.clone(), MOST)?;
-        let is_jump = |step: &f64| *step > FAR * usual && *step > least;
+        let usual = part_of(steps.clone(), USUAL_QUANTILE)?;
+        let is_jump = |step: &f64| *step > MIN_JUMP_RATIO * usual && *step > least;
         let place = steps.iter().position(is_jump)?;
         let farthest = steps[place];
         let frame = values[place + 1].0;

@@ -7,9 +7,9 @@ use super::bind::Binder;
 use super::mapping::{Axes, FixedPose, PoseMapping, RotationFormat, unit_factor};
 use super::table::{Block, Table};
 
-/// Lengths of quaternions may differ from 1 by this without a word, and by [`ODD_LENGTH`] with a warning.
-const FINE_LENGTH: f64 = 1e-4;
-const ODD_LENGTH: f64 = 0.05;
+/// Lengths of quaternions may differ from 1 by this without a word, and by [`MAX_LENGTH_ERROR`] with a warning.
+const QUIET_LENGTH_ERROR: f64 = 1e-4;
+const MAX_LENGTH_ERROR: f64 = 0.05;
 
 /// What was recorded of a pose, converted.
 #[derive(Debug, Default)]
@@ -156,7 +156,7 @@ fn quaternions(
             RotationFormat::Matrix => {
                 let matrix = Mat3(std::array::from_fn(|k| numbers[k]));
                 let error = orthogonality_error(&matrix);
-                if error > ODD_LENGTH {
+                if error > MAX_LENGTH_ERROR {
                     return Err(table.error(&format!(
                         "{what}: {}: the nine numbers are not a rotation matrix (off by {error:.3}); are they row by row?",
                         place_of(table, block, row)
@@ -166,14 +166,14 @@ fn quaternions(
             }
         };
         let length = quat.dot(quat).sqrt();
-        if (length - 1.0).abs() > ODD_LENGTH {
+        if (length - 1.0).abs() > MAX_LENGTH_ERROR {
             return Err(table.error(&format!(
                 "{what}: {}: the quaternion has length {length:.4}, not 1; check the columns ({}) and 'rotation_format'",
                 place_of(table, block, row),
                 block.names.join(", ")
             )));
         }
-        if (length - 1.0).abs() > FINE_LENGTH && odd.is_none() {
+        if (length - 1.0).abs() > QUIET_LENGTH_ERROR && odd.is_none() {
             odd = Some((row, length));
         }
         quats.extend(quat.normalized().0);
@@ -190,8 +190,8 @@ fn quaternions(
 }
 
 /// A body that was not turned has a real part of about 1 at first, and of more than this in most frames.
-const REAL_AT_FIRST: f64 = 0.95;
-const REAL_MOSTLY: f64 = 0.7;
+const MIN_FIRST_REAL_PART: f64 = 0.95;
+const MIN_USUAL_REAL_PART: f64 = 0.7;
 
 /// A warning where quaternions look as if their real part were at the other end: by the names of the columns, or as most of them would then
 /// hardly be turned at all, and are turned by half a turn as they are read.
@@ -230,8 +230,13 @@ fn other_order(table: &Table, block: &Block, format: RotationFormat, what: &str)
         .chunks_exact(4)
         .map(|numbers| numbers[real].abs());
     let reals: Vec<f64> = reals.filter(|size| size.is_finite()).collect();
-    let is_real_at_first = reals.first().is_some_and(|size| *size > REAL_AT_FIRST);
-    let mostly = reals.iter().filter(|size| **size > REAL_MOSTLY).count();
+    let is_real_at_first = reals
+        .first()
+        .is_some_and(|size| *size > MIN_FIRST_REAL_PART);
+    let mostly = reals
+        .iter()
+        .filter(|size| **size > MIN_USUAL_REAL_PART)
+        .count();
     (is_real_at_first && 2 * mostly > reals.len()).then(|| {
         format!(
             "'{}': {what}: it is turned by about half a turn in most frames; if the numbers are in the order {other}, {remedy}",

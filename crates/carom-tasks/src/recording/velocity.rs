@@ -13,15 +13,15 @@ use carom::math::{Quat, Vec3};
 use super::mapping::{VelocityMapping, VelocityMethod};
 
 /// Frames on each side of a polynomial, unless a mapping says otherwise.
-const FRAMES: usize = 5;
+const DEFAULT_FRAMES: usize = 5;
 /// Its degree, unless a mapping says otherwise.
-const DEGREE: usize = 2;
-/// The greatest degree.
-pub(super) const MOST_DEGREE: usize = 5;
-/// How many times the difference to another method found velocities may be off.
-const CAUTION: f64 = 3.0;
-/// The most coefficients.
-const MOST: usize = MOST_DEGREE + 1;
+const DEFAULT_DEGREE: usize = 2;
+/// Highest degree.
+pub(super) const MAX_DEGREE: usize = 5;
+/// Standard deviation of an estimated velocity, per difference to another method.
+const METHOD_ERROR_FACTOR: f64 = 3.0;
+/// Number of coefficients of the highest degree.
+const MAX_COEFFICIENTS: usize = MAX_DEGREE + 1;
 
 /// Velocities at all frames, and positions where they were smoothed.
 pub(super) struct Reconstructed {
@@ -137,7 +137,8 @@ impl Deviation {
     /// The standard deviation; none where nothing was found.
     pub(super) fn of_noise(&self, sigma: f64) -> Option<f64> {
         let misfit = self.everywhere.value().max(self.at_starts.value());
-        let squared = self.noise.value() * sigma * sigma + CAUTION * CAUTION * misfit;
+        let squared =
+            self.noise.value() * sigma * sigma + METHOD_ERROR_FACTOR * METHOD_ERROR_FACTOR * misfit;
         (squared > 0.0).then(|| squared.sqrt())
     }
 }
@@ -164,7 +165,7 @@ impl Mean {
 
 /// Square of what noise 1 of all positions makes of a velocity.
 fn gain(times: &[f64], frame: usize, how: &VelocityMapping) -> f64 {
-    let side = how.frames.unwrap_or(FRAMES).max(1);
+    let side = how.frames.unwrap_or(DEFAULT_FRAMES).max(1);
     let window = &times[frame.saturating_sub(side)..times.len().min(frame + side + 1)];
     let here = frame.min(side);
     let slope = |other: usize| {
@@ -198,8 +199,8 @@ impl Frames<'_> {
                     .difference(frame)
                     .map(|rate| (vec![0.0; self.width], rate)),
                 VelocityMethod::Smooth => {
-                    let degree = how.degree.unwrap_or(DEGREE);
-                    self.polynomial(frame, how.frames.unwrap_or(FRAMES).max(1), degree)
+                    let degree = how.degree.unwrap_or(DEFAULT_DEGREE);
+                    self.polynomial(frame, how.frames.unwrap_or(DEFAULT_FRAMES).max(1), degree)
                 }
             };
             let (place, rate) =
@@ -231,7 +232,7 @@ impl Frames<'_> {
         let mut others = here(&mut (0..frame).rev());
         others.push(frame);
         others.extend(here(&mut (frame + 1..self.times.len())));
-        let size = others.len().min(degree + 1).min(MOST);
+        let size = others.len().min(degree + 1).min(MAX_COEFFICIENTS);
         if size < 2 {
             return None;
         }
@@ -240,8 +241,8 @@ impl Frames<'_> {
             .map(|&other| (self.times[other] - self.times[frame]).abs())
             .fold(0.0, f64::max);
         // Normal equations of Σ (a + b·τ + c·τ² + … − y)², with τ in parts of the span.
-        let mut moments = [0.0; 2 * MOST - 1];
-        let mut sides = vec![[0.0; MOST]; self.width];
+        let mut moments = [0.0; 2 * MAX_COEFFICIENTS - 1];
+        let mut sides = vec![[0.0; MAX_COEFFICIENTS]; self.width];
         for &other in &others {
             let tau = (self.times[other] - self.times[frame]) / span;
             for (power, moment) in moments.iter_mut().enumerate() {
@@ -253,8 +254,8 @@ impl Frames<'_> {
                 }
             }
         }
-        let solve = |side: &[f64; MOST]| solve_moments(&moments, side, size);
-        let fits: Vec<[f64; MOST]> = sides.iter().map(solve).collect();
+        let solve = |side: &[f64; MAX_COEFFICIENTS]| solve_moments(&moments, side, size);
+        let fits: Vec<[f64; MAX_COEFFICIENTS]> = sides.iter().map(solve).collect();
         Some((
             fits.iter().map(|fit| fit[0]).collect(),
             fits.iter().map(|fit| fit[1] / span).collect(),
@@ -263,22 +264,32 @@ impl Frames<'_> {
 }
 
 /// Solves Σⱼ m(i+j)·xⱼ = sᵢ for `size` unknowns by elimination; the matrix is positive.
-fn solve_moments(moments: &[f64; 2 * MOST - 1], side: &[f64; MOST], size: usize) -> [f64; MOST] {
-    let mut matrix: [[f64; MOST + 1]; MOST] = std::array::from_fn(|i| {
-        std::array::from_fn(|j| if j < MOST { moments[i + j] } else { side[i] })
+fn solve_moments(
+    moments: &[f64; 2 * MAX_COEFFICIENTS - 1],
+    side: &[f64; MAX_COEFFICIENTS],
+    size: usize,
+) -> [f64; MAX_COEFFICIENTS] {
+    let mut matrix: [[f64; MAX_COEFFICIENTS + 1]; MAX_COEFFICIENTS] = std::array::from_fn(|i| {
+        std::array::from_fn(|j| {
+            if j < MAX_COEFFICIENTS {
+                moments[i + j]
+            } else {
+                side[i]
+            }
+        })
     });
     for pivot in 0..size {
         for row in pivot + 1..size {
             let factor = matrix[row][pivot] / matrix[pivot][pivot];
-            for column in pivot..=MOST {
+            for column in pivot..=MAX_COEFFICIENTS {
                 matrix[row][column] -= factor * matrix[pivot][column];
             }
         }
     }
-    let mut solution = [0.0; MOST];
+    let mut solution = [0.0; MAX_COEFFICIENTS];
     for row in (0..size).rev() {
         let known: f64 = (row + 1..size).map(|j| matrix[row][j] * solution[j]).sum();
-        solution[row] = (matrix[row][MOST] - known) / matrix[row][row];
+        solution[row] = (matrix[row][MAX_COEFFICIENTS] - known) / matrix[row][row];
     }
     solution
 }
