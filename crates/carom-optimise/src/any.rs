@@ -61,9 +61,9 @@ impl AnyMethod {
     }
 
     /// Whether a least-squares search found that derivatives mislead, and went on with slopes over spans.
-    pub fn is_by_chords(&self) -> bool {
+    pub fn is_by_secants(&self) -> bool {
         match self.local() {
-            Some(Local::LeastSquares(method)) => method.is_by_chords(),
+            Some(Local::LeastSquares(method)) => method.is_by_secants(),
             _ => false,
         }
     }

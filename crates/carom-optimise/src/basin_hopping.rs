@@ -52,9 +52,10 @@ impl BasinHoppingSettings {
     }
 }
 
-/// Hops after which the length of jumps is adapted.
-const ADAPT_EVERY: u32 = 10;
-const ADAPT_FACTOR: f64 = 0.8;
+/// Hops after which the length of jumps is adapted …
+const HOPS_PER_ADAPTATION: u32 = 10;
+/// … by this factor or its inverse.
+const JUMP_ADAPTATION: f64 = 0.8;
 
 /// Basin hopping at work.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -176,15 +177,15 @@ impl Walker {
                 value: descent.value,
             });
         }
-        if self.tried >= ADAPT_EVERY {
+        if self.tried >= HOPS_PER_ADAPTATION {
             // Staying too often means that jumps are too short to matter.
             if 2 * self.stayed > self.tried {
-                self.jump /= ADAPT_FACTOR;
+                self.jump /= JUMP_ADAPTATION;
             } else if self.stayed > 0 {
-                self.jump *= ADAPT_FACTOR;
+                self.jump *= JUMP_ADAPTATION;
             } else {
                 // Always back in the same minimum: jumps do not leave its basin.
-                self.jump /= ADAPT_FACTOR;
+                self.jump /= JUMP_ADAPTATION;
             }
             (self.tried, self.stayed) = (0, 0);
         }

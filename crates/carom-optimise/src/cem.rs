@@ -54,9 +54,9 @@ impl Default for CemSettings {
 }
 
 /// Draws of a coordinate before it is moved into its bounds.
-const REDRAWS: usize = 10;
-/// Generations in a row without any value before giving up.
-const LOST_GENERATIONS: u32 = 20;
+const MAX_REDRAWS: usize = 10;
+/// Generations in a row without any finite value before giving up.
+const MAX_LOST_GENERATIONS: u32 = 20;
 
 /// The cross-entropy method at work.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -115,7 +115,7 @@ impl Cem {
         let mut point = self.mean.clone();
         match factor {
             Some(factor) => {
-                for _ in 0..REDRAWS {
+                for _ in 0..MAX_REDRAWS {
                     let z = self.random.normals(n);
                     point.clone_from(&self.mean);
                     add_scaled(&mut point, 1.0, &factor.lower().times(&z));
@@ -127,7 +127,7 @@ impl Cem {
             None => {
                 for i in 0..n {
                     let deviation = self.deviation(i);
-                    for _ in 0..REDRAWS {
+                    for _ in 0..MAX_REDRAWS {
                         point[i] = self.mean[i] + deviation * self.random.normal();
                         if point[i] == self.bounds.clamp(i, point[i]) {
                             break;
@@ -239,7 +239,7 @@ impl Method for Cem {
             self.covariance = Matrix::from_fn(self.mean.len(), self.mean.len(), |i, j| {
                 0.25 * self.covariance[(i, j)]
             });
-            if self.lost >= LOST_GENERATIONS {
+            if self.lost >= MAX_LOST_GENERATIONS {
                 let reason = format!("{} generations in a row failed as a whole", self.lost);
                 self.status = Status::Stalled(reason);
             }

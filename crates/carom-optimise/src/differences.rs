@@ -116,9 +116,9 @@ impl<E: Evaluator> Evaluator for Differences<E> {
             .into_iter()
             .map(|(request, first, sides)| {
                 let around = (first + 1..=first + sides.len()).map(outcome_of);
-                let outcome = outcome_of(first).and_then(|centre| {
+                let outcome = outcome_of(first).and_then(|center| {
                     let around = around.collect::<Result<Vec<Evaluation>, Failure>>()?;
-                    assemble(request, centre, &sides, &around)
+                    assemble(request, center, &sides, &around)
                 });
                 request.answer(outcome)
             })
@@ -138,14 +138,14 @@ fn numbers(evaluation: &Evaluation) -> Vec<f64> {
 
 fn assemble(
     request: &Request,
-    centre: Evaluation,
+    center: Evaluation,
     sides: &[Side],
     around: &[Evaluation],
 ) -> Outcome {
     let wants_value = match request.want {
         Want::Gradient => true,
         Want::Jacobian => false,
-        Want::Value | Want::Residuals => return Ok(centre),
+        Want::Value | Want::Residuals => return Ok(center),
     };
     let of = |evaluation: &Evaluation| {
         if wants_value {
@@ -154,14 +154,14 @@ fn assemble(
             numbers(evaluation)
         }
     };
-    let here = of(&centre);
+    let here = of(&center);
     let mut jacobian = Matrix::zeros(here.len(), request.point.len());
     let beside: Vec<(Side, Vec<f64>)> =
         (sides.iter().copied()).zip(around.iter().map(of)).collect();
     for pair in beside.chunk_by(|(a, _), (b, _)| a.parameter == b.parameter) {
-        let centre = (0.0, &here);
+        let center = (0.0, &here);
         let mut ends = pair.iter().map(|(side, values)| (side.offset, values));
-        let (Some(high), low) = (ends.next(), ends.next().unwrap_or(centre)) else {
+        let (Some(high), low) = (ends.next(), ends.next().unwrap_or(center)) else {
             continue;
         };
         if high.1.len() != here.len() || low.1.len() != here.len() {

@@ -121,9 +121,9 @@ mod tests {
     use crate::optimiser::Optimiser;
     use crate::request::{Evaluation, Failure, Outcome, Request, Want};
 
-    fn least_squares(chords: Option<Spans>) -> LocalSettings {
+    fn least_squares(secants: Option<Spans>) -> LocalSettings {
         LocalSettings::LeastSquares(LeastSquaresSettings {
-            chords,
+            secants,
             ..LeastSquaresSettings::default()
         })
     }

@@ -9,13 +9,13 @@ use crate::random::Random;
 pub(crate) fn latin_hypercube(
     count: usize,
     bounds: &Bounds,
-    centre: &[f64],
+    center: &[f64],
     reach: f64,
     random: &mut Random,
 ) -> Vec<Vec<f64>> {
-    let mut points = vec![vec![0.0; centre.len()]; count];
-    for i in 0..centre.len() {
-        let [low, high] = range(bounds, centre, reach, i);
+    let mut points = vec![vec![0.0; center.len()]; count];
+    for i in 0..center.len() {
+        let [low, high] = range(bounds, center, reach, i);
         for (point, slice) in points.iter_mut().zip(random.shuffled(count)) {
             let share = (slice as f64 + random.uniform()) / count as f64;
             point[i] = bounds.clamp(i, low + share * (high - low));
@@ -27,25 +27,25 @@ pub(crate) fn latin_hypercube(
 /// A point anywhere in the same region.
 pub(crate) fn anywhere(
     bounds: &Bounds,
-    centre: &[f64],
+    center: &[f64],
     reach: f64,
     random: &mut Random,
 ) -> Vec<f64> {
-    (0..centre.len())
+    (0..center.len())
         .map(|i| {
-            let [low, high] = range(bounds, centre, reach, i);
+            let [low, high] = range(bounds, center, reach, i);
             bounds.clamp(i, low + random.uniform() * (high - low))
         })
         .collect()
 }
 
-fn range(bounds: &Bounds, centre: &[f64], reach: f64, i: usize) -> [f64; 2] {
+fn range(bounds: &Bounds, center: &[f64], reach: f64, i: usize) -> [f64; 2] {
     if bounds.is_boxed(i) {
         [bounds.lower()[i], bounds.upper()[i]]
     } else {
         [
-            bounds.clamp(i, centre[i] - reach),
-            bounds.clamp(i, centre[i] + reach),
+            bounds.clamp(i, center[i] - reach),
+            bounds.clamp(i, center[i] + reach),
         ]
     }
 }

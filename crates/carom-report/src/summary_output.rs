@@ -122,9 +122,9 @@ pub fn remarks(found: &Outcome) -> Vec<String> {
             remedies(found)
         ));
     }
-    if identified.basis == ErrorBasis::Slopes {
+    if identified.basis == ErrorBasis::Secants {
         lines.push(
-            "intervals are from slopes over about one standard error of each parameter, or from derivatives where those are wider: the two disagree, as they do through contacts in fixed steps"
+            "intervals are from secants over about one standard error of each parameter, or from derivatives where those are wider: the two disagree, as they do through contacts in fixed steps"
                 .to_owned(),
         );
     }
@@ -218,7 +218,7 @@ pub fn identification_json(found: &Outcome) -> Value {
         "end": found.solution.end, "finished": found.solution.is_finished, "stalled": found.solution.is_stalled,
         "interrupted": found.solution.is_stopped, "seconds": found.seconds,
         "noise": identified.noise, "degrees_of_freedom": identified.degrees, "errors_by_runs": identified.by_runs,
-        "errors_from": identified.basis.name(), "by_chords": found.solution.is_by_chords,
+        "errors_from": identified.basis.name(), "by_chords": found.solution.is_by_secants,
         "information": {
             "residuals": inspection.residuals, "rank": inspection.rank, "condition": inspection.condition,
             "silent": silent, "untold": inspection.untold, "hold": inspection.hold, "weak": inspection.weak,

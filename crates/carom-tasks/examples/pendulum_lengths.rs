@@ -144,9 +144,9 @@ fn searches(
 
 /// Centres of the cells of a grid.
 fn grid(cells: usize) -> Vec<[f64; 2]> {
-    let centre = |index: usize| STARTS * (index as f64 + 0.5) / cells as f64;
+    let center = |index: usize| STARTS * (index as f64 + 0.5) / cells as f64;
     (0..cells * cells)
-        .map(|index| [centre(index / cells), centre(index % cells)])
+        .map(|index| [center(index / cells), center(index % cells)])
         .collect()
 }
 

@@ -55,7 +55,7 @@ impl Constants {
         Self {
             population,
             parents,
-            weights: normalised(&raw, parents, negative_sum),
+            weights: normalized(&raw, parents, negative_sum),
             effective,
             step_rate,
             step_damping: 1.0
@@ -81,7 +81,7 @@ fn effective_size(weights: &[f64]) -> f64 {
 }
 
 /// Positive weights that sum to one, negative ones whose sizes sum to the given number.
-fn normalised(raw: &[f64], parents: usize, negative_sum: f64) -> Vec<f64> {
+fn normalized(raw: &[f64], parents: usize, negative_sum: f64) -> Vec<f64> {
     let positive: f64 = raw[..parents].iter().sum();
     let negative: f64 = raw[parents..].iter().map(|w| w.abs()).sum();
     raw.iter()

@@ -21,7 +21,7 @@ use crate::request::{Answered, Proposal, Want};
 use crate::space::Space;
 use constants::usual_population;
 use run::Run;
-use stop::{History, MOST_POINTS, Over};
+use stop::{History, MAX_POPULATION, Over};
 use transform::Transform;
 
 /// What follows a run that has ended.
@@ -70,7 +70,7 @@ impl CmaSettings {
     fn population_of_first(&self, dimension: usize) -> usize {
         (self.population).map_or_else(
             || usual_population(dimension),
-            |count| count.min(MOST_POINTS),
+            |count| count.min(MAX_POPULATION),
         )
     }
 
@@ -115,7 +115,7 @@ struct Regimes {
 }
 
 /// Reasons that are kept for the report.
-const MOST_REASONS: usize = 100;
+const MAX_REASONS: usize = 100;
 
 impl CmaEs {
     /// Start around the start of a space.
@@ -192,7 +192,7 @@ impl CmaEs {
 
     fn end_run(&mut self, over: Over) {
         let (Over::Converged(reason) | Over::Stuck(reason)) = &over;
-        if self.regimes.reasons.len() < MOST_REASONS {
+        if self.regimes.reasons.len() < MAX_REASONS {
             self.regimes.reasons.push(reason.clone());
         }
         if self.regimes.is_small {
@@ -270,7 +270,7 @@ impl CmaEs {
     reason = "a population fits"
 )]
 fn scaled_count(count: usize, factor: f64) -> usize {
-    (count as f64 * factor).floor().min(MOST_POINTS as f64) as usize
+    (count as f64 * factor).floor().min(MAX_POPULATION as f64) as usize
 }
 
 impl Method for CmaEs {

@@ -12,13 +12,13 @@ pub(super) struct History {
     median: Vec<f64>,
 }
 
-/// A population that a computer could hold.
-pub(super) const MOST_POINTS: usize = 1_000_000;
+/// Largest population: more points do not fit into memory.
+pub(super) const MAX_POPULATION: usize = 1_000_000;
 
 /// Why so many points cannot be drawn.
 pub(crate) fn population_problem(population: usize) -> Option<String> {
-    (population > MOST_POINTS)
-        .then(|| format!("the population is {population}: give at most {MOST_POINTS}"))
+    (population > MAX_POPULATION)
+        .then(|| format!("the population is {population}: give at most {MAX_POPULATION}"))
 }
 
 /// Tolerances of a run.
@@ -52,10 +52,10 @@ pub(super) enum Over {
     Stuck(String),
 }
 
-/// Generations in a row without any value before a run gives up.
-const LOST_GENERATIONS: u32 = 20;
-/// How large a distribution may get, in first ones.
-const MOST_GROWTH: f64 = 1e8;
+/// Generations in a row without any finite value before a run gives up.
+const MAX_LOST_GENERATIONS: u32 = 20;
+/// Largest spread of the distribution, relative to the initial one.
+const MAX_SPREAD_GROWTH: f64 = 1e8;
 
 impl History {
     /// Note the values of a generation.
@@ -123,7 +123,7 @@ impl History {
 }
 
 fn stuck(run: &Run, tolerances: &CmaTolerances) -> Option<String> {
-    if run.lost >= LOST_GENERATIONS {
+    if run.lost >= MAX_LOST_GENERATIONS {
         return Some(format!(
             "{} generations in a row failed as a whole",
             run.lost
@@ -140,7 +140,7 @@ fn stuck(run: &Run, tolerances: &CmaTolerances) -> Option<String> {
             "the distribution is {condition:.0e} times longer than wide"
         ));
     }
-    if run.sigma * longest > MOST_GROWTH * run.first_sigma {
+    if run.sigma * longest > MAX_SPREAD_GROWTH * run.first_sigma {
         return Some("the distribution grows without bound; start with a larger one".into());
     }
     let axis = usize::try_from(run.generation).unwrap_or(0) % run.mean.len();

@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::bounds::Bounds;
 
-/// The margin as a part of the width of a box; without a second bound as a part of the scale.
-const MARGIN: f64 = 0.05;
+/// Width of the margin at a bound, as a fraction of the width of the box; of the scale where there is one bound.
+const BOUNDARY_MARGIN: f64 = 0.05;
 
 /// The folding of all coordinates.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -31,9 +31,9 @@ impl Transform {
 
     fn margin(&self, i: usize) -> f64 {
         if self.bounds.is_boxed(i) {
-            MARGIN * (self.bounds.upper()[i] - self.bounds.lower()[i])
+            BOUNDARY_MARGIN * (self.bounds.upper()[i] - self.bounds.lower()[i])
         } else {
-            MARGIN
+            BOUNDARY_MARGIN
         }
     }
 

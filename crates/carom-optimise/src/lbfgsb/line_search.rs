@@ -9,16 +9,16 @@
 
 use serde::{Deserialize, Serialize};
 
-/// c₁, enough decrease.
-const DECREASE: f64 = 1e-3;
-/// c₂, enough flattening.
-const FLATTENING: f64 = 0.9;
-/// The interval's width relative to its end below which the search ends.
-const WIDTH: f64 = 0.1;
-/// How far a step may grow while no turn is found.
-const GROWTH: [f64; 2] = [1.1, 4.0];
-/// An interval must shrink by this factor in two trials, or it is halved.
-const SHRINK: f64 = 0.66;
+/// c₁ of the Wolfe conditions: sufficient decrease.
+const MIN_DECREASE: f64 = 1e-3;
+/// c₂ of the Wolfe conditions: the slope must fall to this fraction.
+const MAX_SLOPE_RATIO: f64 = 0.9;
+/// Width of the interval, relative to its end, below which the search ends.
+const MIN_INTERVAL_WIDTH: f64 = 0.1;
+/// Least and greatest growth of a step while no minimum is bracketed.
+const STEP_GROWTH: [f64; 2] = [1.1, 4.0];
+/// An interval that keeps more than this fraction in two trials is halved.
+const MAX_INTERVAL_RATIO: f64 = 0.66;
 
 /// A step with its value and slope.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -66,7 +66,7 @@ impl LineSearch {
             other: start,
             bracketed: false,
             early: true,
-            interval: [0.0, step + GROWTH[1] * step],
+            interval: [0.0, step + STEP_GROWTH[1] * step],
             longest,
             widths: [longest, 2.0 * longest],
         }
@@ -74,7 +74,7 @@ impl LineSearch {
 
     /// Whether a trial is low enough.
     pub(super) fn is_low_enough(&self, trial: Trial) -> bool {
-        trial.value <= self.start.value + trial.step * DECREASE * self.start.slope // (1)
+        trial.value <= self.start.value + trial.step * MIN_DECREASE * self.start.slope // (1)
     }
 
     /// A step failed: none may be as long, and the next is a part of it.
@@ -92,7 +92,7 @@ impl LineSearch {
     /// Go on after a trial.
     pub(super) fn advance(&mut self, trial: Trial) -> Next {
         let low_enough = self.is_low_enough(trial);
-        let flat_enough = trial.slope.abs() <= FLATTENING * -self.start.slope;
+        let flat_enough = trial.slope.abs() <= MAX_SLOPE_RATIO * -self.start.slope;
         if low_enough && flat_enough || self.is_exhausted(trial, low_enough) {
             return Next::Accept;
         }
@@ -110,14 +110,14 @@ impl LineSearch {
     fn is_exhausted(&self, trial: Trial, low_enough: bool) -> bool {
         let [low, high] = self.interval;
         let outside = trial.step <= low || trial.step >= high;
-        let narrow = high - low <= WIDTH * high;
-        let still_falls = low_enough && trial.slope <= DECREASE * self.start.slope;
+        let narrow = high - low <= MIN_INTERVAL_WIDTH * high;
+        let still_falls = low_enough && trial.slope <= MIN_DECREASE * self.start.slope;
         self.bracketed && (outside || narrow) || trial.step >= self.longest && still_falls
     }
 
     /// Update with ψ(a) = φ(a) − c₁·a·φ′(0) in place of φ, whose least value lies where φ is low enough.
     fn with_auxiliary(&mut self, trial: Trial) -> f64 {
-        let tilt = DECREASE * self.start.slope;
+        let tilt = MIN_DECREASE * self.start.slope;
         let tilted = |t: Trial, sign: f64| Trial {
             step: t.step,
             value: t.value - sign * t.step * tilt,
@@ -188,7 +188,7 @@ impl LineSearch {
         let cubic_is_nearer = (cubic - trial.step).abs() < (secant - trial.step).abs();
         if self.bracketed {
             let next = if cubic_is_nearer { cubic } else { secant };
-            let limit = trial.step + SHRINK * (self.other.step - trial.step);
+            let limit = trial.step + MAX_INTERVAL_RATIO * (self.other.step - trial.step);
             if trial.step > self.best.step {
                 next.min(limit)
             } else {
@@ -238,18 +238,20 @@ impl LineSearch {
         let (best, other) = (self.best.step, self.other.step);
         if self.bracketed {
             let width = (other - best).abs();
-            if width >= SHRINK * self.widths[1] {
+            if width >= MAX_INTERVAL_RATIO * self.widths[1] {
                 next = best + 0.5 * (other - best);
             }
             self.widths = [width, self.widths[0]];
             self.interval = [best.min(other), best.max(other)];
         } else {
             let reach = next - best;
-            self.interval = GROWTH.map(|growth| next + growth * reach);
+            self.interval = STEP_GROWTH.map(|growth| next + growth * reach);
         }
         next = next.clamp(0.0, self.longest);
         let [low, high] = self.interval;
-        if self.bracketed && (next <= low || next >= high || high - low <= WIDTH * high) {
+        if self.bracketed
+            && (next <= low || next >= high || high - low <= MIN_INTERVAL_WIDTH * high)
+        {
             next = best;
         }
         next
@@ -312,7 +314,7 @@ mod tests {
         for start in [1e-3, 1e-1, 10.0, 1e3] {
             let (count, trial) = follow(first, start);
             assert!(count <= 12, "{start}: {count}");
-            assert!(trial.slope.abs() <= FLATTENING * 0.5);
+            assert!(trial.slope.abs() <= MAX_SLOPE_RATIO * 0.5);
             let (count, trial) = follow(second, start);
             assert!(count <= 15, "{start}: {count}");
             assert!(trial.value < 0.0);

@@ -20,8 +20,8 @@ pub(super) struct Memory {
     pub(super) m: Matrix,
 }
 
-/// Pivots below this part of the largest make M useless.
-const LEAST_PIVOT: f64 = 1e-15;
+/// Pivots below this fraction of the largest make M useless.
+const MIN_PIVOT: f64 = 1e-15;
 
 impl Memory {
     /// No memory: B = I.
@@ -112,7 +112,7 @@ impl Memory {
 pub(super) fn invert(matrix: &Matrix) -> Option<Matrix> {
     let size = matrix.rows();
     let qr = Qr::new(matrix);
-    if qr.rank(LEAST_PIVOT) < size {
+    if qr.rank(MIN_PIVOT) < size {
         return None;
     }
     let mut inverse = Matrix::zeros(size, size);

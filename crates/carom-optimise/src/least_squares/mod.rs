@@ -9,16 +9,16 @@
 //! method is Gauss–Newton's as long as the steps lead down. It ends where the cosine between r and every column of J that
 //! the bounds leave free is small, where the cost cannot fall by more than a part, or where Δ is a small part of ‖D·x‖.
 //!
-//! A residual that cannot be evaluated shrinks the radius as a step does that leads up. Where steps that are as short as
-//! [`LeastSquaresSettings::chords`] says still lead up, derivatives mislead, and the search goes on with slopes over spans (`chords.rs`).
+//! A residual that cannot be evaluated shrinks the radius as a step does that leads up. Where steps as short as
+//! [`LeastSquaresSettings::secants`] says still lead up, derivatives mislead, and the search continues with secants (`secants.rs`).
 
-mod chords;
 mod robust;
+mod secants;
 mod settings;
 mod trust;
 
-pub use chords::Spans;
 pub use robust::Loss;
+pub use secants::Spans;
 pub use settings::LeastSquaresSettings;
 
 use serde::{Deserialize, Serialize};
@@ -28,18 +28,18 @@ use crate::linalg::{Matrix, norm, transpose_times};
 use crate::optimiser::{Best, Method, Status};
 use crate::request::{Answered, Evaluation, Proposal, Want};
 use crate::space::Space;
-use chords::Neighbour;
+use secants::Neighbour;
 use trust::{Reduced, Step};
 
-/// Steps that predict less well than this are not taken.
-const LEAST_AGREEMENT: f64 = 1e-4;
+/// Steps are taken if the actual decrease is at least this fraction of the predicted one [More 1978].
+const MIN_AGREEMENT: f64 = 1e-4;
 
-/// Costs below this part of the first one are rounding.
-const NOTHING_LEFT: f64 = 1e-12;
+/// Costs below this fraction of the first one are rounding: there is nothing left to gain.
+const COST_ROUNDING: f64 = 1e-12;
 
-/// How far the radius grows beyond a step that the model predicted well. With the usual factor of two, curved valleys take
-/// twice the steps.
-const GROWTH: f64 = 3.0;
+/// Growth of the radius after a step that the model predicted well, per length of the step. With the usual factor of two,
+/// curved valleys take twice the steps.
+const RADIUS_GROWTH: f64 = 3.0;
 
 /// Levenberg–Marquardt at work.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -61,13 +61,13 @@ pub struct LeastSquares {
     before: Option<Vec<f64>>,
     /// The cost at the start.
     first_cost: f64,
-    /// The span of the chords, where derivatives mislead.
+    /// The span of the secants, where derivatives mislead.
     span: Option<f64>,
-    /// The lowest end of the chords of this point.
+    /// The lowest end of the secants of this point.
     neighbour: Option<Neighbour>,
 }
 
-/// A point with its residuals and their Jacobian by scaled coordinates.
+/// A point with its residuals and their Jacobian with respect to scaled coordinates.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Fit {
     /// Scaled coordinates.
@@ -83,11 +83,11 @@ pub struct Fit {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 enum Phase {
     /// Waiting for the Jacobian here.
-    Linearise,
-    /// Waiting for the residuals here, from where chords go on.
+    Linearize,
+    /// Waiting for the residuals here, from where secants go on.
     Arrive,
-    /// Waiting for the residuals at the ends of the chords.
-    Chords,
+    /// Waiting for the residuals at the ends of the secants.
+    Secants,
     /// Waiting for the residuals after a step.
     Trial {
         point: Vec<f64>,
@@ -122,7 +122,7 @@ impl LeastSquares {
             scale: vec![0.0; size],
             radius: 0.0,
             damping: 0.0,
-            phase: Phase::Linearise,
+            phase: Phase::Linearize,
             iteration: 0,
             best: None,
             status: problem.map_or(Status::Running, Status::Stalled),
@@ -140,8 +140,8 @@ impl LeastSquares {
         &self.here
     }
 
-    /// Whether derivatives misled, and slopes over spans were taken instead.
-    pub fn is_by_chords(&self) -> bool {
+    /// Whether derivatives misled, and secants were taken instead.
+    pub fn is_by_secants(&self) -> bool {
         self.span.is_some()
     }
 
@@ -156,7 +156,7 @@ impl LeastSquares {
     }
 
     /// The Jacobian is there: begin the next step from here.
-    fn linearised(&mut self, residuals: Vec<f64>, jacobian: Matrix) {
+    fn linearized(&mut self, residuals: Vec<f64>, jacobian: Matrix) {
         let first = self.here.cost == f64::INFINITY;
         self.here.cost = self.settings.loss.cost(&residuals);
         self.here.residuals = residuals;
@@ -240,8 +240,8 @@ impl LeastSquares {
         } = reduced.step(&self.here.point, &self.bounds, &self.scaling(), self.radius);
         self.damping = damping;
         if point == self.here.point {
-            // The slopes are so steep that nothing can be gained along them, which need not be true of wider ones.
-            if !(self.has_more_to_gain() && self.begin_chords()) {
+            // Derivatives are so steep that nothing can be gained along them; secants need not be.
+            if !(self.has_more_to_gain() && self.begin_secants()) {
                 self.status = Status::Converged("the next step is smaller than rounding".into());
             }
             return;
@@ -264,7 +264,7 @@ impl LeastSquares {
             point,
             length,
             predicted,
-        } = std::mem::replace(&mut self.phase, Phase::Linearise)
+        } = std::mem::replace(&mut self.phase, Phase::Linearize)
         else {
             return false;
         };
@@ -278,7 +278,7 @@ impl LeastSquares {
             0.0
         };
         self.update_radius(agreement, length, actual.is_finite());
-        let taken = agreement >= LEAST_AGREEMENT;
+        let taken = agreement >= MIN_AGREEMENT;
         let cost_before = self.here.cost;
         let is_short = self.is_short(&point);
         if taken {
@@ -287,9 +287,9 @@ impl LeastSquares {
         }
         let at_bottom = self.gains_nothing(actual, predicted, agreement, cost_before);
         let narrow = self.is_narrow();
-        // Something is to be gained, says the tangent, and short steps gain nothing, or too little to go on.
+        // Derivatives promise a gain, and short steps gain nothing, or too little to go on.
         let is_at_odds = is_short && at_bottom.is_none() && (!taken || narrow.is_some());
-        if is_at_odds && self.has_more_to_gain() && self.begin_chords() {
+        if is_at_odds && self.has_more_to_gain() && self.begin_secants() {
             if taken {
                 self.phase = Phase::Arrive;
             }
@@ -307,11 +307,11 @@ impl LeastSquares {
         taken
     }
 
-    /// Whether a step to a point is shorter than the least span of chords.
+    /// Whether a step to a point is shorter than the smallest span of secants.
     fn is_short(&self, point: &[f64]) -> bool {
-        let least = self.settings.chords.map_or(0.0, |spans| spans.last);
+        let smallest = self.settings.secants.map_or(0.0, |spans| spans.last);
         let mut moved = point.iter().zip(&self.here.point);
-        moved.all(|(there, here)| (there - here).abs() < least)
+        moved.all(|(there, here)| (there - here).abs() < smallest)
     }
 
     fn update_radius(&mut self, agreement: f64, length: f64, known: bool) {
@@ -321,13 +321,13 @@ impl LeastSquares {
             let factor = if agreement >= 0.0 { 0.3 } else { 0.25 };
             self.radius = factor * self.radius.min(10.0 * length); // (1)
         } else if agreement >= 0.75 || self.damping == 0.0 {
-            self.radius = GROWTH * length; // (1)
+            self.radius = RADIUS_GROWTH * length; // (1)
         }
     }
 
     /// Whether residuals are more than the rounding of those at the start.
     fn has_more_to_gain(&self) -> bool {
-        self.here.cost > NOTHING_LEFT * self.first_cost
+        self.here.cost > COST_ROUNDING * self.first_cost
     }
 
     fn gains_nothing(
@@ -372,7 +372,7 @@ impl LeastSquares {
             self.judge(None);
         } else if let Some(before) = self.before.take() {
             self.step_back(before, reason);
-        } else if self.span.is_some() || !self.begin_chords() {
+        } else if self.span.is_some() || !self.begin_secants() {
             self.status = Status::Stalled(format!(
                 "the start cannot be evaluated: {reason}; start elsewhere"
             ));
@@ -404,8 +404,8 @@ impl LeastSquares {
 impl Method for LeastSquares {
     fn propose(&mut self) -> Vec<Proposal> {
         let (point, want) = match &self.phase {
-            Phase::Chords => return self.chord_proposals(),
-            Phase::Linearise => (&self.here.point, Want::Jacobian),
+            Phase::Secants => return self.secant_proposals(),
+            Phase::Linearize => (&self.here.point, Want::Jacobian),
             Phase::Arrive => (&self.here.point, Want::Residuals),
             Phase::Trial { point, .. } if self.settings.eager_jacobian && self.span.is_none() => {
                 (point, Want::Jacobian)
@@ -419,13 +419,13 @@ impl Method for LeastSquares {
     }
 
     fn learn(&mut self, answered: Vec<Answered>) {
-        if matches!(self.phase, Phase::Chords) {
-            self.learn_chords(answered);
+        if matches!(self.phase, Phase::Secants) {
+            self.learn_secants(answered);
             return;
         }
         for Answered { outcome, .. } in answered {
             if self.span.is_some() {
-                self.learn_by_chords(outcome);
+                self.learn_by_secants(outcome);
                 continue;
             }
             let in_trial = matches!(self.phase, Phase::Trial { .. });
@@ -441,7 +441,7 @@ impl Method for LeastSquares {
                     self.last_failure.clear();
                     let taken = !in_trial || self.judge(Some(&residuals));
                     if taken {
-                        self.linearised(residuals, jacobian);
+                        self.linearized(residuals, jacobian);
                     }
                 }
                 Ok(_) => self.failed("residuals were not given".into()),

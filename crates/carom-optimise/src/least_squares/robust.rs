@@ -23,8 +23,8 @@ pub enum Loss {
     Cauchy(f64),
 }
 
-/// Curvatures along a residual below this part are lifted to it.
-const LEAST_CURVATURE: f64 = f64::EPSILON;
+/// Curvatures along a residual below this fraction are raised to it, so that weights stay finite.
+const MIN_CURVATURE_RATIO: f64 = f64::EPSILON;
 
 impl Loss {
     /// ρ and its first two derivatives.
@@ -67,7 +67,7 @@ impl Loss {
     pub(super) fn weights(self, residual: f64) -> [f64; 2] {
         let z = (residual / self.delta()).powi(2);
         let [_, first, second] = self.rho(z);
-        let a = (first + 2.0 * second * z).max(LEAST_CURVATURE).sqrt();
+        let a = (first + 2.0 * second * z).max(MIN_CURVATURE_RATIO).sqrt();
         [a, first / a] // (1)
     }
 

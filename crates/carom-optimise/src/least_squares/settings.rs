@@ -22,8 +22,8 @@ pub struct LeastSquaresSettings {
     /// Ask for the Jacobian at every trial, not only where a step is taken: one wait less for each step, for those who can
     /// compute in parallel or get Jacobians at little cost.
     pub eager_jacobian: bool,
-    /// Where derivatives mislead, go on with slopes over these spans; none to end there.
-    pub chords: Option<Spans>,
+    /// Where derivatives mislead, continue with secants over these spans; none to end there.
+    pub secants: Option<Spans>,
 }
 
 impl Default for LeastSquaresSettings {
@@ -36,7 +36,7 @@ impl Default for LeastSquaresSettings {
             iterations: 1000,
             first_radius: 1.0,
             eager_jacobian: false,
-            chords: None,
+            secants: None,
         }
     }
 }

@@ -12,9 +12,10 @@ use crate::linalg::{
     Matrix, add_scaled, bounded_least_squares, dot, norm, reduce, transpose_times,
 };
 
-/// How far the length of a step may be from the radius.
-const SLACK: f64 = 0.01;
-const MOST_TRIALS: usize = 30;
+/// How far the length of a step may be from the radius, as a fraction of it.
+const RADIUS_TOLERANCE: f64 = 0.01;
+/// Maximum of trials for the damping that gives a step the length of the radius.
+const MAX_DAMPING_TRIALS: usize = 30;
 
 /// J and r reduced to as many rows as J has columns.
 pub(super) struct Reduced {
@@ -74,7 +75,7 @@ impl Reduced {
     fn scaled_step(&self, limits: &[Vec<f64>; 2], scale: &[f64], radius: f64) -> Step {
         let at = |damping: f64| self.damped(limits, scale, damping);
         let full = at(0.0);
-        if full.length <= (1.0 + SLACK) * radius {
+        if full.length <= (1.0 + RADIUS_TOLERANCE) * radius {
             return full;
         }
         let gradient = transpose_times(&self.r, &self.q);
@@ -85,8 +86,8 @@ impl Reduced {
         let mut before = (0.0, 1.0 / full.length);
         let mut damping = high * (1.0 - radius / full.length).max(1e-3);
         let mut step = at(damping);
-        for _ in 0..MOST_TRIALS {
-            if (step.length - radius).abs() <= SLACK * radius {
+        for _ in 0..MAX_DAMPING_TRIALS {
+            if (step.length - radius).abs() <= RADIUS_TOLERANCE * radius {
                 break;
             }
             if step.length > radius {

@@ -12,8 +12,8 @@ pub struct SymmetricEigen {
     pub vectors: Matrix,
 }
 
-/// Rotations per eigenvalue before giving up; three are usual.
-const MOST_SWEEPS: usize = 60;
+/// Maximum of rotations per eigenvalue before giving up; three are usual.
+const MAX_ROTATIONS: usize = 60;
 
 impl SymmetricEigen {
     /// Eigenvalues and vectors of a symmetric matrix; `None` if it has entries that are not finite.
@@ -92,7 +92,7 @@ impl Tridiagonal {
             }
             let start = (0..end - 1).rev().find(|&i| small(i)).map_or(0, |i| i + 1);
             sweeps += 1;
-            if sweeps > MOST_SWEEPS {
+            if sweeps > MAX_ROTATIONS {
                 return None;
             }
             self.sweep(start, end);

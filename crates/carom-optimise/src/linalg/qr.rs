@@ -103,7 +103,7 @@ impl Qr {
 }
 
 /// Rows that [`reduce`] takes up at a time.
-const BLOCK: usize = 64;
+const ROWS_PER_BLOCK: usize = 64;
 
 /// R and the first entries of Qᵀ·b of A·S⁻¹ = Q·R, with columns divided by `scales`, without pivoting: as many rows as A has columns.
 ///
@@ -113,10 +113,10 @@ pub fn reduce(matrix: &Matrix, scales: &[f64], b: &[f64]) -> (Matrix, Vec<f64>) 
     // b is one more column.
     let width = columns + 1;
     let mut r = vec![0.0; width * width];
-    let mut block = Vec::with_capacity(BLOCK * width);
-    for first in (0..matrix.rows()).step_by(BLOCK) {
+    let mut block = Vec::with_capacity(ROWS_PER_BLOCK * width);
+    for first in (0..matrix.rows()).step_by(ROWS_PER_BLOCK) {
         block.clear();
-        for row in first..(first + BLOCK).min(matrix.rows()) {
+        for row in first..(first + ROWS_PER_BLOCK).min(matrix.rows()) {
             block.extend(
                 matrix
                     .row(row)

@@ -12,7 +12,8 @@ pub struct Svd {
     pub directions: Matrix,
 }
 
-const MOST_SWEEPS: usize = 60;
+/// Maximum of Jacobi sweeps; less than ten are usual.
+const MAX_SWEEPS: usize = 60;
 
 impl Svd {
     /// Singular values of a matrix; `None` if it has entries that are not finite.
@@ -25,7 +26,7 @@ impl Svd {
         let r = Qr::new(matrix).r_in_order();
         let mut work = r.transpose();
         let mut directions = Matrix::identity(count);
-        for _ in 0..MOST_SWEEPS {
+        for _ in 0..MAX_SWEEPS {
             let mut rotated = false;
             for i in 0..count {
                 for j in i + 1..count {

@@ -86,8 +86,8 @@ impl Default for AdamSettings {
     }
 }
 
-/// Failures in a row, each of which halves the step, before giving up.
-const MOST_FAILURES: u32 = 40;
+/// Failures in a row, each of which halves the step, before giving up: 2⁻⁴⁰ of a step is nothing.
+const MAX_FAILURES: u32 = 40;
 
 /// Adam at work.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -204,7 +204,7 @@ impl Adam {
             ));
             return;
         };
-        if self.failures > MOST_FAILURES {
+        if self.failures > MAX_FAILURES {
             self.status = Status::Stalled(format!("steps of any length fail: {reason}"));
             return;
         }

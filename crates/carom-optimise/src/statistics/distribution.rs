@@ -34,16 +34,23 @@ pub fn ln_gamma(x: f64) -> f64 {
     (shifted - 0.5) * shifted.ln() - shifted + half_ln_turn + series - product.ln()
 }
 
-/// The smallest denominator of a continued fraction.
-const TINY: f64 = 1e-300;
-const MOST_TERMS: usize = 10_000;
+/// Smallest denominator of a continued fraction: keeps Lentz's method from dividing by zero.
+const MIN_DENOMINATOR: f64 = 1e-300;
+/// Maximum of terms of a series or continued fraction.
+const MAX_TERMS: usize = 10_000;
 
 /// A continued fraction b₀ + a₁/(b₁ + a₂/(b₂ + …)), evaluated from its beginning by Lentz's method.
 fn continued_fraction(first: f64, terms: impl Iterator<Item = [f64; 2]>) -> f64 {
-    let not_zero = |value: f64| if value.abs() < TINY { TINY } else { value };
+    let not_zero = |value: f64| {
+        if value.abs() < MIN_DENOMINATOR {
+            MIN_DENOMINATOR
+        } else {
+            value
+        }
+    };
     let mut fraction = not_zero(first);
     let (mut c, mut d) = (fraction, 0.0);
-    for [a, b] in terms.take(MOST_TERMS) {
+    for [a, b] in terms.take(MAX_TERMS) {
         d = 1.0 / not_zero(b + a * d);
         c = not_zero(b + a / c);
         fraction *= c * d;
@@ -63,7 +70,7 @@ fn lower_gamma(a: f64, x: f64) -> f64 {
     if x < a + 1.0 {
         let mut term = 1.0 / a;
         let mut sum = term;
-        for k in 1..MOST_TERMS {
+        for k in 1..MAX_TERMS {
             term *= x / (a + k as f64);
             sum += term;
             if term < sum * f64::EPSILON {

@@ -15,8 +15,8 @@ use crate::linalg::{Matrix, Svd};
 use crate::statistics::distribution::student_range;
 use crate::statistics::words::combination;
 
-/// Singular values below this part of the largest are zero but for rounding.
-const ROUNDING: f64 = 1e-12;
+/// Singular values below this fraction of the largest are zero except for rounding.
+const SINGULAR_VALUE_ROUNDING: f64 = 1e-12;
 
 /// Fisher's information of named parameters.
 #[derive(Clone, Debug, PartialEq)]
@@ -102,7 +102,7 @@ impl Information {
 
     /// How many combinations the data can tell at all.
     pub fn rank(&self) -> usize {
-        let least = ROUNDING * self.greatest();
+        let least = SINGULAR_VALUE_ROUNDING * self.greatest();
         (self.svd.values.iter())
             .filter(|&&value| value > least)
             .count()

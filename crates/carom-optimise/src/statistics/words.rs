@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-/// Parts below this share of the largest are left out.
-const LEAST_PART: f64 = 0.1;
+/// Parameters with a smaller share in a combination, relative to the largest, are not named.
+const MIN_NAMED_SHARE: f64 = 0.1;
 
 /// What is to say of a combination of named parameters with its deviation in scales.
 pub(super) fn combination(names: &[String], parts: &[f64], deviation: f64) -> String {
@@ -13,7 +13,7 @@ pub(super) fn combination(names: &[String], parts: &[f64], deviation: f64) -> St
         return String::new();
     };
     let largest = parts[first].abs();
-    order.retain(|&i| parts[i].abs() >= LEAST_PART * largest);
+    order.retain(|&i| parts[i].abs() >= MIN_NAMED_SHARE * largest);
     let known = if deviation.is_infinite() {
         "cannot be told".to_owned()
     } else {

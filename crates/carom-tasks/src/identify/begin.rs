@@ -11,21 +11,21 @@ use carom_optimise::{Bounds, Space};
 
 use super::conclude::Identified;
 use super::solve::Unwatched;
-use super::task::{MOST_NUMBERS, Task};
+use super::task::{MAX_JACOBIAN_ENTRIES, Task};
 use super::{FREE_STARTS, IdentifyError, OptimiserKind};
 use crate::problem::{Horizon, Starts};
 use crate::recording::{Recordings, Trajectory};
 
-/// Evaluations of the search for starts alone.
-const EVALUATIONS: u64 = 40;
-/// Parts of the trajectories over which they are found, one after the other.
-const PARTS: [usize; 3] = [16, 4, 1];
-/// Fewest frames of a part.
-const FEWEST_FRAMES: usize = 5;
-/// Residuals above so many deviations of the noise may come from the starts.
-const ABOVE_NOISE: f64 = 1.3;
-/// Multiplications of a step of Levenberg–Marquardt that are made unasked.
-const MOST_WORK: f64 = 5e8;
+/// Maximum of evaluations of the search for initial states alone.
+const MAX_START_EVALUATIONS: u64 = 40;
+/// Initial states are found over these fractions of the trajectories, one after the other: 1/16, 1/4, all.
+const HORIZON_DIVISORS: [usize; 3] = [16, 4, 1];
+/// Fewest frames of such a fraction.
+const MIN_FRAMES: usize = 5;
+/// Residuals above so many standard deviations of the noise may come from the initial states.
+const MAX_RESIDUAL_PER_NOISE: f64 = 1.3;
+/// Largest cost of a step of Levenberg–Marquardt that is taken unasked (multiplications).
+const MAX_UNASKED_WORK: f64 = 5e8;
 
 impl Task<'_> {
     /// Finds starts with the parameters as they are, where starts are free and something is not measured.
@@ -38,10 +38,10 @@ impl Task<'_> {
         }
         let lengths = (self.problem.recordings.trajectories.iter()).map(Trajectory::frames);
         let shortest = lengths.min().unwrap_or(0);
-        for part in PARTS {
+        for part in HORIZON_DIVISORS {
             let frames = shortest / part;
             let is_whole = part == 1 || self.settings.problem.horizon != Horizon::Whole;
-            if frames < FEWEST_FRAMES && !is_whole {
+            if frames < MIN_FRAMES && !is_whole {
                 continue;
             }
             let mut short = self.clone();
@@ -56,7 +56,7 @@ impl Task<'_> {
                 }
             }
             short.hold_parameters()?;
-            short.settings.evaluations = Some(EVALUATIONS);
+            short.settings.evaluations = Some(MAX_START_EVALUATIONS);
             short.optimiser = OptimiserKind::Lm;
             let before = short.loss_at(short.start())?;
             let Ok(found) = short.solve(None, stop, &mut Unwatched) else {
@@ -125,13 +125,13 @@ impl Task<'_> {
         let mut compared = channels.iter().filter(|channel| channel.is_compared);
         let has_noise =
             settings.problem.loss.by_noise && compared.all(|channel| channel.noise.is_some());
-        if !self.may_free_starts() || !has_noise || identified.noise <= ABOVE_NOISE {
+        if !self.may_free_starts() || !has_noise || identified.noise <= MAX_RESIDUAL_PER_NOISE {
             return Ok(None);
         }
         let mut task = self.freed()?;
         let (rows, columns) = (task.problem.residual_count(), task.problem.len());
         let work = rows as f64 * (columns as f64).powi(2);
-        if work > MOST_WORK || rows * columns > MOST_NUMBERS {
+        if work > MAX_UNASKED_WORK || rows * columns > MAX_JACOBIAN_ENTRIES {
             return Ok(None);
         }
         task.start_at(&identified.theta)?;

@@ -7,20 +7,20 @@ use carom::{Model, State};
 
 use crate::recording::Recordings;
 
-/// Frames of a candidate at most.
-const MOST_FRAMES: usize = 400;
-/// Candidates at most.
-const MOST: usize = 64;
-/// The fastest oscillation of a chirp (Hz), and in parts of the frame rate.
-const FASTEST: [f64; 2] = [5.0, 0.1];
+/// Maximum of frames of a candidate.
+const MAX_FRAMES: usize = 400;
+/// Maximum of candidates.
+const MAX_CANDIDATES: usize = 64;
+/// Highest frequency of a chirp (Hz), and as a fraction of the frame rate.
+const MAX_CHIRP_FREQUENCY: [f64; 2] = [5.0, 0.1];
 /// How far joints without limits are moved, and how fast: hinges (rad), then slides (m).
-const AWAY: [f64; 2] = [1.5, 0.2];
-const PUSH: [f64; 2] = [3.0, 0.5];
+const JOINT_OFFSET: [f64; 2] = [1.5, 0.2];
+const JOINT_SPEED: [f64; 2] = [3.0, 0.5];
 /// Throws of free bodies: speed (m/s) and spin (rad/s).
-const THROW: f64 = 1.5;
-const SPIN: f64 = 8.0;
+const THROW_SPEED: f64 = 1.5;
+const THROW_SPIN: f64 = 8.0;
 /// The turn about y after an eighth of a turn about x that puts a cube on its corner: atan(1/√2).
-const CORNER: f64 = 0.615_479_708_670_387_3;
+const CORNER_TILT: f64 = 0.615_479_708_670_387_3;
 
 /// A motion that could be recorded.
 pub(super) struct Candidate {
@@ -41,7 +41,7 @@ impl Clock {
     fn of(recordings: &Recordings) -> Option<Self> {
         let trajectory = recordings.trajectories.first()?;
         let times = &trajectory.times[recordings.start.min(trajectory.frames() - 1)..];
-        let count = times.len().min(MOST_FRAMES);
+        let count = times.len().min(MAX_FRAMES);
         let span = times.last()? - times.first()?;
         let spacing = span / (times.len() as f64 - 1.0);
         (count > 1 && spacing > 0.0).then(|| Self {
@@ -71,7 +71,7 @@ pub(super) fn candidates(
     found.actuators();
     found.joints();
     let mut all = found.all;
-    all.truncate(MOST);
+    all.truncate(MAX_CANDIDATES);
     Some((clock, all))
 }
 
@@ -102,7 +102,9 @@ impl Candidates<'_> {
             let duration = self.clock.duration();
             let slowest = 1.0 / duration;
             let spacing = duration / (self.clock.times.len() as f64 - 1.0);
-            let fastest = FASTEST[0].min(FASTEST[1] / spacing).max(2.0 * slowest);
+            let fastest = MAX_CHIRP_FREQUENCY[0]
+                .min(MAX_CHIRP_FREQUENCY[1] / spacing)
+                .max(2.0 * slowest);
             let signal = |of: &dyn Fn(f64) -> f64| -> Vec<f64> {
                 let rows = self.clock.times.iter().map(|&time| of(time));
                 let row = |value: f64| {
@@ -159,8 +161,11 @@ impl Candidates<'_> {
                 JointKind::Ball => {
                     let name = named(&self.model.structure.names.joints, joint, "joint");
                     let mut start = self.start.clone();
-                    start.qvel[dof] += PUSH[0];
-                    let words = format!("let {name} start with {} rad/s about its x axis", PUSH[0]);
+                    start.qvel[dof] += JOINT_SPEED[0];
+                    let words = format!(
+                        "let {name} start with {} rad/s about its x axis",
+                        JOINT_SPEED[0]
+                    );
                     self.push(words, start, None);
                 }
             }
@@ -178,7 +183,7 @@ impl Candidates<'_> {
             let end = if high - here > here - low { high } else { low };
             here + 0.8 * (end - here)
         } else {
-            here + AWAY[kind]
+            here + JOINT_OFFSET[kind]
         };
         let mut start = self.start.clone();
         start.qpos[qpos] = away;
@@ -189,8 +194,8 @@ impl Candidates<'_> {
             None,
         );
         let mut start = self.start.clone();
-        start.qvel[dof] += PUSH[kind];
-        let push = PUSH[kind];
+        start.qvel[dof] += JOINT_SPEED[kind];
+        let push = JOINT_SPEED[kind];
         self.push(
             format!("let {name} start with {push} {unit}/s more"),
             start,
@@ -227,24 +232,24 @@ impl Candidates<'_> {
         };
         let spun = |axis: usize| {
             let mut start = base.clone();
-            start.qvel[dof + 3 + axis] += SPIN;
+            start.qvel[dof + 3 + axis] += THROW_SPIN;
             start
         };
         let mut sideways = base.clone();
         let along = usize::from(up.0[0].abs() >= 0.9);
-        sideways.qvel[dof + along] += THROW;
+        sideways.qvel[dof + along] += THROW_SPEED;
         let throws = [
             (
-                format!("throw {name} with {SPIN} rad/s more spin about its x axis"),
+                format!("throw {name} with {THROW_SPIN} rad/s more spin about its x axis"),
                 spun(0),
             ),
             (
-                format!("throw {name} with {SPIN} rad/s more spin about its z axis"),
+                format!("throw {name} with {THROW_SPIN} rad/s more spin about its z axis"),
                 spun(2),
             ),
             (
                 format!(
-                    "throw {name} {THROW} m/s faster along {}",
+                    "throw {name} {THROW_SPEED} m/s faster along {}",
                     ["x", "y"][along]
                 ),
                 sideways,
@@ -254,12 +259,12 @@ impl Candidates<'_> {
                 raised(turned(eighth, 0.0), 0.0),
             ),
             (
-                format!("throw {name} down on a corner with {THROW} m/s"),
-                raised(turned(eighth, CORNER), THROW),
+                format!("throw {name} down on a corner with {THROW_SPEED} m/s"),
+                raised(turned(eighth, CORNER_TILT), THROW_SPEED),
             ),
             (
-                format!("drop {name} flat with {THROW} m/s"),
-                raised(turned(0.0, 0.0), THROW),
+                format!("drop {name} flat with {THROW_SPEED} m/s"),
+                raised(turned(0.0, 0.0), THROW_SPEED),
             ),
         ];
         for (words, start) in throws {

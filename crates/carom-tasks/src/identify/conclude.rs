@@ -1,6 +1,6 @@
 //! After the solve: what the estimates are worth.
 //!
-//! Errors follow from the information of the recordings, by derivatives or where these mislead by slopes (`slopes.rs`), and the
+//! Errors follow from the information of the recordings, by derivatives or where these mislead by secants (`secants.rs`), and the
 //! noise that the residuals show, √(2·loss/degrees). Where there
 //! are many runs, errors are also taken from how much the runs contradict each other, which holds if residuals of a run
 //! depend on each other, as those of a model that is not quite right do; the greater of both counts:
@@ -13,15 +13,15 @@ use carom_optimise::statistics::distribution::student_range;
 use carom_optimise::statistics::{Information, estimated_noise};
 
 use super::IdentifyError;
-use super::slopes::ErrorBasis;
+use super::secants::ErrorBasis;
 use super::solve::Solution;
 use super::task::{Marginal, Task};
 use crate::problem::{FrameResidual, Linear};
 
-/// Fewest runs whose contradictions say something.
-const FEWEST_RUNS: usize = 10;
-/// Combinations that are known no better than to so many scales are named.
-const WEAK: f64 = 0.5;
+/// Fewest runs for a sandwich estimate.
+const MIN_SANDWICH_RUNS: usize = 10;
+/// Combinations with at least this standard deviation, in scales, are named as weak.
+const MIN_WEAK_DEVIATION: f64 = 0.5;
 
 /// A parameter's estimate.
 #[derive(Clone, Debug, PartialEq)]
@@ -134,7 +134,7 @@ impl Task<'_> {
         let count = self.parameters().len();
         let theta = &solution.x[..count];
         let (known, basis) = self
-            .known_at(&solution.x, solution.value, solution.is_by_chords)
+            .known_at(&solution.x, solution.value, solution.is_by_secants)
             .map_err(failed)?;
         let before = self.problem.residuals(&self.origin());
         let before = before.map_err(|error| failed(error.to_string()))?.residuals;
@@ -144,9 +144,11 @@ impl Task<'_> {
         Ok(Identified {
             estimates: self.estimates(theta, &covariance, range),
             correlated: correlated(&names, &covariance),
-            weak: (information.unknown(known.noise, WEAK).into_iter())
-                .map(|one| one.words)
-                .collect(),
+            weak: (information
+                .unknown(known.noise, MIN_WEAK_DEVIATION)
+                .into_iter())
+            .map(|one| one.words)
+            .collect(),
             covariance,
             noise: known.noise,
             degrees: known.degrees,
@@ -201,7 +203,7 @@ impl Task<'_> {
         let covariance = known.widened(information.covariance(known.noise));
         let range = student_range(self.settings.confidence, known.degrees.max(1) as f64);
         let (runs, count) = (known.marginal.runs.len(), self.parameters().len());
-        if runs >= FEWEST_RUNS && runs > 2 * count && information.rank() == count {
+        if runs >= MIN_SANDWICH_RUNS && runs > 2 * count && information.rank() == count {
             let other = contradictions(information, &known.marginal, &known.residuals);
             let other = known.widened(other);
             let wider = student_range(self.settings.confidence, (runs - count) as f64);

@@ -12,8 +12,8 @@ use super::task::Task;
 use crate::evaluate::{Metric, Report, evaluate, figure};
 use crate::recording::Recordings;
 
-/// Errors of held-out trajectories that are so many times those of fitted ones are far above them.
-const FAR_ABOVE: f64 = 1.5;
+/// A fit is overfitted if errors of held-out trajectories are more than so many times those of fitted ones.
+const MAX_HELD_OUT_RATIO: f64 = 1.5;
 
 /// A fit without some of the trajectories.
 #[derive(Clone, Debug, PartialEq)]
@@ -190,7 +190,7 @@ impl CrossValidation {
     fn say_errors(&mut self) {
         let ratios = self.ratios();
         let above: Vec<String> = (self.metrics.iter().zip(&ratios))
-            .filter(|(_, ratio)| **ratio > FAR_ABOVE)
+            .filter(|(_, ratio)| **ratio > MAX_HELD_OUT_RATIO)
             .map(|(metric, ratio)| format!("{} ({ratio:.1} times)", metric.name))
             .collect();
         if above.is_empty() {

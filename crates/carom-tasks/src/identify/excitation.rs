@@ -15,14 +15,14 @@ use super::{IdentifyError, Settings};
 use crate::problem::Horizon;
 use crate::recording::{Quantity, Recordings, Trajectory};
 
-/// Most suggestions.
-const MOST: usize = 3;
-/// A suggestion takes away at least this part of what is unknown.
-const LEAST_GAIN: f64 = 0.2;
-/// It is enough if parameters are known to this part of their scales.
-const ENOUGH: f64 = 0.05;
-/// Parameters are named whose deviation falls to this part or less.
-const TOLD: f64 = 0.7;
+/// Maximum of suggestions.
+const MAX_SUGGESTIONS: usize = 3;
+/// A suggestion removes at least this fraction of the variance.
+const MIN_GAIN: f64 = 0.2;
+/// Parameters with this standard deviation, in scales, are known well enough.
+const SUFFICIENT_DEVIATION: f64 = 0.05;
+/// Parameters are named if their standard deviation falls to this fraction or less.
+const MAX_NAMED_RATIO: f64 = 0.7;
 
 /// What a suggestion tells of a parameter.
 #[derive(Clone, Debug, PartialEq)]
@@ -164,14 +164,18 @@ impl Task<'_> {
             })
             .collect();
         let mut found = Vec::new();
-        while found.len() < MOST && before.iter().any(|deviation| *deviation > ENOUGH) {
+        while found.len() < MAX_SUGGESTIONS
+            && before
+                .iter()
+                .any(|deviation| *deviation > SUFFICIENT_DEVIATION)
+        {
             let afters = others.iter().enumerate().filter_map(|(index, (_, other))| {
                 let after = known.with(other).deviations()?;
                 Some((index, after))
             });
             let best = afters.min_by(|a, b| unknown(&a.1).total_cmp(&unknown(&b.1)));
             let Some((index, after)) = best else { break };
-            if unknown(&after) > (1.0 - LEAST_GAIN) * unknown(&before) {
+            if unknown(&after) > (1.0 - MIN_GAIN) * unknown(&before) {
                 break;
             }
             let (motion, other) = others.remove(index);
@@ -179,7 +183,9 @@ impl Task<'_> {
             let names = self.parameters().names();
             let tells = names.zip(before.iter().zip(&after));
             let tells = tells
-                .filter(|(_, (before, after))| **after < TOLD * **before && **before > ENOUGH)
+                .filter(|(_, (before, after))| {
+                    **after < MAX_NAMED_RATIO * **before && **before > SUFFICIENT_DEVIATION
+                })
                 .map(|(name, (&before, &after))| Told {
                     parameter: name.to_owned(),
                     before,

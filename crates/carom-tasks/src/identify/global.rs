@@ -7,7 +7,7 @@ use carom_optimise::{
     MultiStartSettings, RefinedSettings, Settings as SearchSettings,
 };
 
-use super::task::{MOST_NUMBERS, Task};
+use super::task::{MAX_JACOBIAN_ENTRIES, Task};
 use crate::loss::Average;
 
 /// Local searches of a search from many starts, and points that are tried to choose their starts.
@@ -45,7 +45,7 @@ impl Task<'_> {
 
     /// With a last local search that goes on where derivatives mislead: for the others that would take too long.
     fn refined(&self, search: SearchSettings) -> SearchSettings {
-        if self.problem.residual_count() * self.problem.len() > MOST_NUMBERS {
+        if self.problem.residual_count() * self.problem.len() > MAX_JACOBIAN_ENTRIES {
             return search;
         }
         SearchSettings::Refined(RefinedSettings {
@@ -57,7 +57,7 @@ impl Task<'_> {
     /// Levenberg–Marquardt; L-BFGS where the Jacobians of so many searches at a time would not fit into memory.
     fn local_solver(&self, together: usize) -> LocalSettings {
         let numbers = self.problem.residual_count() * self.problem.len();
-        if numbers.saturating_mul(together) <= MOST_NUMBERS {
+        if numbers.saturating_mul(together) <= MAX_JACOBIAN_ENTRIES {
             LocalSettings::LeastSquares(LeastSquaresSettings {
                 iterations: ITERATIONS,
                 ..LeastSquaresSettings::default()

@@ -8,16 +8,17 @@ use rayon::prelude::*;
 use super::task::Task;
 use super::{IdentifyError, Marginal};
 
-/// By how much θ is changed, relative to its scale.
-const STEP: f64 = 1e-3;
-/// Effects below this part of the greatest residual are rounding.
-const ROUNDING: f64 = 1e-10;
-/// With columns of the Jacobian of length one, combinations whose effect is a smaller part than this cannot be told.
-const LEAST_PART: f64 = 1e-7;
-/// Combinations that are known no better than to so many scales are named.
-const WEAK: f64 = 0.5;
-/// Parameters with a smaller part in a combination, relative to the greatest, are not named.
-const PART: f64 = 0.01;
+/// By how much a parameter is changed to see whether a residual changes, in scales.
+const PROBE_STEP: f64 = 1e-3;
+/// Effects below this fraction of the greatest residual are rounding.
+const EFFECT_ROUNDING: f64 = 1e-10;
+/// Combinations whose effect is smaller than this fraction of the greatest are not identifiable; columns of the Jacobian have
+/// length one.
+const MIN_SINGULAR_VALUE: f64 = 1e-7;
+/// Combinations with at least this standard deviation, in scales, are named as weak.
+const MIN_WEAK_DEVIATION: f64 = 0.5;
+/// Parameters with a smaller share in a combination, relative to the greatest, are not named.
+const MIN_NAMED_SHARE: f64 = 0.01;
 
 /// A parameter that does not show.
 #[derive(Clone, Debug, PartialEq)]
@@ -95,7 +96,7 @@ impl Task<'_> {
             .map(|index| self.moves(x, index, &reference))
             .collect();
         let scales = self.theta_scale().to_vec();
-        let rounding = ROUNDING * largest(&reference);
+        let rounding = EFFECT_ROUNDING * largest(&reference);
         let shows = |index: usize| lengths[index] * scales[index] > rounding;
         let mut silent = Vec::new();
         let is_silent = is_moved.contains(&false);
@@ -146,7 +147,7 @@ impl Task<'_> {
     /// Whether a change of a number of θ changes any residual.
     fn moves(&self, x: &[f64], index: usize, reference: &[f64]) -> bool {
         let bounds = self.space.bounds();
-        let step = STEP * self.space.scale()[index];
+        let step = PROBE_STEP * self.space.scale()[index];
         let start = x[index];
         let mut x = x.to_vec();
         x[index] = bounds.clamp(index, start + step);
@@ -159,7 +160,7 @@ impl Task<'_> {
         }
         match self.residuals(&x) {
             Ok(residuals) => {
-                let rounding = ROUNDING * largest(reference);
+                let rounding = EFFECT_ROUNDING * largest(reference);
                 let mut pairs = residuals.iter().zip(reference);
                 pairs.any(|(a, b)| (a - b).abs() > rounding)
             }
@@ -236,7 +237,7 @@ impl Told {
         let values = information.singular_values();
         let greatest = values.first().copied().unwrap_or(1.0);
         let least = values.last().copied().unwrap_or(1.0);
-        let directions = information.unknown(1.0, 1.0 / (LEAST_PART * greatest));
+        let directions = information.unknown(1.0, 1.0 / (MIN_SINGULAR_VALUE * greatest));
         let combinations = sparse(directions.into_iter().map(|one| one.parts).collect());
         let untold: Vec<String> = (combinations.iter())
             .map(|(_, parts)| trade_off(&names, parts))
@@ -247,7 +248,7 @@ impl Told {
             Information::new(&names, &of(scales), &jacobian).map_err(|error| error.to_string())?;
         let weak = if untold.is_empty() {
             natural
-                .unknown(1.0, WEAK)
+                .unknown(1.0, MIN_WEAK_DEVIATION)
                 .into_iter()
                 .map(|one| one.words)
                 .collect()
@@ -304,7 +305,7 @@ fn trade_off(names: &[&str], parts: &[f64]) -> String {
         .iter()
         .fold(0.0_f64, |most, part| most.max(part.abs()));
     let involved: Vec<String> = (names.iter().zip(parts))
-        .filter(|(_, part)| part.abs() > PART * largest)
+        .filter(|(_, part)| part.abs() > MIN_NAMED_SHARE * largest)
         .map(|(name, _)| (*name).to_owned())
         .collect();
     match involved.as_slice() {

@@ -129,7 +129,7 @@ impl Task<'_> {
     pub(super) fn least_squares(&self) -> LocalSettings {
         LocalSettings::LeastSquares(LeastSquaresSettings {
             // In fixed steps, derivatives through contacts are those of roughness.
-            chords: Some(Spans::default()),
+            secants: Some(Spans::default()),
             // Most steps are taken, so that the Jacobian after one is wanted anyway.
             eager_jacobian: self.problem.has_cheap_jacobian(self.start()),
             ..LeastSquaresSettings::default()

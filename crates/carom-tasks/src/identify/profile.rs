@@ -23,14 +23,14 @@ use super::task::Task;
 use super::{IdentifyError, OptimiserKind};
 use crate::evaluate::figure;
 
-/// Evaluations of a profile that a parameter takes about.
-const EVALUATIONS: usize = 25;
-/// Numbers that profiles may take without being asked for: steps of all evaluations, times degrees of freedom.
-const CHEAP: usize = 20_000_000;
-/// Ends that differ by more than this part of the interval's half width are not those of a parabola.
-const DIFFERENT: f64 = 0.25;
+/// Evaluations that the profile of a parameter takes, about.
+const EVALUATIONS_PER_PROFILE: usize = 25;
+/// Largest cost of profiles that are made unasked: steps of all evaluations times degrees of freedom.
+const MAX_UNASKED_WORK: usize = 20_000_000;
+/// Ends that differ by more than this fraction of the interval's half width are not those of a parabola.
+const MAX_PARABOLA_ERROR: f64 = 0.25;
 /// Fits on each side of an estimate.
-const FITS: usize = 12;
+const FITS_PER_SIDE: usize = 12;
 
 /// Where an interval ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -88,7 +88,7 @@ impl Task<'_> {
         let count = self.parameters().len();
         let dofs = self.parameters().base().counts().nv;
         let passes = 1 + self.problem.len();
-        count * EVALUATIONS * self.problem.steps() * dofs * passes <= CHEAP
+        count * EVALUATIONS_PER_PROFILE * self.problem.steps() * dofs * passes <= MAX_UNASKED_WORK
     }
 
     /// The profiles of all parameters around a solution.
@@ -138,7 +138,7 @@ impl Task<'_> {
         };
         let settings = ProfileSettings {
             first_step: width,
-            fits: FITS,
+            fits: FITS_PER_SIDE,
             ..ProfileSettings::new(local, rise)
         };
         let fit = Best {
@@ -241,7 +241,7 @@ impl ParameterProfile {
         let width = 0.5 * (high - low);
         let [found_low, found_high] = self.ends.map(ProfileEnd::value);
         let is_closed = matches!(self.ends, [ProfileEnd::At(_), ProfileEnd::At(_)]);
-        let differs = |a: f64, b: f64| (a - b).abs() > DIFFERENT * width;
+        let differs = |a: f64, b: f64| (a - b).abs() > MAX_PARABOLA_ERROR * width;
         if is_closed && (differs(found_low, low) || differs(found_high, high)) {
             self.words.push(format!(
                 "the profile of {name} gives {} … {} where its curvature gives {} … {}: the loss is no parabola there, so trust the profile",

@@ -14,12 +14,12 @@ use super::synthetic::Synthetic;
 use super::task::Task;
 use crate::evaluate::figure;
 
-/// Too few intervals hold the truth where that has less than this probability, for all parameters together, if all is right.
-const UNLIKELY: f64 = 0.01;
-/// Biases are named that have less than this probability by accident, again for all parameters together, …
-const ACCIDENT: f64 = 0.001;
-/// … and are a greater part of the interval than this.
-const VISIBLE: f64 = 0.1;
+/// Coverage is too low if it has less than this probability, for all parameters together, under right intervals.
+const MIN_COVERAGE_PROBABILITY: f64 = 0.01;
+/// A bias is named if it has less than this probability by accident, again for all parameters together, …
+const MIN_BIAS_PROBABILITY: f64 = 0.001;
+/// … and is more than this fraction of the interval.
+const MIN_VISIBLE_BIAS: f64 = 0.1;
 
 /// How a parameter was recovered.
 #[derive(Clone, Debug, PartialEq)]
@@ -129,7 +129,7 @@ impl Recovery {
         let mut failed = Vec::new();
         let count = self.parameters.len() as f64;
         for one in &self.parameters {
-            if at_most(one.held, rounds, confidence) < UNLIKELY / count {
+            if at_most(one.held, rounds, confidence) < MIN_COVERAGE_PROBABILITY / count {
                 let percent = 100.0 * confidence;
                 failed.push(format!(
                     "recovery failed: {} of {rounds} intervals of {} hold the truth {}, {percent} % should; on the recordings its interval is too narrow as well",
@@ -138,7 +138,7 @@ impl Recovery {
                     figure(one.truth)
                 ));
             }
-            if let Some(words) = one.biased(ACCIDENT / count) {
+            if let Some(words) = one.biased(MIN_BIAS_PROBABILITY / count) {
                 failed.push(words);
             }
         }
@@ -184,7 +184,7 @@ impl Recovered {
         let squares: f64 = self.values.iter().map(|value| (value - mean).powi(2)).sum();
         let deviation = (squares / (count - 1.0) / count).sqrt();
         let widths = self.intervals.iter().map(|[low, high]| high - low);
-        let is_visible = self.bias.abs() > VISIBLE * widths.sum::<f64>() / count;
+        let is_visible = self.bias.abs() > MIN_VISIBLE_BIAS * widths.sum::<f64>() / count;
         let accident = student_range(1.0 - probability, count - 1.0) * deviation;
         (is_visible && self.bias.abs() > accident).then(|| {
             format!(

@@ -2,8 +2,8 @@
 
 use crate::evaluate::Report;
 
-/// Errors that differ by less than this part are the same.
-const SAME: f64 = 1e-9;
+/// Errors that differ by less than this fraction are the same.
+const ERROR_ROUNDING: f64 = 1e-9;
 
 /// How the errors of a replay went from the model at the start to the calibrated one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,9 +26,9 @@ impl Replay {
         };
         let totals = before.total.iter().zip(&after.total);
         for (metric, (before, after)) in before.metrics.iter().zip(totals) {
-            if *after > before * (1.0 + SAME) {
+            if *after > before * (1.0 + ERROR_ROUNDING) {
                 replay.worse.push(metric.name.clone());
-            } else if *after < before * (1.0 - SAME) {
+            } else if *after < before * (1.0 - ERROR_ROUNDING) {
                 replay.better.push(metric.name.clone());
             }
         }
@@ -67,7 +67,7 @@ pub fn replay_objections(
 ) -> Vec<String> {
     let mut objections = Vec::new();
     let [before, after] = losses;
-    let is_lower = after < before * (1.0 - SAME);
+    let is_lower = after < before * (1.0 - ERROR_ROUNDING);
     if !is_lower {
         objections.push(
             "the search found nothing better than the start: the loss did not fall".to_owned(),

@@ -71,8 +71,8 @@ pub struct Solution {
     pub is_stalled: bool,
     /// Whether it was told to stop.
     pub is_stopped: bool,
-    /// Whether derivatives misled the search, so that it went on by slopes over spans.
-    pub is_by_chords: bool,
+    /// Whether derivatives misled the search, so that it continued with secants.
+    pub is_by_secants: bool,
     /// The loss of every evaluation, in order; infinite where it failed.
     pub history: Vec<f64>,
 }
@@ -196,7 +196,7 @@ impl Task<'_> {
             ),
             is_stalled: matches!(end, End::Search(Status::Stalled(_))),
             is_stopped: end == End::Stopped,
-            is_by_chords: search.method().is_by_chords(),
+            is_by_secants: search.method().is_by_secants(),
             history: history.into_inner().unwrap_or_default(),
         })
     }

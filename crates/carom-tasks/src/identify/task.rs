@@ -12,7 +12,7 @@ use crate::problem::{Horizon, Linear, Problem, Starts};
 use crate::recording::Recordings;
 
 /// Numbers of a Jacobian that Levenberg–Marquardt may hold.
-pub(super) const MOST_NUMBERS: usize = 60_000_000;
+pub(super) const MAX_JACOBIAN_ENTRIES: usize = 60_000_000;
 
 /// How far a search goes in a logarithm: a factor of 10⁸. Where the best value is zero, it would go on for ever, and numbers that are
 /// far out hide the others from the tests for its end.
@@ -74,7 +74,7 @@ impl<'a> Task<'a> {
         let space = known.space()?;
         let priors = known.priors()?;
         let mut optimiser = settings.optimiser;
-        let fits = problem.residual_count() * problem.len() <= MOST_NUMBERS;
+        let fits = problem.residual_count() * problem.len() <= MAX_JACOBIAN_ENTRIES;
         match optimiser {
             OptimiserKind::Auto if fits => optimiser = OptimiserKind::Lm,
             OptimiserKind::Auto => optimiser = OptimiserKind::Lbfgs,

@@ -335,7 +335,7 @@ fn checks_after(
         suggested.unwrap_or(checks.suggestions)
     };
     // Where derivatives mislead, every fit of a profile takes many more simulations, and its ends are those of roughness.
-    let is_smooth = solution.is_finished && !solution.is_by_chords;
+    let is_smooth = solution.is_finished && !solution.is_by_secants;
     let follows = match wanted.profiles {
         Profiles::Never => false,
         Profiles::WhereCheap => is_smooth && task.profiles_are_cheap(),

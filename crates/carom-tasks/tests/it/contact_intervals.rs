@@ -95,14 +95,14 @@ fn known_defect_intervals_through_contacts_are_too_narrow() {
         let recordings = tosses(&folder, &cube, seed);
         let (solution, found) = found(&cube, &recordings);
         println!(
-            "{seed}: noise {:.2}, {:?}, by chords: {}",
-            found.noise, found.basis, solution.is_by_chords
+            "{seed}: noise {:.2}, {:?}, by secants: {}",
+            found.noise, found.basis, solution.is_by_secants
         );
         // The search ended in another minimum, and the noise shows it.
         if found.noise > 1.3 {
             continue;
         }
-        by_slopes += usize::from(found.basis == ErrorBasis::Slopes);
+        by_slopes += usize::from(found.basis == ErrorBasis::Secants);
         for (one, truth) in found.estimates.iter().zip(TRUTH) {
             let [low, high] = one.interval;
             println!("  {}: {low} … {high}", one.name);

@@ -34,8 +34,8 @@ pub(super) struct Frame {
     pub(super) fits: usize,
 }
 
-/// Values of the parameter that differ by less than this part of the scale are the same.
-const NARROW: f64 = 1e-9;
+/// Values of the parameter that differ by less than this fraction of the scale are the same.
+const MIN_VALUE_DISTANCE: f64 = 1e-9;
 
 impl Side {
     pub(super) fn new(sign: f64, estimate: f64) -> Self {
@@ -86,7 +86,7 @@ impl Side {
         }
         let is_end = |at: f64| (at - frame.target).abs() <= frame.tolerance;
         if let Some((outer, at_outer)) = self.outer {
-            if is_end(at_outer) || (outer - inner).abs() <= NARROW * frame.scale {
+            if is_end(at_outer) || (outer - inner).abs() <= MIN_VALUE_DISTANCE * frame.scale {
                 return Some(ProfileLimit::At(outer));
             }
             if is_end(at_inner) {

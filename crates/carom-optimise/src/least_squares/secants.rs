@@ -1,14 +1,14 @@
-//! Steps by chords, where tangents mislead.
+//! Steps by secants, where derivatives mislead.
 //!
-//! A cost may be rough at small scales and a bowl at large ones, as that of a simulation is in which contacts begin at one time
-//! step or at the next. Derivatives at a point then say nothing of the bowl, and no step along them is short enough to be right.
-//! Slopes over a span s do,
+//! A cost may be rough at small scales and a bowl at large ones: that of a simulation in which contacts begin at one time step
+//! or at the next is. Derivatives at a point then say nothing about the bowl, and no step along them is short enough. Secants
+//! over a span s do,
 //!
 //!   Jᵢⱼ ≈ (rᵢ(x + s·eⱼ) − rᵢ(x − s·eⱼ))/2s   (1)
 //!
-//! and steps no longer than s·√n, the corners of what the slopes have seen, are those of the same trust region with the span for a
-//! radius. The span shrinks where such a step does not lead down as predicted; where it is as small as wanted, nothing around is
-//! lower at any scale that was looked at.
+//! Steps are those of the same trust region. Their radius is s·√n, the distance to the corners of what the secants have seen. The
+//! span shrinks where such a step does not lead down as predicted. The search ends at the smallest span: nothing around is lower
+//! at any scale that was looked at.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,9 +17,10 @@ use crate::linalg::Matrix;
 use crate::optimiser::{Best, Status};
 use crate::request::{Answered, Evaluation, Outcome, Proposal, Want};
 
-/// More unknowns than this have too many chords.
-const MOST_UNKNOWNS: usize = 256;
-/// Spans of chords, in scales of the parameters.
+/// Searches with more unknowns take no secants: each of them costs two evaluations per iteration.
+const MAX_SECANT_UNKNOWNS: usize = 256;
+
+/// Spans of secants, in scales of the parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Spans {
     /// The first.
@@ -66,24 +67,24 @@ fn sides(search: &LeastSquares, span: f64, coordinate: usize) -> impl Iterator<I
 }
 
 impl LeastSquares {
-    /// Goes on by chords if that is wanted and was not begun; whether it does.
-    pub(super) fn begin_chords(&mut self) -> bool {
-        let Some(spans) = self.settings.chords else {
+    /// Continues with secants if the settings allow it and they have not begun; whether it does.
+    pub(super) fn begin_secants(&mut self) -> bool {
+        let Some(spans) = self.settings.secants else {
             return false;
         };
-        if self.span.is_some() || self.here.point.len() > MOST_UNKNOWNS {
+        if self.span.is_some() || self.here.point.len() > MAX_SECANT_UNKNOWNS {
             return false;
         }
         self.span = Some(spans.first);
-        self.phase = Phase::Chords;
+        self.phase = Phase::Secants;
         true
     }
 
     /// The residuals of a point are there, or none: of the start, or after a step.
-    pub(super) fn learn_by_chords(&mut self, outcome: Outcome) {
+    pub(super) fn learn_by_secants(&mut self, outcome: Outcome) {
         let residuals = residuals_of(outcome);
         if !matches!(self.phase, Phase::Arrive) {
-            self.judge_chord(residuals);
+            self.judge_secant(residuals);
             return;
         }
         let Some(residuals) = residuals else {
@@ -94,11 +95,11 @@ impl LeastSquares {
         self.here.cost = self.settings.loss.cost(&residuals);
         self.here.residuals = residuals;
         Best::keep(&mut self.best, &self.here.point, self.here.cost);
-        self.phase = Phase::Chords;
+        self.phase = Phase::Secants;
     }
 
     /// The neighbours of this point.
-    pub(super) fn chord_proposals(&self) -> Vec<Proposal> {
+    pub(super) fn secant_proposals(&self) -> Vec<Proposal> {
         let span = self.span.unwrap_or_default();
         (0..self.here.point.len())
             .flat_map(|coordinate| sides(self, span, coordinate))
@@ -110,13 +111,14 @@ impl LeastSquares {
     }
 
     /// The residuals of the neighbours are there.
-    pub(super) fn learn_chords(&mut self, answered: Vec<Answered>) {
+    pub(super) fn learn_secants(&mut self, answered: Vec<Answered>) {
         let size = self.here.point.len();
         let rows = self.here.residuals.len();
         let mut jacobian = Matrix::zeros(rows, size);
         let mut answers = answered.into_iter();
         for coordinate in 0..size {
             let count = sides(self, self.span.unwrap_or_default(), coordinate).count();
+            // The residuals on both sides; also the lowest point so far.
             let known: Vec<(f64, Vec<f64>)> = (answers.by_ref().take(count))
                 .filter_map(|answer| {
                     let residuals = residuals_of(answer.outcome)?;
@@ -133,6 +135,7 @@ impl LeastSquares {
                 })
                 .filter(|(_, residuals)| residuals.len() == rows)
                 .collect();
+            // Central secant, or one-sided next to a bound or a failure.
             let here = (self.here.point[coordinate], &self.here.residuals);
             let (high, low) = match known.as_slice() {
                 [high, low] => ((high.0, &high.1), (low.0, &low.1)),
@@ -144,10 +147,10 @@ impl LeastSquares {
             }
         }
         self.here.jacobian = jacobian;
-        self.try_chord_step();
+        self.try_secant_step();
     }
 
-    fn try_chord_step(&mut self) {
+    fn try_secant_step(&mut self) {
         let span = self.span.unwrap_or_default();
         let (jacobian, residuals) = self.weighted();
         let size = self.here.point.len();
@@ -174,11 +177,11 @@ impl LeastSquares {
         }
     }
 
-    /// The residuals after a step by chords are there, or none. A neighbour that is lower still is as good.
-    fn judge_chord(&mut self, residuals: Option<Vec<f64>>) {
+    /// The residuals after a step by secants are there, or none. A neighbour that is lower still is as good.
+    fn judge_secant(&mut self, residuals: Option<Vec<f64>>) {
         let Phase::Trial {
             point, predicted, ..
-        } = std::mem::replace(&mut self.phase, Phase::Chords)
+        } = std::mem::replace(&mut self.phase, Phase::Secants)
         else {
             return;
         };
@@ -196,11 +199,13 @@ impl LeastSquares {
             }
             tried.keep(&mut lowest);
         }
+        // Wider where the prediction was good and the radius was felt, narrower where it was bad.
         if agreement > 0.75 && self.damping > 0.0 {
             self.span = self.span.map(|span| 2.0 * span);
         } else if agreement < 0.25 {
             self.narrow();
         }
+        // Go to the lowest of the step and the neighbours.
         if let Some(found) = lowest.filter(|found| found.cost < self.here.cost) {
             self.iteration += 1;
             self.here.point = found.point;
@@ -213,12 +218,12 @@ impl LeastSquares {
     }
 
     fn narrow(&mut self) {
-        let Some(spans) = self.settings.chords else {
+        let Some(spans) = self.settings.secants else {
             return;
         };
         let span = 0.5 * self.span.unwrap_or(spans.first);
         self.span = Some(span);
-        self.phase = Phase::Chords;
+        self.phase = Phase::Secants;
         if span < spans.last {
             self.status = Status::Converged(format!(
                 "nothing around is lower, down to {span:.1e} of the scales of the parameters"
@@ -267,10 +272,10 @@ mod tests {
         }
     }
 
-    fn found(chords: Option<Spans>, bounds: Bounds) -> (Best, Status) {
+    fn found(secants: Option<Spans>, bounds: Bounds) -> (Best, Status) {
         let space = Space::new(vec![1.0, 0.5], bounds).unwrap();
         let settings = Settings::Local(LocalSettings::LeastSquares(LeastSquaresSettings {
-            chords,
+            secants,
             ..LeastSquaresSettings::default()
         }));
         let mut search = settings.search(space, 0);
@@ -286,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn chords_find_the_bottom_where_tangents_lead_up() {
+    fn secants_find_the_bottom_where_tangents_lead_up() {
         let (stuck, _) = found(None, Bounds::free(2));
         assert!(stuck.value > 0.1, "{stuck:?}");
         let (best, status) = found(Some(Spans::default()), Bounds::free(2));
@@ -296,10 +301,10 @@ mod tests {
     }
 
     #[test]
-    fn a_start_without_derivatives_is_left_by_chords() {
+    fn a_start_without_derivatives_is_left_by_secants() {
         let space = Space::new(vec![1.0, 0.5], Bounds::free(2)).unwrap();
         let settings = Settings::Local(LocalSettings::LeastSquares(LeastSquaresSettings {
-            chords: Some(Spans::default()),
+            secants: Some(Spans::default()),
             ..LeastSquaresSettings::default()
         }));
         let mut search = settings.search(space, 0);
@@ -321,15 +326,15 @@ mod tests {
         );
     }
 
-    /// Where a search ends whose slopes have exploded to a size.
+    /// Where a search ends whose derivatives have exploded to a size.
     fn found_on_steep(
         size: f64,
-        chords: Option<Spans>,
+        secants: Option<Spans>,
         answer: impl Fn(&Request) -> Evaluation,
     ) -> (Best, Status) {
         let space = Space::new(vec![1.0, 0.5], Bounds::free(2)).unwrap();
         let settings = Settings::Local(LocalSettings::LeastSquares(LeastSquaresSettings {
-            chords,
+            secants,
             ..LeastSquaresSettings::default()
         }));
         let mut search = settings.search(space, 0);
@@ -352,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn slopes_too_steep_for_any_step_are_left_by_chords() {
+    fn slopes_too_steep_for_any_step_are_left_by_secants() {
         // A step along them is lost in the rounding of the point.
         let (stuck, status) = found_on_steep(1e30, None, terraces);
         assert_eq!(stuck.point, [1.0, 0.5]);
@@ -363,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn steps_that_gain_a_little_by_luck_are_left_by_chords() {
+    fn steps_that_gain_a_little_by_luck_are_left_by_secants() {
         // Beside the start it is a little lower, as it may be somewhere in the roughness.
         let lucky = |request: &Request| {
             let off = (request.point[0] - 1.0).abs() + (request.point[1] - 0.5).abs();
@@ -383,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn chords_stay_within_bounds_and_end_at_them() {
+    fn secants_stay_within_bounds_and_end_at_them() {
         let bounds = Bounds::new(vec![0.5, -1.0], vec![1.2, 0.7]).unwrap();
         let (best, _) = found(Some(Spans::default()), bounds);
         assert_eq!(best.point[0], 0.5);
