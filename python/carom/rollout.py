@@ -397,7 +397,7 @@ class Rollout(Trajectories):
         parameters: tuple[Parameters, npt.ArrayLike] | None = None,
         theta: npt.ArrayLike | None = None,
     ) -> Change:
-        """How the rollout changes along a direction of start state, controls and parameters.
+        """How the rollout changes along a direction of initial state, controls and parameters.
 
         ``parameters`` is a pair: parameters, and the direction of their θ; ``theta`` is what the model was made with, if
         not as it was.

@@ -173,7 +173,8 @@ impl Cem {
             .map(|i| self.covariance[(i, i)].sqrt())
             .fold(0.0, f64::max);
         if widest <= settings.least_deviation {
-            self.status = Status::Converged(format!("the largest deviation is {widest:.1e}"));
+            self.status =
+                Status::Converged(format!("the largest standard deviation is {widest:.1e}"));
         } else if self.generation >= settings.generations {
             self.status =
                 Status::Finished(format!("all {} generations are done", settings.generations));
@@ -190,7 +191,7 @@ fn problem(settings: &CemSettings) -> Option<String> {
         return Some(problem);
     }
     if !positive(settings.deviation) || !positive(settings.least_deviation) {
-        return Some("deviations must be positive numbers".into());
+        return Some("standard deviations must be positive numbers".into());
     }
     let share = |value: f64| (0.0..1.0).contains(&value);
     let shares = share(settings.momentum) && share(settings.inertia);

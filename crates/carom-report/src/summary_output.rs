@@ -27,7 +27,7 @@ pub fn identification_text(found: &Outcome) -> String {
     lines.extend(errors(&fitted, &found.fitted));
     if let Some(held_out) = &found.held_out {
         let title = format!(
-            "errors on {} recordings that were kept back",
+            "errors on {} held-out recordings",
             held_out[0].trajectories.len()
         );
         lines.extend(errors(&title, held_out));
@@ -86,7 +86,7 @@ pub(crate) fn interval(one: &Estimate) -> String {
     if low.is_finite() && high.is_finite() {
         format!("{} … {}", figure(low), figure(high))
     } else {
-        "cannot be told".to_owned()
+        "not identifiable".to_owned()
     }
 }
 

@@ -35,13 +35,13 @@ pub(crate) struct Args {
     /// Length of the motion (s).
     #[arg(long, default_value_t = 1.0, value_parser = values::positive_seconds, allow_negative_numbers = true)]
     seconds: f64,
-    /// Set a number of the start state, or a constant control: `qpos[2]=0.2`. Can be given many times.
+    /// Set a coordinate of the initial state, or a constant control: `qpos[2]=0.2`. Can be given many times.
     #[arg(long = "set", value_name = "NAME=VALUE")]
     settings: Vec<String>,
     /// What to differentiate: a number of the last state, `qpos[1]`.
     #[arg(long, value_name = "NAME")]
     loss: String,
-    /// By what: numbers of the start state (`qvel[2]`), constant controls (`ctrl[0]`), parameters of the model
+    /// With respect to what: coordinates of the initial state (`qvel[2]`), constant controls (`ctrl[0]`), parameters of the model
     /// (`geom.cube.size`), separated by commas.
     #[arg(long, value_name = "NAME,…", required = true)]
     wrt: Vec<String>,

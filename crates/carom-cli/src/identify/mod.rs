@@ -23,9 +23,9 @@ use crate::{interrupt, load, output, stdio, values};
 
 /// Finds the parameters of a model with which it moves as recorded.
 ///
-/// Before the search, every free parameter must show in the recordings, and all must be told apart; what cannot be told is
-/// refused by name. After it, every parameter has an interval, and errors on recordings that were kept back are printed
-/// before and after. Ctrl-C ends the search and keeps the best parameters so far. docs/identify.md has all of it.
+/// Before the search, every free parameter must be identifiable from the recordings; one that is not is refused by name. After
+/// it, every parameter has an interval, and errors on held-out recordings are printed before and after. Ctrl-C ends the search
+/// and keeps the best parameters so far. docs/identify.md has all of it.
 #[derive(clap::Args, Debug)]
 #[command(
     after_help = "Examples:\n  carom identify cube.xml tosses.npz --mapping cube.toml --free geom.*.friction[0],geom.cube.size --out calibrated.xml\n  carom identify cube.xml tosses.npz --mapping cube.toml --settings identify.toml --validate others.npz --report report.html\n  carom identify cube.xml tosses.npz --mapping cube.toml --free geom.cube.solref --optimiser cmaes --seed 3\n  carom identify cube.xml tosses.npz --mapping cube.toml --preset contact --optimiser cmaes --anyway\n  carom identify arm.xml run.csv --mapping arm.toml --free joint.*.damping[0] --checkpoint fit.bin --resume --json"
@@ -51,7 +51,7 @@ pub(crate) struct Args {
     /// Settings (TOML): priors, bounds, ties, loss, starts, optimiser.
     #[arg(long)]
     pub(crate) settings: Option<PathBuf>,
-    /// Recordings that are kept back, to measure errors before and after; after the recordings of the fit.
+    /// Held-out recordings, to measure errors before and after; give them after the recordings of the fit.
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pub(crate) validate: Vec<PathBuf>,
     /// How predictions are compared: likelihood (squares in units of the noise), `distance_and_angle`, `squared_poses`, absolute.
@@ -60,11 +60,11 @@ pub(crate) struct Args {
     /// Compare segments of so many frames instead of whole trajectories.
     #[arg(long, value_name = "FRAMES", value_parser = values::count, allow_negative_numbers = true)]
     pub(crate) segments: Option<usize>,
-    /// Find the start state of every trajectory too, near the recorded one.
+    /// Estimate the initial state of every trajectory too, near the recorded one.
     #[arg(long)]
     pub(crate) free_starts: bool,
-    /// Simulate every run from so many starts, the recorded one and others within its noise, and make the mean loss small: for
-    /// losses that are rough through contacts.
+    /// Simulate every run from so many initial states, the recorded one and others within its noise, and minimise the mean loss:
+    /// for losses that are rough through contacts.
     #[arg(long, value_name = "N", value_parser = values::count, allow_negative_numbers = true, conflicts_with = "free_starts")]
     pub(crate) start_draws: Option<usize>,
     /// Simulate in continuous time to this tolerance instead of by the model's time steps.
@@ -72,7 +72,7 @@ pub(crate) struct Args {
     pub(crate) tolerance: Option<f64>,
     #[arg(long, help = optimiser_help())]
     pub(crate) optimiser: Option<String>,
-    /// Most evaluations of the loss.
+    /// Maximum of evaluations of the loss.
     #[arg(long, value_name = "N", value_parser = values::count, allow_negative_numbers = true)]
     pub(crate) evaluations: Option<usize>,
     /// Longest search (s).
@@ -84,7 +84,7 @@ pub(crate) struct Args {
     /// Threads; all cores if not given. The numbers do not depend on it.
     #[arg(long, value_name = "N", value_parser = values::threads, allow_negative_numbers = true)]
     pub(crate) threads: Option<usize>,
-    /// Fit although the recordings cannot tell some parameters.
+    /// Fit although some parameters are not identifiable.
     #[arg(long)]
     pub(crate) anyway: bool,
     /// Follow the profile likelihood of every parameter, which is done unasked where it takes little.

@@ -203,7 +203,7 @@ fn open(page: &Path) {
 
 fn about_what_is_told(inspection: &Inspection) -> String {
     format!(
-        "   Each of them shows in the recordings, and they can be told apart: {} numbers were measured.",
+        "   Each of them shows in the recordings, and all are identifiable: {} numbers were measured.",
         inspection.residuals
     )
 }
@@ -337,7 +337,7 @@ impl<'a> Place<'a> {
             format!("{} → {}", of(before), of(after))
         };
         format!(
-            "4. The throw that was kept back is predicted from its start, with errors of {} mm and {} degrees:\n     \
+            "4. The held-out throw is predicted from its initial state, with errors of {} mm and {} degrees:\n     \
              carom evaluate {folder}/calibrated.xml {folder}/{KEPT_BACK} --mapping {folder}/map.toml",
             errors("position", 1e3),
             errors("rotation", 1.0)

@@ -251,7 +251,7 @@ impl<'a> Plan<'a> {
             Some((_, place)) => {
                 let advice = match place.stage {
                     "input" => "check the controls",
-                    "state" => "check the start state",
+                    "state" => "check the initial state",
                     _ => "try a smaller time step",
                 };
                 let place = place.describe(model);
@@ -348,7 +348,7 @@ pub(crate) fn find_keyframe(model: &Model, wanted: &str) -> Result<usize, Failur
     }
 }
 
-/// The start state: a keyframe's or the model's default.
+/// The initial state: a keyframe's or the model's default.
 pub(crate) fn start_state(model: &Model, keyframe: Option<&str>) -> Result<State, Failure> {
     let Some(wanted) = keyframe else {
         return Ok(State::reference(model));

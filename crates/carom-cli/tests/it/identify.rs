@@ -84,7 +84,7 @@ fn damping_is_found_and_written() {
         "prefers-color-scheme",
         "carom-scene",
         "data:application/xml;base64,",
-        "recordings that were kept back",
+        "held-out recordings",
     ] {
         assert!(page.contains(words), "{words}");
     }
@@ -426,11 +426,12 @@ fn what_is_not_better_than_the_start_is_no_success() {
     .concat();
     let outcome = identify(&folder, &validated);
     assert_eq!(outcome.code, Some(1), "{outcome:?}");
-    let words = "on recordings that were kept back, the calibrated model is worse than the one at the start";
+    let words = "on held-out recordings, the calibrated model is worse than the one at the start";
     assert!(outcome.stdout.contains(words), "{outcome:?}");
     let page = fs::read_to_string(&report).unwrap();
     assert!(
-        page.contains("No success") && page.contains("kept back, the calibrated model is worse")
+        page.contains("No success")
+            && page.contains("on held-out recordings, the calibrated model is worse")
     );
 }
 

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 /// Parameters with a smaller share in a combination, relative to the largest, are not named.
 const MIN_NAMED_SHARE: f64 = 0.1;
 
-/// What is to say of a combination of named parameters with its deviation in scales.
+/// What is to say of a combination of named parameters with its standard deviation in scales.
 pub(super) fn combination(names: &[String], parts: &[f64], deviation: f64) -> String {
     let mut order: Vec<usize> = (0..parts.len()).collect();
     order.sort_by(|&a, &b| parts[b].abs().total_cmp(&parts[a].abs()));
@@ -15,14 +15,14 @@ pub(super) fn combination(names: &[String], parts: &[f64], deviation: f64) -> St
     let largest = parts[first].abs();
     order.retain(|&i| parts[i].abs() >= MIN_NAMED_SHARE * largest);
     let known = if deviation.is_infinite() {
-        "cannot be told".to_owned()
+        "is not identifiable".to_owned()
     } else {
         format!("is known to ±{} scales", short(deviation))
     };
     if order.len() == 1 {
         let name = &names[first];
         return if deviation.is_infinite() {
-            format!("{name} cannot be told: the data do not depend on it")
+            format!("{name} is not identifiable: the data do not depend on it")
         } else {
             format!("{name} {known}")
         };
@@ -93,15 +93,15 @@ mod tests {
         let infinite = f64::INFINITY;
         assert_eq!(
             combination(&three, &[-0.714, 0.7, 0.01], infinite),
-            "mass and stiffness trade off: 0.71·mass − 0.70·stiffness cannot be told"
+            "mass and stiffness trade off: 0.71·mass − 0.70·stiffness is not identifiable"
         );
         assert_eq!(
             combination(&three, &[0.5, 0.6, 0.62], infinite),
-            "damping, stiffness and mass trade off: 0.62·damping + 0.60·stiffness + 0.50·mass cannot be told"
+            "damping, stiffness and mass trade off: 0.62·damping + 0.60·stiffness + 0.50·mass is not identifiable"
         );
         assert_eq!(
             combination(&three, &[0.0, 1.0, 0.0], infinite),
-            "stiffness cannot be told: the data do not depend on it"
+            "stiffness is not identifiable: the data do not depend on it"
         );
         assert_eq!(
             combination(&three, &[0.8, -0.6, 0.0], 0.034),

@@ -96,9 +96,9 @@ fn what_cannot_be_told_is_said_in_words() {
     assert_eq!(words.len(), 2);
     assert_eq!(
         words[0],
-        "colour cannot be told: the data do not depend on it"
+        "colour is not identifiable: the data do not depend on it"
     );
-    assert!(words[1].contains("trade off: 0.71·") && words[1].ends_with("cannot be told"));
+    assert!(words[1].contains("trade off: 0.71·") && words[1].ends_with("is not identifiable"));
     assert!(
         words[1].contains("mass + 0.71·stiffness") || words[1].contains("stiffness + 0.71·mass")
     );

@@ -77,7 +77,7 @@ fn verdict(found: &Outcome) -> String {
     }
     if against.is_empty() {
         let where_from = if found.held_out.is_some() {
-            "the recordings of the fit and on those that were kept back"
+            "the recordings of the fit and on the held-out ones"
         } else {
             "the recordings of the fit; give others with --validate to see whether it holds beyond them"
         };
@@ -104,7 +104,7 @@ fn figures(found: &Outcome) -> String {
         );
     };
     let (reports, whose) = match &found.held_out {
-        Some(held_out) => (held_out, "recordings kept back"),
+        Some(held_out) => (held_out, "held-out recordings"),
         None => (&found.fitted, "recordings of the fit"),
     };
     for (index, metric) in main_metrics(&reports[0].metrics) {
@@ -171,7 +171,7 @@ fn main_metrics(metrics: &[Metric]) -> Vec<(usize, &Metric)> {
 fn told(found: &Outcome) -> String {
     let inspection = &found.inspection;
     let mut list = format!(
-        "<p>{} numbers were compared in {} simulations. At the start, {} of {} combinations of parameters can be told (condition {}).</p>",
+        "<p>{} numbers were compared in {} simulations. At the start, {} of {} combinations of parameters are identifiable (condition {}).</p>",
         inspection.residuals,
         found.runs,
         inspection.rank,
@@ -237,7 +237,7 @@ fn errors(found: &Outcome) -> String {
     let mut sections = String::new();
     if let Some(held_out) = &found.held_out {
         let content = tables::errors(held_out);
-        sections += &section("Errors on recordings that were kept back", &content);
+        sections += &section("Errors on held-out recordings", &content);
     }
     let content = tables::errors(&found.fitted);
     sections + &section("Errors on the recordings of the fit", &content)

@@ -64,7 +64,7 @@ impl Inspection {
         reasons.extend(self.untold.iter().cloned());
         if !self.hold.is_empty() {
             reasons.push(format!(
-                "with {} held, the others could be told",
+                "with {} held, the others would be identifiable",
                 list(&self.hold)
             ));
         }
@@ -299,7 +299,7 @@ fn sparse(mut rows: Vec<Vec<f64>>) -> Vec<(usize, Vec<f64>)> {
     pivots.into_iter().zip(rows).collect()
 }
 
-/// A combination that cannot be told, in words.
+/// A combination that is not identifiable, in words.
 fn trade_off(names: &[&str], parts: &[f64]) -> String {
     let largest = parts
         .iter()
@@ -309,9 +309,9 @@ fn trade_off(names: &[&str], parts: &[f64]) -> String {
         .map(|(name, _)| (*name).to_owned())
         .collect();
     match involved.as_slice() {
-        [one] => format!("{one} cannot be told: the recordings stay the same if it changes"),
+        [one] => format!("{one} is not identifiable: the recordings stay the same if it changes"),
         many => format!(
-            "{} trade off: the recordings stay the same if they change together, so they cannot be told apart",
+            "{} trade off: the recordings stay the same if they change together, so they are not identifiable",
             list(many)
         ),
     }
@@ -353,7 +353,7 @@ mod tests {
         let names = ["a", "b", "c", "d", "e"];
         assert!(trade_off(&names, &found[0].1).starts_with("c, d and e trade off"));
         assert!(trade_off(&names, &found[1].1).starts_with("a and b trade off"));
-        assert!(trade_off(&names, &[0.0, 0.0, 0.0, 0.0, 1.0]).starts_with("e cannot be told"));
+        assert!(trade_off(&names, &[0.0, 0.0, 0.0, 0.0, 1.0]).starts_with("e is not identifiable"));
         assert_eq!(sparse(Vec::new()), []);
     }
 }

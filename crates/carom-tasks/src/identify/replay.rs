@@ -59,11 +59,11 @@ impl Replay {
 }
 
 /// Why an answer is no success: the loss did not fall, or the calibrated model is worse when it is replayed on the recordings of the fit or
-/// on those that were kept back. `losses` are those before and after.
+/// on the held-out ones. `losses` are those before and after.
 pub fn replay_objections(
     losses: [f64; 2],
     fitted: &[Report; 2],
-    kept_back: Option<&[Report; 2]>,
+    held_out: Option<&[Report; 2]>,
 ) -> Vec<String> {
     let mut objections = Vec::new();
     let [before, after] = losses;
@@ -74,8 +74,8 @@ pub fn replay_objections(
         );
     }
     objections.extend(Replay::new(fitted).objection("the recordings of the fit"));
-    if let Some(kept_back) = kept_back {
-        objections.extend(Replay::new(kept_back).objection("recordings that were kept back"));
+    if let Some(held_out) = held_out {
+        objections.extend(Replay::new(held_out).objection("held-out recordings"));
     }
     objections
 }

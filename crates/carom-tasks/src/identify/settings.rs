@@ -391,7 +391,7 @@ impl FileStarts {
         let positive = |value: Option<f64>, default: f64| match value {
             Some(value) if value > 0.0 && value.is_finite() => Ok(value),
             Some(value) => Err(format!(
-                "[starts] has the deviation {value}: it must be above 0"
+                "[starts] has the standard deviation {value}: it must be above 0"
             )),
             None => Ok(default),
         };

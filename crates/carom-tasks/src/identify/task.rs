@@ -59,7 +59,7 @@ impl<'a> Task<'a> {
         let parameters = Parameters::new(model, &selections).map_err(|error| wrong(&error))?;
         if parameters.has_state() {
             return Err(IdentifyError::Settings(
-                "the start state is not a parameter of the model: leave state.… out and set starts free".to_owned(),
+                "the initial state is not a parameter of the model: leave state.… out and set starts free".to_owned(),
             ));
         }
         let owner = |&selection: &usize| &settings.free[selection];

@@ -312,13 +312,13 @@ fn replays_that_are_worse_are_no_success() {
     assert_eq!(
         replay_objections([2.0, 1.0], &better, Some(&worse)),
         [
-            "on recordings that were kept back, the calibrated model is worse than the one at the start (position)"
+            "on held-out recordings, the calibrated model is worse than the one at the start (position)"
         ]
     );
     assert_eq!(
         replay_objections([2.0, 1.0], &better, Some(&lost)),
         [
-            "on recordings that were kept back, 1 trajectories that the model at the start simulates cannot be simulated by the calibrated one, such as toss 1"
+            "on held-out recordings, 1 trajectories that the model at the start simulates cannot be simulated by the calibrated one, such as toss 1"
         ]
     );
 }

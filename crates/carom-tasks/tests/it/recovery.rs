@@ -425,7 +425,7 @@ fn a_pseudo_inertia_is_found() {
         "{refusal}"
     );
     assert!(
-        refusal.contains("held, the others could be told"),
+        refusal.contains("held, the others would be identifiable"),
         "{refusal}"
     );
     let mut with_prior = settings(&names);
