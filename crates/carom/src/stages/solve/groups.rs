@@ -120,6 +120,7 @@ impl Groups {
         for index in self.of_island[island.index].clone() {
             let group = &self.all[index];
             let blocks = &blocks[group.blocks.clone()];
+            // K is constant on a phase, except on the surface of an elliptic cone.
             let is_same = |&block: &usize| {
                 phase[block] == self.phase[block]
                     && !is_curved(island.problem.blocks[block].kind, phase[block])
@@ -153,6 +154,7 @@ impl Groups {
             if !law.curvature(phase[index], &residual[block.rows()], &mut curvature) {
                 continue;
             }
+            // The sum is cleared by the first block that pushes; groups without one are skipped.
             if !group.is_active {
                 group.is_active = true;
                 sums.fill(0.0);

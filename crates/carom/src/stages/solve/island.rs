@@ -112,6 +112,7 @@ impl Islands {
                 self.of_tree[tree] = 0;
                 self.unite(first, tree);
             }
+            // Columns increase: go on at the first one beyond this tree.
             let end = structure.tree_dofs[tree].end;
             if rest.last().is_some_and(|&last| last < end) {
                 break;

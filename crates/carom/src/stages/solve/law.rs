@@ -338,7 +338,7 @@ impl Law<'_> {
         }
     }
 
-    /// First and second derivative of s(y + α·v) by α, at α = `step`.
+    /// First and second derivative of s(y + α·v) with respect to α, at α = `step`.
     #[inline]
     pub(super) fn along(&self, y: &[f64], v: &[f64], step: f64) -> (f64, f64) {
         match self.kind {
@@ -399,10 +399,11 @@ impl Law<'_> {
             Phase::CONE => {
                 let (mu, tangent) = (cone.mu, cone.tangent);
                 let (scale, gap) = (cone.scale(self.weight[0]), cone.gap());
+                // T moves at U·V/T, and its second derivative is (V² − Ṫ²)/T.
                 let tangent_rate = uv / tangent;
                 let rate = mu * v[0] - mu * tangent_rate;
-                let bend = -mu * (vv - tangent_rate * tangent_rate) / tangent;
-                (scale * gap * rate, scale * (rate * rate + gap * bend))
+                let curvature = -mu * (vv - tangent_rate * tangent_rate) / tangent;
+                (scale * gap * rate, scale * (rate * rate + gap * curvature))
             }
             _ => self.along_quadratic(y, v, step),
         }

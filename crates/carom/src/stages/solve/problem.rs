@@ -115,6 +115,7 @@ impl<'a> Island<'a> {
         let problem = self.problem;
         let mut last = usize::MAX;
         for (_, block) in self.blocks() {
+            // Blocks of one pair of bodies share their columns: gather once for all.
             if block.column != last {
                 last = block.column;
                 gather.clear();
@@ -149,6 +150,7 @@ impl<'a> Island<'a> {
         let problem = self.problem;
         let mut last: Option<&Block> = None;
         for (_, block) in self.blocks() {
+            // Sum over blocks with the same columns first, then scatter once.
             if last.is_none_or(|last| last.column != block.column) {
                 scatter(problem.columns, last, gather, product);
                 gather.clear();

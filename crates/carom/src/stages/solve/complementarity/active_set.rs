@@ -2,8 +2,8 @@
 //!
 //!   stopped: e = u;   sliding tangent j: e = λ(j)/λ(0)·|w| + μ(j)·w(j),  w = μ·u          (1)
 //!
-//! e = 0 is smooth in λ and in all that u depends on: at the solution its derivative leads to those of λ. Contacts that share their load lack rank unless R > 0; of
-//! the impulses one choice among equals is then taken.
+//! e = 0 is smooth in λ and in all that u depends on, so its derivative at the solution gives those of λ. Contacts that share
+//! their load lack rank unless R > 0; one choice of impulses among equals is then taken.
 
 use super::super::law::Phase;
 use super::sweep::Island;
@@ -106,6 +106,7 @@ impl ActiveSet {
             if !is_sliding(block, phase[index]) {
                 continue;
             }
+            // Sliding rows: friction against the direction of w, in the section of the cone.
             let mut square = T::ZERO;
             for row in 1..block.row_count {
                 let w = friction[row] * velocity[row];
@@ -154,6 +155,7 @@ impl ActiveSet {
 
     /// ∂u/∂λ of one row over the active rows.
     fn inverse_inertia(&mut self, island: &Island<'_>, (index, row): (usize, usize), place: usize) {
+        // Y of a unit impulse on the row, and Yᵀ of it for all active rows.
         let own = island.response.block(index, island.blocks[index].row_count);
         let end = own.columns.last().map_or(0, |&dof| dof + 1);
         self.unit.resize(end.max(self.unit.len()), 0.0);
@@ -189,6 +191,7 @@ impl ActiveSet {
             square += slope[row] * velocity[row];
         }
         let speed = square.sqrt();
+        // The chain rule through u(j) and through the speed |w| …
         for column in 0..self.rows.len() {
             let mut speed_slope = 0.0;
             for row in 1..count {
@@ -203,6 +206,7 @@ impl ActiveSet {
             }
         }
         for row in 1..count {
+            // … and the direct dependence on λ(j) and λ(0).
             let entries = self.factor.row_mut(place + row);
             entries[place + row] += speed / impulse[0];
             entries[place] -= impulse[row] / (impulse[0] * impulse[0]) * speed;

@@ -70,6 +70,7 @@ impl Work {
     fn through_forces(&mut self, at: At<'_>, bar: &mut Cotangents) {
         let (constraint, solve) = (&at.data.constraint, &at.data.solve);
         let solve_bar = &mut bar.data.solve;
+        // p = M⁻¹·ā, to inertia and forces.
         inertia::solve(at.model, &at.data.inertia, &mut solve_bar.qacc);
         inertia::subtract_outer_product(
             at.model,
@@ -79,6 +80,7 @@ impl Work {
         );
         euler::add(&mut bar.data.acceleration.force_smooth, &solve_bar.qacc);
         euler::add(&mut solve_bar.force_constraint, &solve_bar.qacc);
+        // f̄ + J·t̄ of every row, over h: λ̄.
         let rate = at.input.timestep.recip();
         self.impulse.clear();
         for block in &constraint.blocks {
@@ -155,9 +157,11 @@ impl Work {
                     self.equation.push(-total);
                 }
             }
+            // One transposed solve over the active rows: ε. (2̄)
             self.active.factor(&island, &solve.phase, point);
             self.active
                 .solve_transposed(&mut self.equation, &mut self.scratch);
+            // ε goes on to velocities and friction coefficients.
             let mut rest = &self.equation[..];
             for (index, block) in island.members() {
                 let phase = solve.phase[index];
@@ -288,6 +292,7 @@ fn target_backward(
         velocity: Number::variable(numbers.velocity, 6),
     }
     .target(block.kind, row == 0);
+    // ∂t of every argument, times the cotangent of t.
     let slope = |place: usize| target.tangent[place] * target_bar;
     bar.input.timestep += slope(0);
     let laws_bar = &mut bar.model.laws;

@@ -62,6 +62,7 @@ pub(super) fn correct<T: Scalar>(
             friction,
             timestep: h.value(),
         };
+        // e and ∂e/∂λ of the rows that no bound holds.
         active.collect(&island, phase);
         let point = Point {
             impulse: &room.impulse,
@@ -75,6 +76,7 @@ pub(super) fn correct<T: Scalar>(
             friction,
         };
         active.factor(&island, phase, point);
+        // One Newton step; over dual numbers it carries the tangents. (1)
         active.solve(&mut room.equation, &mut room.scratch);
         for (&row, &step) in active.rows().iter().zip(&room.equation) {
             room.impulse[row] -= step;
@@ -82,6 +84,7 @@ pub(super) fn correct<T: Scalar>(
         is_unique &= !active.equalities_repeat(&island, phase, point);
     }
     out.complementarity.velocities(model, given, &mut room);
+    // Forces and velocities at the corrected impulses.
     let rate = h.recip();
     for (force, &impulse) in out.force.iter_mut().zip(&room.impulse) {
         *force = impulse * rate;
@@ -112,6 +115,7 @@ impl<T: Scalar> Work<T> {
                 block.kind,
                 BlockKind::DofFriction | BlockKind::TendonFriction
             );
+            // Friction loss at its bound is ±h·η, and has the derivative of that.
             let bound = self.friction[block.row] * h;
             if is_friction && phase == Phase::SLIDING_DOWN {
                 self.impulse[block.row] = bound;
@@ -140,6 +144,7 @@ impl<T: Scalar> Complementarity<T> {
         }
         let (factor, inverse) = (&self.inertia_factor, &self.inertia_diagonal_inverse);
         let sparsity = &model.structure.inertia;
+        // w = M̂⁻¹·(h·τ + Jᵀ·λ), then u = v⁻ − t + J·w + R·λ.
         tree_ldl::solve_in_place(sparsity, factor, inverse, &mut room.generalized);
         room.velocity.clear();
         for (index, block) in constraint.blocks.iter().enumerate() {

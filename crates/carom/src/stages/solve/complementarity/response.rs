@@ -86,6 +86,7 @@ impl Response {
         self.dense.resize(structure.counts.nv, 0.0);
         let mut last = usize::MAX;
         for block in blocks {
+            // Patterns: the dofs of the row and all their ancestors, once for blocks that share them.
             let own = &columns[block.columns()];
             // Blocks of one pair of bodies share their columns.
             if block.column != last || self.places.is_empty() {
@@ -102,6 +103,7 @@ impl Response {
                 let value = self.values.len();
                 self.places.push(Place { value, ..place });
             }
+            // Values: one substitution with the tree factor per row.
             for row in 0..block.row_count {
                 let values = &jacobian[block.value + row * own.len()..][..own.len()];
                 self.push_row(structure, (factor, diagonal_inverse), own, values);

@@ -173,6 +173,7 @@ fn quotient(numerator: f64, denominator: f64) -> f64 {
 /// The inverse of a symmetric matrix on the directions that something moves.
 fn inverse(matrix: &BlockMatrix, count: usize) -> BlockMatrix {
     let (values, vectors) = symmetric_eigen(*matrix, count);
+    // Directions that nothing moves have no inverse: leave them out.
     let greatest = values[..count].iter().fold(0.0_f64, |most, &x| most.max(x));
     let mut inverse = [[0.0; MAX_ROWS]; MAX_ROWS];
     for (&value, vector) in values[..count].iter().zip(&vectors) {

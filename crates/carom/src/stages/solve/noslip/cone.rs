@@ -80,6 +80,7 @@ impl<T: Scalar> Cone<T> {
 
     /// As [`search`](Self::search), for the values; then one more Newton step, which carries the tangents.
     fn differentiate(&self, normal: T) -> Option<(T, [T; MAX_FRICTION_ROWS])> {
+        // The multiplier over plain numbers, to rounding; its tangents by one more Newton step.
         let values = self.values();
         let (found, _) = values.search(normal.value())?;
         let mut multiplier = T::ZERO;
@@ -103,6 +104,7 @@ impl<T: Scalar> Cone<T> {
             if excess.value() < CONE_TOLERANCE {
                 break;
             }
+            // Newton from below: |x|² falls with λ and is convex, so steps never overshoot.
             let step = -excess / slope;
             if step.value() < CONE_TOLERANCE {
                 break;
@@ -190,6 +192,7 @@ impl Cone<f64> {
         let Some((mut multiplier, _)) = self.search(normal) else {
             return (out, 0.0);
         };
+        // Inside the section λ is zero and the normal force does not matter.
         let on_boundary = multiplier != 0.0;
         if on_boundary {
             multiplier = self.polish(normal, multiplier);
@@ -206,6 +209,7 @@ impl Cone<f64> {
             x_bar[row] = friction[row] * bar;
             out.friction[row] = x[row] * bar;
         }
+        // x = −(A + λ)⁻¹·b: to b, and on the boundary through λ to the normal force. (1̄)
         let mut linear_bar = solve(&factor, n, x_bar).map(|g| -g);
         let mut normal_bar = 0.0;
         if on_boundary {
