@@ -273,13 +273,13 @@ pub(crate) fn unfit(flag: &str, message: &str, label: impl Into<String>) -> Fail
 }
 
 /// Names that are listed at most.
-const MOST_LISTED: usize = 24;
+const MAX_LISTED: usize = 24;
 
 /// The nearest name, and all of them; none where there are no names.
 pub(crate) fn choice<'b>(text: &str, names: impl IntoIterator<Item = &'b str>) -> Option<String> {
     let names: Vec<&str> = names.into_iter().filter(|name| !name.is_empty()).collect();
-    let shown = names[..names.len().min(MOST_LISTED)].join(", ");
-    let list = match names.len().saturating_sub(MOST_LISTED) {
+    let shown = names[..names.len().min(MAX_LISTED)].join(", ");
+    let list = match names.len().saturating_sub(MAX_LISTED) {
         0 => shown,
         more => format!("{shown} and {more} more"),
     };

@@ -64,7 +64,7 @@ fn unreadable(cause: &ReadError) -> Failure {
 }
 
 /// Files of a folder that are looked at.
-const MOST_FILES: usize = 10_000;
+const MAX_FILES: usize = 10_000;
 
 /// The file in the same folder whose name is most alike.
 fn nearest_file(path: &Path) -> Option<PathBuf> {
@@ -74,7 +74,7 @@ fn nearest_file(path: &Path) -> Option<PathBuf> {
     } else {
         folder
     };
-    let entries = std::fs::read_dir(listed).ok()?.take(MOST_FILES);
+    let entries = std::fs::read_dir(listed).ok()?.take(MAX_FILES);
     let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
     let names: Vec<String> = names.collect();
     let near = nearest_name(

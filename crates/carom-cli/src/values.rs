@@ -36,13 +36,13 @@ pub(crate) fn count(text: &str) -> Result<usize, String> {
 }
 
 /// Most threads that are started.
-const MOST_THREADS: usize = 1024;
+const MAX_THREADS: usize = 1024;
 
 /// A number of threads.
 pub(crate) fn threads(text: &str) -> Result<usize, String> {
     let threads = count(text)?;
-    if threads > MOST_THREADS {
-        return Err(format!("carom starts at most {MOST_THREADS} threads"));
+    if threads > MAX_THREADS {
+        return Err(format!("carom starts at most {MAX_THREADS} threads"));
     }
     Ok(threads)
 }

@@ -98,7 +98,7 @@ const COLORS: [&str; 8] = [
     "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#222222", "#999999",
 ];
 /// As many names find room in a corner of the picture; more stand beside it.
-const MOST_NAMES_INSIDE: usize = 4;
+const MAX_NAMES_INSIDE: usize = 4;
 
 impl Chart<'_> {
     /// The picture.
@@ -124,7 +124,7 @@ impl Chart<'_> {
         }
         body.push_str("</svg>\n");
         let mut whole_width = WIDTH;
-        if self.series.len() > MOST_NAMES_INSIDE {
+        if self.series.len() > MAX_NAMES_INSIDE {
             whole_width += legend_size(self.series)[0];
             names(&mut body, [WIDTH - right, top], self.series);
         } else if self.series.len() > 1 {

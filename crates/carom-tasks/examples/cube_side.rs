@@ -52,7 +52,7 @@ const TOLERANCE: f64 = 1e-5;
 /// By how much ends may differ, as a part.
 const SPREAD: f64 = 0.02;
 /// What a search may take of one core, where the program is optimised (s).
-const MOST_SECONDS: f64 = 60.0;
+const MAX_SECONDS: f64 = 60.0;
 /// What the cube of simulated tosses is like.
 const HIDDEN: Cube = Cube {
     side: 0.097,
@@ -213,7 +213,7 @@ fn check(descents: &[Descent], tosses: &Tosses) {
     let longest = descents.iter().map(|descent| descent.seconds);
     let longest = longest.fold(0.0, f64::max);
     if !cfg!(debug_assertions) {
-        assert!(longest < MOST_SECONDS, "a search takes {longest} s");
+        assert!(longest < MAX_SECONDS, "a search takes {longest} s");
     }
 }
 

@@ -76,14 +76,14 @@ pub type Npz = BTreeMap<String, Array>;
 
 /// Reads a `.npz` file.
 pub fn read(path: &Path) -> Result<Npz, NpzError> {
-    let mut file = open_regular(path, LARGEST).map_err(|cause| error(cause.to_string()))?;
+    let mut file = open_regular(path, MAX_BYTES).map_err(|cause| error(cause.to_string()))?;
     whole_archive(&mut file)
         .and_then(|()| read_from(std::io::BufReader::new(file)))
         .map_err(|cause| error(format!("'{}': {cause}", path.display())))
 }
 
 /// Largest file and most memory for the arrays of a file (bytes); a guard against archives that expand without end.
-pub const LARGEST: u64 = 2 << 30;
+pub const MAX_BYTES: u64 = 2 << 30;
 
 /// Says what a file is that is no archive.
 fn whole_archive(file: &mut (impl Read + Seek)) -> Result<(), NpzError> {
@@ -113,7 +113,7 @@ fn read_from(reader: impl Read + Seek) -> Result<Npz, NpzError> {
         ))
     })?;
     let mut arrays = Npz::new();
-    let mut budget = LARGEST;
+    let mut budget = MAX_BYTES;
     for index in 0..archive.len() {
         let mut entry = archive
             .by_index(index)
@@ -174,7 +174,7 @@ fn read_npy(reader: &mut impl Read, size: u64, budget: &mut u64) -> Result<Array
     *budget = budget.checked_sub(memory).ok_or_else(|| {
         error(format!(
             "the arrays would take more than {} GB of memory",
-            LARGEST >> 30
+            MAX_BYTES >> 30
         ))
     })?;
     let values = match kind {
@@ -515,10 +515,10 @@ mod tests {
     fn archives_that_expand_without_end_are_refused_unread() {
         let mut bytes = Vec::new();
         // One byte each in the file, eight in memory.
-        let size = LARGEST / 8 + 1;
+        let size = MAX_BYTES / 8 + 1;
         bytes.extend(npy("|i1", &format!("({size},)"), &[]));
         let length = bytes.len() as u64 + size;
-        let mut budget = LARGEST;
+        let mut budget = MAX_BYTES;
         let outcome = read_npy(&mut bytes.as_slice(), length, &mut budget);
         assert!(outcome.unwrap_err().to_string().contains("GB of memory"));
     }

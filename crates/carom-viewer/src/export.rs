@@ -15,7 +15,7 @@ const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 
     img-src data: blob:; font-src data:; worker-src blob:; base-uri 'none'; form-action 'none'";
 
 /// Recordings that a page shows at most: a motion, and a second one as its ghost.
-pub const MOST_RECORDINGS: usize = 2;
+pub const MAX_RECORDINGS: usize = 2;
 
 /// A page that shows recordings of a model, complete in itself: it opens from disk and asks for nothing from any
 /// network. The second recording is shown as the ghost of the first, further ones are left out. Without a recording it
@@ -26,7 +26,7 @@ pub fn export_html(model: &Model, recordings: &[Recording]) -> String {
         still = at_start(model);
         &still[..]
     } else {
-        &recordings[..recordings.len().min(MOST_RECORDINGS)]
+        &recordings[..recordings.len().min(MAX_RECORDINGS)]
     };
     let has_gradients = recordings.iter().any(Recording::has_gradients);
     let scene = scene::scene(model, has_gradients);

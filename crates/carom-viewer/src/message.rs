@@ -4,10 +4,10 @@ use carom::math::Vec3;
 use serde_json::Value;
 
 /// Longest message that is read (bytes).
-pub(crate) const LONGEST: usize = 64 * 1024;
+pub(crate) const MAX_MESSAGE_BYTES: usize = 64 * 1024;
 
 /// Most steps that one message can ask for.
-const MOST_STEPS: u64 = 100_000;
+const MAX_STEPS: u64 = 100_000;
 
 /// A wish of the page. Every number is finite.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,7 +44,7 @@ pub(crate) enum Message {
 impl Message {
     /// Reads a message, or says what is wrong with it.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
-        if text.len() > LONGEST {
+        if text.len() > MAX_MESSAGE_BYTES {
             return Err(format!("a message of {} bytes is too long", text.len()));
         }
         let value: Value = serde_json::from_str(text).map_err(|_| "not JSON".to_owned())?;
@@ -54,7 +54,7 @@ impl Message {
         Ok(match kind {
             "pause" => Self::Pause,
             "resume" => Self::Resume,
-            "step" => Self::Step(fields.count_or("count", 1)?.min(MOST_STEPS)),
+            "step" => Self::Step(fields.count_or("count", 1)?.min(MAX_STEPS)),
             "reset" => Self::Reset,
             "keyframe" => Self::Keyframe(fields.index("index")?),
             "speed" => Self::Speed(fields.number("value")?),
@@ -193,6 +193,6 @@ mod tests {
         for (text, expected) in examples {
             assert_eq!(Message::parse(text), Err(expected.to_owned()), "{text}");
         }
-        assert!(Message::parse(&" ".repeat(LONGEST + 1)).is_err());
+        assert!(Message::parse(&" ".repeat(MAX_MESSAGE_BYTES + 1)).is_err());
     }
 }

@@ -39,7 +39,7 @@ const FIXED: f64 = 1e-6;
 const DAMPING: [f64; 2] = [1e-6, 1e6];
 
 /// Changes of coordinates that are tried for one place of the hand.
-const MOST_CHANGES: usize = 100;
+const MAX_CHANGES: usize = 100;
 
 /// What is at the hand (m).
 const ARRIVED: f64 = 1e-9;
@@ -117,7 +117,7 @@ impl Pull {
         }
         let mut damping = DAMPING[0];
         let mut nearer = state.clone();
-        for _ in 0..MOST_CHANGES {
+        for _ in 0..MAX_CHANGES {
             if way.norm() < ARRIVED || damping > DAMPING[1] {
                 break;
             }

@@ -21,7 +21,7 @@ pub const MAGIC: u32 = 0x3152_5243;
 pub const FRAME_RATE: f64 = 60.0;
 
 /// Longest recording (bytes); more would be more than a page can hold.
-const LARGEST: usize = 1 << 30;
+const MAX_RECORDING_BYTES: usize = 1 << 30;
 
 /// States of a motion, row after row. Arrays that are empty have no rows.
 #[derive(Clone, Copy, Debug, Default)]
@@ -257,10 +257,10 @@ impl<'a> Film<'a> {
         let number = length(recording.frames.len());
         frame::write(&mut bytes, number, &moment, arrows.as_deref());
         self.bytes += bytes.len();
-        if self.bytes > LARGEST {
+        if self.bytes > MAX_RECORDING_BYTES {
             return Err(RecordingError(format!(
                 "the recording is larger than {} MB, more than a page can hold; show a shorter one",
-                LARGEST >> 20
+                MAX_RECORDING_BYTES >> 20
             )));
         }
         if recording.frames.is_empty() {

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 pub const VERSION: u32 = 1;
 
 /// Extent of a model in which nothing has a size (m).
-const SMALLEST_EXTENT: f64 = 0.1;
+const MIN_EXTENT: f64 = 0.1;
 
 /// Describes a model for the page. `has_gradients` announces gradient arrows in the frames.
 pub fn scene(model: &Model, has_gradients: bool) -> Value {
@@ -290,7 +290,7 @@ fn extent(model: &Model) -> (f64, Vec3) {
     }
     let middle = Vec3(std::array::from_fn(|axis| 0.5 * (low[axis] + high[axis])));
     let sides = (0..3).map(|axis| high[axis] - low[axis]);
-    let size = sides.fold(SMALLEST_EXTENT, f64::max);
+    let size = sides.fold(MIN_EXTENT, f64::max);
     let appearance = &model.structure.appearance;
     (
         appearance.extent.unwrap_or(size),

@@ -25,14 +25,14 @@ use serde_json::json;
 use tokio::sync::{Semaphore, watch};
 
 use crate::live::{Live, Start};
-use crate::message::LONGEST;
+use crate::message::MAX_MESSAGE_BYTES;
 use crate::recording::Recording;
 use crate::status::Status;
-use crate::{PAGE, export::MOST_RECORDINGS, scene};
+use crate::{PAGE, export::MAX_RECORDINGS, scene};
 use access::{Access, random_token};
 
 /// Clients that are served at once.
-pub const MOST_CLIENTS: usize = 32;
+pub const MAX_CLIENTS: usize = 32;
 
 /// Time that connections have to end when the server stops.
 const FAREWELL: Duration = Duration::from_secs(1);
@@ -124,7 +124,7 @@ impl Server {
             access: Access::new(&settings.host, address, token),
             policy: content_policy(settings.in_notebooks),
             feed,
-            slots: Arc::new(Semaphore::new(MOST_CLIENTS)),
+            slots: Arc::new(Semaphore::new(MAX_CLIENTS)),
             stopping,
         });
         let runtime = tokio::runtime::Builder::new_current_thread()
@@ -250,7 +250,7 @@ impl Feed {
                 kind: FeedKind::Live(Live::start(model, start, paused)?),
             },
             Source::Recordings { model, recordings } => {
-                let recordings = &recordings[..recordings.len().min(MOST_RECORDINGS)];
+                let recordings = &recordings[..recordings.len().min(MAX_RECORDINGS)];
                 let has_gradients = recordings.iter().any(Recording::has_gradients);
                 let frames = recordings.first().map_or(0, Recording::frames);
                 let longest = recordings.iter().map(Recording::duration);
@@ -336,8 +336,8 @@ async fn connect(
         return (StatusCode::SERVICE_UNAVAILABLE, message).into_response();
     };
     upgrade
-        .max_message_size(LONGEST)
-        .max_frame_size(LONGEST)
+        .max_message_size(MAX_MESSAGE_BYTES)
+        .max_frame_size(MAX_MESSAGE_BYTES)
         .on_upgrade(move |socket| async move {
             client::serve(socket, &shared).await;
             drop(slot);

@@ -18,7 +18,7 @@ use crate::stages::solve::{SolveReport, SolveStatus};
 use crate::state::{Input, State};
 
 /// Coordinates, velocities and accelerations beyond this are a sign of an unstable simulation (SI units).
-const LARGE: f64 = 1e10;
+const MAX_STABLE_SIZE: f64 = 1e10;
 
 /// What a step has to say.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -382,9 +382,9 @@ fn all_finite<T: Scalar>(numbers: &[T]) -> bool {
 
 /// Whether a number is beyond all measure.
 fn any_large<T: Scalar>(numbers: &[T]) -> bool {
-    numbers
-        .iter()
-        .fold(false, |any, number| any | (number.value().abs() > LARGE))
+    numbers.iter().fold(false, |any, number| {
+        any | (number.value().abs() > MAX_STABLE_SIZE)
+    })
 }
 
 /// The joint of a coordinate.

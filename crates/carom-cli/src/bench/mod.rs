@@ -74,7 +74,7 @@ pub(crate) fn run(args: &Args) -> ExitCode {
 }
 
 /// Most steps of a batch, and of all: controls are made beforehand.
-const MOST_STEPS: usize = 10_000_000;
+const MAX_STEPS: usize = 10_000_000;
 
 fn measure(args: &Args, path: &Path) -> Result<ExitCode, Failure> {
     let mut case = Case::new(path, args.steps, &args.disable)?;
@@ -284,8 +284,8 @@ struct Case {
 impl Case {
     fn new(path: &Path, steps: usize, disable: &[Feature]) -> Result<Self, Failure> {
         let mut model = load::model(path, &[])?;
-        if steps.saturating_mul(model.counts().nu.max(1)) > MOST_STEPS {
-            let most = MOST_STEPS / model.counts().nu.max(1);
+        if steps.saturating_mul(model.counts().nu.max(1)) > MAX_STEPS {
+            let most = MAX_STEPS / model.counts().nu.max(1);
             return Err(unfit(
                 "--steps",
                 "a batch of so many steps is not measured",

@@ -20,7 +20,7 @@ use crate::interrupt;
 const TRAJECTORIES_PER_THREAD: usize = 8;
 
 /// Most numbers of the states of a batch (2 GB).
-const MOST_NUMBERS: usize = 1 << 28;
+const MAX_NUMBERS: usize = 1 << 28;
 
 /// What a number of threads took.
 struct Measurement {
@@ -41,13 +41,13 @@ pub(super) fn measure(
     let most = args.threads.iter().copied().max().unwrap_or(1);
     let n = case.model.counts();
     let numbers = (n.nq + 2 * n.nv + n.na + n.nu + 1) * TRAJECTORIES_PER_THREAD * most;
-    if args.steps.saturating_mul(numbers) > MOST_NUMBERS {
+    if args.steps.saturating_mul(numbers) > MAX_NUMBERS {
         return Err(unfit(
             "--steps",
             "the states of all trajectories of a batch do not fit in memory",
             format!(
                 "at most {} for this model and {most} threads",
-                MOST_NUMBERS / numbers
+                MAX_NUMBERS / numbers
             ),
         ));
     }

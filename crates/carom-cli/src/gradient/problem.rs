@@ -129,7 +129,7 @@ impl<'a> Problem<'a> {
         let (mut steps_adjoint, mut steps) = (rollout::Adjoint::Stored, 0);
         if flow.is_none() {
             steps_adjoint = adjoint::of_steps(way, adjoint_argument)?;
-            steps = sim::step_count(args.seconds, model, MOST_STEPS)?;
+            steps = sim::step_count(args.seconds, model, MAX_STEPS)?;
         }
         let mut start = sim::start_state(model, args.keyframe.as_deref())?;
         let mut controls = vec![0.0; model.counts().nu];
@@ -375,7 +375,7 @@ impl<'a> Problem<'a> {
 /// Numbers that can be set and differentiated by.
 const FAMILIES: [&str; 4] = ["qpos", "qvel", "act", "ctrl"];
 /// Most of the model's own steps: their states are stored.
-const MOST_STEPS: f64 = 1e7;
+const MAX_STEPS: f64 = 1e7;
 
 /// Carries out `NAME=VALUE`.
 fn set(

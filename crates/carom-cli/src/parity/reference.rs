@@ -222,11 +222,11 @@ pub(crate) fn discover(folder: &Path) -> Result<Vec<(PathBuf, Entry)>, Failure> 
 }
 
 /// Largest manifest (bytes).
-const LARGEST_MANIFEST: u64 = 16 << 20;
+const MAX_MANIFEST: u64 = 16 << 20;
 
 fn read_manifest(folder: &Path, manifest: &Path) -> Result<Vec<(PathBuf, Entry)>, Failure> {
     let place = manifest.display();
-    let bytes = DiskSource::with_size_limit(LARGEST_MANIFEST).read(manifest)?;
+    let bytes = DiskSource::with_size_limit(MAX_MANIFEST).read(manifest)?;
     let text = String::from_utf8_lossy(&bytes);
     let refuse = |message: String| Failure::sentence(CONTENT, format!("'{place}': {message}"));
     let json: serde_json::Value = serde_json::from_str(&text).map_err(|cause| {

@@ -64,7 +64,7 @@ fn read_npz(path: &Path, width: usize) -> Result<Vec<f64>, Failure> {
 }
 
 /// Largest table that is read (bytes).
-const LARGEST_TABLE: u64 = 512 << 20;
+const MAX_TABLE: u64 = 512 << 20;
 
 /// A table under way.
 struct Table<'a> {
@@ -78,7 +78,7 @@ struct Table<'a> {
 
 /// Reads a table of numbers; a first line that is not numeric holds the names of the columns.
 fn read_csv(path: &Path, model: &Model) -> Result<Vec<f64>, Failure> {
-    let bytes = DiskSource::with_size_limit(LARGEST_TABLE).read(path)?;
+    let bytes = DiskSource::with_size_limit(MAX_TABLE).read(path)?;
     let text = String::from_utf8(bytes).map_err(|cause| {
         let at = cause.utf8_error().valid_up_to();
         let message = format!("'{}' is not a text file (byte {at})", path.display());

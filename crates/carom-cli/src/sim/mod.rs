@@ -154,7 +154,7 @@ impl Summary {
 }
 
 /// Most steps of one run.
-pub(crate) const MOST_STEPS: f64 = 1e9;
+pub(crate) const MAX_STEPS: f64 = 1e9;
 
 /// What is to be simulated.
 struct Plan<'a> {
@@ -204,7 +204,7 @@ impl Recorder<Model> for Watch<'_> {
 
 impl<'a> Plan<'a> {
     fn new(args: &Args, model: &'a Model) -> Result<Self, Failure> {
-        let steps = step_count(args.seconds, model, MOST_STEPS)?;
+        let steps = step_count(args.seconds, model, MAX_STEPS)?;
         let rows = steps / args.every + 2;
         let recording = (args.out.as_ref())
             .map(|_| Recording::new(model, rows))

@@ -200,7 +200,7 @@ fn simulated(
     start: &Start,
 ) -> Result<(Recording, Option<String>), Failure> {
     let seconds = args.seconds.unwrap_or(SECONDS);
-    let steps = sim::step_count(seconds, model, sim::MOST_STEPS)?;
+    let steps = sim::step_count(seconds, model, sim::MAX_STEPS)?;
     interrupt::watch();
     let progress = progress::bar(steps, "steps");
     let name = run_file::stem(&args.what);

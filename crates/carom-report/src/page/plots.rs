@@ -5,7 +5,7 @@ use carom_tasks::identify::{Outcome, ParameterProfile};
 use carom_tasks::problem::FrameResidual;
 
 /// Points of a chart, beyond which nothing more can be seen.
-const MOST_POINTS: usize = 2_000;
+const MAX_POINTS: usize = 2_000;
 /// Losses that span less than this factor are shown as they are, others by their logarithms.
 const NARROW: f64 = 5.0;
 /// Stretches of time over which residuals are summed up.
@@ -122,6 +122,6 @@ pub(super) fn profile(profile: &ParameterProfile, unit: &str) -> String {
 }
 
 fn thinned(points: &[[f64; 2]]) -> Vec<[f64; 2]> {
-    let step = points.len().div_ceil(MOST_POINTS).max(1);
+    let step = points.len().div_ceil(MAX_POINTS).max(1);
     points.iter().step_by(step).copied().collect()
 }

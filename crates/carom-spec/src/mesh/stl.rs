@@ -11,7 +11,7 @@ use super::{MeshError, RawMesh, take, take_vector};
 const HEADER: usize = 80;
 const TRIANGLE: usize = 50;
 /// Larger coordinates mean that the bytes are something else.
-const LARGEST_COORDINATE: f32 = 1_073_741_824.0;
+const MAX_COORDINATE: f32 = 1_073_741_824.0;
 
 /// Reads a file of either form.
 pub(super) fn read(bytes: &[u8]) -> Result<RawMesh, MeshError> {
@@ -58,7 +58,7 @@ impl Merger {
 
     fn triangle(&mut self, corners: [[f32; 3]; 3]) -> Result<(), String> {
         for x in corners.into_iter().flatten() {
-            if !x.is_finite() || x.abs() > LARGEST_COORDINATE {
+            if !x.is_finite() || x.abs() > MAX_COORDINATE {
                 return Err(format!(
                     "triangle {} has coordinate {x}",
                     self.mesh.faces.len()

@@ -4,7 +4,7 @@ use super::attribute::Attributes;
 use super::codes;
 
 /// Below this length a vector has no direction.
-const SHORTEST: f64 = 1e-14;
+const MIN_LENGTH: f64 = 1e-14;
 
 /// Unit quaternion without rotation.
 pub(crate) const IDENTITY: [f64; 4] = [1.0, 0.0, 0.0, 0.0];
@@ -144,13 +144,13 @@ fn norm(vector: &[f64]) -> f64 {
 /// The vector with length one; `None` when it is too short.
 pub(crate) fn unit(vector: [f64; 3]) -> Option<[f64; 3]> {
     let length = norm(&vector);
-    (length * length >= SHORTEST).then(|| vector.map(|entry| entry / length))
+    (length * length >= MIN_LENGTH).then(|| vector.map(|entry| entry / length))
 }
 
 /// The quaternion with length one; lengths that are already one stay as they are.
 pub(super) fn normalized(quaternion: [f64; 4]) -> [f64; 4] {
     let length = norm(&quaternion);
-    if length * length < SHORTEST || (length - 1.0).abs() <= SHORTEST {
+    if length * length < MIN_LENGTH || (length - 1.0).abs() <= MIN_LENGTH {
         return quaternion;
     }
     quaternion.map(|entry| entry / length)

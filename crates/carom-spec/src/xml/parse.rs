@@ -467,13 +467,16 @@ impl<'a> Parser<'a> {
             ("&quot;", '"'),
             ("&apos;", '\''),
         ];
-        const LONGEST: usize = 40;
+        const MAX_SHOWN_CHARACTERS: usize = 40;
         for (name, character) in NAMED {
             if special.starts_with(name) {
                 return Ok((Some(character), name.len()));
             }
         }
-        let end = special.bytes().take(LONGEST).position(|byte| byte == b';');
+        let end = special
+            .bytes()
+            .take(MAX_SHOWN_CHARACTERS)
+            .position(|byte| byte == b';');
         let body = end.map(|end| &special[1..end]);
         if let Some(character) = body.and_then(character_reference) {
             return Ok((Some(character), body.map_or(1, str::len) + 2));

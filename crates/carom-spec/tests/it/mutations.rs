@@ -21,7 +21,7 @@ use crate::round_trip::difference;
 /// Longest time for one damaged file; undamaged ones take milliseconds.
 const SLOWEST: Duration = Duration::from_secs(5);
 /// Most memory of the whole test (kB).
-const MOST_MEMORY: u64 = 2_000_000;
+const MAX_MEMORY: u64 = 2_000_000;
 
 const NUMBERS: [&str; 14] = [
     "0",
@@ -359,6 +359,6 @@ fn damaged_files_are_refused_in_good_order() {
     }
     println!("{count} damaged files, peak memory {:?} kB", peak_memory());
     assert!(failures.is_empty(), "{}", failures.join("\n\n"));
-    assert!(peak_memory().is_none_or(|used| used < MOST_MEMORY));
+    assert!(peak_memory().is_none_or(|used| used < MAX_MEMORY));
     assert!(count > 100, "only {count} files in {seconds} s");
 }

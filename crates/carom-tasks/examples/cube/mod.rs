@@ -108,7 +108,7 @@ impl Tosses {
         std::fs::create_dir_all(&folder)?;
         let path = folder.join(format!("{}-{file}", std::process::id()));
         let seed = file.bytes().map(u64::from).sum();
-        simulate(&hidden, count.min(MOST_SIMULATED), seed, &path)?;
+        simulate(&hidden, count.min(MAX_SIMULATED), seed, &path)?;
         let recordings = recording::load(&model, &mapping, std::slice::from_ref(&path));
         std::fs::remove_file(&path)?;
         let mut recordings = recordings?;
@@ -139,7 +139,7 @@ fn shared() -> PathBuf {
 }
 
 /// Simulated tosses are alike: a few of them tell all.
-const MOST_SIMULATED: usize = 12;
+const MAX_SIMULATED: usize = 12;
 
 /// Frames of a simulated toss.
 const FRAMES: usize = 90;

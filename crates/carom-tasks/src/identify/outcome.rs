@@ -150,17 +150,17 @@ impl Outcome {
     /// How many times the stated noise residuals are, if that is more than chance explains.
     pub fn times_the_noise(&self) -> Option<f64> {
         /// Initial states that are not free bring noise of their own into all that follows.
-        const MOST_FROM_MEASURED_STARTS: f64 = 3.0;
+        const MAX_FROM_MEASURED_STARTS: f64 = 3.0;
         /// Who states noise rarely knows it better than by this factor.
-        const MOST_FROM_STATEMENT: f64 = 1.2;
+        const MAX_FROM_STATEMENT: f64 = 1.2;
         /// Standard deviations of the residuals' own scatter.
         const CHANCE: f64 = 5.0;
         let identified = &self.identified;
         let most = if self.has_free_starts() {
             let scatter = CHANCE / (2.0 * identified.degrees as f64).sqrt();
-            MOST_FROM_STATEMENT.max(1.0 + scatter)
+            MAX_FROM_STATEMENT.max(1.0 + scatter)
         } else {
-            MOST_FROM_MEASURED_STARTS
+            MAX_FROM_MEASURED_STARTS
         };
         (self.has_stated_noise && identified.noise > most).then_some(identified.noise)
     }

@@ -46,7 +46,7 @@ use crate::loss::{Average, Loss, Penalty};
 use crate::problem::{self, Horizon, Starts, Stepping};
 
 /// Most steps from a frame to the next in continuous time.
-const MOST_STEPS: usize = 2_000;
+const MAX_STEPS: usize = 2_000;
 
 /// What is known of a parameter before: a normal distribution.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq)]
@@ -250,7 +250,7 @@ pub const FREE_STARTS: Starts = Starts::Free {
 pub fn in_continuous_time(tolerance: f64) -> Stepping {
     Stepping::Flow(FlowSettings {
         tolerances: Tolerances::all(tolerance),
-        most_steps: MOST_STEPS,
+        most_steps: MAX_STEPS,
         ..FlowSettings::default()
     })
 }

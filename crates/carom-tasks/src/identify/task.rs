@@ -16,7 +16,7 @@ pub(super) const MAX_JACOBIAN_ENTRIES: usize = 60_000_000;
 
 /// How far a search goes in a logarithm: a factor of 10⁸. Where the best value is zero, it would go on for ever, and numbers that are
 /// far out hide the others from the tests for its end.
-const FARTHEST: f64 = 18.4;
+const MAX_LOG_DISTANCE: f64 = 18.4;
 
 /// What is known before of a number of θ: (θ − mean)/deviation is a residual.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -421,8 +421,8 @@ impl Known<'_, '_> {
             [lower[index], upper[index]] = natural;
             if self.is_local {
                 let far = match free.selection.transform {
-                    Transform::Log => [-FARTHEST, FARTHEST],
-                    Transform::Softplus => [-FARTHEST, f64::INFINITY],
+                    Transform::Log => [-MAX_LOG_DISTANCE, MAX_LOG_DISTANCE],
+                    Transform::Softplus => [-MAX_LOG_DISTANCE, f64::INFINITY],
                     _ => [f64::NEG_INFINITY, f64::INFINITY],
                 };
                 lower[index] = lower[index].max(start[index] + far[0]);

@@ -42,7 +42,7 @@ pub enum Starts {
 /// Drawn starts are the same for every seed of a search, so that its losses can be compared.
 const SEED: u64 = 0;
 /// More starts than this are a mistake.
-const MOST_DRAWS: usize = 1000;
+const MAX_DRAWS: usize = 1000;
 
 impl Starts {
     /// Starts of every run.
@@ -62,9 +62,9 @@ impl Starts {
         let Self::Drawn { count } = self else {
             return Ok(Vec::new());
         };
-        if !(1..=MOST_DRAWS).contains(&count) {
+        if !(1..=MAX_DRAWS).contains(&count) {
             return Err(ProblemError(format!(
-                "{count} drawn starts: draw 1 to {MOST_DRAWS} of them for every run"
+                "{count} drawn starts: draw 1 to {MAX_DRAWS} of them for every run"
             )));
         }
         let deviations: Vec<f64> = (recordings.channels.iter())

@@ -22,7 +22,7 @@ use super::table::{Array, Table};
 
 const MAGIC: &[u8] = b"\x89MCAP0\r\n";
 /// Chunks that are larger when unpacked are not read: a guard against files that expand without end.
-const LARGEST_CHUNK: u64 = 1 << 30;
+const MAX_CHUNK: u64 = 1 << 30;
 
 /// What is known of a topic.
 struct Topic {
@@ -157,7 +157,7 @@ impl Bag {
         let compression = content.text()?;
         let length = content.number(8)?;
         let packed = content.take(length)?;
-        if size > LARGEST_CHUNK {
+        if size > MAX_CHUNK {
             return Err(format!(
                 "a chunk says it has {size} bytes; that is more than is read"
             ));
@@ -330,6 +330,6 @@ impl Bag {
 }
 
 fn read_all(reader: impl Read, bytes: &mut Vec<u8>) -> Result<(), String> {
-    let outcome = reader.take(LARGEST_CHUNK).read_to_end(bytes);
+    let outcome = reader.take(MAX_CHUNK).read_to_end(bytes);
     outcome.map(|_| ()).map_err(|cause| cause.to_string())
 }

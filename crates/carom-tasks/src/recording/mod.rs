@@ -66,7 +66,7 @@ impl std::error::Error for RecordingError {}
 
 /// All of a file; pipes, folders and files beyond any recording are refused unread.
 fn read_bytes(path: &Path) -> Result<Vec<u8>, RecordingError> {
-    let source = DiskSource::with_size_limit(crate::npz::LARGEST);
+    let source = DiskSource::with_size_limit(crate::npz::MAX_BYTES);
     let bytes = source.read(path);
     bytes.map_err(|cause| RecordingError(cause.to_string()))
 }

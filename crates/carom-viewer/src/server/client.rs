@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use super::{FeedKind, Shared};
 use crate::live::Live;
-use crate::message::{LONGEST, Message};
+use crate::message::{MAX_MESSAGE_BYTES, Message};
 
 /// Time that a client has to take a packet before it is given up.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -187,7 +187,7 @@ fn read(packet: Option<Result<Packet, axum::Error>>) -> Result<Option<Message>, 
         Some(Ok(Packet::Ping(_) | Packet::Pong(_))) => Ok(None),
         Some(Err(cause)) if cause.to_string().contains("too long") => refuse(
             close_code::SIZE,
-            format!("messages are at most {LONGEST} bytes long"),
+            format!("messages are at most {MAX_MESSAGE_BYTES} bytes long"),
         ),
         Some(Ok(Packet::Close(_)) | Err(_)) | None => Err(End::Gone),
     }

@@ -165,7 +165,7 @@ fn messages_that_make_no_sense_end_the_connection_with_a_reason() {
 #[test]
 fn there_is_a_limit_to_clients() {
     let server = live("pendulum.xml", true);
-    let mut pages: Vec<_> = (0..carom_viewer::server::MOST_CLIENTS)
+    let mut pages: Vec<_> = (0..carom_viewer::server::MAX_CLIENTS)
         .map(|_| Page::open(&server))
         .collect();
     let own = format!("http://{}", server.address());

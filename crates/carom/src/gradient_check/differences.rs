@@ -8,12 +8,12 @@ use crate::state::State;
 
 /// Changes of the loss that differences aim at, in the order in which they are tried.
 const CHANGES: [f64; 8] = [1e-6, 1e-7, 1e-5, 1e-8, 1e-4, 1e-9, 1e-3, 1e-2];
-/// The farthest step, relative to the numbers.
-const FARTHEST: f64 = 0.1;
-/// The least, below which numbers do not move at all.
-const LEAST: f64 = 1e-14;
-/// Part of a step over which curvature is nothing beside that over the step itself.
-const CLOSE: f64 = 1.0 / 64.0;
+/// Longest step of a difference, relative to the number.
+const MAX_RELATIVE_STEP: f64 = 0.1;
+/// Shortest step, below which numbers do not move at all.
+const MIN_RELATIVE_STEP: f64 = 1e-14;
+/// Fraction of a step over which curvature vanishes beside that over the whole step.
+const CURVATURE_STEP_FRACTION: f64 = 1.0 / 64.0;
 /// Operations that every number of a step has gone through, at least, and each of which rounds.
 const OPERATIONS: f64 = 64.0;
 /// Differences of two step sizes that agree so well are good enough.
@@ -54,10 +54,10 @@ impl Point<'_> {
         let mut best: Option<Slope> = None;
         let mut kink = None;
         let mut last = 0.0;
-        let mut farthest = FARTHEST;
+        let mut farthest = MAX_RELATIVE_STEP;
         for change in CHANGES {
             let step = (change / scale).min(farthest);
-            if step == last || step < LEAST {
+            if step == last || step < MIN_RELATIVE_STEP {
                 continue;
             }
             last = step;
@@ -100,7 +100,7 @@ impl Point<'_> {
             (None, None) => Measured::Slope(Slope {
                 value: f64::NAN,
                 doubt: if last == 0.0 { f64::INFINITY } else { 0.0 },
-                step: FARTHEST,
+                step: MAX_RELATIVE_STEP,
             }),
         }
     }
@@ -118,7 +118,7 @@ impl Point<'_> {
         let mut most = 0.0_f64;
         for side in sides {
             let [first, second, third] = [1.0, 2.0, 3.0].map(|times| {
-                let step = side * times * CLOSE * step;
+                let step = side * times * CURVATURE_STEP_FRACTION * step;
                 probe.step(self.given, (direction, step), |near| {
                     self.loss_of(&near.end)
                 })

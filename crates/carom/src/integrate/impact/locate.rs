@@ -12,17 +12,17 @@ use crate::scalar::Scalar;
 use crate::stages::collision;
 use crate::stages::kinematics::Kinematics;
 
-/// Distances within this are none (m).
-const ZERO: f64 = 1e-13;
+/// Distances within this count as zero (m).
+const ZERO_DISTANCE: f64 = 1e-13;
 
-/// Most looks at the distance of a pair.
-const LOOKS: usize = 200;
+/// Maximum of evaluations of the distance of a pair.
+const MAX_LOOKS: usize = 200;
 
 /// Parts of the rest of the step after which geoms that touch and part are looked at again.
-const HOP: f64 = 1.0 / 16.0;
+const RECHECK_FRACTION: f64 = 1.0 / 16.0;
 
 /// The distance is seen this much farther (m) than it may close.
-const SLACK: f64 = 1e-6;
+const SIGHT_MARGIN: f64 = 1e-6;
 
 /// What two geoms do somewhere on the way.
 struct Look {
@@ -70,12 +70,12 @@ impl<T: Scalar> Impacts<T> {
         rest: f64,
     ) -> Option<(f64, bool)> {
         let (mut time, mut last_apart) = (0.0, None);
-        if look.distance < -ZERO && look.rate < 0.0 {
+        if look.distance < -ZERO_DISTANCE && look.rate < 0.0 {
             return Some((0.0, false));
         }
-        for _ in 0..LOOKS {
-            let is_apart = look.distance > ZERO;
-            if look.distance.abs() <= ZERO && look.rate < 0.0 {
+        for _ in 0..MAX_LOOKS {
+            let is_apart = look.distance > ZERO_DISTANCE;
+            if look.distance.abs() <= ZERO_DISTANCE && look.rate < 0.0 {
                 return (time < rest).then_some((time, true));
             }
             if !look.turns && look.rate >= 0.0 && last_apart.is_none_or(|_| is_apart) {
@@ -90,7 +90,7 @@ impl<T: Scalar> Impacts<T> {
                 }
                 // Beyond one, on the way out again.
                 Some(before) => 0.5 * (before + time),
-                None => time + HOP * rest,
+                None => time + RECHECK_FRACTION * rest,
             };
             if time.is_nan() || time >= rest {
                 return None;
@@ -126,7 +126,7 @@ impl<T: Scalar> Impacts<T> {
             bound += motion.angular().norm() * radius;
             size = size.max(radius);
         }
-        let cutoff = bound * within + SLACK;
+        let cutoff = bound * within + SIGHT_MARGIN;
         let work = &mut self.place.manifold;
         let found = collision::distance(model, kinematics, pair.geoms, cutoff, work)?;
         let point = middle(&found).value();

@@ -11,7 +11,7 @@ use crate::model::{FrameObject, SensorKind, Transmission};
 use crate::stages::constraint::BlockKind;
 
 /// Most values of the sensors that pass their cotangents on, those of contacts aside.
-const MOST_VALUES: usize = 4;
+const MAX_VALUES: usize = 4;
 
 /// Cotangents of a frame.
 #[derive(Clone, Copy, Default)]
@@ -35,10 +35,10 @@ impl<'a> Reverse<'a> {
             self.ranges(sensor, kind, output);
             return;
         }
-        if dimension > MOST_VALUES {
+        if dimension > MAX_VALUES {
             return;
         }
-        let mut bars = [0.0; MOST_VALUES];
+        let mut bars = [0.0; MAX_VALUES];
         bars[..dimension].copy_from_slice(&self.bar.values[address..][..dimension]);
         self.clip(sensor, &mut bars[..dimension]);
         let [x, y, z, _] = bars;

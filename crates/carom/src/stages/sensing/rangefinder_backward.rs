@@ -11,7 +11,7 @@ use crate::ray::{Ray, SurfacePoint, meet_backward};
 use crate::stages::collision::add_tangent;
 
 /// Most values of one ray.
-const MOST_VALUES: usize = 14;
+const MAX_VALUES: usize = 14;
 
 /// Where a ray starts from.
 #[derive(Clone, Copy)]
@@ -84,9 +84,9 @@ impl Reverse<'_> {
             forward: Vec3::ZERO,
         };
         let count = values_per_ray(fields);
-        let mut bars = [0.0; MOST_VALUES];
+        let mut bars = [0.0; MAX_VALUES];
         bars[..count].copy_from_slice(&self.bar.values[start..][..count]);
-        if bars == [0.0; MOST_VALUES] {
+        if bars == [0.0; MAX_VALUES] {
             return out;
         }
         let hit = cast_from(model, kinematics, eye.body, ray);
@@ -95,7 +95,7 @@ impl Reverse<'_> {
             (Some([position, forward]), Some(point)) => (point - position).dot(forward),
             _ => hit.point.distance,
         });
-        let mut values = [0.0; MOST_VALUES];
+        let mut values = [0.0; MAX_VALUES];
         write(fields, ray, hit, depth, &mut values);
         self.bars.model.sensors.cutoff[sensor] +=
             clip_vjp(model, sensor, kind, &values[..count], &mut bars[..count]);
