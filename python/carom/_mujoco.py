@@ -44,111 +44,6 @@ _FAMILIES = {
 _OBJECTS = {1: "body", 2: "xbody", 3: "joint", 5: "geom", 6: "site", 7: "camera", 18: "tendon", 19: "actuator"}
 """Kinds of objects by MuJoCo's code."""
 
-_NUMBERS = {
-    "qpos": {"reference": "qpos0", "spring": "qpos_spring"},
-    "bodies": {
-        "position": "body_pos",
-        "quat": "body_quat",
-        "inertial_position": "body_ipos",
-        "inertial_quat": "body_iquat",
-        "mass": "body_mass",
-        "subtree_mass": "body_subtreemass",
-        "inertia": "body_inertia",
-        "inverse_weight": "body_invweight0",
-        "gravcomp": "body_gravcomp",
-    },
-    "joints": {
-        "position": "jnt_pos",
-        "axis": "jnt_axis",
-        "stiffness": "jnt_stiffness",
-        "stiffness_poly": "jnt_stiffnesspoly",
-        "range": "jnt_range",
-        "actuator_force_range": "jnt_actfrcrange",
-        "margin": "jnt_margin",
-        "solref": "jnt_solref",
-        "solimp": "jnt_solimp",
-    },
-    "dofs": {
-        "armature": "dof_armature",
-        "damping": "dof_damping",
-        "frictionloss": "dof_frictionloss",
-        "solref": "dof_solref",
-        "solimp": "dof_solimp",
-        "inverse_weight": "dof_invweight0",
-        "inertia_reference": "dof_M0",
-    },
-    "geoms": {
-        "size": "geom_size",
-        "position": "geom_pos",
-        "quat": "geom_quat",
-        "friction": "geom_friction",
-        "solmix": "geom_solmix",
-        "solref": "geom_solref",
-        "solimp": "geom_solimp",
-        "margin": "geom_margin",
-        "gap": "geom_gap",
-        "surface_velocity": "geom_surfacevel",
-        "adhesion": "geom_adhesion",
-        "bounding_radius": "geom_rbound",
-        "bounding_box": "geom_aabb",
-        "fluid": "geom_fluid",
-    },
-    "sites": {"size": "site_size", "position": "site_pos", "quat": "site_quat"},
-    "cameras": {
-        "position": "cam_pos",
-        "quat": "cam_quat",
-        "position_from_com": "cam_poscom0",
-        "position_from_body": "cam_pos0",
-        "rotation_reference": "cam_mat0",
-        "fovy": "cam_fovy",
-        "sensor_size": "cam_sensorsize",
-        "intrinsic": "cam_intrinsic",
-    },
-    "meshes": {"vertex": "mesh_vert", "position": "mesh_pos", "quat": "mesh_quat", "scale": "mesh_scale"},
-    "height_fields": {"size": "hfield_size", "elevation": "hfield_data"},
-    "pairs": {
-        "solref": "pair_solref",
-        "solreffriction": "pair_solreffriction",
-        "solimp": "pair_solimp",
-        "margin": "pair_margin",
-        "gap": "pair_gap",
-        "friction": "pair_friction",
-        "adhesion": "pair_adhesion",
-    },
-    "tendons": {
-        "range": "tendon_range",
-        "actuator_force_range": "tendon_actfrcrange",
-        "margin": "tendon_margin",
-        "stiffness": "tendon_stiffness",
-        "stiffness_poly": "tendon_stiffnesspoly",
-        "damping": "tendon_damping",
-        "armature": "tendon_armature",
-        "frictionloss": "tendon_frictionloss",
-        "spring_length": "tendon_lengthspring",
-        "length_reference": "tendon_length0",
-        "inverse_weight": "tendon_invweight0",
-        "solref_limit": "tendon_solref_lim",
-        "solimp_limit": "tendon_solimp_lim",
-        "solref_friction": "tendon_solref_fri",
-        "solimp_friction": "tendon_solimp_fri",
-    },
-    "actuators": {
-        "gear": "actuator_gear",
-        "crank_length": "actuator_cranklength",
-        "dynamics": "actuator_dynprm",
-        "gain": "actuator_gainprm",
-        "bias": "actuator_biasprm",
-        "control_range": "actuator_ctrlrange",
-        "force_range": "actuator_forcerange",
-        "activation_range": "actuator_actrange",
-        "acceleration_reference": "actuator_acc0",
-        "length_reference": "actuator_length0",
-        "length_range": "actuator_lengthrange",
-    },
-    "sensors": {"cutoff": "sensor_cutoff", "noise": "sensor_noise"},
-}
-"""Our numbers and MuJoCo's names for them: all that are the same numbers in both."""
-
 
 def adopt(model: Any) -> _core.Model:
     """A model with the structure and the numbers of MuJoCo's."""
@@ -157,12 +52,11 @@ def adopt(model: Any) -> _core.Model:
         lines = "".join(f"\n  {problem}" for problem in problems)
         raise ModelError(f"carom does not simulate everything in this MuJoCo model:{lines}")
     text = _Writer(model).text()
-    numbers = []
-    for family, fields in _NUMBERS.items():
-        for field, name in fields.items():
-            array = np.ascontiguousarray(getattr(model, name), dtype=np.float64).reshape(-1)
-            numbers.append((family, field, array))
-    numbers.append(("equalities", "data", _equality_data(model)))
+    numbers = {
+        name: np.ascontiguousarray(getattr(model, name), dtype=np.float64).reshape(-1)
+        for name in _core.Model.adopted_arrays()
+    }
+    numbers["eq_data"] = _equality_data(model)
     names = {family: _names(model, family) for family in _FAMILIES}
     return _core.Model.adopt(text, [_hull(model, mesh) for mesh in range(model.nmesh)], numbers, names)
 

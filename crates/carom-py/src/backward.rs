@@ -306,9 +306,9 @@ fn added(mut sum: Gradient, term: &Gradient) -> Gradient {
 
 fn add_model(sum: &mut carom::Model, terms: &carom::Model) {
     let mut numbers = Vec::new();
-    terms.for_each(|_, _, _, _, number| numbers.push(number));
+    terms.for_each(|_, _, _, number| numbers.push(number));
     let mut numbers = numbers.into_iter();
-    sum.for_each_mut(|_, _, _, _, sum| *sum += numbers.next().unwrap_or_default());
+    sum.for_each_mut(|_, _, _, sum| *sum += numbers.next().unwrap_or_default());
 }
 
 /// All derivatives of a batch.

@@ -190,13 +190,13 @@ impl Model {
     }
 
     /// Takes over a model that MuJoCo has compiled: its description without what is processed already, the hulls of its
-    /// meshes, its numbers by the engine's names, and its names.
+    /// meshes, its numbers by its names for them, and its names.
     #[staticmethod]
     fn adopt(
         py: Python<'_>,
         text: String,
         meshes: Vec<Hull>,
-        numbers: Vec<(String, String, Numbers<'_>)>,
+        numbers: BTreeMap<String, Numbers<'_>>,
         names: BTreeMap<String, Vec<String>>,
     ) -> PyResult<Self> {
         let path = PathBuf::from("<MjModel>");
@@ -215,9 +215,11 @@ impl Model {
         let loaded = py.detach(|| load::compiled(read));
         let loaded = loaded.map_err(|error| errors::model(&error.diagnostics, &error.sources))?;
         let mut by_name = carom::mujoco::Numbers::new();
-        for (family, field, array) in &numbers {
-            let count = array.len();
-            by_name.insert((family, field), slice(array, field, &[count])?);
+        for (quantity, name) in carom::mujoco::adopted() {
+            if let Some(array) = numbers.get(name) {
+                let count = array.len();
+                by_name.insert(quantity, slice(array, name, &[count])?);
+            }
         }
         let names = tables::renamed(&loaded.model, &names);
         let model = loaded
@@ -231,6 +233,12 @@ impl Model {
             ),
             ..Self::new(model, None)
         })
+    }
+
+    /// MuJoCo's names of the arrays that [`Self::adopt`] takes.
+    #[staticmethod]
+    fn adopted_arrays() -> Vec<&'static str> {
+        carom::mujoco::adopted().map(|(_, name)| name).collect()
     }
 
     /// The same model with other options.
@@ -296,7 +304,7 @@ impl Model {
     fn constant<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyArrayDyn<f64>>> {
         let constant = carom::mujoco::constant(name);
         let constant = constant.ok_or_else(|| PyKeyError::new_err(name.to_owned()))?;
-        let numbers = (constant.get)(&self.inner);
+        let numbers = constant.get(&self.inner);
         let count = numbers.len();
         give(py, numbers, &[count])
     }

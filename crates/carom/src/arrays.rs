@@ -10,6 +10,8 @@
 
 use std::ops::Range;
 
+use crate::math::Components;
+
 /// Declares a struct of flat arrays; see the module documentation.
 macro_rules! arrays {
     (
@@ -75,11 +77,9 @@ macro_rules! arrays {
             /// Calls `visit(field, element, component, number)` for every number, in declaration order.
             pub fn for_each(&self, mut visit: impl FnMut(&'static str, usize, usize, T)) {
                 let _ = &mut visit;
-                $( for (index, element) in self.$field.iter().enumerate() {
-                    for (component, number) in $crate::math::Components::as_slice(element).iter().enumerate() {
-                        visit(stringify!($field), index, component, *number);
-                    }
-                } )*
+                $( $crate::arrays::walk(&self.$field, |index, component, number| {
+                    visit(stringify!($field), index, component, number);
+                }); )*
             }
 
             /// As [`Self::for_each`], with the count that gives the field its length after the field's name.
@@ -88,11 +88,9 @@ macro_rules! arrays {
                 mut visit: impl FnMut(&'static str, &'static str, usize, usize, T),
             ) {
                 let _ = &mut visit;
-                $( for (index, element) in self.$field.iter().enumerate() {
-                    for (component, number) in $crate::math::Components::as_slice(element).iter().enumerate() {
-                        visit(stringify!($field), stringify!($count), index, component, *number);
-                    }
-                } )*
+                $( $crate::arrays::walk(&self.$field, |index, component, number| {
+                    visit(stringify!($field), stringify!($count), index, component, number);
+                }); )*
             }
 
             /// Calls `visit` for the numbers in a range, counted in the order of [`Self::for_each`] from `first`; arrays
@@ -143,12 +141,9 @@ macro_rules! arrays {
             /// As [`Self::for_each`], with the number by mutable reference.
             pub fn for_each_mut(&mut self, mut visit: impl FnMut(&'static str, usize, usize, &mut T)) {
                 let _ = &mut visit;
-                $( for (index, element) in self.$field.iter_mut().enumerate() {
-                    for (component, number) in
-                        $crate::math::Components::as_mut_slice(element).iter_mut().enumerate() {
-                        visit(stringify!($field), index, component, number);
-                    }
-                } )*
+                $( $crate::arrays::walk_mut(&mut self.$field, |index, component, number| {
+                    visit(stringify!($field), index, component, number);
+                }); )*
             }
         }
     };
@@ -170,6 +165,29 @@ pub(crate) fn overlap(start: &mut usize, count: usize, range: &Range<usize>) -> 
 pub(crate) fn within(range: &Range<usize>, first: usize, width: usize) -> Range<usize> {
     let begin = range.start.saturating_sub(first);
     begin..(range.end - first).min(width).max(begin)
+}
+
+/// Calls `visit(element, component, number)` for every number of an array.
+#[inline]
+pub(crate) fn walk<T: Copy, C: Components<T>>(array: &[C], mut visit: impl FnMut(usize, usize, T)) {
+    for (index, element) in array.iter().enumerate() {
+        for (component, number) in element.as_slice().iter().enumerate() {
+            visit(index, component, *number);
+        }
+    }
+}
+
+/// As [`walk`], with the number by mutable reference.
+#[inline]
+pub(crate) fn walk_mut<T, C: Components<T>>(
+    array: &mut [C],
+    mut visit: impl FnMut(usize, usize, &mut T),
+) {
+    for (index, element) in array.iter_mut().enumerate() {
+        for (component, number) in element.as_mut_slice().iter_mut().enumerate() {
+            visit(index, component, number);
+        }
+    }
 }
 
 /// What tests of backward passes need to know of any struct of flat arrays.

@@ -259,7 +259,7 @@ impl ModelBar {
 
     /// Sets every number to zero.
     pub fn set_zero(&mut self) {
-        self.0.for_each_mut(|_, _, _, _, number| *number = 0.0);
+        self.0.for_each_mut(|_, _, _, number| *number = 0.0);
     }
 }
 
@@ -280,10 +280,10 @@ impl DerefMut for ModelBar {
 impl AddAssign<&ModelBar> for ModelBar {
     fn add_assign(&mut self, other: &ModelBar) {
         let mut terms = Vec::new();
-        other.for_each(|_, _, _, _, number| terms.push(number));
+        other.for_each(|_, _, _, number| terms.push(number));
         let mut terms = terms.into_iter();
         self.0
-            .for_each_mut(|_, _, _, _, sum| *sum += terms.next().unwrap_or(0.0));
+            .for_each_mut(|_, _, _, sum| *sum += terms.next().unwrap_or(0.0));
     }
 }
 

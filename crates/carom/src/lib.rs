@@ -27,6 +27,7 @@ pub mod model;
 pub mod mujoco;
 pub mod parameters;
 mod plain;
+pub mod quantity;
 pub mod ray;
 pub mod report;
 pub mod rollout;

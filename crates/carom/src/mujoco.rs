@@ -3,7 +3,7 @@
 //! ```
 //! # let model = carom::load::file("../../models/cube.xml".as_ref(), &[]).unwrap().model;
 //! let mass = carom::mujoco::constant("body_mass").unwrap();
-//! assert_eq!((mass.get)(&model), model.bodies.mass);
+//! assert_eq!(mass.get(&model), model.bodies.mass);
 //! ```
 
 mod adopt;
@@ -15,8 +15,9 @@ use std::ops::Range;
 use crate::math::{Components, Mat3, Quat, Vec3};
 use crate::model::{
     ActuatorDynamics, BiasKind, EqualityKind, FrameObject, GainKind, GeomKind, GeomShape,
-    JointKind, Model, SensorGeoms, SensorKind, Transmission, Wrap,
+    JointKind, Model, Quantity, SensorGeoms, SensorKind, Transmission, Wrap,
 };
+use crate::quantity::Exchange;
 
 /// What the rows of an array belong to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,14 +52,91 @@ pub struct Constant {
     pub name: &'static str,
     /// What its rows are.
     pub family: Family,
+    source: Source,
+}
+
+/// Where the numbers of an array are.
+#[derive(Clone, Copy, Debug)]
+enum Source {
+    /// As they are.
+    Quantity(Quantity),
+    /// They follow.
+    Computed(fn(&Model) -> Vec<f64>),
+}
+
+impl Constant {
     /// The numbers, row-major.
-    pub get: fn(&Model) -> Vec<f64>,
+    pub fn get(&self, model: &Model) -> Vec<f64> {
+        match self.source {
+            Source::Quantity(quantity) => model.numbers(quantity),
+            Source::Computed(get) => get(model),
+        }
+    }
+}
+
+/// Everything that can be compared number by number.
+pub fn constants() -> impl Iterator<Item = Constant> {
+    let same = of_table(|exchange| matches!(exchange, Exchange::Same | Exchange::Compared));
+    let is_computed = |name: &str| COMPUTED.iter().any(|computed| computed.name == name);
+    let same = same.filter(move |constant| !is_computed(constant.name));
+    COMPUTED.iter().copied().chain(same)
 }
 
 /// The array of a name.
-pub fn constant(name: &str) -> Option<&'static Constant> {
-    let all = CONSTANTS.iter().chain(FRAMES);
-    all.into_iter().find(|constant| constant.name == name)
+pub fn constant(name: &str) -> Option<Constant> {
+    let frames = of_table(|exchange| exchange == Exchange::Frame);
+    constants()
+        .chain(frames)
+        .find(|constant| constant.name == name)
+}
+
+/// Quantities whose array in MuJoCo is taken over, with its name.
+pub fn adopted() -> impl Iterator<Item = (Quantity, &'static str)> {
+    let is_adopted = |exchange| {
+        matches!(
+            exchange,
+            Exchange::Same | Exchange::Frame | Exchange::Adopted
+        )
+    };
+    Quantity::ALL.iter().filter_map(move |&quantity| {
+        let (name, exchange) = quantity.row().mujoco?;
+        is_adopted(exchange).then_some((quantity, name))
+    })
+}
+
+/// Arrays that are quantities of ours.
+fn of_table(chosen: fn(Exchange) -> bool) -> impl Iterator<Item = Constant> {
+    Quantity::ALL.iter().filter_map(move |&quantity| {
+        let (name, exchange) = quantity.row().mujoco?;
+        chosen(exchange).then_some(Constant {
+            name,
+            family: rows_of(quantity.family()),
+            source: Source::Quantity(quantity),
+        })
+    })
+}
+
+/// What the elements of a family of numbers are.
+fn rows_of(family: crate::quantity::Family) -> Family {
+    use crate::quantity::Family as Of;
+    match family {
+        Of::Option | Of::Laws | Of::ContactPoints | Of::Cameras | Of::Sources => Family::Model,
+        Of::Qpos => Family::Qpos,
+        Of::Bodies => Family::Body,
+        Of::Joints => Family::Joint,
+        Of::Dofs => Family::Dof,
+        Of::Geoms => Family::Geom,
+        Of::Sites => Family::Site,
+        Of::Meshes => Family::Mesh,
+        Of::HeightFields => Family::HeightField,
+        Of::Pairs => Family::Pair,
+        Of::Equalities => Family::Equality,
+        Of::Tendons => Family::Tendon,
+        Of::Wraps => Family::Wrap,
+        Of::Actuators => Family::Actuator,
+        Of::Sensors => Family::Sensor,
+        Of::Keyframes => Family::Keyframe,
+    }
 }
 
 /// All components of all elements.
@@ -315,24 +393,14 @@ fn own_tendons(model: &Model, total: &[f64], of_actuators: &[f64]) -> Vec<f64> {
     own
 }
 
-macro_rules! constants {
+macro_rules! computed {
     ($( $name:literal $family:ident $get:expr; )*) => {
-        &[ $( Constant { name: $name, family: Family::$family, get: $get }, )* ]
+        &[ $( Constant { name: $name, family: Family::$family, source: Source::Computed($get) }, )* ]
     };
 }
 
-/// What is not unique (signs of quaternions, order of principal axes): the same thing in MuJoCo may have other numbers.
-pub const FRAMES: &[Constant] = constants! {
-    "body_iquat" Body |m| flat(&m.bodies.inertial_quat);
-    "body_inertia" Body |m| flat(&m.bodies.inertia);
-    "geom_quat" Geom |m| flat(&m.geoms.quat);
-    "mesh_quat" Mesh |m| flat(&m.meshes.quat);
-};
-
-/// Everything that can be compared number by number.
-pub const CONSTANTS: &[Constant] = constants! {
-    "qpos0" Qpos |m| m.qpos.reference.clone();
-    "qpos_spring" Qpos |m| m.qpos.spring.clone();
+/// Arrays that are discrete with us, or kept another way.
+const COMPUTED: &[Constant] = computed! {
     "body_parentid" Body |m| ids(m.structure.bodies.parent.iter().copied());
     "body_rootid" Body |m| ids(m.structure.bodies.root.iter().copied());
     "body_weldid" Body |m| ids(m.structure.bodies.weld.iter().copied());
@@ -343,37 +411,17 @@ pub const CONSTANTS: &[Constant] = constants! {
     "body_dofadr" Body |m| gather(&m.structure.bodies.dofs, first);
     "body_geomadr" Body |m| gather(&m.structure.bodies.geoms, first);
     "body_geomnum" Body |m| ids(m.structure.bodies.geoms.iter().map(ExactSizeIterator::len));
-    "body_pos" Body |m| flat(&m.bodies.position);
-    "body_quat" Body |m| flat(&m.bodies.quat);
-    "body_ipos" Body |m| flat(&m.bodies.inertial_position);
-    "body_mass" Body |m| m.bodies.mass.clone();
-    "body_subtreemass" Body |m| m.bodies.subtree_mass.clone();
-    "body_invweight0" Body |m| flat(&m.bodies.inverse_weight);
-    "body_gravcomp" Body |m| m.bodies.gravcomp.clone();
     "jnt_type" Joint |m| gather(&m.structure.joints.kind, |&kind| joint_code(kind));
     "jnt_qposadr" Joint |m| ids(m.structure.joints.qpos.iter().copied());
     "jnt_dofadr" Joint |m| ids(m.structure.joints.dof.iter().copied());
     "jnt_bodyid" Joint |m| ids(m.structure.joints.body.iter().copied());
-    "jnt_pos" Joint |m| flat(&m.joints.position);
-    "jnt_axis" Joint |m| flat(&m.joints.axis);
-    "jnt_stiffness" Joint |m| m.joints.stiffness.clone();
-    "jnt_range" Joint |m| flat(&m.joints.range);
     "jnt_limited" Joint |m| flags(&m.structure.joints.limited);
-    "jnt_margin" Joint |m| m.joints.margin.clone();
-    "jnt_solref" Joint |m| flat(&m.joints.solref);
-    "jnt_solimp" Joint |m| flat(&m.joints.solimp);
     "jnt_actfrclimited" Joint |m| flags(&m.structure.joints.actuator_force_limited);
-    "jnt_actfrcrange" Joint |m| flat(&m.joints.actuator_force_range);
     "dof_bodyid" Dof |m| ids(m.structure.dofs.body.iter().copied());
     "dof_jntid" Dof |m| ids(m.structure.dofs.joint.iter().copied());
     "dof_parentid" Dof |m| gather(&m.structure.dofs.parent, |&id| optional(id));
-    "dof_frictionloss" Dof |m| m.dofs.frictionloss.clone();
     "dof_armature" Dof |m| own_dofs(m, &m.dofs.armature, &m.actuators.armature);
     "dof_damping" Dof |m| own_dofs(m, &m.dofs.damping, &m.actuators.damping);
-    "dof_invweight0" Dof |m| m.dofs.inverse_weight.clone();
-    "dof_M0" Dof |m| m.dofs.inertia_reference.clone();
-    "dof_solref" Dof |m| flat(&m.dofs.solref);
-    "dof_solimp" Dof |m| flat(&m.dofs.solimp);
     "geom_type" Geom |m| {
         let geoms = m.structure.geoms.kind.iter().zip(&m.structure.geoms.signed_distance);
         geoms.map(|(&kind, &sdf)| if sdf { 8.0 } else { geom_code(kind) }).collect()
@@ -387,40 +435,15 @@ pub const CONSTANTS: &[Constant] = constants! {
         GeomShape::Mesh(id) | GeomShape::HeightField(id) => optional(Some(id)),
     });
     "geom_priority" Geom |m| gather(&m.structure.geoms.priority, |&priority| code(priority));
-    "geom_solmix" Geom |m| m.geoms.solmix.clone();
-    "geom_solref" Geom |m| flat(&m.geoms.solref);
-    "geom_solimp" Geom |m| flat(&m.geoms.solimp);
-    "geom_size" Geom |m| flat(&m.geoms.size);
-    "geom_rbound" Geom |m| m.geoms.bounding_radius.clone();
-    "geom_pos" Geom |m| flat(&m.geoms.position);
-    "geom_friction" Geom |m| flat(&m.geoms.friction);
-    "geom_margin" Geom |m| m.geoms.margin.clone();
-    "geom_gap" Geom |m| m.geoms.gap.clone();
-    "geom_surfacevel" Geom |m| flat(&m.geoms.surface_velocity);
-    "geom_adhesion" Geom |m| m.geoms.adhesion.clone();
-    "geom_fluid" Geom |m| flat(&m.geoms.fluid);
     "site_type" Site |m| gather(&m.structure.sites.kind, |&kind| geom_code(kind));
     "site_bodyid" Site |m| ids(m.structure.sites.body.iter().copied());
-    "site_size" Site |m| flat(&m.sites.size);
-    "site_pos" Site |m| flat(&m.sites.position);
-    "site_quat" Site |m| flat(&m.sites.quat);
     "mesh_vertnum" Mesh |m| ids(m.structure.meshes.vertices.iter().map(ExactSizeIterator::len));
     "mesh_facenum" Mesh |m| ids(m.structure.meshes.faces.iter().map(ExactSizeIterator::len));
-    "mesh_pos" Mesh |m| flat(&m.meshes.position);
-    "mesh_scale" Mesh |m| flat(&m.meshes.scale);
-    "hfield_size" HeightField |m| flat(&m.height_fields.size);
     "hfield_nrow" HeightField |m| ids(m.structure.height_fields.size.iter().map(|size| size[0]));
     "hfield_ncol" HeightField |m| ids(m.structure.height_fields.size.iter().map(|size| size[1]));
     "pair_dim" Pair |m| gather(&m.structure.pairs.condim, |&dim| f64::from(dim));
     "pair_geom1" Pair |m| ids(m.structure.pairs.geom1.iter().copied());
     "pair_geom2" Pair |m| ids(m.structure.pairs.geom2.iter().copied());
-    "pair_solref" Pair |m| flat(&m.pairs.solref);
-    "pair_solreffriction" Pair |m| flat(&m.pairs.solreffriction);
-    "pair_solimp" Pair |m| flat(&m.pairs.solimp);
-    "pair_margin" Pair |m| m.pairs.margin.clone();
-    "pair_gap" Pair |m| m.pairs.gap.clone();
-    "pair_adhesion" Pair |m| m.pairs.adhesion.clone();
-    "pair_friction" Pair |m| flat(&m.pairs.friction);
     "exclude_signature" Exclude |m| gather(&m.structure.filter.exclude_signature, |&s| s as f64);
     "eq_type" Equality |m| gather(&m.structure.equalities.kind, |&kind| code(match kind {
         EqualityKind::Connect => 0,
@@ -431,25 +454,11 @@ pub const CONSTANTS: &[Constant] = constants! {
     "eq_obj1id" Equality |m| ids(m.structure.equalities.object1.iter().copied());
     "eq_obj2id" Equality |m| gather(&m.structure.equalities.object2, |&id| optional(id));
     "eq_active0" Equality |m| flags(&m.structure.equalities.active);
-    "eq_solref" Equality |m| flat(&m.equalities.solref);
-    "eq_solimp" Equality |m| flat(&m.equalities.solimp);
-    "eq_data" Equality |m| flat(&m.equalities.data);
     "tendon_adr" Tendon |m| ids(m.structure.tendons.wraps.iter().map(|path| path.start));
     "tendon_num" Tendon |m| ids(m.structure.tendons.wraps.iter().map(ExactSizeIterator::len));
     "tendon_limited" Tendon |m| flags(&m.structure.tendons.limited);
-    "tendon_range" Tendon |m| flat(&m.tendons.range);
-    "tendon_margin" Tendon |m| m.tendons.margin.clone();
-    "tendon_stiffness" Tendon |m| m.tendons.stiffness.clone();
     "tendon_damping" Tendon |m| own_tendons(m, &m.tendons.damping, &m.actuators.damping);
     "tendon_armature" Tendon |m| own_tendons(m, &m.tendons.armature, &m.actuators.armature);
-    "tendon_frictionloss" Tendon |m| m.tendons.frictionloss.clone();
-    "tendon_lengthspring" Tendon |m| flat(&m.tendons.spring_length);
-    "tendon_length0" Tendon |m| m.tendons.length_reference.clone();
-    "tendon_invweight0" Tendon |m| m.tendons.inverse_weight.clone();
-    "tendon_solref_lim" Tendon |m| flat(&m.tendons.solref_limit);
-    "tendon_solimp_lim" Tendon |m| flat(&m.tendons.solimp_limit);
-    "tendon_solref_fri" Tendon |m| flat(&m.tendons.solref_friction);
-    "tendon_solimp_fri" Tendon |m| flat(&m.tendons.solimp_friction);
     "wrap_type" Wrap |m| gather(&m.structure.tendons.path, |wrap| wrap_code(wrap)[0]);
     "wrap_objid" Wrap |m| gather(&m.structure.tendons.path, |wrap| wrap_code(wrap)[1]);
     "wrap_prm" Wrap wrap_parameter;
@@ -490,17 +499,6 @@ pub const CONSTANTS: &[Constant] = constants! {
     "actuator_forcelimited" Actuator |m| flags(&m.structure.actuators.force_limited);
     "actuator_actlimited" Actuator |m| flags(&m.structure.actuators.activation_limited);
     "actuator_actearly" Actuator |m| flags(&m.structure.actuators.activation_early);
-    "actuator_dynprm" Actuator |m| flat(&m.actuators.dynamics);
-    "actuator_gainprm" Actuator |m| flat(&m.actuators.gain);
-    "actuator_biasprm" Actuator |m| flat(&m.actuators.bias);
-    "actuator_ctrlrange" Actuator |m| flat(&m.actuators.control_range);
-    "actuator_forcerange" Actuator |m| flat(&m.actuators.force_range);
-    "actuator_actrange" Actuator |m| flat(&m.actuators.activation_range);
-    "actuator_gear" Actuator |m| flat(&m.actuators.gear);
-    "actuator_cranklength" Actuator |m| m.actuators.crank_length.clone();
-    "actuator_acc0" Actuator |m| m.actuators.acceleration_reference.clone();
-    "actuator_length0" Actuator |m| m.actuators.length_reference.clone();
-    "actuator_lengthrange" Actuator |m| flat(&m.actuators.length_range);
     "sensor_type" Sensor |m| sensor_column(m, 0);
     "sensor_objtype" Sensor |m| sensor_column(m, 1);
     "sensor_objid" Sensor |m| sensor_column(m, 2);
@@ -508,12 +506,4 @@ pub const CONSTANTS: &[Constant] = constants! {
     "sensor_refid" Sensor |m| sensor_column(m, 4);
     "sensor_dim" Sensor |m| ids(m.structure.sensors.dimension.iter().copied());
     "sensor_adr" Sensor |m| ids(m.structure.sensors.address.iter().copied());
-    "sensor_cutoff" Sensor |m| m.sensors.cutoff.clone();
-    "key_time" Keyframe |m| m.keyframes.time.clone();
-    "key_qpos" Keyframe |m| m.keyframes.qpos.clone();
-    "key_qvel" Keyframe |m| m.keyframes.qvel.clone();
-    "key_act" Keyframe |m| m.keyframes.act.clone();
-    "key_ctrl" Keyframe |m| m.keyframes.ctrl.clone();
-    "key_mpos" Keyframe |m| flat(&m.keyframes.mocap_position);
-    "key_mquat" Keyframe |m| flat(&m.keyframes.mocap_quat);
 };

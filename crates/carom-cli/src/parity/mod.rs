@@ -300,11 +300,11 @@ fn compare_constants(
         };
         out.push(compare(quantity, rows, ours, theirs));
     };
-    for constant in mujoco::CONSTANTS {
+    for constant in mujoco::constants() {
         let Some(theirs) = reference.get(&format!("model/{}", constant.name)) else {
             continue;
         };
-        let ours = (constant.get)(model);
+        let ours = constant.get(model);
         let mut theirs = theirs.to_vec();
         // Codes that carom does not express as MuJoCo's pair of ids.
         for (a, b) in ours.iter().zip(&mut theirs) {

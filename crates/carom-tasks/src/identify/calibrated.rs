@@ -9,6 +9,7 @@ use std::path::Path;
 use carom::Model;
 use carom::model::{GeomShape, Given};
 use carom::parameters::Parameters;
+use carom::quantity::{Family, Quantity, Quantity as Q};
 use carom_spec::ModelSpec;
 use carom_spec::mjcf::{AssetStorage, ReadSettings, write_with};
 use carom_spec::model_spec::{EqualityKind, InertiaSpec, InertialSpec};
@@ -75,8 +76,7 @@ fn compiled(text: &str) -> Result<Model, String> {
 
 /// A number that is another one than before.
 struct Change {
-    family: &'static str,
-    field: &'static str,
+    quantity: Quantity,
     element: usize,
     component: usize,
     value: f64,
@@ -84,17 +84,16 @@ struct Change {
 
 fn changes(before: &Given, after: &Given) -> Vec<Change> {
     let mut old = Vec::new();
-    before.for_each(|_, _, _, _, number| old.push(number));
+    before.for_each(|_, _, _, number| old.push(number));
     let mut changes = Vec::new();
     let mut index = 0;
-    after.for_each(|family, field, element, component, value| {
+    after.for_each(|quantity, element, component, value| {
         if old
             .get(index)
             .is_none_or(|old: &f64| old.to_bits() != value.to_bits())
         {
             changes.push(Change {
-                family,
-                field,
+                quantity,
                 element,
                 component,
                 value,
@@ -116,49 +115,47 @@ struct Place<'a> {
 
 impl Place<'_> {
     fn set(&mut self, change: &Change) {
-        let is_set = match (change.family, change.field) {
+        let is_set = match change.quantity {
             _ if self.is_inertia(change) => {
                 self.set_inertia(change.element);
                 true
             }
-            ("meshes", "vertex") => self.set_vertex(change.element).is_some(),
+            Q::MeshVertex => self.set_vertex(change.element).is_some(),
             // They follow from vertices and sizes.
-            ("sources", "mesh_moments")
-            | ("meshes", "box_low" | "box_high")
-            | ("geoms", "bounding_box" | "bounding_radius") => true,
-            ("geoms", "size") if self.is_mesh(change.element) => true,
+            Q::MeshMoments
+            | Q::MeshBoxLow
+            | Q::MeshBoxHigh
+            | Q::GeomBoundingBox
+            | Q::GeomBoundingRadius => true,
+            Q::GeomSize if self.is_mesh(change.element) => true,
             _ => {
                 let number = self.number(change);
                 number.map(|number| *number = change.value).is_some()
             }
         };
         if !is_set && self.missing.is_none() {
-            let Change {
-                family,
-                field,
-                element,
-                ..
-            } = change;
-            self.missing = Some(format!("{field} of {family} {element}"));
+            let row = change.quantity.row();
+            let (field, family) = (row.field, row.family.name());
+            self.missing = Some(format!("{field} of {family} {}", change.element));
         }
     }
 
     /// Where the description has a number.
     fn number(&mut self, change: &Change) -> Option<&mut f64> {
-        match change.family {
-            "option" => self.option(change),
-            "bodies" => self.body(change),
-            "joints" => self.joint(change.element, change),
-            "dofs" => self.dof(change),
-            "qpos" => self.coordinate(change),
-            "geoms" | "sources" => self.geom(change),
-            "sites" => self.site(change),
-            "pairs" => self.pair(change),
-            "laws" => self.law(change),
-            "tendons" => self.tendon(change),
-            "equalities" => self.equality(change),
-            "actuators" => self.actuator(change),
-            "sensors" => self.sensor(change),
+        match change.quantity.family() {
+            Family::Option => self.option(change),
+            Family::Bodies => self.body(change),
+            Family::Joints => self.joint(change.element, change),
+            Family::Dofs => self.dof(change),
+            Family::Qpos => self.coordinate(change),
+            Family::Geoms | Family::Sources => self.geom(change),
+            Family::Sites => self.site(change),
+            Family::Pairs => self.pair(change),
+            Family::Laws => self.law(change),
+            Family::Tendons => self.tendon(change),
+            Family::Equalities => self.equality(change),
+            Family::Actuators => self.actuator(change),
+            Family::Sensors => self.sensor(change),
             _ => None,
         }
     }
@@ -177,10 +174,14 @@ impl Place<'_> {
 
     fn is_inertia(&self, change: &Change) -> bool {
         let is_number = matches!(
-            change.field,
-            "mass" | "inertial_position" | "inertial_quat" | "inertia" | "inertia_products"
+            change.quantity,
+            Q::BodyMass
+                | Q::BodyInertialPosition
+                | Q::BodyInertialQuat
+                | Q::BodyInertia
+                | Q::BodyInertiaProducts
         );
-        change.family == "bodies" && is_number && change.element < self.spec.bodies.len()
+        is_number && change.element < self.spec.bodies.len()
     }
 
     /// Writes all of a body's inertia, about the principal axes that the model has found: a part alone would leave the rest to the
@@ -202,18 +203,18 @@ impl Place<'_> {
     fn option(&mut self, change: &Change) -> Option<&mut f64> {
         let option = &mut self.spec.option;
         let k = change.component;
-        match change.field {
-            "timestep" => Some(&mut option.timestep),
-            "gravity" => option.gravity.get_mut(k),
-            "wind" => option.wind.get_mut(k),
-            "magnetic" => option.magnetic.get_mut(k),
-            "density" => Some(&mut option.density),
-            "viscosity" => Some(&mut option.viscosity),
-            "impratio" => Some(&mut option.impedance_ratio),
-            "override_margin" => Some(&mut option.override_margin),
-            "override_solref" => option.override_solver_reference.get_mut(k),
-            "override_solimp" => option.override_solver_impedance.get_mut(k),
-            "override_friction" => option.override_friction.get_mut(k),
+        match change.quantity {
+            Q::OptionTimestep => Some(&mut option.timestep),
+            Q::OptionGravity => option.gravity.get_mut(k),
+            Q::OptionWind => option.wind.get_mut(k),
+            Q::OptionMagnetic => option.magnetic.get_mut(k),
+            Q::OptionDensity => Some(&mut option.density),
+            Q::OptionViscosity => Some(&mut option.viscosity),
+            Q::OptionImpratio => Some(&mut option.impedance_ratio),
+            Q::OptionOverrideMargin => Some(&mut option.override_margin),
+            Q::OptionOverrideSolref => option.override_solver_reference.get_mut(k),
+            Q::OptionOverrideSolimp => option.override_solver_impedance.get_mut(k),
+            Q::OptionOverrideFriction => option.override_friction.get_mut(k),
             _ => None,
         }
     }
@@ -221,10 +222,10 @@ impl Place<'_> {
     fn body(&mut self, change: &Change) -> Option<&mut f64> {
         let body = self.spec.bodies.get_mut(change.element)?;
         let k = change.component;
-        match change.field {
-            "position" => body.position.get_mut(k),
-            "quat" => body.quaternion.get_mut(k),
-            "gravcomp" => Some(&mut body.gravity_compensation),
+        match change.quantity {
+            Q::BodyPosition => body.position.get_mut(k),
+            Q::BodyQuat => body.quaternion.get_mut(k),
+            Q::BodyGravcomp => Some(&mut body.gravity_compensation),
             _ => None,
         }
     }
@@ -238,37 +239,32 @@ impl Place<'_> {
             .flat_map(|body| &mut body.joints);
         let joint = joints.nth(id)?;
         let k = change.component;
-        match change.field {
-            "position" => joint.position.get_mut(k),
-            "axis" => joint.axis.get_mut(k),
-            "stiffness" => joint.stiffness.get_mut(0),
-            "stiffness_poly" => joint.stiffness.get_mut(1 + k),
-            "range" => joint.range.get_mut(k),
-            "actuator_force_range" => joint.actuator_force_range.get_mut(k),
-            "margin" => Some(&mut joint.margin),
-            "solref" => joint.limit_solver_reference.get_mut(k),
-            "solimp" => joint.limit_solver_impedance.get_mut(k),
-            "armature" => Some(&mut joint.armature),
-            "damping" => joint.damping.get_mut(0),
-            "damping_poly" => joint.damping.get_mut(1 + k),
-            "frictionloss" => Some(&mut joint.friction_loss),
-            "dof_solref" => joint.friction_solver_reference.get_mut(k),
-            "dof_solimp" => joint.friction_solver_impedance.get_mut(k),
-            "reference" => Some(&mut joint.reference_value),
-            "spring" => Some(&mut joint.spring_reference),
-            "spring_damper" => joint.spring_damper.get_mut(k),
+        match change.quantity {
+            Q::JointPosition => joint.position.get_mut(k),
+            Q::JointAxis => joint.axis.get_mut(k),
+            Q::JointStiffness => joint.stiffness.get_mut(0),
+            Q::JointStiffnessPoly => joint.stiffness.get_mut(1 + k),
+            Q::JointRange => joint.range.get_mut(k),
+            Q::JointActuatorForceRange => joint.actuator_force_range.get_mut(k),
+            Q::JointMargin => Some(&mut joint.margin),
+            Q::JointSolref => joint.limit_solver_reference.get_mut(k),
+            Q::JointSolimp => joint.limit_solver_impedance.get_mut(k),
+            Q::DofArmature => Some(&mut joint.armature),
+            Q::DofDamping => joint.damping.get_mut(0),
+            Q::DofDampingPoly => joint.damping.get_mut(1 + k),
+            Q::DofFrictionloss => Some(&mut joint.friction_loss),
+            Q::DofSolref => joint.friction_solver_reference.get_mut(k),
+            Q::DofSolimp => joint.friction_solver_impedance.get_mut(k),
+            Q::QposReference => Some(&mut joint.reference_value),
+            Q::QposSpring => Some(&mut joint.spring_reference),
+            Q::JointSpringDamper => joint.spring_damper.get_mut(k),
             _ => None,
         }
     }
 
     fn dof(&mut self, change: &Change) -> Option<&mut f64> {
         let joint = *self.model.structure.dofs.joint.get(change.element)?;
-        let field = match change.field {
-            "solref" => "dof_solref",
-            "solimp" => "dof_solimp",
-            other => other,
-        };
-        self.joint(joint, &Change { field, ..*change })
+        self.joint(joint, change)
     }
 
     fn coordinate(&mut self, change: &Change) -> Option<&mut f64> {
@@ -280,13 +276,13 @@ impl Place<'_> {
     }
 
     fn geom(&mut self, change: &Change) -> Option<&mut f64> {
-        if change.field == "spring_damper" {
+        if change.quantity == Q::JointSpringDamper {
             return self.joint(change.element, change);
         }
         let mut geoms = self.spec.bodies.iter_mut().flat_map(|body| &mut body.geoms);
         let geom = geoms.nth(change.element)?;
         let k = change.component;
-        let is_placed = matches!(change.field, "position" | "quat" | "size");
+        let is_placed = matches!(change.quantity, Q::GeomPosition | Q::GeomQuat | Q::GeomSize);
         if is_placed && geom.fromto.take().is_some() {
             // The two ends would give place and length again.
             let numbers = &self.model.recipe()?.given.model.geoms;
@@ -294,21 +290,21 @@ impl Place<'_> {
             geom.quaternion = numbers.quat.get(change.element)?.0;
             geom.size = numbers.size.get(change.element)?.0;
         }
-        match change.field {
-            "size" => geom.size.get_mut(k),
-            "position" => geom.position.get_mut(k),
-            "quat" => geom.quaternion.get_mut(k),
-            "friction" => geom.friction.get_mut(k),
-            "solmix" => Some(&mut geom.solver_mix),
-            "solref" => geom.solver_reference.get_mut(k),
-            "solimp" => geom.solver_impedance.get_mut(k),
-            "margin" => Some(&mut geom.margin),
-            "gap" => Some(&mut geom.gap),
-            "surface_velocity" => geom.surface_velocity.get_mut(k),
-            "adhesion" => Some(&mut geom.adhesion),
-            "fluid" => geom.fluid_coefficients.get_mut(k.checked_sub(1)?),
-            "geom_mass" => Some(geom.mass.insert(0.0)),
-            "geom_density" => {
+        match change.quantity {
+            Q::GeomSize => geom.size.get_mut(k),
+            Q::GeomPosition => geom.position.get_mut(k),
+            Q::GeomQuat => geom.quaternion.get_mut(k),
+            Q::GeomFriction => geom.friction.get_mut(k),
+            Q::GeomSolmix => Some(&mut geom.solver_mix),
+            Q::GeomSolref => geom.solver_reference.get_mut(k),
+            Q::GeomSolimp => geom.solver_impedance.get_mut(k),
+            Q::GeomMargin => Some(&mut geom.margin),
+            Q::GeomGap => Some(&mut geom.gap),
+            Q::GeomSurfaceVelocity => geom.surface_velocity.get_mut(k),
+            Q::GeomAdhesion => Some(&mut geom.adhesion),
+            Q::GeomFluid => geom.fluid_coefficients.get_mut(k.checked_sub(1)?),
+            Q::GeomMass => Some(geom.mass.insert(0.0)),
+            Q::GeomDensity => {
                 geom.mass = None;
                 Some(&mut geom.density)
             }
@@ -326,10 +322,10 @@ impl Place<'_> {
             site.quaternion = numbers.quat.get(change.element)?.0;
             site.size = numbers.size.get(change.element)?.0;
         }
-        match change.field {
-            "position" => site.position.get_mut(k),
-            "quat" => site.quaternion.get_mut(k),
-            "size" => site.size.get_mut(k),
+        match change.quantity {
+            Q::SitePosition => site.position.get_mut(k),
+            Q::SiteQuat => site.quaternion.get_mut(k),
+            Q::SiteSize => site.size.get_mut(k),
             _ => None,
         }
     }
@@ -337,21 +333,21 @@ impl Place<'_> {
     fn tendon(&mut self, change: &Change) -> Option<&mut f64> {
         let tendon = self.spec.tendons.get_mut(change.element)?;
         let k = change.component;
-        match change.field {
-            "range" => tendon.range.get_mut(k),
-            "actuator_force_range" => tendon.actuator_force_range.get_mut(k),
-            "margin" => Some(&mut tendon.margin),
-            "stiffness" => tendon.stiffness.get_mut(0),
-            "stiffness_poly" => tendon.stiffness.get_mut(1 + k),
-            "damping" => tendon.damping.get_mut(0),
-            "damping_poly" => tendon.damping.get_mut(1 + k),
-            "armature" => Some(&mut tendon.armature),
-            "frictionloss" => Some(&mut tendon.friction_loss),
-            "spring_length" => tendon.spring_length.as_mut()?.get_mut(k),
-            "solref_limit" => tendon.limit_solver_reference.get_mut(k),
-            "solimp_limit" => tendon.limit_solver_impedance.get_mut(k),
-            "solref_friction" => tendon.friction_solver_reference.get_mut(k),
-            "solimp_friction" => tendon.friction_solver_impedance.get_mut(k),
+        match change.quantity {
+            Q::TendonRange => tendon.range.get_mut(k),
+            Q::TendonActuatorForceRange => tendon.actuator_force_range.get_mut(k),
+            Q::TendonMargin => Some(&mut tendon.margin),
+            Q::TendonStiffness => tendon.stiffness.get_mut(0),
+            Q::TendonStiffnessPoly => tendon.stiffness.get_mut(1 + k),
+            Q::TendonDamping => tendon.damping.get_mut(0),
+            Q::TendonDampingPoly => tendon.damping.get_mut(1 + k),
+            Q::TendonArmature => Some(&mut tendon.armature),
+            Q::TendonFrictionloss => Some(&mut tendon.friction_loss),
+            Q::TendonSpringLength => tendon.spring_length.as_mut()?.get_mut(k),
+            Q::TendonSolrefLimit => tendon.limit_solver_reference.get_mut(k),
+            Q::TendonSolimpLimit => tendon.limit_solver_impedance.get_mut(k),
+            Q::TendonSolrefFriction => tendon.friction_solver_reference.get_mut(k),
+            Q::TendonSolimpFriction => tendon.friction_solver_impedance.get_mut(k),
             _ => None,
         }
     }
@@ -359,26 +355,28 @@ impl Place<'_> {
     fn equality(&mut self, change: &Change) -> Option<&mut f64> {
         let equality = self.spec.equalities.get_mut(change.element)?;
         let k = change.component;
-        match (change.field, &mut equality.kind) {
-            ("solref", _) => equality.solver_reference.get_mut(k),
-            ("solimp", _) => equality.solver_impedance.get_mut(k),
+        match (change.quantity, &mut equality.kind) {
+            (Q::EqualitySolref, _) => equality.solver_reference.get_mut(k),
+            (Q::EqualitySolimp, _) => equality.solver_impedance.get_mut(k),
             (
-                "data",
+                Q::EqualityData,
                 EqualityKind::Joint { polynomial, .. } | EqualityKind::Tendon { polynomial, .. },
             ) => polynomial.get_mut(k),
-            ("data", EqualityKind::Connect { anchor, .. }) => anchor.get_mut(k),
-            ("data", EqualityKind::Weld { torque_scale, .. }) if k == 10 => Some(torque_scale),
+            (Q::EqualityData, EqualityKind::Connect { anchor, .. }) => anchor.get_mut(k),
+            (Q::EqualityData, EqualityKind::Weld { torque_scale, .. }) if k == 10 => {
+                Some(torque_scale)
+            }
             _ => None,
         }
     }
 
     fn sensor(&mut self, change: &Change) -> Option<&mut f64> {
         let sensor = self.spec.sensors.get_mut(change.element)?;
-        match change.field {
-            "cutoff" => Some(&mut sensor.cutoff),
-            "noise" => Some(&mut sensor.noise),
-            "delay" => Some(&mut sensor.history.delay),
-            "interval" => sensor.history.interval.get_mut(change.component),
+        match change.quantity {
+            Q::SensorCutoff => Some(&mut sensor.cutoff),
+            Q::SensorNoise => Some(&mut sensor.noise),
+            Q::SensorDelay => Some(&mut sensor.history.delay),
+            Q::SensorInterval => sensor.history.interval.get_mut(change.component),
             _ => None,
         }
     }
@@ -386,39 +384,40 @@ impl Place<'_> {
     fn pair(&mut self, change: &Change) -> Option<&mut f64> {
         let pair = self.spec.pairs.get_mut(change.element)?;
         let k = change.component;
-        match change.field {
-            "solref" => pair.solver_reference.get_mut(k),
-            "solreffriction" => pair.friction_solver_reference.get_mut(k),
-            "solimp" => pair.solver_impedance.get_mut(k),
-            "margin" => Some(&mut pair.margin),
-            "gap" => Some(&mut pair.gap),
-            "adhesion" => Some(&mut pair.adhesion),
-            "friction" => pair.friction.get_mut(k),
+        match change.quantity {
+            Q::PairSolref => pair.solver_reference.get_mut(k),
+            Q::PairSolreffriction => pair.friction_solver_reference.get_mut(k),
+            Q::PairSolimp => pair.solver_impedance.get_mut(k),
+            Q::PairMargin => Some(&mut pair.margin),
+            Q::PairGap => Some(&mut pair.gap),
+            Q::PairAdhesion => Some(&mut pair.adhesion),
+            Q::PairFriction => pair.friction.get_mut(k),
             _ => None,
         }
     }
 
     fn law(&mut self, change: &Change) -> Option<&mut f64> {
         let spec = self.spec.contact_laws.get_mut(change.element)?;
-        spec.law.number_mut(change.field, change.component)
+        let attribute = change.quantity.row().attribute?;
+        spec.law.number_mut(attribute.name, change.component)
     }
 
     fn actuator(&mut self, change: &Change) -> Option<&mut f64> {
         let actuator = self.spec.actuators.get_mut(change.element)?;
         let k = change.component;
-        match change.field {
-            "gear" => actuator.gear.get_mut(k),
-            "gain" => actuator.gain_parameters.get_mut(k),
-            "bias" => actuator.bias_parameters.get_mut(k),
-            "dynamics" => actuator.dynamics_parameters.get_mut(k),
-            "crank_length" => Some(&mut actuator.crank_length),
-            "control_range" => actuator.control_range.get_mut(k),
-            "force_range" => actuator.force_range.get_mut(k),
-            "activation_range" => actuator.activation_range.get_mut(k),
-            "damping" => actuator.damping.get_mut(0),
-            "damping_poly" => actuator.damping.get_mut(1 + k),
-            "armature" => Some(&mut actuator.armature),
-            "delay" => Some(&mut actuator.history.delay),
+        match change.quantity {
+            Q::ActuatorGear => actuator.gear.get_mut(k),
+            Q::ActuatorGain => actuator.gain_parameters.get_mut(k),
+            Q::ActuatorBias => actuator.bias_parameters.get_mut(k),
+            Q::ActuatorDynamics => actuator.dynamics_parameters.get_mut(k),
+            Q::ActuatorCrankLength => Some(&mut actuator.crank_length),
+            Q::ActuatorControlRange => actuator.control_range.get_mut(k),
+            Q::ActuatorForceRange => actuator.force_range.get_mut(k),
+            Q::ActuatorActivationRange => actuator.activation_range.get_mut(k),
+            Q::ActuatorDamping => actuator.damping.get_mut(0),
+            Q::ActuatorDampingPoly => actuator.damping.get_mut(1 + k),
+            Q::ActuatorArmature => Some(&mut actuator.armature),
+            Q::ActuatorDelay => Some(&mut actuator.history.delay),
             _ => None,
         }
     }

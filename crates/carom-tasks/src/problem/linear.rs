@@ -532,10 +532,10 @@ pub(super) fn write_columns(residuals: &[Number], first: usize, width: usize, li
 /// One direction of a model over dual numbers.
 fn lane_of(plain: &Model, model: &Model<Number>, lane: usize) -> Model {
     let mut tangents = Vec::new();
-    model.for_each(|_, _, _, _, number| tangents.push(number.tangent[lane]));
+    model.for_each(|_, _, _, number| tangents.push(number.tangent[lane]));
     let mut direction = Model::zeros(plain.structure.clone(), plain.settings);
     let mut tangents = tangents.into_iter();
-    direction.for_each_mut(|_, _, _, _, number| *number = tangents.next().unwrap_or(0.0));
+    direction.for_each_mut(|_, _, _, number| *number = tangents.next().unwrap_or(0.0));
     direction
 }
 

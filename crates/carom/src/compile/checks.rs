@@ -5,7 +5,7 @@ use carom_spec::model_spec::ModelSpec;
 use carom_spec::span::Span;
 
 use super::report::{Report, called, code};
-use crate::model::Model;
+use crate::model::{Family, Model, Quantity};
 
 /// Reports numbers that are not finite; true when all are.
 pub(super) fn finite(
@@ -31,24 +31,22 @@ pub(super) fn finite(
 /// Every number of the file is finite by now, but products of very large or very small ones need not be. Ranges may be
 /// infinite.
 pub(super) fn results_are_finite(spec: &ModelSpec, model: &Model, report: &mut Report) -> bool {
-    let mut bad: Vec<(&str, &str, usize)> = Vec::new();
-    model.for_each(|family, field, element, _, number| {
-        let is_new = bad
-            .last()
-            .is_none_or(|last| (last.0, last.1) != (family, field));
-        let may_be_infinite = field.ends_with("range");
-        let is_bad = if may_be_infinite {
+    let mut bad: Vec<(Quantity, usize)> = Vec::new();
+    model.for_each(|quantity, element, _, number| {
+        let is_new = bad.last().is_none_or(|last| last.0 != quantity);
+        let is_bad = if quantity.row().may_be_infinite {
             number.is_nan()
         } else {
             !number.is_finite()
         };
         if is_bad && is_new {
-            bad.push((family, field, element));
+            bad.push((quantity, element));
         }
     });
-    for &(family, field, element) in &bad {
-        let (name, span) = element_of(spec, family, element);
-        let message = format!("{} of {name} is not finite", field.replace('_', " "));
+    for &(quantity, element) in &bad {
+        let (name, span) = element_of(spec, quantity.family(), element);
+        let field = quantity.row().field.replace('_', " ");
+        let message = format!("{field} of {name} is not finite");
         let diagnostic = Diagnostic::error(code::BAD_NUMBER, message)
             .help("some numbers are too large or too small to compute with");
         report.push(match span {
@@ -60,7 +58,7 @@ pub(super) fn results_are_finite(spec: &ModelSpec, model: &Model, report: &mut R
 }
 
 /// How an element of a family of numbers is called, and where it is.
-fn element_of(spec: &ModelSpec, family: &str, element: usize) -> (String, Option<Span>) {
+fn element_of(spec: &ModelSpec, family: Family, element: usize) -> (String, Option<Span>) {
     macro_rules! find {
         ($kind:literal, $elements:expr) => {
             ($elements.nth(element)).map(|found| (called($kind, &found.name), Some(found.span)))
@@ -68,18 +66,18 @@ fn element_of(spec: &ModelSpec, family: &str, element: usize) -> (String, Option
     }
     let mut bodies = spec.bodies.iter();
     let found = match family {
-        "bodies" => find!("body", bodies),
-        "joints" => find!("joint", bodies.flat_map(|body| &body.joints)),
-        "geoms" => find!("geom", bodies.flat_map(|body| &body.geoms)),
-        "sites" => find!("site", bodies.flat_map(|body| &body.sites)),
-        "cameras" => find!("camera", bodies.flat_map(|body| &body.cameras)),
-        "equalities" => find!("equality constraint", spec.equalities.iter()),
-        "tendons" => find!("tendon", spec.tendons.iter()),
-        "actuators" => find!("actuator", spec.actuators.iter()),
-        "sensors" => find!("sensor", spec.sensors.iter()),
+        Family::Bodies => find!("body", bodies),
+        Family::Joints => find!("joint", bodies.flat_map(|body| &body.joints)),
+        Family::Geoms => find!("geom", bodies.flat_map(|body| &body.geoms)),
+        Family::Sites => find!("site", bodies.flat_map(|body| &body.sites)),
+        Family::Cameras => find!("camera", bodies.flat_map(|body| &body.cameras)),
+        Family::Equalities => find!("equality constraint", spec.equalities.iter()),
+        Family::Tendons => find!("tendon", spec.tendons.iter()),
+        Family::Actuators => find!("actuator", spec.actuators.iter()),
+        Family::Sensors => find!("sensor", spec.sensors.iter()),
         _ => None,
     };
-    found.unwrap_or_else(|| (family.replace('_', " "), None))
+    found.unwrap_or_else(|| (family.name().replace('_', " "), None))
 }
 
 /// Decides whether a range limits: as the file says, or by the presence of a range.

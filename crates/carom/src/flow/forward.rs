@@ -164,11 +164,11 @@ impl<'a> Varied<'a> {
         for (lane, variation) in along.iter().enumerate() {
             let mut rates = Vec::new();
             if let Some(direction) = &variation.model {
-                direction.for_each(|_, _, _, _, rate| rates.push(rate));
+                direction.for_each(|_, _, _, rate| rates.push(rate));
             }
             let mut rates = rates.iter();
             if rates.len() > 0 {
-                model.for_each_mut(|_, _, _, _, number| {
+                model.for_each_mut(|_, _, _, number| {
                     number.tangent[lane] = rates.next().copied().unwrap_or(0.0);
                 });
             }

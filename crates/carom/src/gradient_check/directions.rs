@@ -5,7 +5,8 @@ use std::ops::Range;
 use crate::cotangent::{Cotangents, StateBar};
 use crate::history::History;
 use crate::math::{Components, Quat, Vec3};
-use crate::model::{JointKind, Model};
+use crate::model::{Family, JointKind, Model, Quantity};
+use crate::quantity::Role;
 use crate::scalar::Scalar;
 use crate::state::{Input, State};
 
@@ -83,78 +84,48 @@ pub(super) enum Place {
     Force,
     BodyForce,
     /// Numbers of the model, counted over all of them.
-    Model(Range<usize>),
+    Model(Quantity, Range<usize>),
 }
 
 /// Part of the given that is looked at as one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Quantity {
-    /// `state`, `input`, or a family of the model.
-    family: &'static str,
-    field: &'static str,
+pub(super) struct Variable {
+    name: &'static str,
     pub(super) place: Place,
     pub(super) numbers: usize,
 }
 
 /// Everything that has derivatives.
-pub(super) fn quantities(model: &Model) -> Vec<Quantity> {
+pub(super) fn variables(model: &Model) -> Vec<Variable> {
     let n = model.counts();
     let given = [
-        ("state", "qpos", Place::Qpos, n.nv),
-        ("state", "qvel", Place::Qvel, n.nv),
-        ("state", "act", Place::Activation, n.na),
-        (
-            "state",
-            "mocap_position",
-            Place::MocapPosition,
-            3 * n.nmocap,
-        ),
-        (
-            "state",
-            "mocap_rotation",
-            Place::MocapRotation,
-            3 * n.nmocap,
-        ),
-        ("state", "history", Place::History, past_values(model)),
-        ("input", "ctrl", Place::Control, n.nu),
-        ("input", "force", Place::Force, n.nv),
-        ("input", "body_force", Place::BodyForce, 6 * n.nbody),
+        ("state.qpos", Place::Qpos, n.nv),
+        ("state.qvel", Place::Qvel, n.nv),
+        ("state.act", Place::Activation, n.na),
+        ("state.mocap_position", Place::MocapPosition, 3 * n.nmocap),
+        ("state.mocap_rotation", Place::MocapRotation, 3 * n.nmocap),
+        ("state.history", Place::History, past_values(model)),
+        ("input.ctrl", Place::Control, n.nu),
+        ("input.force", Place::Force, n.nv),
+        ("input.body_force", Place::BodyForce, 6 * n.nbody),
     ];
-    let mut list: Vec<Quantity> = (given.into_iter())
-        .filter(|&(_, _, _, numbers)| numbers > 0)
-        .map(|(family, field, place, numbers)| Quantity {
-            family,
-            field,
+    let mut start = 0;
+    let of_model = (Quantity::ALL.iter())
+        .filter(|quantity| quantity.family() != Family::Sources)
+        .map(|&quantity| {
+            let numbers = quantity.row().width * quantity.elements(n);
+            let range = start..start + numbers;
+            start = range.end;
+            (quantity.name(), Place::Model(quantity, range), numbers)
+        });
+    (given.into_iter().chain(of_model))
+        .filter(|(_, place, numbers)| *numbers > 0 && !place.is_setting())
+        .map(|(name, place, numbers)| Variable {
+            name,
             place,
             numbers,
         })
-        .collect();
-    let mut index = 0;
-    model.for_each(|family, field, _, _, _| {
-        let own = index..index + 1;
-        index += 1;
-        if is_setting(family, field) {
-            return;
-        }
-        match list.last_mut() {
-            Some(Quantity {
-                family: last_family,
-                field: last_field,
-                place: Place::Model(range),
-                numbers,
-            }) if (*last_family, *last_field) == (family, field) => {
-                range.end = own.end;
-                *numbers += 1;
-            }
-            _ => list.push(Quantity {
-                family,
-                field,
-                place: Place::Model(own),
-                numbers: 1,
-            }),
-        }
-    });
-    list
+        .collect()
 }
 
 /// Values that all histories hold.
@@ -163,9 +134,12 @@ fn past_values(model: &Model) -> usize {
     shapes.map(|shape| shape.samples * shape.dimension).sum()
 }
 
-/// Numbers that say how to compute rather than what, or that no step reads.
-fn is_setting(family: &str, field: &str) -> bool {
-    family == "keyframes" || ["option", "laws"].contains(&family) && field.ends_with("tolerance")
+impl Place {
+    /// Whether its numbers say how to compute rather than what, or no step reads them.
+    fn is_setting(&self) -> bool {
+        matches!(self, Self::Model(quantity, _)
+            if quantity.family() == Family::Keyframes || quantity.row().role == Role::Setting)
+    }
 }
 
 /// A direction in one quantity, zero elsewhere.
@@ -177,27 +151,30 @@ pub(super) struct Direction {
     pub(super) leaves_sphere: bool,
 }
 
-impl Quantity {
+impl Variable {
     pub(super) fn name(&self) -> String {
-        format!("{}.{}", self.family, self.field)
+        self.name.to_owned()
     }
 
-    /// Why the quantity can move to one side only.
+    /// Why it can move to one side only.
     pub(super) fn one_sided(&self, model: &Model) -> Option<String> {
+        let Place::Model(quantity, _) = self.place else {
+            return None;
+        };
         let option = &model.option;
-        let absent = match (self.family, self.field) {
-            ("option", "density") => option.density[0] == 0.0,
-            ("option", "viscosity") => option.viscosity[0] == 0.0,
-            ("dofs", "damping") => (model.dofs.damping.iter()).all(|&damping| damping <= 0.0),
+        let absent = match quantity {
+            Quantity::OptionDensity => option.density[0] == 0.0,
+            Quantity::OptionViscosity => option.viscosity[0] == 0.0,
+            Quantity::DofDamping => (model.dofs.damping.iter()).all(|&damping| damping <= 0.0),
             _ => false,
         };
-        absent.then(|| format!("there is no {} below zero", self.field))
+        absent.then(|| format!("there is no {} below zero", quantity.row().field))
     }
 
     /// A random direction, as large as the numbers are; `numbers` are those of the model.
     pub(super) fn direction(&self, model: &Model, numbers: &[f64], noise: &mut Noise) -> Direction {
         let tangent = match &self.place {
-            Place::Model(range) => {
+            Place::Model(_, range) => {
                 let mut tangent = in_proportion(&numbers[range.clone()], noise);
                 if self.one_sided(model).is_some() {
                     for number in &mut tangent {
@@ -221,8 +198,18 @@ impl Quantity {
 
     /// Whether not every direction is allowed, see [`make_tangential`].
     fn is_restricted(&self) -> bool {
-        let present = ["frictionloss", "delay", "fluid"];
-        self.field.ends_with("quat") || self.field == "axis" || present.contains(&self.field)
+        let Place::Model(quantity, _) = self.place else {
+            return false;
+        };
+        let is_present = matches!(
+            quantity,
+            Quantity::DofFrictionloss
+                | Quantity::TendonFrictionloss
+                | Quantity::ActuatorDelay
+                | Quantity::SensorDelay
+                | Quantity::GeomFluid
+        );
+        is_present || quantity.row().is_unit_vector
     }
 }
 
@@ -274,7 +261,7 @@ pub(super) fn numbers_in(model: &Model, range: &Range<usize>) -> Vec<f64> {
 /// All numbers of a model in a row.
 pub(super) fn numbers_of<T: Scalar>(model: &Model<T>) -> Vec<T> {
     let mut numbers = Vec::new();
-    model.for_each(|_, _, _, _, number| numbers.push(number));
+    model.for_each(|_, _, _, number| numbers.push(number));
     numbers
 }
 
@@ -329,7 +316,7 @@ impl Direction {
                 let forces = input.body_force.iter();
                 dot(&forces.flat_map(|force| force.0).collect::<Vec<_>>())
             }
-            Place::Model(range) => dot(&by.model[range.clone()]),
+            Place::Model(_, range) => dot(&by.model[range.clone()]),
         }
     }
 }
@@ -383,7 +370,7 @@ impl Direction {
                     add(force.as_mut_slice(), tangent);
                 }
             }
-            Place::Model(_) => {}
+            Place::Model(..) => {}
         }
     }
 }

@@ -155,7 +155,7 @@ impl Point<'_> {
         probe: &mut Probe,
     ) -> (f64, Option<String>) {
         let direction = &directions[lane];
-        let is_model = matches!(direction.place, Place::Model(_));
+        let is_model = matches!(direction.place, Place::Model(..));
         let moved = |near: Near<'_>| {
             let change = (self.sides.change(near.data, near.model)).or_else(|| {
                 // What moves at a finite speed moves by much less than the root of a small step.

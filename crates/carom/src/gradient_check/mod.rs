@@ -28,7 +28,7 @@ use crate::model::Model;
 use crate::rollout::GradientError;
 use crate::state::{Input, State};
 pub(crate) use directions::tangent_of;
-use directions::{Given, Noise, Quantity};
+use directions::{Given, Noise, Variable};
 #[cfg(test)]
 pub(crate) use directions::{make_tangential, normalize, qpos_tangent};
 use point::{Point, greatest};
@@ -172,7 +172,7 @@ pub fn check_watched(
     let (mut state, mut input) = (State::reference(model), Input::zeros(model));
     let mut data = Data::new(model);
     noise.disturb(model, &mut state, &mut input);
-    let quantities = directions::quantities(model);
+    let quantities = directions::variables(model);
     let mut sums: Vec<Sums> = quantities.iter().map(|_| Sums::default()).collect();
     let mut kinks = Kinks::default();
     let mut probe = Probe::new(model);
@@ -226,7 +226,7 @@ pub fn check_watched(
 
 fn report(
     model: &Model,
-    quantities: &[Quantity],
+    quantities: &[Variable],
     sums: &[Sums],
     kinks: &Kinks,
     states: usize,
@@ -256,7 +256,7 @@ fn report(
             doubt: sums.doubt,
         });
     }
-    let one_sided = |quantity: &Quantity| {
+    let one_sided = |quantity: &Variable| {
         let why = quantity.one_sided(model)?;
         Some(format!("{} ({why})", quantity.name()))
     };
@@ -318,8 +318,8 @@ mod tests {
         look(&mut point, &mut Probe::new(model), &mut noise)
     }
 
-    fn named(model: &Model, name: &str) -> Quantity {
-        let mut quantities = directions::quantities(model).into_iter();
+    fn named(model: &Model, name: &str) -> Variable {
+        let mut quantities = directions::variables(model).into_iter();
         quantities.find(|quantity| quantity.name() == name).unwrap()
     }
 
@@ -391,7 +391,7 @@ mod tests {
             let (mut point, _) = Point::new(given, &mut noise, 0).unwrap();
             let mut probe = Probe::new(&model);
             point.find_edge(&mut probe, &mut noise);
-            let quantities = directions::quantities(&model);
+            let quantities = directions::variables(&model);
             let effective = point.effective(&quantities, &mut probe, &mut noise);
             // The gradient is linear in the loss.
             point.gradient = point.gradient_by(1.001).unwrap();

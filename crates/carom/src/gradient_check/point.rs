@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 use std::time::{Duration, Instant};
 
 use super::differences::{Measured, amplified};
-use super::directions::{Direction, FlatGradient, Given, Noise, Quantity, numbers_of};
+use super::directions::{Direction, FlatGradient, Given, Noise, Variable, numbers_of};
 use super::linear::Linear;
 use super::probe::{LANES, Probe};
 use super::sides::Sides;
@@ -133,7 +133,7 @@ impl<'a> Point<'a> {
     #[inline]
     pub(super) fn effective(
         &self,
-        quantities: &[Quantity],
+        quantities: &[Variable],
         probe: &mut Probe,
         noise: &mut Noise,
     ) -> Vec<bool> {
@@ -163,7 +163,7 @@ impl<'a> Point<'a> {
     #[inline]
     pub(super) fn compare(
         &self,
-        quantity: &Quantity,
+        quantity: &Variable,
         probe: &mut Probe,
         noise: &mut Noise,
         sums: &mut Sums,

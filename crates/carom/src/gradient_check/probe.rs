@@ -59,7 +59,7 @@ impl Probe {
         (direction, step): (&Direction, f64),
         look: impl FnOnce(Near<'_>) -> R,
     ) -> R {
-        if let Place::Model(range) = &direction.place {
+        if let Place::Model(_, range) = &direction.place {
             let moved = self.numbers[range.clone()].iter().zip(&direction.tangent);
             let moved = moved.map(|(number, tangent)| number + step * tangent);
             write_numbers(&mut self.model, range, moved);
@@ -86,7 +86,7 @@ impl Probe {
 
     /// Puts the numbers of the model back that a direction has moved.
     fn restore(&mut self, direction: &Direction) {
-        let Place::Model(range) = &direction.place else {
+        let Place::Model(_, range) = &direction.place else {
             return;
         };
         if direction.leaves_sphere {
@@ -116,7 +116,7 @@ impl Probe {
                 number
             };
             direction.add_to(given, (&mut state, &mut input), along);
-            if let Place::Model(range) = &direction.place {
+            if let Place::Model(_, range) = &direction.place {
                 let mut tangents = direction.tangent.iter();
                 self.over.for_range_mut(range, |number| {
                     number.tangent[lane] = tangents.next().copied().unwrap_or(0.0);
@@ -126,7 +126,7 @@ impl Probe {
         input.timestep = self.over.option.timestep[0];
         integrate::step(&self.over, &mut state, &input, &mut self.over_data);
         for direction in directions {
-            if let Place::Model(range) = &direction.place {
+            if let Place::Model(_, range) = &direction.place {
                 let own = self.numbers[range.clone()].iter();
                 write_numbers(&mut self.over, range, own.map(|&x| Dual::constant(x)));
             }
@@ -154,7 +154,7 @@ impl Probe {
         (directions, lane): (&[Direction; LANES], usize),
         loss: &StateBar,
     ) -> f64 {
-        let Place::Model(range) = &directions[lane].place else {
+        let Place::Model(_, range) = &directions[lane].place else {
             return self.slopes(given, directions, loss)[lane];
         };
         // Only these numbers of the model are others.

@@ -15,7 +15,7 @@
 //! so a slope along a direction as large as the numbers themselves may be off by ν, however small it is itself.
 
 use super::directions::{
-    Direction, FlatGradient, Given, Noise, Place, Quantity, numbers_of, quantities,
+    Direction, FlatGradient, Given, Noise, Place, Variable, numbers_of, variables,
 };
 use super::point::exceeds;
 use super::probe::{LANES, Number, constant_input, past_of, weigh};
@@ -324,14 +324,14 @@ impl Directions {
             model: [Vec::new(), Vec::new(), Vec::new()],
         };
         let mut next = 0;
-        for quantity in quantities(model) {
-            let mut direction = Quantity::direction(&quantity, model, &numbers, noise);
+        for quantity in variables(model) {
+            let mut direction = Variable::direction(&quantity, model, &numbers, noise);
             match direction.place {
                 Place::Qpos => directions.start[0].push(direction),
                 Place::Qvel | Place::Activation | Place::History => {
                     directions.start[1].push(direction);
                 }
-                Place::Model(_) => {
+                Place::Model(..) => {
                     let slope = direction.dot(by).abs().max(small);
                     for tangent in &mut direction.tangent {
                         *tangent /= slope;
@@ -401,7 +401,7 @@ impl Directions {
     fn move_model(&self, over: &mut Model<Number>) {
         for (lane, directions) in MODEL_GROUPS.zip(&self.model) {
             for direction in directions {
-                if let Place::Model(range) = &direction.place {
+                if let Place::Model(_, range) = &direction.place {
                     let mut tangents = direction.tangent.iter();
                     over.for_range_mut(range, |number| {
                         number.tangent[lane] = tangents.next().copied().unwrap_or(0.0);

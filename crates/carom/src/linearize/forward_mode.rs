@@ -136,7 +136,7 @@ impl ForwardMode {
     /// `direction` has the layout of the model; its unit quaternions and axes hold tangential changes.
     pub fn vary_model(&mut self, model: &Model, direction: &Model) {
         let mut rates = Vec::new();
-        direction.for_each(|_, _, _, _, rate| rates.push(rate));
+        direction.for_each(|_, _, _, rate| rates.push(rate));
         let mut rates = rates.into_iter();
         self.model = model.map(|number| {
             let mut number = Number::constant(number);

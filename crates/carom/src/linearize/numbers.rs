@@ -25,7 +25,7 @@ use crate::integrate::free_body;
 use crate::jacobian;
 use crate::laws::actuator::PARAMETERS;
 use crate::math::{Mat3, Spatial, SpatialInertia, Vec3};
-use crate::model::{EqualityKind, Integrator, JointKind, Model, Structure};
+use crate::model::{EqualityKind, Family, Integrator, JointKind, Model, Quantity, Structure};
 use crate::stages::actuation;
 use crate::stages::constraint::{Block, BlockKind, equality_anchors};
 use crate::stages::solve::law::Phase;
@@ -95,10 +95,10 @@ impl Numbers {
         for (chunk, varied) in varied.iter().enumerate() {
             let first = chunk * LANES;
             let lanes = LANES.min(count.saturating_sub(first));
-            varied.for_each(|family, field, element, component, number| {
+            varied.for_each(|quantity, element, component, number| {
                 for (lane, &rate) in number.tangent[..lanes].iter().enumerate() {
                     if rate != 0.0 {
-                        let place = (family, field, element, component);
+                        let place = (quantity, element, component);
                         is_covered &= numbers.note(model, place, first + lane, rate);
                     }
                 }
@@ -115,44 +115,48 @@ impl Numbers {
     fn note(
         &mut self,
         model: &Model,
-        (family, field, element, component): (&str, &str, usize, usize),
+        (quantity, element, component): (Quantity, usize, usize),
         direction: usize,
         rate: f64,
     ) -> bool {
         let cell = element * self.count + direction;
-        let number = match (family, field) {
-            ("dofs", "armature") => Kind::Armature { dof: element },
-            ("qpos", "spring") => return is_at_single_dof(&model.structure, element),
-            ("option", "gravity") => Kind::Gravity { axis: component },
-            ("dofs", "frictionloss") => {
+        let number = match quantity {
+            Quantity::DofArmature => Kind::Armature { dof: element },
+            Quantity::QposSpring => return is_at_single_dof(&model.structure, element),
+            Quantity::OptionGravity => Kind::Gravity { axis: component },
+            Quantity::DofFrictionloss => {
                 self.friction[cell] = rate;
                 return true;
             }
-            ("dofs", "inverse_weight") => return self.note_lightness(DOF, cell, rate),
-            ("tendons", "inverse_weight") => return self.note_lightness(TENDON, cell, rate),
-            ("bodies", "inverse_weight") => {
+            Quantity::DofInverseWeight => return self.note_lightness(DOF, cell, rate),
+            Quantity::TendonInverseWeight => return self.note_lightness(TENDON, cell, rate),
+            Quantity::BodyInverseWeight => {
                 return self.note_lightness(TRANSLATION + component, cell, rate);
             }
-            // Parameters of terms are noted element by element, inertias as a whole; the centre of a tree is but a point of
-            // reference, and the rest is not in a step, or part of other numbers.
-            ("dofs", "damping" | "damping_poly" | "inertia_reference")
-            | ("joints", "stiffness" | "stiffness_poly")
-            | (
-                "actuators",
-                "gain"
-                | "bias"
-                | "acceleration_reference"
-                | "damping"
-                | "damping_poly"
-                | "armature",
-            )
-            | (
-                "bodies",
-                "mass" | "inertial_position" | "inertial_quat" | "inertia" | "inertia_products"
-                | "subtree_mass",
-            )
-            | ("cameras" | "sensors" | "keyframes", _) => return true,
-            _ => return false,
+            // Parameters of terms are noted element by element.
+            Quantity::DofDamping
+            | Quantity::DofDampingPoly
+            | Quantity::JointStiffness
+            | Quantity::JointStiffnessPoly
+            | Quantity::ActuatorGain
+            | Quantity::ActuatorBias
+            | Quantity::ActuatorAccelerationReference
+            // Inertias are noted as a whole, and the centre of a tree is but a point of reference.
+            | Quantity::BodyMass
+            | Quantity::BodyInertialPosition
+            | Quantity::BodyInertialQuat
+            | Quantity::BodyInertia
+            | Quantity::BodyInertiaProducts
+            | Quantity::BodySubtreeMass
+            // Nothing of these is in a step, or it is part of other numbers.
+            | Quantity::DofInertiaReference
+            | Quantity::ActuatorDamping
+            | Quantity::ActuatorDampingPoly
+            | Quantity::ActuatorArmature => return true,
+            _ => {
+                let family = quantity.family();
+                return matches!(family, Family::Cameras | Family::Sensors | Family::Keyframes);
+            }
         };
         self.changes.push(Change {
             direction,

@@ -7,7 +7,7 @@ use crate::data::Data;
 use crate::dual::{Dual, LANES};
 use crate::dynamics;
 use crate::integrate;
-use crate::model::{Integrator, JointKind, Model};
+use crate::model::{Family, Integrator, JointKind, Model, Quantity};
 use crate::stages::solve;
 use crate::state::{Input, State};
 use crate::testing::{
@@ -36,47 +36,47 @@ fn assert_exact(name: &str, model: &Model, state: &State, input: &Input) {
     assert_numbers_exact(name, model, state, input);
 }
 
-/// Families and fields of numbers that the formulas may cover.
-const NUMBERS: [(&str, &str); 19] = [
-    ("dofs", "damping"),
-    ("dofs", "damping_poly"),
-    ("dofs", "armature"),
-    ("dofs", "frictionloss"),
-    ("dofs", "inverse_weight"),
-    ("joints", "stiffness"),
-    ("joints", "stiffness_poly"),
-    ("qpos", "spring"),
-    ("actuators", "gain"),
-    ("actuators", "bias"),
-    ("option", "gravity"),
-    ("bodies", "mass"),
-    ("bodies", "inertial_position"),
-    ("bodies", "inertial_quat"),
-    ("bodies", "inertia"),
-    ("bodies", "inertia_products"),
-    ("bodies", "inverse_weight"),
-    ("tendons", "inverse_weight"),
+/// Quantities that the formulas may cover.
+const NUMBERS: [Quantity; 19] = [
+    Quantity::DofDamping,
+    Quantity::DofDampingPoly,
+    Quantity::DofArmature,
+    Quantity::DofFrictionloss,
+    Quantity::DofInverseWeight,
+    Quantity::JointStiffness,
+    Quantity::JointStiffnessPoly,
+    Quantity::QposSpring,
+    Quantity::ActuatorGain,
+    Quantity::ActuatorBias,
+    Quantity::OptionGravity,
+    Quantity::BodyMass,
+    Quantity::BodyInertialPosition,
+    Quantity::BodyInertialQuat,
+    Quantity::BodyInertia,
+    Quantity::BodyInertiaProducts,
+    Quantity::BodyInverseWeight,
+    Quantity::TendonInverseWeight,
     // Never covered: what moves geoms.
-    ("geoms", "size"),
+    Quantity::GeomSize,
 ];
 
 /// A model in which the numbers of some fields change, each field along its lane, as far as the formulas may cover them.
-fn varied_model(model: &Model, fields: &[(&str, &str)]) -> Model<Dual<LANES>> {
+fn varied_model(model: &Model, fields: &[Quantity]) -> Model<Dual<LANES>> {
     let mut random = Random::new(3);
     let mut varied = model.map(Dual::constant);
     let joints = model.structure.joints.clone();
     let is_straight =
         |joint: usize| matches!(joints.kind[joint], JointKind::Hinge | JointKind::Slide);
     let joint_at = |at: usize| joints.qpos.iter().rposition(|&first| first <= at).unwrap();
-    varied.for_each_mut(|family, field, element, component, number| {
-        let Some(lane) = fields.iter().position(|&known| known == (family, field)) else {
+    varied.for_each_mut(|quantity, element, component, number| {
+        let Some(lane) = fields.iter().position(|&known| known == quantity) else {
             return;
         };
-        let is_free = match (family, field) {
-            ("joints", _) => is_straight(element),
-            ("qpos", _) => is_straight(joint_at(element)),
-            ("actuators", _) => component < 3,
-            ("bodies", _) => element > 0,
+        let is_free = match quantity.family() {
+            Family::Joints => is_straight(element),
+            Family::Qpos => is_straight(joint_at(element)),
+            Family::Actuators => component < 3,
+            Family::Bodies => element > 0,
             _ => true,
         };
         if is_free {
@@ -125,7 +125,7 @@ fn assert_numbers_exact(name: &str, model: &Model, state: &State, input: &Input)
         .collect();
     let has_geoms = model.counts().ngeom > 0;
     assert!(
-        !(has_geoms && covered.contains(&("geoms", "size"))),
+        !(has_geoms && covered.contains(&Quantity::GeomSize)),
         "{name}"
     );
     let varied: Vec<_> = covered

@@ -9,29 +9,8 @@ use std::sync::Arc;
 
 use carom_spec::model_spec::MeshInertia;
 
-use super::Model;
-use crate::arrays::arrays;
-use crate::math::Vec3;
+use super::{Model, Quantity, SourceNumbers};
 use crate::scalar::Scalar;
-
-arrays! {
-    /// Given numbers that are not part of a model, because nothing but derived numbers depends on them.
-    pub struct SourceNumbers {
-        /// Mass of geoms that give one (kg).
-        geom_mass: [T; ngeom],
-        /// Density of geoms that do not give their mass (kg/m³, or kg/m² of a shell).
-        geom_density: [T; ngeom],
-        /// Time constant (s) and damping ratio of joints that give these instead of stiffness and damping.
-        spring_damper: [[T; 2]; njoint],
-        /// Volume of meshes (m³), or surface of shells (m²).
-        mesh_volume: [T; nmesh],
-        /// Half sides of the boxes that have the inertia of the meshes (m).
-        mesh_inertia_box: [Vec3<T>; nmesh],
-        /// Volume, centre and inertia (xx, yy, zz, xy, xz, yz, for unit density) of meshes whose vertices are parameters,
-        /// in the frames of the meshes.
-        mesh_moments: [[T; 10]; nmesh],
-    }
-}
 
 /// The numbers that a description gives.
 ///
@@ -54,24 +33,16 @@ impl<T: Scalar> Given<T> {
         }
     }
 
-    /// Calls `visit(family, field, element, component, number)` for every number.
-    pub fn for_each(&self, mut visit: impl FnMut(&'static str, &'static str, usize, usize, T)) {
+    /// Calls `visit(quantity, element, component, number)` for every number.
+    pub fn for_each(&self, mut visit: impl FnMut(Quantity, usize, usize, T)) {
         self.model.for_each(&mut visit);
-        self.sources.for_each(|field, element, component, number| {
-            visit("sources", field, element, component, number);
-        });
+        self.sources.for_each_quantity(visit);
     }
 
     /// As [`Self::for_each`], with the number by mutable reference.
-    pub fn for_each_mut(
-        &mut self,
-        mut visit: impl FnMut(&'static str, &'static str, usize, usize, &mut T),
-    ) {
+    pub fn for_each_mut(&mut self, mut visit: impl FnMut(Quantity, usize, usize, &mut T)) {
         self.model.for_each_mut(&mut visit);
-        self.sources
-            .for_each_mut(|field, element, component, number| {
-                visit("sources", field, element, component, number);
-            });
+        self.sources.for_each_quantity_mut(visit);
     }
 }
 

@@ -7,13 +7,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::model::{Model, Names};
+use crate::model::{Model, Names, Quantity};
 
 /// Differences that are rounding: relative to a number, and to the largest of its kind.
 const ROUNDING: [f64; 2] = [1e-11, 1e-13];
 
-/// Numbers by family and field, row-major.
-pub type Numbers<'a> = BTreeMap<(&'a str, &'a str), &'a [f64]>;
+/// Numbers by quantity, row-major.
+pub type Numbers<'a> = BTreeMap<Quantity, &'a [f64]>;
 
 impl Model {
     /// The same model with other numbers and names. Armature and damping of dofs and tendons are given without what actuators
@@ -22,13 +22,23 @@ impl Model {
     /// # Errors
     /// When the model has no such numbers, or not so many of them.
     pub fn adopt(mut self, numbers: &Numbers<'_>, names: Names) -> Result<Self, String> {
-        let own = |name: &str| super::constant(name).map(|constant| (constant.get)(&self));
+        for (&quantity, given) in numbers {
+            let (found, count) = (self.numbers(quantity).len(), given.len());
+            if found != count {
+                return Err(format!("there are {found} numbers {quantity}, not {count}"));
+            }
+        }
+        // What MuJoCo keeps, where that is another number than ours.
         let kept_apart = [
-            ("dofs", "armature", own("dof_armature")),
-            ("dofs", "damping", own("dof_damping")),
-            ("tendons", "armature", own("tendon_armature")),
-            ("tendons", "damping", own("tendon_damping")),
-        ];
+            Quantity::DofArmature,
+            Quantity::DofDamping,
+            Quantity::TendonArmature,
+            Quantity::TendonDamping,
+        ]
+        .map(|quantity| {
+            let constant = quantity.row().mujoco_name().and_then(super::constant);
+            (quantity, constant.map(|constant| constant.get(&self)))
+        });
         let largest = |given: &&[f64]| {
             given
                 .iter()
@@ -36,21 +46,18 @@ impl Model {
         };
         let scales: BTreeMap<_, _> = numbers
             .iter()
-            .map(|(key, given)| (*key, largest(given)))
+            .map(|(&quantity, given)| (quantity, largest(given)))
             .collect();
-        let mut counts: BTreeMap<(&str, &str), usize> = BTreeMap::new();
-        self.for_each_mut(|family, field, element, _, number| {
-            let Some(given) = numbers.get(&(family, field)) else {
+        self.for_each_mut(|quantity, element, component, number| {
+            let Some(given) = numbers.get(&quantity) else {
                 return;
             };
-            let place = counts.entry((family, field)).or_default();
-            if let Some(&given) = given.get(*place) {
-                let apart = kept_apart
-                    .iter()
-                    .find(|(f, x, _)| (*f, *x) == (family, field));
-                let own = apart.and_then(|(.., own)| own.as_ref()?.get(element).copied());
+            let place = element * quantity.row().width + component;
+            if let Some(&given) = given.get(place) {
+                let apart = kept_apart.iter().find(|(apart, _)| *apart == quantity);
+                let own = apart.and_then(|(_, own)| own.as_ref()?.get(element).copied());
                 let change = given - own.unwrap_or(*number);
-                let scale = scales.get(&(family, field)).copied().unwrap_or(0.0);
+                let scale = scales.get(&quantity).copied().unwrap_or(0.0);
                 let rounding = (ROUNDING[0] * given.abs()).max(ROUNDING[1] * scale);
                 if change.abs() > rounding || change.is_nan() {
                     *number = if own.is_some() {
@@ -60,17 +67,7 @@ impl Model {
                     };
                 }
             }
-            *place += 1;
         });
-        for (&(family, field), given) in numbers {
-            let found = counts.get(&(family, field)).copied().unwrap_or(0);
-            if found != given.len() {
-                let count = given.len();
-                return Err(format!(
-                    "there are {found} numbers {family}.{field}, not {count}"
-                ));
-            }
-        }
         self.find_coincidences();
         Arc::make_mut(&mut self.structure).names = names;
         if let Some(recipe) = &mut self.recipe {

@@ -11,7 +11,7 @@ use crate::compile::derive;
 use crate::cotangent::{StateBar, quat_bar};
 use crate::dual::{Dual, LANES};
 use crate::math::{Quat, Vec3};
-use crate::model::{Given, JointKind, Model};
+use crate::model::{Given, JointKind, Model, Quantity};
 use crate::rollout::Gradient;
 
 /// Moments of a mesh in one pass: half of them.
@@ -146,7 +146,7 @@ impl Parameters {
         let model = derive(&self.recipe, given).map_err(|error| self.singular(error))?;
         let mut sums = [0.0; LANES];
         let mut place = 0;
-        model.for_each(|_, _, _, _, number: Dual<LANES>| {
+        model.for_each(|_, _, _, number: Dual<LANES>| {
             let bar = bars[place];
             place += 1;
             // Most numbers have none, and an infinite range times zero would not be a number.
@@ -168,12 +168,10 @@ impl Parameters {
         bars: &[f64],
         theta_bar: &mut [f64],
     ) -> Result<(), ParameterError> {
-        let Some(field) = self.layout.field("meshes", "vertex") else {
-            return Ok(());
-        };
         if self.meshes.is_empty() {
             return Ok(());
         }
+        let field = self.layout.field(Quantity::MeshVertex);
         let given = self.light_given(theta);
         let mut vertices_bar = vec![Vec3::ZERO; given.model.meshes.vertex.len()];
         for &mesh in &self.meshes {
@@ -199,7 +197,7 @@ impl Parameters {
         for (index, (entry, slope)) in self.entries.iter().zip(self.slopes(theta)).enumerate() {
             for target in &entry.targets {
                 if let Place::Given(place) = target.place
-                    && (field.start..field.start + field.length).contains(&place)
+                    && field.range().contains(&place)
                 {
                     let inside = place - field.start;
                     theta_bar[index] +=

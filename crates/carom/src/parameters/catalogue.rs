@@ -1,127 +1,125 @@
-//! What can be selected: the public names of numbers, and where these are among the given numbers of a model.
+//! What can be selected: attributes of the file format, by the table of quantities, and some that are made of parts of these.
 //!
-//! Public names are the file format's attribute names; our own field names are accepted too.
+//! Public names are the file format's; our own field names are accepted too.
 
+use std::sync::LazyLock;
+
+use super::layout::StateField;
 use crate::model::{
     ActuatorDynamics, BiasKind, EqualityKind, GainKind, GeomKind, GeomShape, Interpolation,
-    JointKind, MassSource, Model, Recipe, Structure, Transmission,
+    JointKind, MassSource, Model, Quantity, Recipe, Structure, Transmission,
 };
+use crate::quantity::{ElementKind, Over, Range, Role};
 
-/// Which elements of a field belong to the element that is selected.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Over {
-    /// The one of the same id.
-    Element,
-    /// All degrees of freedom of the joint, with one parameter.
-    Dofs,
-    /// The coordinate of a sliding or turning joint.
-    Coordinate,
-    /// The vertices of the mesh.
-    Vertices,
-    /// The elevations of the height field.
-    Elevations,
-    /// The elements of the tendon's path that have a coefficient.
-    Wraps,
-}
-
-/// Components of a field.
+/// Components of a quantity.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Part {
-    pub(super) family: &'static str,
-    pub(super) field: &'static str,
+    pub(super) quantity: Quantity,
     pub(super) over: Over,
     /// First component and their number; all if none.
     pub(super) components: Option<(usize, usize)>,
-    /// The field's number is this times the parameter's.
+    /// The quantity's number is this times the parameter's.
     pub(super) factor: f64,
 }
 
-/// What an attribute is made of.
-#[derive(Clone, Copy, Debug)]
+/// What an attribute stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Source {
-    /// Parts one after another.
-    Parts(&'static [Part]),
-    /// Parts that all follow the same parameters.
-    Mirrored(&'static [Part]),
+    /// The quantities that name the attribute, one after another; this is the first.
+    Of(Quantity),
+    /// The anchor of an equality.
+    Anchor,
+    /// The relative pose of a weld.
+    RelativePose,
+    /// The torque scale of a weld.
+    TorqueScale,
+    /// The polynomial of an equality that couples joints or tendons.
+    Polynomial,
+    /// The gain of a position servo, which its bias mirrors.
+    ServoGain,
+    /// The damping of a position servo.
+    ServoDamping,
+    /// The damping ratio of a position servo.
+    ServoDampingRatio,
     /// The ten numbers of a body's pseudo-inertia.
     PseudoInertia,
     /// Numbers of the initial state.
-    State,
+    State(StateField),
     /// Nothing: why.
     Refused(&'static str),
 }
 
-/// Which numbers of an attribute make sense.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Range {
-    /// All.
-    Any,
-    /// From this one upwards.
-    From(f64),
-    /// Those of the sign that it has: another sign means something else.
-    OneSign,
-}
-
-/// Friction below this counts as much, so that nothing changes there.
-const LEAST_FRICTION: f64 = 1e-5;
-/// Dry friction of zero is none, so that nothing tells how more of it would do (N, N·m).
-const LEAST_DRY_FRICTION: f64 = 1e-9;
-/// Least size of numbers that keep their sign.
-const LEAST_SIZE: f64 = 1e-6;
-
-impl Range {
-    /// Lowest and highest number, where one is known to be possible.
-    pub(super) fn around(self, known: f64) -> [f64; 2] {
+impl Source {
+    /// The parts that follow each other in the attribute, or all follow the same parameters if it is mirrored.
+    pub(super) fn parts(self) -> Vec<Part> {
         match self {
-            Self::From(least) => [least.min(known), f64::INFINITY],
-            Self::OneSign if known > 0.0 => [LEAST_SIZE.min(known), f64::INFINITY],
-            Self::OneSign if known < 0.0 => [f64::NEG_INFINITY, 0.0],
-            Self::Any | Self::OneSign => [f64::NEG_INFINITY, f64::INFINITY],
+            Self::Of(first) => of_attribute(first),
+            Self::Anchor => vec![slice(Quantity::EqualityData, 0, 3)],
+            Self::RelativePose => vec![slice(Quantity::EqualityData, 3, 7)],
+            Self::TorqueScale => vec![slice(Quantity::EqualityData, 10, 1)],
+            Self::Polynomial => vec![slice(Quantity::EqualityData, 0, 5)],
+            Self::ServoGain => vec![
+                slice(Quantity::ActuatorGain, 0, 1),
+                negative(slice(Quantity::ActuatorBias, 1, 1)),
+            ],
+            Self::ServoDamping => vec![negative(slice(Quantity::ActuatorBias, 2, 1))],
+            Self::ServoDampingRatio => vec![slice(Quantity::ActuatorBias, 2, 1)],
+            Self::PseudoInertia | Self::State(_) | Self::Refused(_) => Vec::new(),
         }
+    }
+
+    /// Whether all parts follow the same parameters.
+    pub(super) fn is_mirrored(self) -> bool {
+        self == Self::ServoGain
     }
 }
 
 /// An attribute that users know.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Attribute {
+    pub(super) element: ElementKind,
     pub(super) name: &'static str,
-    pub(super) aliases: &'static [&'static str],
+    aliases: &'static [&'static str],
+    /// Our own name, if that is another one.
+    field: Option<&'static str>,
     /// Of each component; the last one holds for all that follow.
     pub(super) unit: &'static str,
-    /// Which numbers make sense.
+    /// Which values make sense.
     pub(super) range: Range,
     pub(super) source: Source,
 }
 
-/// A family of elements.
-#[derive(Debug)]
-pub(super) struct Family {
-    pub(super) name: &'static str,
-    pub(super) aliases: &'static [&'static str],
-    pub(super) attributes: &'static [Attribute],
+impl Attribute {
+    /// Whether a word means it.
+    pub(super) fn is_called(&self, word: &str) -> bool {
+        self.name == word || self.aliases.contains(&word) || self.field == Some(word)
+    }
 }
 
-const fn part(family: &'static str, field: &'static str) -> Part {
+/// All quantities that have the attribute of one of them.
+fn of_attribute(first: Quantity) -> Vec<Part> {
+    let Some(own) = first.row().attribute else {
+        return Vec::new();
+    };
+    let parts = Quantity::ALL.iter().filter_map(|&quantity| {
+        let attribute = quantity.row().attribute?;
+        let is_same = (attribute.element, attribute.name) == (own.element, own.name);
+        is_same.then_some(Part {
+            quantity,
+            over: attribute.over,
+            components: attribute.components,
+            factor: 1.0,
+        })
+    });
+    parts.collect()
+}
+
+const fn slice(quantity: Quantity, first: usize, count: usize) -> Part {
     Part {
-        family,
-        field,
+        quantity,
         over: Over::Element,
-        components: None,
-        factor: 1.0,
-    }
-}
-
-const fn over(family: &'static str, field: &'static str, over: Over) -> Part {
-    Part {
-        over,
-        ..part(family, field)
-    }
-}
-
-const fn slice(family: &'static str, field: &'static str, first: usize, count: usize) -> Part {
-    Part {
         components: Some((first, count)),
-        ..part(family, field)
+        factor: 1.0,
     }
 }
 
@@ -132,312 +130,128 @@ const fn negative(part: Part) -> Part {
     }
 }
 
-/// Declares a table of attributes.
+const DISCRETE: &str =
+    "is a choice, not a real number: there is no derivative, compile one model for each";
+const TOLERANCE: &str = "ends an iteration: results at the solution do not depend on it";
+const NO_FRICTION: &str =
+    "has no dry friction, and at zero its derivative jumps: start from a positive frictionloss";
+const DRAWN: &str = "is for the viewer: nothing moves with it";
+
+/// Declares attributes that are not one quantity.
 macro_rules! attributes {
-    ($($name:literal $([$($alias:literal),*])?, $unit:literal $($range:ident)?: $source:expr;)*) => {
+    ($($element:ident $name:literal $([$alias:literal])?, $unit:literal $($range:ident)?: $source:expr;)*) => {
         &[$(Attribute {
+            element: ElementKind::$element,
             name: $name,
-            aliases: &[$($($alias),*)?],
+            aliases: &[$($alias)?],
+            field: None,
             unit: $unit,
             range: attributes!(@ $($range)?),
             source: $source,
         }),*]
     };
     (@ positive) => { Range::From(0.0) };
-    (@ friction) => { Range::From(LEAST_FRICTION) };
-    (@ dry) => { Range::From(LEAST_DRY_FRICTION) };
-    (@ signed) => { Range::OneSign };
     (@) => { Range::Any };
 }
 
-/// Declares an attribute of one or several parts.
-macro_rules! parts {
-    ($($part:expr),*) => { Source::Parts(&[$($part),*]) };
-}
-
-const DISCRETE: &str =
-    "is a choice, not a real number: there is no derivative, compile one model for each";
-const TOLERANCE: &str = "ends an iteration: results at the solution do not depend on it";
-const DERIVED_MASS: &str = "follows from masses, inertias and frames: select those";
-const DERIVED_SHAPE: &str = "follows from the size: select that";
-const NO_FRICTION: &str =
-    "has no dry friction, and at zero its derivative jumps: start from a positive frictionloss";
-const KEYFRAME: &str = "is part of a stored state: select state.qpos, state.qvel or state.act";
-
-const OPTION: &[Attribute] = attributes! {
-    "timestep", "s" positive: parts![part("option", "timestep")];
-    "gravity", "m/s²": parts![part("option", "gravity")];
-    "wind", "m/s": parts![part("option", "wind")];
-    "magnetic", "1": parts![part("option", "magnetic")];
-    "density", "kg/m³" positive: parts![part("option", "density")];
-    "viscosity", "Pa·s" positive: parts![part("option", "viscosity")];
-    "impratio", "1" positive: parts![part("option", "impratio")];
-    "o_margin" ["override_margin"], "m": parts![part("option", "override_margin")];
-    "o_solref" ["override_solref"], "s, 1" signed: parts![part("option", "override_solref")];
-    "o_solimp" ["override_solimp"], "1, 1, m, 1": parts![part("option", "override_solimp")];
-    "o_friction" ["override_friction"], "1, 1, m" friction: parts![part("option", "override_friction")];
-    "tolerance", "1": Source::Refused(TOLERANCE);
-    "ls_tolerance", "1": Source::Refused(TOLERANCE);
-    "noslip_tolerance", "1": Source::Refused(TOLERANCE);
-    "ccd_tolerance", "1": Source::Refused(TOLERANCE);
-    "iterations", "": Source::Refused(TOLERANCE);
-    "ls_iterations", "": Source::Refused(TOLERANCE);
-    "integrator", "": Source::Refused(DISCRETE);
-    "cone", "": Source::Refused(DISCRETE);
-    "solver", "": Source::Refused(DISCRETE);
-    "jacobian", "": Source::Refused(DISCRETE);
+const COMPOSED: &[Attribute] = attributes! {
+    Option "iterations", "": Source::Refused(TOLERANCE);
+    Option "ls_iterations", "": Source::Refused(TOLERANCE);
+    Body "pseudo_inertia" ["fullinertia"], "log-Cholesky": Source::PseudoInertia;
+    Geom "rgba", "": Source::Refused(DRAWN);
+    Mesh "refpos", "m": Source::Refused("is folded into the vertices when the mesh is read: select geom.pos");
+    Mesh "refquat", "1": Source::Refused("is folded into the vertices when the mesh is read: select geom.quat");
+    Equality "anchor", "m": Source::Anchor;
+    Equality "relpose", "m, m, m, 1": Source::RelativePose;
+    Equality "torquescale", "m" positive: Source::TorqueScale;
+    Equality "polycoef", "m or rad": Source::Polynomial;
+    Tendon "width", "m": Source::Refused(DRAWN);
+    Actuator "kp", "N/m or N·m/rad" positive: Source::ServoGain;
+    Actuator "kv", "N·s/m or N·m·s/rad" positive: Source::ServoDamping;
+    Actuator "dampratio", "1" positive: Source::ServoDampingRatio;
+    Sensor "pos" ["position"], "m": Source::Refused("is that of the site or body it is attached to: select site.pos");
+    Sensor "quat", "1": Source::Refused("is that of the site or body it is attached to: select site.pos");
+    State "qpos", "m or rad": Source::State(StateField::Qpos);
+    State "qvel", "m/s or rad/s": Source::State(StateField::Qvel);
+    State "act", "by kind": Source::State(StateField::Act);
+    State "mocap_pos" ["mocap_position"], "m": Source::State(StateField::MocapPosition);
+    State "mocap_quat", "1": Source::State(StateField::MocapQuat);
 };
 
-const BODY: &[Attribute] = attributes! {
-    "pos" ["position"], "m": parts![part("bodies", "position")];
-    "quat", "1": parts![part("bodies", "quat")];
-    "mass", "kg" positive: parts![part("bodies", "mass")];
-    "ipos" ["com", "inertial_position"], "m": parts![part("bodies", "inertial_position")];
-    "iquat" ["inertial_quat"], "1": parts![part("bodies", "inertial_quat")];
-    "inertia" ["diaginertia"], "kg·m²" positive: parts![part("bodies", "inertia")];
-    "pseudo_inertia" ["fullinertia"], "log-Cholesky": Source::PseudoInertia;
-    "gravcomp", "1": parts![part("bodies", "gravcomp")];
-    "subtree_mass" ["subtreemass"], "kg": Source::Refused(DERIVED_MASS);
-    "invweight0" ["inverse_weight"], "1/kg": Source::Refused(DERIVED_MASS);
-    "mocap", "": Source::Refused(DISCRETE);
-};
-
-const JOINT: &[Attribute] = attributes! {
-    "pos" ["position"], "m": parts![part("joints", "position")];
-    "axis", "1": parts![part("joints", "axis")];
-    "stiffness", "N/m or N·m/rad": parts![part("joints", "stiffness"), part("joints", "stiffness_poly")];
-    "damping", "N·s/m or N·m·s/rad" positive: parts![
-        over("dofs", "damping", Over::Dofs), over("dofs", "damping_poly", Over::Dofs)];
-    "springdamper" ["spring_damper"], "s, 1" positive: parts![part("sources", "spring_damper")];
-    "armature", "kg or kg·m²" positive: parts![over("dofs", "armature", Over::Dofs)];
-    "frictionloss", "N or N·m" dry: parts![over("dofs", "frictionloss", Over::Dofs)];
-    "solreffriction", "s, 1" signed: parts![over("dofs", "solref", Over::Dofs)];
-    "solimpfriction", "1, 1, m or rad, 1": parts![over("dofs", "solimp", Over::Dofs)];
-    "range", "m or rad": parts![part("joints", "range")];
-    "margin", "m or rad": parts![part("joints", "margin")];
-    "solreflimit" ["solref"], "s, 1" signed: parts![part("joints", "solref")];
-    "solimplimit" ["solimp"], "1, 1, m or rad, 1": parts![part("joints", "solimp")];
-    "actuatorfrcrange" ["actfrcrange", "actuator_force_range"], "N or N·m":
-        parts![part("joints", "actuator_force_range")];
-    "ref" ["reference"], "m or rad": parts![over("qpos", "reference", Over::Coordinate)];
-    "springref", "m or rad": parts![over("qpos", "spring", Over::Coordinate)];
-    "type", "": Source::Refused(DISCRETE);
-    "limited", "": Source::Refused(DISCRETE);
-    "invweight0" ["inverse_weight"], "1/kg": Source::Refused(DERIVED_MASS);
-};
-
-const GEOM: &[Attribute] = attributes! {
-    "size", "m" positive: parts![part("geoms", "size")];
-    "pos" ["position"], "m": parts![part("geoms", "position")];
-    "quat", "1": parts![part("geoms", "quat")];
-    "mass", "kg" positive: parts![part("sources", "geom_mass")];
-    "density", "kg/m³" positive: parts![part("sources", "geom_density")];
-    "friction", "1, m" friction: parts![part("geoms", "friction")];
-    "solmix", "1" positive: parts![part("geoms", "solmix")];
-    "solref", "s, 1" signed: parts![part("geoms", "solref")];
-    "solimp", "1, 1, m, 1": parts![part("geoms", "solimp")];
-    "margin", "m": parts![part("geoms", "margin")];
-    "gap", "m": parts![part("geoms", "gap")];
-    "surfacevel" ["surface_velocity"], "m/s, rad/s": parts![part("geoms", "surface_velocity")];
-    "adhesion", "N" positive: parts![part("geoms", "adhesion")];
-    "fluidcoef" ["fluid"], "1": parts![slice("geoms", "fluid", 1, 5)];
-    "rbound" ["bounding_radius"], "m": Source::Refused(DERIVED_SHAPE);
-    "aabb" ["bounding_box"], "m": Source::Refused(DERIVED_SHAPE);
-    "condim", "": Source::Refused(DISCRETE);
-    "contype", "": Source::Refused(DISCRETE);
-    "conaffinity", "": Source::Refused(DISCRETE);
-    "priority", "": Source::Refused(DISCRETE);
-    "type", "": Source::Refused(DISCRETE);
-    "group", "": Source::Refused(DISCRETE);
-    "rgba", "": Source::Refused("is for the viewer: nothing moves with it");
-};
-
-const SITE: &[Attribute] = attributes! {
-    "pos" ["position"], "m": parts![part("sites", "position")];
-    "quat", "1": parts![part("sites", "quat")];
-    "size", "m" positive: parts![part("sites", "size")];
-    "type", "": Source::Refused(DISCRETE);
-};
-
-const CAMERA: &[Attribute] = attributes! {
-    "pos" ["position"], "m": parts![part("cameras", "position")];
-    "quat", "1": parts![part("cameras", "quat")];
-    "fovy", "degree" positive: parts![part("cameras", "fovy")];
-    "sensorsize" ["sensor_size"], "m" positive: parts![part("cameras", "sensor_size")];
-    "intrinsic" ["focal"], "m": parts![part("cameras", "intrinsic")];
-    "resolution", "": Source::Refused(DISCRETE);
-};
-
-const MESH: &[Attribute] = attributes! {
-    "vertex" ["vert"], "m": parts![over("meshes", "vertex", Over::Vertices)];
-    "scale", "1": Source::Refused("is folded into the vertices when the mesh is read: select those");
-    "refpos", "m": Source::Refused("is folded into the vertices when the mesh is read: select geom.pos");
-    "refquat", "1": Source::Refused("is folded into the vertices when the mesh is read: select geom.quat");
-};
-
-const HEIGHT_FIELD: &[Attribute] = attributes! {
-    "size", "m" positive: parts![part("height_fields", "size")];
-    "elevation", "1": parts![over("height_fields", "elevation", Over::Elevations)];
-};
-
-const PAIR: &[Attribute] = attributes! {
-    "solref", "s, 1" signed: parts![part("pairs", "solref")];
-    "solreffriction", "s, 1" signed: parts![part("pairs", "solreffriction")];
-    "solimp", "1, 1, m, 1": parts![part("pairs", "solimp")];
-    "margin", "m": parts![part("pairs", "margin")];
-    "gap", "m": parts![part("pairs", "gap")];
-    "adhesion", "N" positive: parts![part("pairs", "adhesion")];
-    "friction", "1, 1, m" friction: parts![part("pairs", "friction")];
-    "condim", "": Source::Refused(DISCRETE);
-};
-
-const LAW: &[Attribute] = attributes! {
-    "restitution", "1" positive: parts![part("laws", "restitution")];
-    "restitution_speed", "m/s" positive: parts![part("laws", "restitution_speed")];
-    "baumgarte", "1" positive: parts![part("laws", "baumgarte")];
-    "mixing", "1/kg" positive: parts![part("laws", "mixing")];
-    "stiffness", "N/mⁿ" positive: parts![part("laws", "stiffness")];
-    "exponent", "1" positive: parts![part("laws", "exponent")];
-    "dissipation", "s/m" positive: parts![part("laws", "dissipation")];
-    "transition_speed", "m/s" positive: parts![part("laws", "transition_speed")];
-    "static_ratio", "1" positive: parts![part("laws", "static_ratio")];
-    "viscous", "N·s/m" positive: parts![part("laws", "viscous")];
-    "viscous_force", "N" positive: parts![part("laws", "viscous_force")];
-    "tolerance", "m/s": Source::Refused(TOLERANCE);
-};
-
-const EQUALITY: &[Attribute] = attributes! {
-    "solref", "s, 1" signed: parts![part("equalities", "solref")];
-    "solimp", "1, 1, m or rad, 1": parts![part("equalities", "solimp")];
-    "anchor", "m": parts![slice("equalities", "data", 0, 3)];
-    "relpose", "m, m, m, 1": parts![slice("equalities", "data", 3, 7)];
-    "torquescale", "m" positive: parts![slice("equalities", "data", 10, 1)];
-    "polycoef", "m or rad": parts![slice("equalities", "data", 0, 5)];
-    "active", "": Source::Refused(DISCRETE);
-};
-
-const TENDON: &[Attribute] = attributes! {
-    "stiffness", "N/m": parts![part("tendons", "stiffness"), part("tendons", "stiffness_poly")];
-    "damping", "N·s/m" positive: parts![part("tendons", "damping"), part("tendons", "damping_poly")];
-    "armature", "kg" positive: parts![part("tendons", "armature")];
-    "frictionloss", "N" dry: parts![part("tendons", "frictionloss")];
-    "springlength" ["spring_length"], "m": parts![part("tendons", "spring_length")];
-    "range", "m": parts![part("tendons", "range")];
-    "margin", "m": parts![part("tendons", "margin")];
-    "solreflimit" ["solref_limit"], "s, 1" signed: parts![part("tendons", "solref_limit")];
-    "solimplimit" ["solimp_limit"], "1, 1, m, 1": parts![part("tendons", "solimp_limit")];
-    "solreffriction" ["solref_friction"], "s, 1" signed: parts![part("tendons", "solref_friction")];
-    "solimpfriction" ["solimp_friction"], "1, 1, m, 1": parts![part("tendons", "solimp_friction")];
-    "actuatorfrcrange" ["actfrcrange", "actuator_force_range"], "N":
-        parts![part("tendons", "actuator_force_range")];
-    "coef" ["coefficient", "divisor"], "1": parts![over("wraps", "coefficient", Over::Wraps)];
-    "length0" ["length_reference"], "m": Source::Refused("follows from sites and joints: select those");
-    "invweight0" ["inverse_weight"], "1/kg": Source::Refused(DERIVED_MASS);
-    "width", "m": Source::Refused("is for the viewer: nothing moves with it");
-};
-
-const ACTUATOR: &[Attribute] = attributes! {
-    "gear", "1": parts![part("actuators", "gear")];
-    "gainprm" ["gain"], "by kind": parts![part("actuators", "gain")];
-    "biasprm" ["bias"], "by kind": parts![part("actuators", "bias")];
-    "dynprm" ["dynamics"], "s": parts![part("actuators", "dynamics")];
-    "kp", "N/m or N·m/rad" positive: Source::Mirrored(&[
-        slice("actuators", "gain", 0, 1), negative(slice("actuators", "bias", 1, 1))]);
-    "kv", "N·s/m or N·m·s/rad" positive: parts![negative(slice("actuators", "bias", 2, 1))];
-    "dampratio", "1" positive: parts![slice("actuators", "bias", 2, 1)];
-    "ctrlrange" ["control_range"], "by kind": parts![part("actuators", "control_range")];
-    "forcerange" ["force_range"], "N or N·m": parts![part("actuators", "force_range")];
-    "actrange" ["activation_range"], "by kind": parts![part("actuators", "activation_range")];
-    "lengthrange" ["length_range"], "m or rad": parts![part("actuators", "length_range")];
-    "cranklength" ["crank_length"], "m" positive: parts![part("actuators", "crank_length")];
-    "damping", "N·s/m or N·m·s/rad": parts![part("actuators", "damping"), part("actuators", "damping_poly")];
-    "armature", "kg or kg·m²" positive: parts![part("actuators", "armature")];
-    "delay", "s" positive: parts![part("actuators", "delay")];
-    "acc0" ["acceleration_reference"], "m/s²": Source::Refused(DERIVED_MASS);
-    "length0" ["length_reference"], "m": Source::Refused("follows from the transmission: select that");
-    "group", "": Source::Refused(DISCRETE);
-};
-
-const SENSOR: &[Attribute] = attributes! {
-    "cutoff", "by kind" positive: parts![part("sensors", "cutoff")];
-    "delay", "s" positive: parts![part("sensors", "delay")];
-    "interval", "s" positive: Source::Refused("decides when readings are taken: results jump with it");
-    "noise", "by kind": Source::Refused("is only told to the user: no reading depends on it");
-    "pos" ["position", "quat"], "m": Source::Refused("is that of the site or body it is attached to: select site.pos");
-};
-
-const KEY: &[Attribute] = attributes! {
-    "qpos", "": Source::Refused(KEYFRAME);
-    "qvel", "": Source::Refused(KEYFRAME);
-    "act", "": Source::Refused(KEYFRAME);
-    "ctrl", "": Source::Refused("is a control: its gradient is that of the input");
-    "mpos", "": Source::Refused("is part of a stored state: select state.mocap_pos");
-    "mquat", "": Source::Refused("is part of a stored state: select state.mocap_quat");
-};
-
-const STATE: &[Attribute] = attributes! {
-    "qpos", "m or rad": Source::State;
-    "qvel", "m/s or rad/s": Source::State;
-    "act", "by kind": Source::State;
-    "mocap_pos" ["mocap_position"], "m": Source::State;
-    "mocap_quat", "1": Source::State;
-};
-
-/// All families.
-pub(super) const FAMILIES: &[Family] = &[
-    family("option", &[], OPTION),
-    family("body", &["bodies"], BODY),
-    family("joint", &["joints", "dof", "jnt"], JOINT),
-    family("geom", &["geoms"], GEOM),
-    family("site", &["sites"], SITE),
-    family("camera", &["cameras", "cam"], CAMERA),
-    family("mesh", &["meshes"], MESH),
-    family("hfield", &["height_field"], HEIGHT_FIELD),
-    family("pair", &["pairs"], PAIR),
-    family("law", &["laws"], LAW),
-    family("equality", &["eq", "equalities"], EQUALITY),
-    family("tendon", &["tendons"], TENDON),
-    family("actuator", &["actuators"], ACTUATOR),
-    family("sensor", &["sensors"], SENSOR),
-    family("key", &["keyframe"], KEY),
-    family("state", &[], STATE),
+/// Attributes that choose among kinds.
+const CHOICES: &[(ElementKind, &[&str])] = &[
+    (
+        ElementKind::Option,
+        &["integrator", "cone", "solver", "jacobian"],
+    ),
+    (ElementKind::Body, &["mocap"]),
+    (ElementKind::Joint, &["type", "limited"]),
+    (
+        ElementKind::Geom,
+        &[
+            "condim",
+            "contype",
+            "conaffinity",
+            "priority",
+            "type",
+            "group",
+        ],
+    ),
+    (ElementKind::Site, &["type"]),
+    (ElementKind::Camera, &["resolution"]),
+    (ElementKind::Pair, &["condim"]),
+    (ElementKind::Equality, &["active"]),
+    (ElementKind::Actuator, &["group"]),
 ];
 
-const fn family(
-    name: &'static str,
-    aliases: &'static [&'static str],
-    attributes: &'static [Attribute],
-) -> Family {
-    Family {
-        name,
-        aliases,
-        attributes,
+/// All attributes: those of the table in its order, then the others.
+pub(super) static ATTRIBUTES: LazyLock<Vec<Attribute>> = LazyLock::new(|| {
+    let mut attributes: Vec<Attribute> = Vec::new();
+    let rows = Quantity::ALL
+        .iter()
+        .map(|quantity| (quantity, quantity.row()));
+    for (&quantity, row) in rows {
+        let Some(own) = row.attribute else {
+            continue;
+        };
+        let is_same = |known: &Attribute| (known.element, known.name) == (own.element, own.name);
+        if attributes.iter().any(is_same) {
+            continue;
+        }
+        let is_ours = own.over == Over::Element && row.field != own.name;
+        attributes.push(Attribute {
+            element: own.element,
+            name: own.name,
+            aliases: own.aliases,
+            field: is_ours.then_some(row.field),
+            unit: row.unit,
+            range: row.range,
+            source: match row.role {
+                Role::Given | Role::Direct => Source::Of(quantity),
+                Role::Setting => Source::Refused(TOLERANCE),
+                Role::Derived(why) | Role::Refused(why) => Source::Refused(why),
+            },
+        });
     }
-}
+    attributes.extend(COMPOSED);
+    for &(element, names) in CHOICES {
+        attributes.extend(names.iter().map(|&name| Attribute {
+            element,
+            name,
+            aliases: &[],
+            field: None,
+            unit: "",
+            range: Range::Any,
+            source: Source::Refused(DISCRETE),
+        }));
+    }
+    attributes
+});
 
-/// Names of the elements of a family; unnamed ones are called by their index.
-pub(super) fn element_names(structure: &Structure, family: &str) -> Vec<String> {
-    let names = &structure.names;
-    let nothing = Vec::new();
-    let (list, count) = match family {
-        "option" => (&nothing, 1),
-        "body" => (&names.bodies, structure.counts.nbody),
-        "joint" => (&names.joints, structure.counts.njoint),
-        "geom" => (&names.geoms, structure.counts.ngeom),
-        "site" => (&names.sites, structure.counts.nsite),
-        "camera" => (&names.cameras, structure.counts.ncamera),
-        "mesh" => (&names.meshes, structure.counts.nmesh),
-        "hfield" => (&names.height_fields, structure.counts.nheight_field),
-        "pair" => (&names.pairs, structure.counts.npair),
-        "law" => (&structure.laws.label, structure.counts.nlaw),
-        "equality" => (&names.equalities, structure.counts.nequality),
-        "tendon" => (&names.tendons, structure.counts.ntendon),
-        "actuator" => (&names.actuators, structure.counts.nactuator),
-        "sensor" => (&names.sensors, structure.counts.nsensor),
-        "key" => (&names.keyframes, structure.counts.nkeyframe),
-        _ => (&nothing, 0),
-    };
-    let name = |id: usize| match list.get(id) {
+/// Names of the elements of a kind; unnamed ones are called by their index.
+pub(super) fn element_names(structure: &Structure, kind: ElementKind) -> Vec<String> {
+    let (names, count) = kind.elements(structure);
+    let name = |id: usize| match names.get(id) {
         Some(name) if !name.is_empty() => name.clone(),
         _ => id.to_string(),
     };
@@ -448,19 +262,20 @@ pub(super) fn element_names(structure: &Structure, family: &str) -> Vec<String> 
 pub(super) fn available(
     model: &Model,
     recipe: &Recipe,
-    (family, attribute): (&str, &str),
+    attribute: &Attribute,
     element: usize,
 ) -> Result<Option<usize>, String> {
-    match family {
-        "body" => body(model, attribute, element),
-        "joint" => joint(model, recipe, attribute, element),
-        "geom" => geom(model, recipe, attribute, element),
-        "mesh" => mesh(model, element),
-        "law" => law(model, attribute, element),
-        "equality" => equality(model, attribute, element),
-        "tendon" => tendon(model, attribute, element),
-        "actuator" => actuator(model, recipe, attribute, element),
-        "sensor" => sensor(model, attribute, element),
+    let source = attribute.source;
+    match attribute.element {
+        ElementKind::Body => body(model, source, element),
+        ElementKind::Joint => joint(model, recipe, source, element),
+        ElementKind::Geom => geom(model, recipe, source, element),
+        ElementKind::Mesh => mesh(model, element),
+        ElementKind::Law => law(model, attribute, element),
+        ElementKind::Equality => equality(model, source, element),
+        ElementKind::Tendon => tendon(model, source, element),
+        ElementKind::Actuator => actuator(model, recipe, source, element),
+        ElementKind::Sensor => sensor(model, source, element),
         _ => Ok(None),
     }
 }
@@ -471,10 +286,16 @@ fn no(why: impl Into<String>) -> Availability {
     Err(why.into())
 }
 
-fn body(model: &Model, attribute: &str, body: usize) -> Availability {
-    match attribute {
+fn body(model: &Model, source: Source, body: usize) -> Availability {
+    match source {
         _ if body == 0 => no("is the world, which has no numbers"),
-        "mass" | "ipos" | "iquat" | "inertia" | "pseudo_inertia"
+        Source::Of(
+            Quantity::BodyMass
+            | Quantity::BodyInertialPosition
+            | Quantity::BodyInertialQuat
+            | Quantity::BodyInertia,
+        )
+        | Source::PseudoInertia
             if model.bodies.mass[body] == 0.0 =>
         {
             no("has no mass, and bodies without mass cannot be given any by a parameter")
@@ -483,49 +304,66 @@ fn body(model: &Model, attribute: &str, body: usize) -> Availability {
     }
 }
 
-fn law(model: &Model, attribute: &str, law: usize) -> Availability {
+fn law(model: &Model, attribute: &Attribute, law: usize) -> Availability {
     let numbers = model.structure.laws.kind[law].description().numbers;
-    if numbers.iter().any(|number| number.name == attribute) {
+    if numbers.iter().any(|number| number.name == attribute.name) {
         return Ok(None);
     }
     no("is another law, without that number")
 }
 
-fn joint(model: &Model, recipe: &Recipe, attribute: &str, joint: usize) -> Availability {
+fn joint(model: &Model, recipe: &Recipe, source: Source, joint: usize) -> Availability {
     let kind = model.structure.joints.kind[joint];
     let is_scalar = matches!(kind, JointKind::Slide | JointKind::Hinge);
     let [time, ratio] = recipe.given.sources.spring_damper[joint];
     let has_spring_damper = time > 0.0 && ratio > 0.0;
-    match attribute {
-        "pos" if kind == JointKind::Free => no("is a free joint, which has no anchor"),
-        "pos" if kind == JointKind::Slide => no("slides: its anchor moves nothing"),
-        "axis" if !is_scalar => no("is a free or ball joint, which has no axis"),
-        "ref" if !is_scalar => no("starts at the pose of its body: select body.pos and body.quat"),
-        "springref" if !is_scalar => no("has a spring that rests at the pose of its body"),
-        "stiffness" | "damping" if has_spring_damper => {
+    match source {
+        Source::Of(Quantity::JointPosition) if kind == JointKind::Free => {
+            no("is a free joint, which has no anchor")
+        }
+        Source::Of(Quantity::JointPosition) if kind == JointKind::Slide => {
+            no("slides: its anchor moves nothing")
+        }
+        Source::Of(Quantity::JointAxis) if !is_scalar => {
+            no("is a free or ball joint, which has no axis")
+        }
+        Source::Of(Quantity::QposReference) if !is_scalar => {
+            no("starts at the pose of its body: select body.pos and body.quat")
+        }
+        Source::Of(Quantity::QposSpring) if !is_scalar => {
+            no("has a spring that rests at the pose of its body")
+        }
+        Source::Of(Quantity::JointStiffness | Quantity::DofDamping) if has_spring_damper => {
             no("gives springdamper, from which stiffness and damping follow: select that")
         }
-        "frictionloss" if model.dofs.frictionloss[model.structure.joints.dof[joint]] == 0.0 => {
+        Source::Of(Quantity::DofFrictionloss)
+            if model.dofs.frictionloss[model.structure.joints.dof[joint]] == 0.0 =>
+        {
             no(NO_FRICTION)
         }
-        "springdamper" if !has_spring_damper => no("does not give springdamper"),
-        "range" | "margin" | "solreflimit" | "solimplimit"
-            if !model.structure.joints.limited[joint] =>
-        {
-            no("has no limits")
+        Source::Of(Quantity::JointSpringDamper) if !has_spring_damper => {
+            no("does not give springdamper")
         }
-        "actuatorfrcrange" if !model.structure.joints.actuator_force_limited[joint] => {
+        Source::Of(
+            Quantity::JointRange
+            | Quantity::JointMargin
+            | Quantity::JointSolref
+            | Quantity::JointSolimp,
+        ) if !model.structure.joints.limited[joint] => no("has no limits"),
+        Source::Of(Quantity::JointActuatorForceRange)
+            if !model.structure.joints.actuator_force_limited[joint] =>
+        {
             no("does not limit the force of actuators")
         }
         _ => Ok(None),
     }
 }
 
-fn geom(model: &Model, recipe: &Recipe, attribute: &str, geom: usize) -> Availability {
+fn geom(model: &Model, recipe: &Recipe, source: Source, geom: usize) -> Availability {
     let structure = &model.structure;
     let shape = structure.geoms.shape[geom];
-    match attribute {
-        "size" => match (structure.geoms.kind[geom], shape) {
+    match source {
+        Source::Of(Quantity::GeomSize) => match (structure.geoms.kind[geom], shape) {
             _ if recipe.geoms[geom].fitted => no("is fitted to a mesh, which gives its size"),
             (GeomKind::Plane, _) => no("is a plane, whose size is only drawn"),
             (_, GeomShape::Mesh(_)) => no("is a mesh: select mesh.vertex"),
@@ -534,7 +372,7 @@ fn geom(model: &Model, recipe: &Recipe, attribute: &str, geom: usize) -> Availab
             (GeomKind::Capsule | GeomKind::Cylinder, _) => Ok(Some(2)),
             _ => Ok(None),
         },
-        "mass" | "density" => match recipe.geoms[geom].mass {
+        Source::Of(Quantity::GeomMass | Quantity::GeomDensity) => match recipe.geoms[geom].mass {
             MassSource::None if structure.geoms.body[geom] == 0 => {
                 no("belongs to the world, which has no mass")
             }
@@ -542,7 +380,7 @@ fn geom(model: &Model, recipe: &Recipe, attribute: &str, geom: usize) -> Availab
             _ if model.bodies.mass[structure.geoms.body[geom]] == 0.0 => no("has no mass"),
             _ => Ok(None),
         },
-        "fluidcoef" if model.geoms.fluid[geom][0] == 0.0 => {
+        Source::Of(Quantity::GeomFluid) if model.geoms.fluid[geom][0] == 0.0 => {
             no("does not use the ellipsoid model of fluids (fluidshape)")
         }
         _ => Ok(None),
@@ -560,44 +398,53 @@ fn mesh(model: &Model, mesh: usize) -> Availability {
     Ok(None)
 }
 
-fn equality(model: &Model, attribute: &str, equality: usize) -> Availability {
+fn equality(model: &Model, source: Source, equality: usize) -> Availability {
     let equalities = &model.structure.equalities;
     let (kind, sites) = (
         equalities.kind[equality],
         equalities.between_sites[equality],
     );
     let is_coupling = matches!(kind, EqualityKind::Joint | EqualityKind::Tendon);
-    match attribute {
-        "anchor" | "relpose" | "torquescale" if is_coupling => {
+    match source {
+        Source::Anchor | Source::RelativePose | Source::TorqueScale if is_coupling => {
             no("couples joints or tendons: it has polycoef")
         }
-        "polycoef" if !is_coupling => no("does not couple joints or tendons"),
-        "anchor" | "relpose" if sites => no("is between sites: select site.pos and site.quat"),
-        "relpose" | "torquescale" if kind == EqualityKind::Connect => {
+        Source::Polynomial if !is_coupling => no("does not couple joints or tendons"),
+        Source::Anchor | Source::RelativePose if sites => {
+            no("is between sites: select site.pos and site.quat")
+        }
+        Source::RelativePose | Source::TorqueScale if kind == EqualityKind::Connect => {
             no("ties points together, not frames")
         }
-        "relpose" if model.equalities.data[equality][11] != 0.0 => {
+        Source::RelativePose if model.equalities.data[equality][11] != 0.0 => {
             no("takes its pose from the reference configuration: give relpose in the file")
         }
         _ => Ok(None),
     }
 }
 
-fn tendon(model: &Model, attribute: &str, tendon: usize) -> Availability {
+fn tendon(model: &Model, source: Source, tendon: usize) -> Availability {
     let tendons = &model.structure.tendons;
-    match attribute {
-        "frictionloss" if model.tendons.frictionloss[tendon] == 0.0 => no(NO_FRICTION),
-        "range" | "margin" | "solreflimit" | "solimplimit" if !tendons.limited[tendon] => {
-            no("has no limits")
+    match source {
+        Source::Of(Quantity::TendonFrictionloss) if model.tendons.frictionloss[tendon] == 0.0 => {
+            no(NO_FRICTION)
         }
-        "actuatorfrcrange" if !tendons.actuator_force_limited[tendon] => {
+        Source::Of(
+            Quantity::TendonRange
+            | Quantity::TendonMargin
+            | Quantity::TendonSolrefLimit
+            | Quantity::TendonSolimpLimit,
+        ) if !tendons.limited[tendon] => no("has no limits"),
+        Source::Of(Quantity::TendonActuatorForceRange)
+            if !tendons.actuator_force_limited[tendon] =>
+        {
             no("does not limit the force of actuators")
         }
         _ => Ok(None),
     }
 }
 
-fn actuator(model: &Model, recipe: &Recipe, attribute: &str, actuator: usize) -> Availability {
+fn actuator(model: &Model, recipe: &Recipe, source: Source, actuator: usize) -> Availability {
     let actuators = &model.structure.actuators;
     let follows = &recipe.actuators[actuator];
     let given = &recipe.given.model.actuators;
@@ -606,8 +453,8 @@ fn actuator(model: &Model, recipe: &Recipe, attribute: &str, actuator: usize) ->
     let is_servo = gain == GainKind::Fixed
         && bias == BiasKind::Affine
         && given.gain[actuator][0] == -stiffness;
-    match attribute {
-        "gear" => Ok(Some(match actuators.transmission[actuator] {
+    match source {
+        Source::Of(Quantity::ActuatorGear) => Ok(Some(match actuators.transmission[actuator] {
             Transmission::Joint(joint) | Transmission::JointInParent(joint) => {
                 match model.structure.joints.kind[joint] {
                     JointKind::Free => 6,
@@ -618,12 +465,12 @@ fn actuator(model: &Model, recipe: &Recipe, attribute: &str, actuator: usize) ->
             Transmission::Site { .. } => 6,
             _ => 1,
         })),
-        "gainprm" => Ok(Some(match gain {
+        Source::Of(Quantity::ActuatorGain) => Ok(Some(match gain {
             GainKind::Fixed => 1,
             GainKind::Affine => 3,
             _ => 9,
         })),
-        "biasprm" => match bias {
+        Source::Of(Quantity::ActuatorBias) => match bias {
             BiasKind::None => no("has no bias"),
             BiasKind::Affine if is_servo && damping > 0.0 => {
                 no("gives a damping ratio: select kp and dampratio")
@@ -631,7 +478,7 @@ fn actuator(model: &Model, recipe: &Recipe, attribute: &str, actuator: usize) ->
             BiasKind::Affine => Ok(Some(3)),
             _ => Ok(Some(9)),
         },
-        "dynprm" => match actuators.dynamics[actuator] {
+        Source::Of(Quantity::ActuatorDynamics) => match actuators.dynamics[actuator] {
             ActuatorDynamics::None | ActuatorDynamics::Integrator => {
                 no("has no dynamics with parameters")
             }
@@ -639,24 +486,40 @@ fn actuator(model: &Model, recipe: &Recipe, attribute: &str, actuator: usize) ->
             ActuatorDynamics::Muscle => Ok(Some(3)),
             ActuatorDynamics::User => Ok(None),
         },
-        "kp" | "kv" | "dampratio" if !is_servo => no("is not a position servo"),
-        "kv" if damping > 0.0 => no("gives a damping ratio: select dampratio"),
-        "dampratio" if damping <= 0.0 => no("does not give a damping ratio: select kv"),
-        "ctrlrange" if follows.inherits.is_some() && !follows.inherits_activation => {
+        Source::ServoGain | Source::ServoDamping | Source::ServoDampingRatio if !is_servo => {
+            no("is not a position servo")
+        }
+        Source::ServoDamping if damping > 0.0 => no("gives a damping ratio: select dampratio"),
+        Source::ServoDampingRatio if damping <= 0.0 => {
+            no("does not give a damping ratio: select kv")
+        }
+        Source::Of(Quantity::ActuatorControlRange)
+            if follows.inherits.is_some() && !follows.inherits_activation =>
+        {
             no("inherits the range of its joint or tendon: select that")
         }
-        "actrange" if follows.inherits.is_some() && follows.inherits_activation => {
+        Source::Of(Quantity::ActuatorActivationRange)
+            if follows.inherits.is_some() && follows.inherits_activation =>
+        {
             no("inherits the range of its joint or tendon: select that")
         }
-        "ctrlrange" if !actuators.control_limited[actuator] => no("does not limit its control"),
-        "forcerange" if !actuators.force_limited[actuator] => no("does not limit its force"),
-        "actrange" if !actuators.activation_limited[actuator] => {
+        Source::Of(Quantity::ActuatorControlRange) if !actuators.control_limited[actuator] => {
+            no("does not limit its control")
+        }
+        Source::Of(Quantity::ActuatorForceRange) if !actuators.force_limited[actuator] => {
+            no("does not limit its force")
+        }
+        Source::Of(Quantity::ActuatorActivationRange)
+            if !actuators.activation_limited[actuator] =>
+        {
             no("does not limit its activation")
         }
-        "lengthrange" if gain != GainKind::Muscle && bias != BiasKind::Muscle => {
+        Source::Of(Quantity::ActuatorLengthRange)
+            if gain != GainKind::Muscle && bias != BiasKind::Muscle =>
+        {
             no("is no muscle: nothing depends on its length range")
         }
-        "cranklength"
+        Source::Of(Quantity::ActuatorCrankLength)
             if !matches!(
                 actuators.transmission[actuator],
                 Transmission::SliderCrank { .. }
@@ -664,7 +527,7 @@ fn actuator(model: &Model, recipe: &Recipe, attribute: &str, actuator: usize) ->
         {
             no("is no slider-crank")
         }
-        "delay" => delay(
+        Source::Of(Quantity::ActuatorDelay) => delay(
             model,
             (actuators.history[actuator], model.actuators.delay[actuator]),
         ),
@@ -672,10 +535,10 @@ fn actuator(model: &Model, recipe: &Recipe, attribute: &str, actuator: usize) ->
     }
 }
 
-fn sensor(model: &Model, attribute: &str, sensor: usize) -> Availability {
+fn sensor(model: &Model, source: Source, sensor: usize) -> Availability {
     let history = model.structure.sensors.history[sensor];
-    match attribute {
-        "delay" => delay(model, (history, model.sensors.delay[sensor])),
+    match source {
+        Source::Of(Quantity::SensorDelay) => delay(model, (history, model.sensors.delay[sensor])),
         _ => Ok(None),
     }
 }

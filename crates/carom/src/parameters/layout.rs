@@ -2,14 +2,13 @@
 
 use std::ops::Range;
 
-use crate::model::{Given, Model};
+use crate::model::{Counts, Given, Model, Quantity};
 use crate::scalar::Scalar;
 
-/// A field in the flat order of [`Given::for_each`].
+/// Where the numbers of a quantity are in the flat order of [`Given::for_each`].
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Field {
-    pub(super) family: &'static str,
-    pub(super) name: &'static str,
+    pub(super) quantity: Quantity,
     /// Where its first number is.
     pub(super) start: usize,
     /// Numbers of an element.
@@ -18,63 +17,72 @@ pub(super) struct Field {
     pub(super) length: usize,
 }
 
-/// All fields that have numbers.
+impl Field {
+    /// Where its numbers are.
+    pub(super) fn range(&self) -> Range<usize> {
+        self.start..self.start + self.length
+    }
+}
+
+/// Where all given numbers are.
 #[derive(Clone, Debug)]
 pub(super) struct Layout {
-    pub(super) fields: Vec<Field>,
+    /// One a quantity, in their order.
+    fields: Vec<Field>,
 }
 
 impl Layout {
     /// The layout of given numbers.
-    pub(super) fn new(given: &Given) -> Self {
-        let mut fields: Vec<Field> = Vec::new();
-        let mut count = 0;
-        given.for_each(|family, field, element, component, _| {
-            let is_same = |last: &&mut Field| (last.family, last.name) == (family, field);
-            match fields.last_mut().filter(is_same) {
-                Some(last) => {
-                    last.length += 1;
-                    if element == 0 {
-                        last.width = component + 1;
-                    }
-                }
-                None => fields.push(Field {
-                    family,
-                    name: field,
-                    start: count,
-                    width: 1,
-                    length: 1,
-                }),
-            }
-            count += 1;
+    pub(super) fn new(counts: &Counts) -> Self {
+        let mut start = 0;
+        let fields = Quantity::ALL.iter().map(|&quantity| {
+            let width = quantity.row().width;
+            let field = Field {
+                quantity,
+                start,
+                width,
+                length: width * quantity.elements(counts),
+            };
+            start += field.length;
+            field
         });
-        Self { fields }
+        Self {
+            fields: fields.collect(),
+        }
     }
 
-    /// A field by its names; none if it has no numbers.
-    pub(super) fn field(&self, family: &str, name: &str) -> Option<&Field> {
-        let is_meant = |found: &&Field| (found.family, found.name) == (family, name);
-        self.fields.iter().find(is_meant)
+    /// Where a quantity is.
+    pub(super) fn field(&self, quantity: Quantity) -> &Field {
+        &self.fields[quantity as usize]
     }
 
     /// The field of a place.
     pub(super) fn field_at(&self, place: usize) -> Option<&Field> {
-        let holds = |field: &&Field| (field.start..field.start + field.length).contains(&place);
-        self.fields.iter().find(holds)
+        let after = self.fields.partition_point(|field| field.start <= place);
+        let last = self.fields[..after].last();
+        last.filter(|field| field.range().contains(&place))
+    }
+
+    /// The quantity of a place; none for those of the initial state.
+    pub(super) fn quantity(&self, place: Place) -> Option<Quantity> {
+        match place {
+            Place::Given(place) => self.field_at(place).map(|field| field.quantity),
+            Place::State(..) => None,
+        }
     }
 }
 
 /// All given numbers in their flat order.
 pub(super) fn flat(given: &Given) -> Vec<f64> {
     let mut numbers = Vec::new();
-    given.for_each(|_, _, _, _, number| numbers.push(number));
+    given.for_each(|_, _, _, number| numbers.push(number));
     numbers
 }
 
 /// All numbers of a model, in the same order.
 pub(super) fn flat_model(model: &Model) -> Vec<f64> {
     let mut numbers = Vec::new();
-    model.for_each(|_, _, _, _, number| numbers.push(number));
+    model.for_each(|_, _, _, number| numbers.push(number));
     numbers
 }
 
@@ -82,7 +90,7 @@ pub(super) fn flat_model(model: &Model) -> Vec<f64> {
 pub(super) fn write<T: Scalar>(given: &mut Given<T>, writes: &[(usize, T)]) {
     let mut next = writes.iter().copied().peekable();
     let mut place = 0;
-    given.for_each_mut(|_, _, _, _, number| {
+    given.for_each_mut(|_, _, _, number| {
         while let Some((_, value)) = next.next_if(|&(at, _)| at == place) {
             *number = value;
         }
@@ -94,7 +102,7 @@ pub(super) fn write<T: Scalar>(given: &mut Given<T>, writes: &[(usize, T)]) {
 pub(super) fn write_model<T: Scalar>(model: &mut Model<T>, writes: &[(usize, T)]) {
     let mut next = writes.iter().copied().peekable();
     let mut place = 0;
-    model.for_each_mut(|_, _, _, _, number| {
+    model.for_each_mut(|_, _, _, number| {
         while let Some((_, value)) = next.next_if(|&(at, _)| at == place) {
             *number = value;
         }
@@ -130,17 +138,15 @@ impl Light {
         meshes.box_low = Vec::new();
         meshes.box_high = Vec::new();
         height_fields.elevation = Vec::new();
-        let fields = [
-            ("meshes", "vertex"),
-            ("meshes", "box_low"),
-            ("meshes", "box_high"),
-            ("height_fields", "elevation"),
+        let removed = [
+            Quantity::MeshVertex,
+            Quantity::MeshBoxLow,
+            Quantity::MeshBoxHigh,
+            Quantity::HeightFieldElevation,
         ];
-        let found = fields
-            .iter()
-            .filter_map(|(family, name)| layout.field(family, name));
-        let ranges = found.map(|field| field.start..field.start + field.length);
-        light.removed = ranges.collect();
+        light.removed = removed
+            .map(|quantity| layout.field(quantity).range())
+            .into();
         light.removed.sort_by_key(|range| range.start);
         light
     }
@@ -185,127 +191,4 @@ pub(super) enum Place {
     Given(usize),
     /// In the initial state.
     State(StateField, usize),
-}
-
-/// Fields whose numbers reach the model as they are, and on which no other number of the model depends. All others go
-/// through the derivation.
-const DIRECT: &[(&str, &[&str])] = &[
-    (
-        "option",
-        &[
-            "gravity",
-            "wind",
-            "magnetic",
-            "density",
-            "viscosity",
-            "impratio",
-            "override_margin",
-            "override_solref",
-            "override_solimp",
-            "override_friction",
-        ],
-    ),
-    ("bodies", &["gravcomp"]),
-    (
-        "joints",
-        &[
-            "stiffness",
-            "stiffness_poly",
-            "actuator_force_range",
-            "margin",
-            "solref",
-            "solimp",
-        ],
-    ),
-    (
-        "dofs",
-        &[
-            "damping",
-            "damping_poly",
-            "frictionloss",
-            "solref",
-            "solimp",
-        ],
-    ),
-    (
-        "geoms",
-        &[
-            "friction",
-            "solmix",
-            "solref",
-            "solimp",
-            "margin",
-            "gap",
-            "surface_velocity",
-            "adhesion",
-            "fluid",
-        ],
-    ),
-    ("sites", &["size"]),
-    ("cameras", &["fovy", "sensor_size", "intrinsic"]),
-    ("meshes", &["vertex"]),
-    ("height_fields", &["elevation"]),
-    (
-        "pairs",
-        &[
-            "solref",
-            "solreffriction",
-            "solimp",
-            "margin",
-            "gap",
-            "adhesion",
-            "friction",
-        ],
-    ),
-    (
-        "laws",
-        &[
-            "restitution",
-            "restitution_speed",
-            "baumgarte",
-            "mixing",
-            "stiffness",
-            "exponent",
-            "dissipation",
-            "transition_speed",
-            "static_ratio",
-            "viscous",
-            "viscous_force",
-        ],
-    ),
-    ("equalities", &["solref", "solimp"]),
-    (
-        "tendons",
-        &[
-            "actuator_force_range",
-            "margin",
-            "stiffness",
-            "stiffness_poly",
-            "damping",
-            "damping_poly",
-            "frictionloss",
-            "solref_limit",
-            "solimp_limit",
-            "solref_friction",
-            "solimp_friction",
-        ],
-    ),
-    (
-        "actuators",
-        &[
-            "dynamics",
-            "control_range",
-            "force_range",
-            "activation_range",
-            "length_range",
-            "delay",
-        ],
-    ),
-    ("sensors", &["cutoff", "delay"]),
-];
-
-/// Whether numbers of a field need no derivation.
-pub(super) fn is_direct(family: &str, field: &str) -> bool {
-    let fields = DIRECT.iter().find(|(name, _)| *name == family);
-    fields.is_some_and(|(_, fields)| fields.contains(&field))
 }

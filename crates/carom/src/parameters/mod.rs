@@ -63,8 +63,8 @@ pub use transform::Transform;
 use std::sync::Arc;
 
 use crate::model::{Model, Recipe};
+use crate::quantity::Range;
 use crate::scalar::Scalar;
-use catalogue::Range;
 use layout::{Layout, Light, Place};
 use resolve::Target;
 

@@ -1,11 +1,12 @@
 //! From selectors to places of numbers.
 
-use super::catalogue::{self, Attribute, FAMILIES, Family, Over, Part, Source, available};
+use super::catalogue::{self, ATTRIBUTES, Attribute, Part, Source, available};
 use super::error::ParameterError;
 use super::inertia;
 use super::layout::{Layout, Place, StateField};
 use super::selector::{Selector, suggestion};
 use crate::model::{JointKind, Model, Recipe, Structure, Wrap};
+use crate::quantity::{ElementKind, Over};
 
 /// A number that follows a parameter.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -18,7 +19,6 @@ pub(super) struct Target {
 /// One element of a selection.
 #[derive(Clone, Debug)]
 pub(super) struct Element {
-    pub(super) family: &'static Family,
     pub(super) attribute: &'static Attribute,
     pub(super) id: usize,
     /// Name without components, e.g. `geom.cube.size`.
@@ -47,30 +47,27 @@ pub(super) struct Resolved {
     pub(super) skipped: Vec<(String, String)>,
 }
 
-/// The family and attribute that a selector names.
-pub(super) fn find_attribute(
-    selector: &Selector,
-) -> Result<(&'static Family, &'static Attribute), ParameterError> {
+/// The attribute that a selector names.
+pub(super) fn find_attribute(selector: &Selector) -> Result<&'static Attribute, ParameterError> {
     let asked = selector.family.as_str();
-    let is_family = |family: &&Family| family.name == asked || family.aliases.contains(&asked);
-    let Some(family) = FAMILIES.iter().find(is_family) else {
-        let help = suggestion(asked, FAMILIES.iter().map(|family| family.name));
+    let mut elements = ElementKind::ALL.into_iter();
+    let Some(element) = elements.find(|element| element.words().contains(&asked)) else {
+        let help = suggestion(asked, ElementKind::ALL.into_iter().map(ElementKind::name));
         let message = format!("there is no family '{asked}': {help}");
         return Err(ParameterError::Unknown(message));
     };
     let asked = selector.attribute.as_str();
-    let is_meant =
-        |attribute: &&Attribute| attribute.name == asked || attribute.aliases.contains(&asked);
-    let Some(attribute) = family.attributes.iter().find(is_meant) else {
-        let help = suggestion(asked, family.attributes.iter().map(|found| found.name));
-        let message = format!("{} has no attribute '{asked}': {help}", family.name);
+    let own = || (ATTRIBUTES.iter()).filter(|attribute| attribute.element == element);
+    let Some(attribute) = own().find(|attribute| attribute.is_called(asked)) else {
+        let help = suggestion(asked, own().map(|found| found.name));
+        let message = format!("{} has no attribute '{asked}': {help}", element.name());
         return Err(ParameterError::Unknown(message));
     };
     if let Source::Refused(why) = attribute.source {
-        let message = format!("{}.{} {why}", family.name, attribute.name);
+        let message = format!("{}.{} {why}", element.name(), attribute.name);
         return Err(ParameterError::Refused(message));
     }
-    Ok((family, attribute))
+    Ok(attribute)
 }
 
 /// The elements of a selector.
@@ -80,8 +77,9 @@ pub(super) fn resolve(
     layout: &Layout,
     selector: &Selector,
 ) -> Result<Resolved, ParameterError> {
-    let (family, attribute) = find_attribute(selector)?;
-    let candidates = candidates(&model.structure, family, attribute, selector);
+    let attribute = find_attribute(selector)?;
+    let element = attribute.element;
+    let candidates = candidates(&model.structure, attribute, selector);
     let mut resolved = Resolved::default();
     let mut known = false;
     for (id, name) in candidates.iter().enumerate() {
@@ -89,12 +87,13 @@ pub(super) fn resolve(
             continue;
         }
         known = true;
-        let full_name = match (family.name, selector.name.as_ref()) {
-            ("option", _) | ("state", None) => format!("{}.{}", family.name, attribute.name),
-            _ => format!("{}.{name}.{}", family.name, attribute.name),
+        let full_name = match (element, selector.name.as_ref()) {
+            (ElementKind::Option, _) | (ElementKind::State, None) => {
+                format!("{}.{}", element.name(), attribute.name)
+            }
+            _ => format!("{}.{name}.{}", element.name(), attribute.name),
         };
-        let names = (family.name, attribute.name);
-        let limit = match available(model, recipe, names, id) {
+        let limit = match available(model, recipe, attribute, id) {
             Ok(limit) => limit,
             Err(why) => {
                 resolved.skipped.push((full_name, why));
@@ -102,8 +101,8 @@ pub(super) fn resolve(
             }
         };
         let all = match attribute.source {
-            Source::State => state_targets(model, attribute.name, selector.name.is_some(), id),
-            _ => targets(model, layout, attribute, id),
+            Source::State(field) => state_targets(model, field, selector.name.is_some(), id),
+            source => targets(model, layout, source, id),
         };
         let width = limit.map_or(all.len(), |limit| limit.min(all.len()));
         let (start, end) = selector.components.unwrap_or((0, width));
@@ -118,7 +117,6 @@ pub(super) fn resolve(
         let selected = |(index, _): &(usize, _)| (start..end).contains(index);
         let components = all.into_iter().enumerate().filter(selected);
         resolved.elements.push(Element {
-            family,
             attribute,
             id,
             name: full_name,
@@ -126,21 +124,21 @@ pub(super) fn resolve(
             width,
         });
     }
-    check_found(selector, (family, known), &candidates, &resolved)?;
+    check_found(selector, (element, known), &candidates, &resolved)?;
     Ok(resolved)
 }
 
 /// Refuses selectors that mean nothing that can be a parameter.
 fn check_found(
     selector: &Selector,
-    (family, known): (&Family, bool),
+    (element, known): (ElementKind, bool),
     candidates: &[String],
     resolved: &Resolved,
 ) -> Result<(), ParameterError> {
     if !known {
         let asked = selector.name.as_deref().unwrap_or("*");
         let help = suggestion(asked, candidates.iter().map(String::as_str));
-        let message = format!("no {} is called '{asked}': {help}", family.name);
+        let message = format!("no {} is called '{asked}': {help}", element.name());
         return Err(ParameterError::Unknown(message));
     }
     // Named elements must have the attribute; of a pattern at least one.
@@ -162,58 +160,43 @@ fn check_found(
 }
 
 /// Names among which a selector chooses.
-fn candidates(
-    structure: &Structure,
-    family: &Family,
-    attribute: &Attribute,
-    selector: &Selector,
-) -> Vec<String> {
-    if family.name != "state" {
-        return catalogue::element_names(structure, family.name);
-    }
-    if selector.name.is_none() {
+fn candidates(structure: &Structure, attribute: &Attribute, selector: &Selector) -> Vec<String> {
+    let element = match attribute.source {
         // The whole vector is one element.
-        return vec![String::new()];
-    }
-    match attribute.name {
-        "act" => catalogue::element_names(structure, "actuator"),
-        "qpos" | "qvel" => catalogue::element_names(structure, "joint"),
-        _ => catalogue::element_names(structure, "body"),
-    }
+        Source::State(_) if selector.name.is_none() => return vec![String::new()],
+        Source::State(StateField::Act) => ElementKind::Actuator,
+        Source::State(StateField::Qpos | StateField::Qvel) => ElementKind::Joint,
+        Source::State(StateField::MocapPosition | StateField::MocapQuat) => ElementKind::Body,
+        _ => attribute.element,
+    };
+    catalogue::element_names(structure, element)
 }
 
 /// The numbers that follow each component of an attribute.
-fn targets(model: &Model, layout: &Layout, attribute: &Attribute, id: usize) -> Vec<Vec<Target>> {
-    match attribute.source {
-        Source::Parts(parts) => {
-            let parts = parts.iter();
-            parts
-                .flat_map(|part| part_targets(model, layout, part, id))
-                .collect()
-        }
-        Source::Mirrored(parts) => {
-            let mut parts = parts
-                .iter()
-                .map(|part| part_targets(model, layout, part, id));
-            let mut all = parts.next().unwrap_or_default();
-            for part in parts {
-                for (targets, more) in all.iter_mut().zip(part) {
-                    targets.extend(more);
-                }
-            }
-            all
-        }
+fn targets(model: &Model, layout: &Layout, source: Source, id: usize) -> Vec<Vec<Target>> {
+    if source == Source::PseudoInertia {
         // Its numbers do not follow one by one.
-        Source::PseudoInertia => vec![Vec::new(); inertia::COUNT],
-        Source::State | Source::Refused(_) => Vec::new(),
+        return vec![Vec::new(); inertia::COUNT];
     }
+    let parts = source.parts();
+    let mut parts = parts
+        .iter()
+        .map(|part| part_targets(model, layout, part, id));
+    if !source.is_mirrored() {
+        return parts.flatten().collect();
+    }
+    let mut all = parts.next().unwrap_or_default();
+    for part in parts {
+        for (targets, more) in all.iter_mut().zip(part) {
+            targets.extend(more);
+        }
+    }
+    all
 }
 
 /// The numbers that follow each component of a part.
 fn part_targets(model: &Model, layout: &Layout, part: &Part, id: usize) -> Vec<Vec<Target>> {
-    let Some(field) = layout.field(part.family, part.field) else {
-        return Vec::new();
-    };
+    let field = layout.field(part.quantity);
     let (first, count) = part.components.unwrap_or((0, field.width));
     let target = |element: usize, component: usize| Target {
         place: Place::Given(field.start + element * field.width + component),
@@ -260,39 +243,33 @@ fn dof_count(kind: JointKind) -> usize {
 }
 
 /// Numbers of the initial state: of one element, or all.
-fn state_targets(model: &Model, attribute: &str, is_named: bool, id: usize) -> Vec<Vec<Target>> {
+fn state_targets(model: &Model, field: StateField, is_named: bool, id: usize) -> Vec<Vec<Target>> {
     let (structure, n) = (&model.structure, model.counts());
-    let (field, range) = match attribute {
-        "qpos" if is_named => {
+    let mocap = |width: usize| match structure.bodies.mocap.get(id) {
+        Some(Some(mocap)) if is_named => mocap * width..(mocap + 1) * width,
+        _ if is_named => 0..0,
+        _ => 0..n.nmocap * width,
+    };
+    let range = match field {
+        StateField::Qpos if is_named => {
             let start = structure.joints.qpos[id];
             let count = match structure.joints.kind[id] {
                 JointKind::Free => 7,
                 JointKind::Ball => 4,
                 JointKind::Slide | JointKind::Hinge => 1,
             };
-            (StateField::Qpos, start..start + count)
+            start..start + count
         }
-        "qpos" => (StateField::Qpos, 0..n.nq),
-        "qvel" if is_named => {
+        StateField::Qpos => 0..n.nq,
+        StateField::Qvel if is_named => {
             let start = structure.joints.dof[id];
-            let count = dof_count(structure.joints.kind[id]);
-            (StateField::Qvel, start..start + count)
+            start..start + dof_count(structure.joints.kind[id])
         }
-        "qvel" => (StateField::Qvel, 0..n.nv),
-        "act" if is_named => (StateField::Act, structure.actuators.activations[id].clone()),
-        "act" => (StateField::Act, 0..n.na),
-        mocap => {
-            let (field, width) = match mocap {
-                "mocap_pos" => (StateField::MocapPosition, 3),
-                _ => (StateField::MocapQuat, 4),
-            };
-            let range = match structure.bodies.mocap.get(id) {
-                Some(Some(mocap)) if is_named => mocap * width..(mocap + 1) * width,
-                _ if is_named => 0..0,
-                _ => 0..n.nmocap * width,
-            };
-            (field, range)
-        }
+        StateField::Qvel => 0..n.nv,
+        StateField::Act if is_named => structure.actuators.activations[id].clone(),
+        StateField::Act => 0..n.na,
+        StateField::MocapPosition => mocap(3),
+        StateField::MocapQuat => mocap(4),
     };
     let target = |index: usize| Target {
         place: Place::State(field, index),

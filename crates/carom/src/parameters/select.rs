@@ -3,15 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::catalogue::{Range, Source};
+use super::catalogue::Source;
 use super::inertia::{self, to_log_cholesky};
-use super::layout::{self, Layout, Light, Place, StateField, is_direct};
+use super::layout::{self, Layout, Light, Place, StateField};
 use super::resolve::{Element, Target, resolve};
 use super::selector::{Selection, Selector, Tie};
 use super::units::unit;
 use super::{Entry, ParameterError, Parameters, PseudoInertia, Transform, Unit};
 use crate::compile::{derive, geom_mass, inertia_before_alignment};
-use crate::model::{GeomShape, JointKind, MassSource, Model, Recipe, Structure};
+use crate::model::{GeomShape, JointKind, MassSource, Model, Quantity, Recipe, Structure};
+use crate::quantity::{Range, Role};
 use crate::state::State;
 
 /// Chooses numbers of a model.
@@ -20,7 +21,7 @@ pub(super) fn select(
     selections: &[Selection],
 ) -> Result<Parameters, ParameterError> {
     let mut recipe = recipe_of(model)?;
-    let layout = Layout::new(&recipe.given);
+    let layout = Layout::new(model.counts());
     let mut chosen = Vec::new();
     let mut skipped = Vec::new();
     for selection in selections {
@@ -97,13 +98,13 @@ fn recipe_of(model: &Model) -> Result<Recipe, ParameterError> {
     let mut changes = Vec::new();
     let mut wrong = None;
     let mut place = 0;
-    model.for_each(|family, field, element, _, number| {
+    model.for_each(|quantity, element, _, number| {
         let is_changed = number.to_bits() != compiled[place].to_bits();
         if is_changed && given[place].to_bits() == compiled[place].to_bits() {
             changes.push((place, number));
         } else if is_changed && wrong.is_none() {
             wrong = Some(format!(
-                "{family}.{field} of element {element} was changed after the model was compiled, but follows from other numbers"
+                "{quantity} of element {element} was changed after the model was compiled, but follows from other numbers"
             ));
         }
         place += 1;
@@ -118,12 +119,16 @@ fn recipe_of(model: &Model) -> Result<Recipe, ParameterError> {
 /// Makes the numbers of an element given ones, where they follow from others.
 fn make_given(model: &Model, recipe: &mut Recipe, element: &Element) -> Result<(), ParameterError> {
     let id = element.id;
-    match (element.family.name, element.attribute.name) {
-        ("body", "mass" | "ipos" | "iquat" | "inertia" | "pseudo_inertia") => {
-            write_inertia(recipe, id);
-        }
-        ("geom", attribute @ ("mass" | "density")) => {
-            let source = if attribute == "mass" {
+    match element.attribute.source {
+        Source::Of(
+            Quantity::BodyMass
+            | Quantity::BodyInertialPosition
+            | Quantity::BodyInertialQuat
+            | Quantity::BodyInertia,
+        )
+        | Source::PseudoInertia => write_inertia(recipe, id),
+        Source::Of(given @ (Quantity::GeomMass | Quantity::GeomDensity)) => {
+            let source = if given == Quantity::GeomMass {
                 MassSource::Mass
             } else {
                 MassSource::Density
@@ -140,8 +145,8 @@ fn make_given(model: &Model, recipe: &mut Recipe, element: &Element) -> Result<(
                 return Err(ParameterError::Refused(message));
             }
         }
-        ("mesh", "vertex") => move_mesh(recipe, id),
-        ("tendon", "springlength") => {
+        Source::Of(Quantity::MeshVertex) => move_mesh(recipe, id),
+        Source::Of(Quantity::TendonSpringLength) => {
             let length = model.tendons.spring_length[id];
             recipe.given.model.tendons.spring_length[id] = length;
         }
@@ -201,8 +206,8 @@ fn check_geom_masses(
     let structure = &recipe.given.model.structure;
     for element in chosen.iter().flat_map(|(_, elements)| elements) {
         let is_mass = matches!(
-            (element.family.name, element.attribute.name),
-            ("geom", "mass" | "density")
+            element.attribute.source,
+            Source::Of(Quantity::GeomMass | Quantity::GeomDensity)
         );
         if is_mass && !recipe.bodies[structure.geoms.body[element.id]].inertia_from_geoms {
             let body = &structure.names.bodies[structure.geoms.body[element.id]];
@@ -232,7 +237,7 @@ impl Builder<'_> {
         let Some(first) = elements.first() else {
             return Ok(());
         };
-        if matches!(first.attribute.source, Source::PseudoInertia) {
+        if first.attribute.source == Source::PseudoInertia {
             let plain = Selection::new(selection.selector.clone());
             let is_whole = |element: &Element| element.components.len() == inertia::COUNT;
             if *selection != plain || !elements.iter().all(is_whole) {
@@ -335,32 +340,32 @@ impl Builder<'_> {
     ) -> Result<(), ParameterError> {
         let theta = selection.transform.invert(value / selection.scale);
         let theta = theta.map_err(|error| ParameterError::Value(format!("{name}: {error}")))?;
-        let is_direct = |target: &Target| match target.place {
-            Place::Given(place) => {
-                let field = self.layout.field_at(place);
-                field.is_some_and(|field| is_direct(field.family, field.name))
-            }
-            Place::State(..) => true,
+        let quantities = || {
+            let places = targets.iter().map(|target| target.place);
+            places.filter_map(|place| self.layout.quantity(place))
         };
         // Of a polynomial only the sum counts, so that all but the first coefficient have any sign.
-        let is_of_polynomial = |target: &Target| match target.place {
-            Place::Given(place) => {
-                let field = self.layout.field_at(place);
-                field.is_some_and(|field| field.name.ends_with("_poly"))
-            }
-            Place::State(..) => false,
+        let is_of_polynomial = |quantity| {
+            matches!(
+                quantity,
+                Quantity::JointStiffnessPoly
+                    | Quantity::DofDampingPoly
+                    | Quantity::TendonStiffnessPoly
+                    | Quantity::TendonDampingPoly
+                    | Quantity::ActuatorDampingPoly
+            )
         };
         self.entries.push(Entry {
             name,
             unit: unit(&self.recipe.given.model.structure, elements, component),
             transform: selection.transform,
             scale: selection.scale,
-            range: if targets.iter().any(is_of_polynomial) {
+            range: if quantities().any(is_of_polynomial) {
                 Range::Any
             } else {
                 elements[0].attribute.range
             },
-            direct: targets.iter().all(is_direct),
+            direct: quantities().all(|quantity| quantity.row().role == Role::Direct),
             targets,
         });
         self.theta0.push(theta);
@@ -416,16 +421,6 @@ fn check_once(entries: &[Entry]) -> Result<(), ParameterError> {
     }
     Ok(())
 }
-
-/// Fields of unit vectors.
-const UNIT_FIELDS: [(&str, &str); 6] = [
-    ("bodies", "quat"),
-    ("bodies", "inertial_quat"),
-    ("joints", "axis"),
-    ("geoms", "quat"),
-    ("sites", "quat"),
-    ("cameras", "quat"),
-];
 
 /// The unit vectors and quaternions that selected numbers belong to.
 fn units(
@@ -494,12 +489,12 @@ fn unit_of(layout: &Layout, structure: &Structure, place: Place) -> Option<(Plac
             let field = layout.field_at(place)?;
             let inside = place - field.start;
             let element = inside / field.width;
-            if UNIT_FIELDS.contains(&(field.family, field.name)) {
+            if field.quantity.row().is_unit_vector {
                 let start = field.start + element * field.width;
                 return Some((Place::Given(start), field.width));
             }
             // The relative pose of a weld ends with a quaternion.
-            let is_weld = (field.family, field.name) == ("equalities", "data")
+            let is_weld = field.quantity == Quantity::EqualityData
                 && structure.equalities.kind[element] == crate::model::EqualityKind::Weld
                 && (6..10).contains(&(inside % field.width));
             let start = field.start + element * field.width + 6;
@@ -526,17 +521,13 @@ fn unit_of(layout: &Layout, structure: &Structure, place: Place) -> Option<(Plac
 fn switch_on(recipe: &mut Recipe, layout: &Layout, entries: &[Entry]) {
     let structure = Arc::make_mut(&mut recipe.given.model.structure);
     for target in entries.iter().flat_map(|entry| &entry.targets) {
-        let Place::Given(place) = target.place else {
-            continue;
-        };
-        let Some(field) = layout.field_at(place) else {
-            continue;
-        };
-        match (field.family, field.name) {
-            ("bodies", "gravcomp") => structure.has_gravcomp = true,
-            ("geoms", "surface_velocity") => structure.has_surface_velocity = true,
-            ("geoms" | "pairs", "adhesion") => structure.has_adhesion = true,
-            ("tendons" | "actuators", "armature") => structure.has_tendon_armature = true,
+        match layout.quantity(target.place) {
+            Some(Quantity::BodyGravcomp) => structure.has_gravcomp = true,
+            Some(Quantity::GeomSurfaceVelocity) => structure.has_surface_velocity = true,
+            Some(Quantity::GeomAdhesion | Quantity::PairAdhesion) => structure.has_adhesion = true,
+            Some(Quantity::TendonArmature | Quantity::ActuatorArmature) => {
+                structure.has_tendon_armature = true;
+            }
             _ => {}
         }
     }
@@ -544,13 +535,11 @@ fn switch_on(recipe: &mut Recipe, layout: &Layout, entries: &[Entry]) {
 
 /// Meshes whose vertices are selected.
 fn meshes(layout: &Layout, structure: &Structure, entries: &[Entry]) -> Vec<usize> {
-    let Some(field) = layout.field("meshes", "vertex") else {
-        return Vec::new();
-    };
+    let field = layout.field(Quantity::MeshVertex);
     let mut meshes = Vec::new();
     for target in entries.iter().flat_map(|entry| &entry.targets) {
         if let Place::Given(place) = target.place
-            && (field.start..field.start + field.length).contains(&place)
+            && field.range().contains(&place)
         {
             let vertex = (place - field.start) / 3;
             let holds = |range: &std::ops::Range<usize>| range.contains(&vertex);

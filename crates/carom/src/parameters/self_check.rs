@@ -9,7 +9,7 @@ use super::layout::Place;
 use super::{Entry, ParameterError, Parameters};
 use crate::data::Data;
 use crate::integrate;
-use crate::model::{Model, Settings};
+use crate::model::{Family, Model, Quantity, Settings};
 use crate::rollout::Controls;
 use crate::state::{Input, State};
 
@@ -123,41 +123,89 @@ impl Parameters {
             return "nothing depends on it".to_owned();
         };
         let element = (place - field.start) / field.width;
-        let names = (field.family, field.name);
-        let reason = match switched_off(&self.base.settings, names) {
+        let quantity = field.quantity;
+        let reason = match switched_off(&self.base.settings, quantity) {
             Some(reason) => reason,
-            None => not_reached(&self.base, names, element, (trace, motion)),
+            None => not_reached(&self.base, quantity, element, (trace, motion)),
         };
         reason.to_owned()
     }
 }
 
 /// Whether the model's settings switch off what a number is for.
-fn switched_off(settings: &Settings, (family, field): (&str, &str)) -> Option<&'static str> {
+fn switched_off(settings: &Settings, quantity: Quantity) -> Option<&'static str> {
+    use Quantity as Q;
     let (disable, enable) = (&settings.disable, &settings.enable);
-    let is_contact = matches!(field, "friction" | "solref" | "solimp" | "solmix" | "gap");
-    let found = match (family, field) {
-        ("option", "gravity") | ("bodies", "gravcomp") if disable.gravity => {
-            "gravity is switched off"
-        }
-        ("joints" | "tendons", "stiffness" | "stiffness_poly") if disable.spring => {
+    let family = quantity.family();
+    let is_contact = matches!(
+        quantity,
+        Q::GeomFriction
+            | Q::GeomSolref
+            | Q::GeomSolimp
+            | Q::GeomSolmix
+            | Q::GeomGap
+            | Q::PairFriction
+            | Q::PairSolref
+            | Q::PairSolimp
+            | Q::PairGap
+    );
+    let is_constraint = is_contact
+        || matches!(
+            quantity,
+            Q::JointSolref
+                | Q::JointSolimp
+                | Q::DofSolref
+                | Q::DofSolimp
+                | Q::EqualitySolref
+                | Q::EqualitySolimp
+        );
+    let found = match quantity {
+        Q::OptionGravity | Q::BodyGravcomp if disable.gravity => "gravity is switched off",
+        Q::JointStiffness | Q::JointStiffnessPoly | Q::TendonStiffness | Q::TendonStiffnessPoly
+            if disable.spring =>
+        {
             "springs are switched off"
         }
-        (_, "damping" | "damping_poly") if disable.damper => "dampers are switched off",
-        (_, "frictionloss") if disable.frictionloss => "dry friction is switched off",
-        ("actuators", _) if disable.actuation => "actuation is switched off",
-        ("equalities", _) if disable.equality => "equality constraints are switched off",
-        ("joints" | "tendons", "range" | "margin" | "solref" | "solref_limit") if disable.limit => {
+        Q::DofDamping
+        | Q::DofDampingPoly
+        | Q::TendonDamping
+        | Q::TendonDampingPoly
+        | Q::ActuatorDamping
+        | Q::ActuatorDampingPoly
+            if disable.damper =>
+        {
+            "dampers are switched off"
+        }
+        Q::DofFrictionloss | Q::TendonFrictionloss if disable.frictionloss => {
+            "dry friction is switched off"
+        }
+        _ if family == Family::Actuators && disable.actuation => "actuation is switched off",
+        _ if family == Family::Equalities && disable.equality => {
+            "equality constraints are switched off"
+        }
+        Q::JointRange
+        | Q::JointMargin
+        | Q::JointSolref
+        | Q::TendonRange
+        | Q::TendonMargin
+        | Q::TendonSolrefLimit
+            if disable.limit =>
+        {
             "limits are switched off"
         }
-        ("geoms" | "pairs", _) if is_contact && disable.contact => "contacts are switched off",
-        ("geoms" | "pairs", _) if is_contact && enable.override_contacts => {
+        _ if is_contact && disable.contact => "contacts are switched off",
+        _ if is_contact && enable.override_contacts => {
             "contact override is on: select option.o_solref and the like"
         }
-        ("option", name) if name.starts_with("override_") && !enable.override_contacts => {
+        Q::OptionOverrideMargin
+        | Q::OptionOverrideSolref
+        | Q::OptionOverrideSolimp
+        | Q::OptionOverrideFriction
+            if !enable.override_contacts =>
+        {
             "contact override is off"
         }
-        _ if disable.constraint && is_contact => "constraints are switched off",
+        _ if disable.constraint && is_constraint => "constraints are switched off",
         _ => return None,
     };
     Some(found)
@@ -166,42 +214,59 @@ fn switched_off(settings: &Settings, (family, field): (&str, &str)) -> Option<&'
 /// What did not happen in a motion.
 fn not_reached(
     model: &Model,
-    (family, field): (&str, &str),
+    quantity: Quantity,
     element: usize,
     (trace, motion): (&Trace, &Motion<'_>),
 ) -> &'static str {
+    use Quantity as Q;
     let any_contact = trace.touching.contains(&true);
-    match (family, field) {
-        ("geoms" | "pairs" | "laws" | "height_fields" | "meshes", _) if !any_contact => {
+    let by_quantity = match quantity {
+        Q::JointRange
+        | Q::JointMargin
+        | Q::JointSolref
+        | Q::JointSolimp
+        | Q::TendonRange
+        | Q::TendonMargin
+        | Q::TendonSolrefLimit
+        | Q::TendonSolimpLimit => Some("the limit was not reached in this motion"),
+        Q::OptionDensity | Q::OptionViscosity | Q::OptionWind => {
+            Some("no body moves through the medium")
+        }
+        Q::OptionMagnetic => Some("there is no magnetometer"),
+        Q::OptionImpratio => Some("no contact slides under a friction cone"),
+        Q::SensorCutoff => Some("the reading did not reach it"),
+        _ => None,
+    };
+    if let Some(reason) = by_quantity {
+        return reason;
+    }
+    match quantity.family() {
+        Family::Geoms | Family::Pairs | Family::Laws | Family::HeightFields | Family::Meshes
+            if !any_contact =>
+        {
             "no contact happened in this motion"
         }
-        ("geoms", _) if !trace.touching[element] => "the geom touched nothing in this motion",
-        ("geoms", "friction") => {
+        Family::Geoms if !trace.touching[element] => "the geom touched nothing in this motion",
+        Family::Geoms if quantity == Q::GeomFriction => {
             "the contacts have fewer friction directions (condim), or the other geom decides"
         }
-        ("geoms", "solmix") => "no contact mixes different parameters",
-        ("geoms", _) => "the other geom of each contact decides (priority), or a pair",
-        ("pairs", _) => "the pair did not touch in this motion",
-        (
-            "joints" | "tendons",
-            "range" | "margin" | "solref" | "solimp" | "solref_limit" | "solimp_limit",
-        ) => "the limit was not reached in this motion",
-        ("joints" | "dofs" | "tendons", _) => "the joint or tendon did not move in this motion",
-        ("actuators", _) if matches!(motion.controls, Controls::Zero) => "all controls are zero",
-        ("actuators", _) => "the actuator exerted no force that depends on it in this motion",
-        ("sites" | "cameras", _) => {
+        Family::Geoms if quantity == Q::GeomSolmix => "no contact mixes different parameters",
+        Family::Geoms => "the other geom of each contact decides (priority), or a pair",
+        Family::Pairs => "the pair did not touch in this motion",
+        Family::Joints | Family::Dofs | Family::Tendons => {
+            "the joint or tendon did not move in this motion"
+        }
+        Family::Actuators if matches!(motion.controls, Controls::Zero) => "all controls are zero",
+        Family::Actuators => "the actuator exerted no force that depends on it in this motion",
+        Family::Sites | Family::Cameras => {
             "no sensor, tendon, actuator or constraint that uses it changed with it in this motion"
         }
-        ("option", "density" | "viscosity" | "wind") => "no body moves through the medium",
-        ("option", "magnetic") => "there is no magnetometer",
-        ("option", "impratio") => "no contact slides under a friction cone",
-        ("bodies", _) if model.structure.bodies.weld[element] == 0 => {
+        Family::Bodies if model.structure.bodies.weld[element] == 0 => {
             "the body is fixed to the world"
         }
-        ("bodies", "gravcomp") => "there is no gravity",
-        ("sensors", "cutoff") => "the reading did not reach it",
-        ("sensors", _) => "the sensor keeps no history",
-        ("equalities", _) => "the constraint is inactive, or holds exactly",
+        Family::Bodies if quantity == Q::BodyGravcomp => "there is no gravity",
+        Family::Sensors => "the sensor keeps no history",
+        Family::Equalities => "the constraint is inactive, or holds exactly",
         _ => "nothing depends on it in this motion",
     }
 }

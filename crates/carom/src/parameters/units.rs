@@ -5,13 +5,14 @@
 
 use super::resolve::Element;
 use crate::model::{JointKind, Structure, Transmission};
+use crate::quantity::{ElementKind, unit_of_component};
 
 /// The unit of a component of some elements. Where they are joints that slide and turn, or act on both, it names both.
 pub(super) fn unit(structure: &Structure, elements: &[Element], component: usize) -> &'static str {
     let Some(first) = elements.first() else {
         return "";
     };
-    let own = of_component(first.attribute.unit, component);
+    let own = unit_of_component(first.attribute.unit, component);
     let Some((sliding, turning)) = own.split_once(" or ") else {
         return own;
     };
@@ -35,19 +36,11 @@ pub(super) fn unit(structure: &Structure, elements: &[Element], component: usize
     }
 }
 
-fn of_component(list: &'static str, component: usize) -> &'static str {
-    let mut units = list.split(", ");
-    units.nth(component).unwrap_or_else(|| {
-        let last = list.rsplit(", ").next();
-        last.unwrap_or(list)
-    })
-}
-
 /// The joint whose motion an element's numbers are about.
 fn joint_of(structure: &Structure, element: &Element) -> Option<usize> {
-    match element.family.name {
-        "joint" => Some(element.id),
-        "actuator" => match structure.actuators.transmission[element.id] {
+    match element.attribute.element {
+        ElementKind::Joint => Some(element.id),
+        ElementKind::Actuator => match structure.actuators.transmission[element.id] {
             Transmission::Joint(joint) => Some(joint),
             _ => None,
         },

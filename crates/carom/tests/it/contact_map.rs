@@ -73,7 +73,7 @@ fn rollouts_gradients_and_linearizations_are_those_of_the_formula() {
             let mut numbers = Vec::new();
             gradient
                 .model
-                .for_each(|_, _, _, _, number| numbers.push(number));
+                .for_each(|_, _, _, number| numbers.push(number));
             let mut linear = Linearization::new(model);
             let mut state = start.clone();
             state.qpos.copy_from_slice(motion.qpos(steps));

@@ -111,9 +111,9 @@ fn along(gradient: &Gradient, variation: &Variation) -> f64 {
     }
     if let Some(model) = &variation.model {
         let mut rates = Vec::new();
-        model.for_each(|_, _, _, _, rate| rates.push(rate));
+        model.for_each(|_, _, _, rate| rates.push(rate));
         let mut rates = rates.into_iter();
-        (gradient.model).for_each(|_, _, _, _, bar| sum += bar * rates.next().unwrap());
+        (gradient.model).for_each(|_, _, _, bar| sum += bar * rates.next().unwrap());
     }
     sum
 }
@@ -193,7 +193,7 @@ fn swing() -> Case {
 fn distance(found: &Gradient, expected: &Gradient) -> f64 {
     let parts = |gradient: &Gradient| {
         let mut model = Vec::new();
-        (gradient.model).for_each(|_, _, _, _, number| model.push(number));
+        (gradient.model).for_each(|_, _, _, number| model.push(number));
         let start = &gradient.start;
         let state = (start.qpos.iter()).chain(&start.qvel).chain(&start.act);
         [model, state.copied().collect(), gradient.controls.clone()]

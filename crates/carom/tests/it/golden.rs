@@ -138,7 +138,9 @@ fn gradient(model: &Model, start: &State, input: &Input, found: &mut BTreeMap<St
             found.insert("gradient".into(), error.to_string());
         }
         Ok(gradient) => {
-            (gradient.model).for_each(|family, _, _, _, number| add(family, number));
+            (gradient.model).for_each(|quantity, _, _, number| {
+                add(quantity.family().name(), number);
+            });
             gradient
                 .start
                 .qpos

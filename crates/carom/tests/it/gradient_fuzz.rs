@@ -175,9 +175,9 @@ fn first_not_finite(gradient: &Gradient) -> Option<String> {
     let mut found = None;
     gradient
         .model
-        .for_each(|family, field, element, component, number| {
+        .for_each(|quantity, element, component, number| {
             if !number.is_finite() && found.is_none() {
-                found = Some(format!("{family}.{field}[{element}][{component}]"));
+                found = Some(format!("{quantity}[{element}][{component}]"));
             }
         });
     found

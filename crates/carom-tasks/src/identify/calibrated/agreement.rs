@@ -7,6 +7,7 @@
 use carom::Model;
 use carom::math::{Pose, SpatialInertia, Vec3};
 use carom::model::GeomShape;
+use carom::quantity::{Family, Quantity};
 
 /// Numbers may differ by this part, and by this part of 10⁻⁶ where they are small.
 const EXACT: (f64, f64) = (1e-9, 1e-6);
@@ -21,7 +22,7 @@ pub(super) fn check(wanted: &Model, found: &Model, moved_meshes: &[usize]) -> Re
     // First, since all else follows from it.
     check_meshes(wanted, found, moved_meshes)?;
     let mut expected = Vec::new();
-    wanted.for_each(|_, _, _, _, number| expected.push(number));
+    wanted.for_each(|_, _, _, number| expected.push(number));
     let precision = if moved_meshes.is_empty() {
         EXACT
     } else {
@@ -31,20 +32,24 @@ pub(super) fn check(wanted: &Model, found: &Model, moved_meshes: &[usize]) -> Re
         GeomShape::Mesh(mesh) => moved_meshes.contains(&mesh),
         GeomShape::Primitive | GeomShape::HeightField(_) => false,
     };
-    let is_in_another_frame = |family: &str, field: &str, element: usize| match (family, field) {
-        ("meshes", _) | ("bodies", "inertial_quat" | "inertia" | "inertia_products") => true,
-        ("geoms", "position" | "quat" | "bounding_box" | "bounding_radius" | "size") => {
-            is_moved(element)
-        }
-        _ => false,
+    let is_in_another_frame = |quantity: Quantity, element: usize| match quantity {
+        Quantity::BodyInertialQuat | Quantity::BodyInertia | Quantity::BodyInertiaProducts => true,
+        Quantity::GeomPosition
+        | Quantity::GeomQuat
+        | Quantity::GeomBoundingBox
+        | Quantity::GeomBoundingRadius
+        | Quantity::GeomSize => is_moved(element),
+        _ => quantity.family() == Family::Meshes,
     };
     let mut index = 0;
     let mut wrong = None;
-    found.for_each(|family, field, element, _, number| {
+    found.for_each(|quantity, element, _, number| {
         let other = expected.get(index).copied().unwrap_or(f64::NAN);
         index += 1;
-        let is_left_out = !moved_meshes.is_empty() && is_in_another_frame(family, field, element);
+        let is_left_out = !moved_meshes.is_empty() && is_in_another_frame(quantity, element);
         if !is_left_out && !agree(other, number, precision) && wrong.is_none() {
+            let row = quantity.row();
+            let (field, family) = (row.field, row.family.name());
             wrong = Some(format!(
                 "{field} of {family} {element} would be {number}, not {other}"
             ));

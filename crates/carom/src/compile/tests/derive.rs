@@ -8,8 +8,8 @@ use crate::model::Model;
 /// Every number by name.
 fn numbers(model: &Model) -> Vec<(String, f64)> {
     let mut numbers = Vec::new();
-    model.for_each(|family, field, element, component, number| {
-        numbers.push((format!("{family}.{field} {element} {component}"), number));
+    model.for_each(|quantity, element, component, number| {
+        numbers.push((format!("{quantity} {element} {component}"), number));
     });
     numbers
 }

@@ -68,11 +68,11 @@ fn damage(text: &str, random: &mut Random) -> String {
 }
 
 fn check_finite(model: &Model) {
-    model.for_each(|family, field, element, component, number| {
-        let may_be_infinite = field.ends_with("range") && !number.is_nan();
+    model.for_each(|quantity, element, component, number| {
+        let may_be_infinite = quantity.row().may_be_infinite && !number.is_nan();
         assert!(
             number.is_finite() || may_be_infinite,
-            "{family}.{field}[{element}][{component}] is {number}"
+            "{quantity}[{element}][{component}] is {number}"
         );
     });
 }

@@ -206,7 +206,7 @@ impl<'a> Follower<'a> {
         left: f64,
         h: f64,
     ) -> Result<f64, GradientError> {
-        (self.trial.model).for_each_mut(|_, _, _, _, number| *number = 0.0);
+        (self.trial.model).for_each_mut(|_, _, _, number| *number = 0.0);
         self.trial.input.set_zero();
         self.mocap.set_zero();
         let count = self.tableau.len();
@@ -318,9 +318,9 @@ impl<'a> Follower<'a> {
         super::add_mocap(&mut pass.next, &self.mocap);
         let numbers = &mut self.numbers;
         numbers.clear();
-        (self.trial.model).for_each(|_, _, _, _, number| numbers.push(number));
+        (self.trial.model).for_each(|_, _, _, number| numbers.push(number));
         let mut terms = numbers.iter();
-        (pass.bar.model).for_each_mut(|_, _, _, _, sum| {
+        (pass.bar.model).for_each_mut(|_, _, _, sum| {
             *sum += terms.next().copied().unwrap_or(0.0);
         });
     }

@@ -6,8 +6,9 @@ use crate::data::Data;
 use crate::dual::{Dual, LANES};
 use crate::integrate::{self, Retraced};
 use crate::math::Quat;
-use crate::model::Model;
+use crate::model::{Model, Quantity};
 use crate::parameters::{Parameters, layout};
+use crate::quantity::Role;
 use crate::scalar::Scalar;
 use crate::state::{Input, State};
 use crate::testing::{Random, model_from_mjcf};
@@ -25,7 +26,7 @@ fn weighted(model: &Model, weights: &[f64]) -> f64 {
 fn bar_of(model: &Model, weights: &[f64]) -> Model {
     let mut bar = Model::zeros(model.structure.clone(), model.settings);
     let mut weights = weights.iter();
-    bar.for_each_mut(|_, _, _, _, number| *number = weights.next().copied().unwrap_or(0.0));
+    bar.for_each_mut(|_, _, _, number| *number = weights.next().copied().unwrap_or(0.0));
     bar
 }
 
@@ -85,7 +86,7 @@ fn worst(parameters: &Parameters, theta: &[f64], index: usize, step: f64) -> Str
     duals[index] = Dual::variable(theta[index], 0);
     let mut tangents = Vec::new();
     let model = parameters.apply(&duals).unwrap();
-    model.for_each(|_, _, _, _, number| tangents.push(number.tangent[0]));
+    model.for_each(|_, _, _, number| tangents.push(number.tangent[0]));
     let ends = moved(1.0).into_iter().zip(moved(-1.0)).zip(tangents);
     let errors = ends.map(|(((name, high), (_, low)), tangent)| {
         let quotient = (high - low) / (2.0 * step);
@@ -104,14 +105,15 @@ fn worst(parameters: &Parameters, theta: &[f64], index: usize, step: f64) -> Str
 fn direct_numbers_are_direct() {
     let model = model_from_mjcf(RICH);
     let recipe = model.recipe().unwrap();
-    let layout = layout::Layout::new(&recipe.given);
-    for field in &layout.fields {
-        if !layout::is_direct(field.family, field.name) {
+    let layout = layout::Layout::new(model.counts());
+    for &quantity in Quantity::ALL {
+        let field = layout.field(quantity);
+        if field.length == 0 || quantity.row().role != Role::Direct {
             continue;
         }
         let mut place = 0;
         let given = recipe.given.map(|number| {
-            let is_in = (field.start..field.start + field.length).contains(&place);
+            let is_in = field.range().contains(&place);
             let direction = if is_in {
                 (place - field.start) % LANES
             } else {
@@ -122,10 +124,10 @@ fn direct_numbers_are_direct() {
         });
         let derived = crate::compile::derive(recipe, &given).unwrap();
         let mut place = 0;
-        derived.for_each(|family, name, element, component, number| {
+        derived.for_each(|found, element, component, number| {
             // What is not selectable: it follows from the range of a joint.
-            let is_inherited = (family, name, element) == ("actuators", "control_range", 0);
-            let is_in = (field.start..field.start + field.length).contains(&place);
+            let is_inherited = (found, element) == (Quantity::ActuatorControlRange, 0);
+            let is_in = field.range().contains(&place);
             let direction = if is_in {
                 (place - field.start) % LANES
             } else {
@@ -134,17 +136,15 @@ fn direct_numbers_are_direct() {
             let expected: [f64; LANES] =
                 std::array::from_fn(|i| f64::from(u8::from(i == direction)));
             // The flag of the fluid model and what follows from the size are not selected.
-            let is_fixed = (family, name) == ("geoms", "fluid") && !(1..6).contains(&component);
+            let is_fixed = found == Quantity::GeomFluid && !(1..6).contains(&component);
             // A spring and damper gives these instead, and then they are refused.
             let is_refused = matches!(
-                (family, name, element),
-                ("joints", "stiffness", 2) | ("dofs", "damping", 7)
+                (found, element),
+                (Quantity::JointStiffness, 2) | (Quantity::DofDamping, 7)
             );
             assert!(
                 number.tangent == expected || is_fixed || is_refused || is_inherited,
-                "{}.{} in {family}.{name} {element} {component}",
-                field.family,
-                field.name
+                "{quantity} in {found} {element} {component}"
             );
             place += 1;
         });

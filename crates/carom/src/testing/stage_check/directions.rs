@@ -82,7 +82,8 @@ pub(crate) fn groups(model: &Model) -> Vec<&'static str> {
         };
     }
     for_stages!(add);
-    model.for_each(|family, _, _, _, _| {
+    model.for_each(|quantity, _, _, _| {
+        let family = quantity.family().name();
         let name = FAMILIES.iter().find(|&&known| known[6..] == *family);
         if let Some(&name) = name
             && !groups.contains(&name)
@@ -118,8 +119,8 @@ const FAMILIES: [&str; 19] = [
 /// Sets everything to zero but the groups that belong to a part.
 pub(crate) fn keep_only(direction: &mut Cotangents, belongs: &dyn Fn(&str) -> bool) {
     let families = FAMILIES.map(|family| (&family[6..], belongs(family)));
-    direction.model.for_each_mut(|family, _, _, _, number| {
-        if !families.contains(&(family, true)) {
+    direction.model.for_each_mut(|quantity, _, _, number| {
+        if !families.contains(&(quantity.family().name(), true)) {
             *number = 0.0;
         }
     });
@@ -228,7 +229,7 @@ pub(crate) fn random_direction<S: Stage>(point: &Point, random: &mut Random) -> 
     let mut direction = zeros(point);
     direction
         .model
-        .for_each_mut(|_, _, _, _, number| *number = random.next());
+        .for_each_mut(|_, _, _, number| *number = random.next());
     make_tangential(&point.model, &mut direction.model);
     macro_rules! fill {
         ($stage:ident) => {
@@ -340,7 +341,7 @@ fn point_along<T: Scalar>(
     combine: impl Fn(f64, f64) -> T + Copy,
 ) -> Point<T> {
     let mut tangents = Vec::new();
-    (direction.model).for_each(|_, _, _, _, number| tangents.push(number));
+    (direction.model).for_each(|_, _, _, number| tangents.push(number));
     let mut tangents = tangents.into_iter();
     let mut model = (point.model).map(|value| combine(value, tangents.next().unwrap_or(0.0)));
     normalize(&mut model);

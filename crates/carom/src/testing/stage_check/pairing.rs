@@ -12,9 +12,9 @@ use crate::stages::constraint::RowBar;
 pub(crate) fn pair_inputs<S: Stage>(bar: &Cotangents, direction: &Cotangents) -> Pairing {
     let mut terms: Vec<[f64; 2]> = Vec::new();
     let mut bars = Vec::new();
-    (bar.model).for_each(|_, _, _, _, number| bars.push(number));
+    (bar.model).for_each(|_, _, _, number| bars.push(number));
     let mut index = 0;
-    (direction.model).for_each(|_, _, _, _, number| {
+    (direction.model).for_each(|_, _, _, number| {
         terms.push([bars[index], number]);
         index += 1;
     });
