@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use carom::Model;
 use carom::integrate::{difference as tangent_between, integrate_positions};
 use carom::model::Names;
+use carom::quantity::ElementKind;
 use numpy::{PyArrayDyn, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 
@@ -39,61 +40,18 @@ pub(crate) fn counts(model: &Model) -> [(&'static str, usize); 20] {
 
 /// Names of the elements of a family, which is called as in the file format.
 pub(crate) fn names<'a>(model: &'a Model, family: &str) -> Option<&'a [String]> {
-    let names = &model.structure.names;
-    Some(match family {
-        "body" => &names.bodies,
-        "joint" => &names.joints,
-        "geom" => &names.geoms,
-        "site" => &names.sites,
-        "camera" => &names.cameras,
-        "mesh" => &names.meshes,
-        "hfield" => &names.height_fields,
-        "pair" => &names.pairs,
-        "equality" => &names.equalities,
-        "tendon" => &names.tendons,
-        "actuator" => &names.actuators,
-        "sensor" => &names.sensors,
-        "key" => &names.keyframes,
-        _ => return None,
-    })
+    let kind = ElementKind::called(family)?;
+    Some(kind.names(&model.structure.names)?)
 }
 
 /// The names of a model with those of some families replaced, where there are as many.
 pub(crate) fn renamed(model: &Model, names: &BTreeMap<String, Vec<String>>) -> Names {
     let mut renamed = model.structure.names.clone();
-    let Names {
-        bodies,
-        joints,
-        geoms,
-        sites,
-        cameras,
-        meshes,
-        height_fields,
-        pairs,
-        equalities,
-        tendons,
-        actuators,
-        sensors,
-        keyframes,
-        ..
-    } = &mut renamed;
-    let families = [
-        ("body", bodies),
-        ("joint", joints),
-        ("geom", geoms),
-        ("site", sites),
-        ("camera", cameras),
-        ("mesh", meshes),
-        ("hfield", height_fields),
-        ("pair", pairs),
-        ("equality", equalities),
-        ("tendon", tendons),
-        ("actuator", actuators),
-        ("sensor", sensors),
-        ("key", keyframes),
-    ];
-    for (family, list) in families {
-        if let Some(given) = names.get(family).filter(|given| given.len() == list.len()) {
+    for (family, given) in names {
+        let kind = ElementKind::called(family);
+        if let Some(list) = kind.and_then(|kind| kind.names_mut(&mut renamed))
+            && list.len() == given.len()
+        {
             list.clone_from(given);
         }
     }

@@ -8,8 +8,6 @@
 //!
 //! Fields after `@plain` are integers or flags: copied, never differentiated.
 
-use std::ops::Range;
-
 use crate::math::Components;
 
 /// Declares a struct of flat arrays; see the module documentation.
@@ -93,51 +91,6 @@ macro_rules! arrays {
                 }); )*
             }
 
-            /// Calls `visit` for the numbers in a range, counted in the order of [`Self::for_each`] from `first`; arrays
-            /// without any are passed over as a whole. Returns the count after the last number.
-            pub fn for_range(
-                &self,
-                first: usize,
-                range: &std::ops::Range<usize>,
-                mut visit: impl FnMut(T),
-            ) -> usize {
-                let _ = (&range, &mut visit);
-                let mut start = first;
-                $( {
-                    let width = <$element as $crate::math::Components<T>>::LEN;
-                    let own = $crate::arrays::overlap(&mut start, width * self.$field.len(), range);
-                    let first = own.start / width;
-                    for (index, element) in self.$field[first..own.end.div_ceil(width)].iter().enumerate() {
-                        let components = $crate::arrays::within(&own, (first + index) * width, width);
-                        let components = &$crate::math::Components::as_slice(element)[components];
-                        components.iter().copied().for_each(&mut visit);
-                    }
-                } )*
-                start
-            }
-
-            /// As [`Self::for_range`], with the number by mutable reference.
-            pub fn for_range_mut(
-                &mut self,
-                first: usize,
-                range: &std::ops::Range<usize>,
-                mut visit: impl FnMut(&mut T),
-            ) -> usize {
-                let _ = (&range, &mut visit);
-                let mut start = first;
-                $( {
-                    let width = <$element as $crate::math::Components<T>>::LEN;
-                    let own = $crate::arrays::overlap(&mut start, width * self.$field.len(), range);
-                    let first = own.start / width;
-                    for (index, element) in self.$field[first..own.end.div_ceil(width)].iter_mut().enumerate() {
-                        let components = $crate::arrays::within(&own, (first + index) * width, width);
-                        let components = &mut $crate::math::Components::as_mut_slice(element)[components];
-                        components.iter_mut().for_each(&mut visit);
-                    }
-                } )*
-                start
-            }
-
             /// As [`Self::for_each`], with the number by mutable reference.
             pub fn for_each_mut(&mut self, mut visit: impl FnMut(&'static str, usize, usize, &mut T)) {
                 let _ = &mut visit;
@@ -150,22 +103,6 @@ macro_rules! arrays {
 }
 
 pub(crate) use arrays;
-
-/// Which of `count` numbers are in a range, when the first of them is number `start`; moves on to the number after them.
-pub(crate) fn overlap(start: &mut usize, count: usize, range: &Range<usize>) -> Range<usize> {
-    let first = *start;
-    *start += count;
-    let begin = range.start.clamp(first, *start) - first;
-    let end = range.end.clamp(first, *start) - first;
-    begin..end.max(begin)
-}
-
-/// Which of the `width` numbers of an element, the first of which is number `first`, are in a range.
-#[inline]
-pub(crate) fn within(range: &Range<usize>, first: usize, width: usize) -> Range<usize> {
-    let begin = range.start.saturating_sub(first);
-    begin..(range.end - first).min(width).max(begin)
-}
 
 /// Calls `visit(element, component, number)` for every number of an array.
 #[inline]

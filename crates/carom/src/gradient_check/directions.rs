@@ -174,7 +174,7 @@ impl Variable {
     /// A random direction, as large as the numbers are; `numbers` are those of the model.
     pub(super) fn direction(&self, model: &Model, numbers: &[f64], noise: &mut Noise) -> Direction {
         let tangent = match &self.place {
-            Place::Model(_, range) => {
+            Place::Model(quantity, range) => {
                 let mut tangent = in_proportion(&numbers[range.clone()], noise);
                 if self.one_sided(model).is_some() {
                     for number in &mut tangent {
@@ -182,7 +182,7 @@ impl Variable {
                     }
                 }
                 if self.is_restricted() {
-                    restricted(model, range, &tangent)
+                    restricted(model, *quantity, &tangent)
                 } else {
                     tangent
                 }
@@ -231,31 +231,24 @@ fn in_proportion(numbers: &[f64], noise: &mut Noise) -> Vec<f64> {
 }
 
 /// The part of a direction that is allowed.
-fn restricted(model: &Model, range: &Range<usize>, tangent: &[f64]) -> Vec<f64> {
+fn restricted(model: &Model, quantity: Quantity, tangent: &[f64]) -> Vec<f64> {
     let mut direction = Model::zeros(model.structure.clone(), model.settings);
-    write_numbers(&mut direction, range, tangent.iter().copied());
+    write_numbers(&mut direction, quantity, tangent.iter().copied());
     make_tangential(model, &mut direction);
-    numbers_in(&direction, range)
+    direction.numbers(quantity)
 }
 
-/// Sets some numbers of a model, counted over all of them.
+/// Sets the numbers of a quantity.
 pub(super) fn write_numbers<T: Scalar>(
     model: &mut Model<T>,
-    range: &Range<usize>,
+    quantity: Quantity,
     mut values: impl Iterator<Item = T>,
 ) {
-    model.for_range_mut(range, |number| {
+    model.numbers_mut(quantity, |number| {
         if let Some(value) = values.next() {
             *number = value;
         }
     });
-}
-
-/// Some numbers of a model, counted over all of them.
-pub(super) fn numbers_in(model: &Model, range: &Range<usize>) -> Vec<f64> {
-    let mut numbers = Vec::with_capacity(range.len());
-    model.for_range(range, |number| numbers.push(number));
-    numbers
 }
 
 /// All numbers of a model in a row.

@@ -2,15 +2,13 @@
 
 use std::ops::Range;
 
-use super::directions::{
-    Direction, Given, Place, normalize, numbers_in, numbers_of, write_numbers,
-};
+use super::directions::{Direction, Given, Place, normalize, numbers_of, write_numbers};
 use super::tangent_of;
 use crate::cotangent::StateBar;
 use crate::data::Data;
 use crate::dual::Dual;
 use crate::integrate;
-use crate::model::Model;
+use crate::model::{Model, Quantity};
 use crate::scalar::Scalar;
 use crate::state::{Input, State};
 
@@ -59,10 +57,10 @@ impl Probe {
         (direction, step): (&Direction, f64),
         look: impl FnOnce(Near<'_>) -> R,
     ) -> R {
-        if let Place::Model(_, range) = &direction.place {
+        if let Place::Model(quantity, range) = &direction.place {
             let moved = self.numbers[range.clone()].iter().zip(&direction.tangent);
             let moved = moved.map(|(number, tangent)| number + step * tangent);
-            write_numbers(&mut self.model, range, moved);
+            write_numbers(&mut self.model, *quantity, moved);
             if direction.leaves_sphere {
                 normalize(&mut self.model);
             }
@@ -86,15 +84,19 @@ impl Probe {
 
     /// Puts the numbers of the model back that a direction has moved.
     fn restore(&mut self, direction: &Direction) {
-        let Place::Model(_, range) = &direction.place else {
+        let Place::Model(quantity, range) = &direction.place else {
             return;
         };
         if direction.leaves_sphere {
-            let all = 0..self.numbers.len();
-            write_numbers(&mut self.model, &all, self.numbers.iter().copied());
+            let mut numbers = self.numbers.iter();
+            self.model.for_each_mut(|_, _, _, number| {
+                if let Some(&own) = numbers.next() {
+                    *number = own;
+                }
+            });
         } else {
             let own = self.numbers[range.clone()].iter().copied();
-            write_numbers(&mut self.model, range, own);
+            write_numbers(&mut self.model, *quantity, own);
         }
     }
 
@@ -116,9 +118,9 @@ impl Probe {
                 number
             };
             direction.add_to(given, (&mut state, &mut input), along);
-            if let Place::Model(_, range) = &direction.place {
+            if let Place::Model(quantity, _) = direction.place {
                 let mut tangents = direction.tangent.iter();
-                self.over.for_range_mut(range, |number| {
+                self.over.numbers_mut(quantity, |number| {
                     number.tangent[lane] = tangents.next().copied().unwrap_or(0.0);
                 });
             }
@@ -126,9 +128,9 @@ impl Probe {
         input.timestep = self.over.option.timestep[0];
         integrate::step(&self.over, &mut state, &input, &mut self.over_data);
         for direction in directions {
-            if let Place::Model(_, range) = &direction.place {
+            if let Place::Model(quantity, range) = &direction.place {
                 let own = self.numbers[range.clone()].iter();
-                write_numbers(&mut self.over, range, own.map(|&x| Dual::constant(x)));
+                write_numbers(&mut self.over, *quantity, own.map(|&x| Dual::constant(x)));
             }
         }
         let qpos: Vec<f64> = state.qpos.iter().map(|number| number.value()).collect();
@@ -154,23 +156,23 @@ impl Probe {
         (directions, lane): (&[Direction; LANES], usize),
         loss: &StateBar,
     ) -> f64 {
-        let Place::Model(_, range) = &directions[lane].place else {
+        let Place::Model(quantity, range) = &directions[lane].place else {
             return self.slopes(given, directions, loss)[lane];
         };
         // Only these numbers of the model are others.
         let here = self.numbers[range.clone()].to_vec();
-        let there = numbers_in(given.model, range);
-        self.set(range, &there);
+        let there = given.model.numbers(*quantity);
+        self.set((*quantity, range), &there);
         let slope = self.slopes(given, directions, loss)[lane];
-        self.set(range, &here);
+        self.set((*quantity, range), &here);
         slope
     }
 
     /// Sets numbers that all slopes are taken at.
-    fn set(&mut self, range: &Range<usize>, values: &[f64]) {
+    fn set(&mut self, (quantity, range): (Quantity, &Range<usize>), values: &[f64]) {
         self.numbers[range.clone()].copy_from_slice(values);
         let values = values.iter().map(|&x| Dual::constant(x));
-        write_numbers(&mut self.over, range, values);
+        write_numbers(&mut self.over, quantity, values);
     }
 }
 

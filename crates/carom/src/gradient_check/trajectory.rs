@@ -401,9 +401,9 @@ impl Directions {
     fn move_model(&self, over: &mut Model<Number>) {
         for (lane, directions) in MODEL_GROUPS.zip(&self.model) {
             for direction in directions {
-                if let Place::Model(_, range) = &direction.place {
+                if let Place::Model(quantity, _) = direction.place {
                     let mut tangents = direction.tangent.iter();
-                    over.for_range_mut(range, |number| {
+                    over.numbers_mut(quantity, |number| {
                         number.tangent[lane] = tangents.next().copied().unwrap_or(0.0);
                     });
                 }

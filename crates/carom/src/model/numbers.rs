@@ -4,6 +4,9 @@
 //! of the file format, which values make sense, what follows from what, and MuJoCo's name.
 
 use crate::math::{Mat3, Quat, Vec3};
+use crate::quantity::Purpose::{
+    Contact, ContactOverride, Damper, DryFriction, Equality, Gravity, Limit, Medium, Spring,
+};
 use crate::quantity::{LEAST_DRY_FRICTION, LEAST_FRICTION, quantities};
 
 /// Why numbers that follow from inertias cannot be chosen.
@@ -24,18 +27,18 @@ quantities! {
             /// Time step.
             timestep: [T; one] = OptionTimestep("s").symbol("h").option("timestep").positive().called("opt.timestep");
             /// Gravity.
-            gravity: [Vec3<T>; one] = OptionGravity("m/s²").symbol("g").option("gravity").direct()
+            gravity: [Vec3<T>; one] = OptionGravity("m/s²").purpose(Gravity).symbol("g").option("gravity").direct()
                 .called("opt.gravity");
             /// Wind velocity.
-            wind: [Vec3<T>; one] = OptionWind("m/s").option("wind").direct().called("opt.wind");
+            wind: [Vec3<T>; one] = OptionWind("m/s").purpose(Medium).option("wind").direct().called("opt.wind");
             /// Magnetic flux.
             magnetic: [Vec3<T>; one] = OptionMagnetic("1").option("magnetic").direct().called("opt.magnetic");
             /// Density of the medium.
-            density: [T; one] = OptionDensity("kg/m³").symbol("ρ").option("density").positive().direct()
-                .called("opt.density");
+            density: [T; one] = OptionDensity("kg/m³").purpose(Medium).symbol("ρ").option("density").positive()
+                .direct().called("opt.density");
             /// Viscosity of the medium.
-            viscosity: [T; one] = OptionViscosity("Pa·s").symbol("β").option("viscosity").positive().direct()
-                .called("opt.viscosity");
+            viscosity: [T; one] = OptionViscosity("Pa·s").purpose(Medium).symbol("β").option("viscosity").positive()
+                .direct().called("opt.viscosity");
             /// Ratio of frictional to normal constraint impedance.
             impratio: [T; one] = OptionImpratio("1").option("impratio").positive().direct().called("opt.impratio");
             /// Constraint solver tolerance.
@@ -50,16 +53,17 @@ quantities! {
             ccd_tolerance: [T; one] = OptionCcdTolerance("m").option("ccd_tolerance").setting()
                 .called("opt.ccd_tolerance");
             /// Margin of all contacts when contact override is on.
-            override_margin: [T; one] = OptionOverrideMargin("m").option("o_margin").direct().called("opt.o_margin");
+            override_margin: [T; one] = OptionOverrideMargin("m").purpose(ContactOverride).option("o_margin").direct()
+                .called("opt.o_margin");
             /// solref of all contacts when contact override is on.
-            override_solref: [[T; 2]; one] = OptionOverrideSolref("s, 1").option("o_solref").one_sign().direct()
-                .called("opt.o_solref");
+            override_solref: [[T; 2]; one] = OptionOverrideSolref("s, 1").purpose(ContactOverride).option("o_solref")
+                .one_sign().direct().called("opt.o_solref");
             /// solimp of all contacts when contact override is on.
-            override_solimp: [[T; 5]; one] = OptionOverrideSolimp("1, 1, m, 1").option("o_solimp").direct()
-                .called("opt.o_solimp");
+            override_solimp: [[T; 5]; one] = OptionOverrideSolimp("1, 1, m, 1").purpose(ContactOverride)
+                .option("o_solimp").direct().called("opt.o_solimp");
             /// Friction of all contacts when contact override is on.
-            override_friction: [[T; 5]; one] = OptionOverrideFriction("1, 1, m").option("o_friction")
-                .at_least(LEAST_FRICTION).direct().called("opt.o_friction");
+            override_friction: [[T; 5]; one] = OptionOverrideFriction("1, 1, m").purpose(ContactOverride)
+                .option("o_friction").at_least(LEAST_FRICTION).direct().called("opt.o_friction");
         }
         /// Reference configurations.
         qpos: Qpos = QposNumbers {
@@ -84,8 +88,8 @@ quantities! {
             /// Mass.
             mass: [T; nbody] = BodyMass("kg").symbol("m").body("mass").positive().mujoco("body_mass");
             /// Mass of the body and all its descendants.
-            subtree_mass: [T; nbody] = BodySubtreeMass("kg")
-                .body("subtree_mass").aliases(&["subtreemass"]).derived(FROM_MASSES).mujoco("body_subtreemass");
+            subtree_mass: [T; nbody] = BodySubtreeMass("kg").body("subtree_mass").aliases(&["subtreemass"])
+                .derived(FROM_MASSES).mujoco("body_subtreemass");
             /// Principal moments of inertia.
             inertia: [Vec3<T>; nbody] = BodyInertia("kg·m²").symbol("I").body("inertia").aliases(&["diaginertia"])
                 .positive().frame("body_inertia");
@@ -93,10 +97,11 @@ quantities! {
             /// carry derivatives where principal moments coincide, since then the axes have none.
             inertia_products: [Vec3<T>; nbody] = BodyInertiaProducts("kg·m²");
             /// Mean inverse inertia at the reference configuration: translation (1/kg), rotation (1/(kg·m²)).
-            inverse_weight: [[T; 2]; nbody] = BodyInverseWeight("1/kg, 1/(kg·m²)")
-                .body("invweight0").derived(FROM_MASSES).mujoco("body_invweight0");
+            inverse_weight: [[T; 2]; nbody] = BodyInverseWeight("1/kg, 1/(kg·m²)").body("invweight0")
+                .derived(FROM_MASSES).mujoco("body_invweight0");
             /// Fraction of the body's weight that is compensated.
-            gravcomp: [T; nbody] = BodyGravcomp("1").body("gravcomp").direct().mujoco("body_gravcomp");
+            gravcomp: [T; nbody] = BodyGravcomp("1").purpose(Gravity).body("gravcomp").direct()
+                .mujoco("body_gravcomp");
         }
         /// Numbers of the joints.
         joints: Joints = JointNumbers {
@@ -105,23 +110,24 @@ quantities! {
             /// Axis in the body frame (unit).
             axis: [Vec3<T>; njoint] = JointAxis("1").symbol("s").joint("axis").unit_vector().mujoco("jnt_axis");
             /// Linear stiffness.
-            stiffness: [T; njoint] = JointStiffness("N/m or N·m/rad").symbol("k").joint("stiffness").direct()
-                .mujoco("jnt_stiffness");
+            stiffness: [T; njoint] = JointStiffness("N/m or N·m/rad").purpose(Spring).symbol("k").joint("stiffness")
+                .direct().mujoco("jnt_stiffness");
             /// Coefficients of the quadratic and cubic spring terms.
             stiffness_poly: [[T; 2]; njoint] = JointStiffnessPoly("N/m² or N·m/rad², N/m³ or N·m/rad³")
-                .joint("stiffness").direct().adopted("jnt_stiffnesspoly");
+                .purpose(Spring).joint("stiffness").direct().adopted("jnt_stiffnesspoly");
             /// Limits.
-            range: [[T; 2]; njoint] = JointRange("m or rad").joint("range").may_be_infinite().mujoco("jnt_range");
+            range: [[T; 2]; njoint] = JointRange("m or rad").purpose(Limit).joint("range").may_be_infinite()
+                .mujoco("jnt_range");
             /// Limits of the total actuator force on the joint.
             actuator_force_range: [[T; 2]; njoint] = JointActuatorForceRange("N or N·m").joint("actuatorfrcrange")
                 .aliases(&["actfrcrange"]).direct().may_be_infinite().mujoco("jnt_actfrcrange");
             /// Distance at which the limit constraint becomes active.
-            margin: [T; njoint] = JointMargin("m or rad").joint("margin").direct().mujoco("jnt_margin");
+            margin: [T; njoint] = JointMargin("m or rad").purpose(Limit).joint("margin").direct().mujoco("jnt_margin");
             /// Reference dynamics of the limit constraint.
-            solref: [[T; 2]; njoint] = JointSolref("s, 1").joint("solreflimit").one_sign().direct()
+            solref: [[T; 2]; njoint] = JointSolref("s, 1").purpose(Limit).joint("solreflimit").one_sign().direct()
                 .mujoco("jnt_solref");
             /// Impedance of the limit constraint.
-            solimp: [[T; 5]; njoint] = JointSolimp("1, 1, m or rad, 1").joint("solimplimit").direct()
+            solimp: [[T; 5]; njoint] = JointSolimp("1, 1, m or rad, 1").purpose(Limit).joint("solimplimit").direct()
                 .mujoco("jnt_solimp");
         }
         /// Numbers of the degrees of freedom.
@@ -130,23 +136,23 @@ quantities! {
             armature: [T; nv] = DofArmature("kg or kg·m²").joint("armature").all_dofs().positive()
                 .mujoco("dof_armature");
             /// Linear damping.
-            damping: [T; nv] = DofDamping("N·s/m or N·m·s/rad").symbol("d").joint("damping").all_dofs().positive()
-                .direct().mujoco("dof_damping");
+            damping: [T; nv] = DofDamping("N·s/m or N·m·s/rad").purpose(Damper).symbol("d").joint("damping")
+                .all_dofs().positive().direct().mujoco("dof_damping");
             /// Coefficients of the quadratic and cubic damping terms.
             damping_poly: [[T; 2]; nv] = DofDampingPoly("N·s²/m² or N·m·s²/rad², N·s³/m³ or N·m·s³/rad³")
-                .joint("damping").all_dofs().direct().called("dof_dampingpoly");
+                .purpose(Damper).joint("damping").all_dofs().direct().called("dof_dampingpoly");
             /// Dry friction.
-            frictionloss: [T; nv] = DofFrictionloss("N or N·m").joint("frictionloss").all_dofs()
+            frictionloss: [T; nv] = DofFrictionloss("N or N·m").purpose(DryFriction).joint("frictionloss").all_dofs()
                 .at_least(LEAST_DRY_FRICTION).direct().mujoco("dof_frictionloss");
             /// Reference dynamics of the friction constraint.
-            solref: [[T; 2]; nv] = DofSolref("s, 1").joint("solreffriction").all_dofs().one_sign().direct()
-                .mujoco("dof_solref");
+            solref: [[T; 2]; nv] = DofSolref("s, 1").purpose(DryFriction).joint("solreffriction").all_dofs()
+                .one_sign().direct().mujoco("dof_solref");
             /// Impedance of the friction constraint.
-            solimp: [[T; 5]; nv] = DofSolimp("1, 1, m or rad, 1").joint("solimpfriction").all_dofs().direct()
-                .mujoco("dof_solimp");
+            solimp: [[T; 5]; nv] = DofSolimp("1, 1, m or rad, 1").purpose(DryFriction).joint("solimpfriction")
+                .all_dofs().direct().mujoco("dof_solimp");
             /// Diagonal of the inverse inertia at the reference configuration.
-            inverse_weight: [T; nv] = DofInverseWeight("1/kg or 1/(kg·m²)")
-                .joint("invweight0").aliases(&["inverse_weight"]).derived(FROM_MASSES).mujoco("dof_invweight0");
+            inverse_weight: [T; nv] = DofInverseWeight("1/kg or 1/(kg·m²)").joint("invweight0")
+                .aliases(&["inverse_weight"]).derived(FROM_MASSES).mujoco("dof_invweight0");
             /// Diagonal of the inertia at the reference configuration.
             inertia_reference: [T; nv] = DofInertiaReference("kg or kg·m²").derived(FROM_MASSES).mujoco("dof_M0");
         }
@@ -159,18 +165,21 @@ quantities! {
             /// Orientation in the body frame.
             quat: [Quat<T>; ngeom] = GeomQuat("1").geom("quat").unit_vector().frame("geom_quat");
             /// Friction coefficients: slide, spin (m), roll (m).
-            friction: [Vec3<T>; ngeom] = GeomFriction("1, m").symbol("μ").geom("friction").at_least(LEAST_FRICTION)
-                .direct().mujoco("geom_friction");
+            friction: [Vec3<T>; ngeom] = GeomFriction("1, m").purpose(Contact).symbol("μ").geom("friction")
+                .at_least(LEAST_FRICTION).direct().mujoco("geom_friction");
             /// Weight when contact parameters of two geoms are mixed.
-            solmix: [T; ngeom] = GeomSolmix("1").geom("solmix").positive().direct().mujoco("geom_solmix");
+            solmix: [T; ngeom] = GeomSolmix("1").purpose(Contact).geom("solmix").positive().direct()
+                .mujoco("geom_solmix");
             /// Reference dynamics of contacts.
-            solref: [[T; 2]; ngeom] = GeomSolref("s, 1").geom("solref").one_sign().direct().mujoco("geom_solref");
+            solref: [[T; 2]; ngeom] = GeomSolref("s, 1").purpose(Contact).geom("solref").one_sign().direct()
+                .mujoco("geom_solref");
             /// Impedance of contacts.
-            solimp: [[T; 5]; ngeom] = GeomSolimp("1, 1, m, 1").geom("solimp").direct().mujoco("geom_solimp");
+            solimp: [[T; 5]; ngeom] = GeomSolimp("1, 1, m, 1").purpose(Contact).geom("solimp").direct()
+                .mujoco("geom_solimp");
             /// Distance at which contacts become active.
             margin: [T; ngeom] = GeomMargin("m").geom("margin").direct().mujoco("geom_margin");
             /// Additional detection distance without force.
-            gap: [T; ngeom] = GeomGap("m").geom("gap").direct().mujoco("geom_gap");
+            gap: [T; ngeom] = GeomGap("m").purpose(Contact).geom("gap").direct().mujoco("geom_gap");
             /// Velocity of the surface as contacts see it, in the geom frame: constant part (m/s), then angular velocity of
             /// the part that turns about the centre (rad/s).
             surface_velocity: [[T; 6]; ngeom] = GeomSurfaceVelocity("m/s, rad/s").geom("surfacevel").direct()
@@ -185,8 +194,8 @@ quantities! {
             bounding_box: [[T; 6]; ngeom] = GeomBoundingBox("m").geom("aabb").derived(FROM_SIZE).adopted("geom_aabb");
             /// Ellipsoid fluid model: interaction flag, blunt drag, slender drag, angular drag, Kutta lift,
             /// Magnus lift, virtual mass (3), virtual inertia (3).
-            fluid: [[T; 12]; ngeom] = GeomFluid("1, 1, 1, 1, 1, 1, kg, kg, kg, kg·m²").geom("fluidcoef").aliases(&["fluid"]).components(1, 5).direct()
-                .mujoco("geom_fluid");
+            fluid: [[T; 12]; ngeom] = GeomFluid("1, 1, 1, 1, 1, 1, kg, kg, kg, kg·m²").geom("fluidcoef")
+                .aliases(&["fluid"]).components(1, 5).direct().mujoco("geom_fluid");
         }
         /// Numbers of the sites.
         sites: Sites = SiteNumbers {
@@ -227,19 +236,16 @@ quantities! {
             vertex: [Vec3<T>; nmesh_vertex] = MeshVertex("m").mesh("vertex").aliases(&["vert"]).vertices().direct()
                 .adopted("mesh_vert");
             /// Lowest corners of the boxes around triangles.
-            box_low: [Vec3<T>; nmesh_box] = MeshBoxLow("m").derived(FROM_VERTICES)
-                .called("bvh_aabb");
+            box_low: [Vec3<T>; nmesh_box] = MeshBoxLow("m").derived(FROM_VERTICES).called("bvh_aabb");
             /// Highest corners of the boxes around triangles.
-            box_high: [Vec3<T>; nmesh_box] = MeshBoxHigh("m").derived(FROM_VERTICES)
-                .called("bvh_aabb");
+            box_high: [Vec3<T>; nmesh_box] = MeshBoxHigh("m").derived(FROM_VERTICES).called("bvh_aabb");
             /// Translation applied to the file's vertices.
             position: [Vec3<T>; nmesh] = MeshPosition("m").mujoco("mesh_pos");
             /// Rotation applied to the file's vertices.
             quat: [Quat<T>; nmesh] = MeshQuat("1").unit_vector().frame("mesh_quat");
             /// Scale applied to the file's vertices.
-            scale: [Vec3<T>; nmesh] = MeshScale("1")
-                .mesh("scale").refused("is folded into the vertices when the mesh is read: select those")
-                .mujoco("mesh_scale");
+            scale: [Vec3<T>; nmesh] = MeshScale("1").mesh("scale")
+                .refused("is folded into the vertices when the mesh is read: select those").mujoco("mesh_scale");
         }
         /// Numbers of the height fields.
         height_fields: HeightFields = HeightFieldNumbers {
@@ -252,22 +258,24 @@ quantities! {
         /// Numbers of the explicit contact pairs.
         pairs: Pairs = PairNumbers {
             /// Reference dynamics in the normal direction.
-            solref: [[T; 2]; npair] = PairSolref("s, 1").pair("solref").one_sign().direct().mujoco("pair_solref");
+            solref: [[T; 2]; npair] = PairSolref("s, 1").purpose(Contact).pair("solref").one_sign().direct()
+                .mujoco("pair_solref");
             /// Reference dynamics in the friction directions; zero means as the normal.
             solreffriction: [[T; 2]; npair] = PairSolreffriction("s, 1").pair("solreffriction").one_sign().direct()
                 .mujoco("pair_solreffriction");
             /// Impedance.
-            solimp: [[T; 5]; npair] = PairSolimp("1, 1, m, 1").pair("solimp").direct().mujoco("pair_solimp");
+            solimp: [[T; 5]; npair] = PairSolimp("1, 1, m, 1").purpose(Contact).pair("solimp").direct()
+                .mujoco("pair_solimp");
             /// Distance at which the contact becomes active.
             margin: [T; npair] = PairMargin("m").pair("margin").direct().mujoco("pair_margin");
             /// Additional detection distance without force.
-            gap: [T; npair] = PairGap("m").pair("gap").direct().mujoco("pair_gap");
+            gap: [T; npair] = PairGap("m").purpose(Contact).pair("gap").direct().mujoco("pair_gap");
             /// Force with which the contact can pull.
             adhesion: [T; npair] = PairAdhesion("N").symbol("δ").pair("adhesion").positive().direct()
                 .mujoco("pair_adhesion");
             /// Friction: two slide, spin, two roll.
-            friction: [[T; 5]; npair] = PairFriction("1, 1, m").symbol("μ").pair("friction").at_least(LEAST_FRICTION)
-                .direct().mujoco("pair_friction");
+            friction: [[T; 5]; npair] = PairFriction("1, 1, m").purpose(Contact).symbol("μ").pair("friction")
+                .at_least(LEAST_FRICTION).direct().mujoco("pair_friction");
         }
         /// Numbers of the contact laws; each kind of law reads those that it declares.
         laws: Laws = LawNumbers {
@@ -305,61 +313,62 @@ quantities! {
         /// Numbers of the equality constraints.
         equalities: Equalities = EqualityNumbers {
             /// Reference dynamics.
-            solref: [[T; 2]; nequality] = EqualitySolref("s, 1").equality("solref").one_sign().direct()
-                .compared("eq_solref");
+            solref: [[T; 2]; nequality] = EqualitySolref("s, 1").purpose(Equality).equality("solref").one_sign()
+                .direct().compared("eq_solref");
             /// Impedance.
-            solimp: [[T; 5]; nequality] = EqualitySolimp("1, 1, m or rad, 1").equality("solimp").direct()
-                .compared("eq_solimp");
+            solimp: [[T; 5]; nequality] = EqualitySolimp("1, 1, m or rad, 1").purpose(Equality).equality("solimp")
+                .direct().compared("eq_solimp");
             /// Anchors, relative pose, torque scale or polynomial, depending on the kind; MuJoCo's `eq_data`.
-            data: [[T; 12]; nequality] = EqualityData("by kind").mujoco("eq_data");
+            data: [[T; 12]; nequality] = EqualityData("by kind").purpose(Equality).mujoco("eq_data");
         }
         /// Numbers of the tendons.
         tendons: Tendons = TendonNumbers {
             /// Length limits.
-            range: [[T; 2]; ntendon] = TendonRange("m").tendon("range").may_be_infinite().mujoco("tendon_range");
+            range: [[T; 2]; ntendon] = TendonRange("m").purpose(Limit).tendon("range").may_be_infinite()
+                .mujoco("tendon_range");
             /// Limits of the total actuator force on the tendon.
             actuator_force_range: [[T; 2]; ntendon] = TendonActuatorForceRange("N").tendon("actuatorfrcrange")
                 .aliases(&["actfrcrange"]).direct().may_be_infinite().adopted("tendon_actfrcrange");
             /// Distance at which the limit constraint becomes active.
-            margin: [T; ntendon] = TendonMargin("m").tendon("margin").direct().mujoco("tendon_margin");
+            margin: [T; ntendon] = TendonMargin("m").purpose(Limit).tendon("margin").direct().mujoco("tendon_margin");
             /// Linear stiffness.
-            stiffness: [T; ntendon] = TendonStiffness("N/m").symbol("k").tendon("stiffness").direct()
+            stiffness: [T; ntendon] = TendonStiffness("N/m").purpose(Spring).symbol("k").tendon("stiffness").direct()
                 .mujoco("tendon_stiffness");
             /// Coefficients of the quadratic and cubic spring terms.
-            stiffness_poly: [[T; 2]; ntendon] = TendonStiffnessPoly("N/m², N/m³").tendon("stiffness").direct()
-                .adopted("tendon_stiffnesspoly");
+            stiffness_poly: [[T; 2]; ntendon] = TendonStiffnessPoly("N/m², N/m³").purpose(Spring).tendon("stiffness")
+                .direct().adopted("tendon_stiffnesspoly");
             /// Linear damping.
-            damping: [T; ntendon] = TendonDamping("N·s/m").symbol("d").tendon("damping").positive().direct()
-                .mujoco("tendon_damping");
+            damping: [T; ntendon] = TendonDamping("N·s/m").purpose(Damper).symbol("d").tendon("damping").positive()
+                .direct().mujoco("tendon_damping");
             /// Coefficients of the quadratic and cubic damping terms.
-            damping_poly: [[T; 2]; ntendon] = TendonDampingPoly("N·s²/m², N·s³/m³").tendon("damping").direct()
-                .called("tendon_dampingpoly");
+            damping_poly: [[T; 2]; ntendon] = TendonDampingPoly("N·s²/m², N·s³/m³").purpose(Damper).tendon("damping")
+                .direct().called("tendon_dampingpoly");
             /// Inertia of the tendon's length change.
             armature: [T; ntendon] = TendonArmature("kg").tendon("armature").positive().mujoco("tendon_armature");
             /// Dry friction.
-            frictionloss: [T; ntendon] = TendonFrictionloss("N").tendon("frictionloss").at_least(LEAST_DRY_FRICTION)
-                .direct().mujoco("tendon_frictionloss");
+            frictionloss: [T; ntendon] = TendonFrictionloss("N").purpose(DryFriction).tendon("frictionloss")
+                .at_least(LEAST_DRY_FRICTION).direct().mujoco("tendon_frictionloss");
             /// Range of lengths at which the spring is at rest.
             spring_length: [[T; 2]; ntendon] = TendonSpringLength("m").tendon("springlength")
                 .mujoco("tendon_lengthspring");
             /// Length at the reference configuration.
-            length_reference: [T; ntendon] = TendonLengthReference("m")
-                .tendon("length0").derived("follows from sites and joints: select those").mujoco("tendon_length0");
+            length_reference: [T; ntendon] = TendonLengthReference("m").tendon("length0")
+                .derived("follows from sites and joints: select those").mujoco("tendon_length0");
             /// Inverse inertia at the reference configuration.
             inverse_weight: [T; ntendon] = TendonInverseWeight("1/kg").tendon("invweight0").derived(FROM_MASSES)
                 .mujoco("tendon_invweight0");
             /// Reference dynamics of the limit constraint.
-            solref_limit: [[T; 2]; ntendon] = TendonSolrefLimit("s, 1").tendon("solreflimit").one_sign().direct()
-                .mujoco("tendon_solref_lim");
+            solref_limit: [[T; 2]; ntendon] = TendonSolrefLimit("s, 1").purpose(Limit).tendon("solreflimit")
+                .one_sign().direct().mujoco("tendon_solref_lim");
             /// Impedance of the limit constraint.
-            solimp_limit: [[T; 5]; ntendon] = TendonSolimpLimit("1, 1, m, 1").tendon("solimplimit").direct()
-                .mujoco("tendon_solimp_lim");
+            solimp_limit: [[T; 5]; ntendon] = TendonSolimpLimit("1, 1, m, 1").purpose(Limit).tendon("solimplimit")
+                .direct().mujoco("tendon_solimp_lim");
             /// Reference dynamics of the friction constraint.
-            solref_friction: [[T; 2]; ntendon] = TendonSolrefFriction("s, 1").tendon("solreffriction").one_sign()
-                .direct().mujoco("tendon_solref_fri");
+            solref_friction: [[T; 2]; ntendon] = TendonSolrefFriction("s, 1").purpose(DryFriction)
+                .tendon("solreffriction").one_sign().direct().mujoco("tendon_solref_fri");
             /// Impedance of the friction constraint.
-            solimp_friction: [[T; 5]; ntendon] = TendonSolimpFriction("1, 1, m, 1").tendon("solimpfriction").direct()
-                .mujoco("tendon_solimp_fri");
+            solimp_friction: [[T; 5]; ntendon] = TendonSolimpFriction("1, 1, m, 1").purpose(DryFriction)
+                .tendon("solimpfriction").direct().mujoco("tendon_solimp_fri");
         }
         /// Numbers of the tendon path elements.
         wraps: Wraps = WrapNumbers {
@@ -391,11 +400,11 @@ quantities! {
             activation_range: [[T; 2]; nactuator] = ActuatorActivationRange("by kind").actuator("actrange").direct()
                 .may_be_infinite().mujoco("actuator_actrange");
             /// Damping that the actuator adds to its joint or tendon; already part of their damping.
-            damping: [T; nactuator] = ActuatorDamping("N·s/m or N·m·s/rad").actuator("damping")
+            damping: [T; nactuator] = ActuatorDamping("N·s/m or N·m·s/rad").purpose(Damper).actuator("damping")
                 .called("actuator_damping");
             /// Quadratic and cubic damping that the actuator adds.
             damping_poly: [[T; 2]; nactuator] = ActuatorDampingPoly("N·s²/m² or N·m·s²/rad², N·s³/m³ or N·m·s³/rad³")
-                .actuator("damping").called("actuator_dampingpoly");
+                .purpose(Damper).actuator("damping").called("actuator_dampingpoly");
             /// Armature that the actuator adds to its joint or tendon; already part of their armature.
             armature: [T; nactuator] = ActuatorArmature("kg or kg·m²").actuator("armature").positive()
                 .called("actuator_armature");
@@ -403,8 +412,8 @@ quantities! {
             acceleration_reference: [T; nactuator] = ActuatorAccelerationReference("1/kg or 1/(kg·m²)")
                 .actuator("acc0").derived(FROM_MASSES).mujoco("actuator_acc0");
             /// Length at the reference configuration.
-            length_reference: [T; nactuator] = ActuatorLengthReference("m or rad")
-                .actuator("length0").derived("follows from the transmission: select that").mujoco("actuator_length0");
+            length_reference: [T; nactuator] = ActuatorLengthReference("m or rad").actuator("length0")
+                .derived("follows from the transmission: select that").mujoco("actuator_length0");
             /// Feasible range of lengths.
             length_range: [[T; 2]; nactuator] = ActuatorLengthRange("m or rad").actuator("lengthrange").direct()
                 .may_be_infinite().mujoco("actuator_lengthrange");
@@ -417,14 +426,13 @@ quantities! {
             cutoff: [T; nsensor] = SensorCutoff("by kind").sensor("cutoff").positive().direct()
                 .mujoco("sensor_cutoff");
             /// Standard deviation of the noise that a user may add.
-            noise: [T; nsensor] = SensorNoise("by kind")
-                .sensor("noise").refused("is only told to the user: no reading depends on it").adopted("sensor_noise");
+            noise: [T; nsensor] = SensorNoise("by kind").sensor("noise")
+                .refused("is only told to the user: no reading depends on it").adopted("sensor_noise");
             /// Time after which a value is reported; needs a history.
             delay: [T; nsensor] = SensorDelay("s").sensor("delay").positive().direct().called("sensor_delay");
             /// Period of readings and its phase; a period of zero reads every step.
-            interval: [[T; 2]; nsensor] = SensorInterval("s")
-                .sensor("interval").refused("decides when readings are taken: results jump with it")
-                .called("sensor_interval");
+            interval: [[T; 2]; nsensor] = SensorInterval("s").sensor("interval")
+                .refused("decides when readings are taken: results jump with it").called("sensor_interval");
         }
         /// Numbers of the keyframes, one after another.
         keyframes: Keyframes = KeyframeNumbers {
@@ -440,15 +448,14 @@ quantities! {
             act: [T; nkeyframe_act] = KeyframeAct("by kind").symbol("w").key("act").refused(STORED)
                 .compared("key_act");
             /// Controls.
-            ctrl: [T; nkeyframe_ctrl] = KeyframeCtrl("by kind").symbol("u")
-                .key("ctrl").refused("is a control: its gradient is that of the input").compared("key_ctrl");
+            ctrl: [T; nkeyframe_ctrl] = KeyframeCtrl("by kind").symbol("u").key("ctrl")
+                .refused("is a control: its gradient is that of the input").compared("key_ctrl");
             /// Positions of mocap bodies.
-            mocap_position: [Vec3<T>; nkeyframe_mocap] = KeyframeMocapPosition("m")
-                .key("mpos").refused("is part of a stored state: select state.mocap_pos").compared("key_mpos");
+            mocap_position: [Vec3<T>; nkeyframe_mocap] = KeyframeMocapPosition("m").key("mpos")
+                .refused("is part of a stored state: select state.mocap_pos").compared("key_mpos");
             /// Orientations of mocap bodies.
-            mocap_quat: [Quat<T>; nkeyframe_mocap] = KeyframeMocapQuat("1")
-                .key("mquat").refused("is part of a stored state: select state.mocap_quat").unit_vector()
-                .compared("key_mquat");
+            mocap_quat: [Quat<T>; nkeyframe_mocap] = KeyframeMocapQuat("1").key("mquat")
+                .refused("is part of a stored state: select state.mocap_quat").unit_vector().compared("key_mquat");
         }
     }
     sources {

@@ -139,11 +139,11 @@ const DRAWN: &str = "is for the viewer: nothing moves with it";
 
 /// Declares attributes that are not one quantity.
 macro_rules! attributes {
-    ($($element:ident $name:literal $([$alias:literal])?, $unit:literal $($range:ident)?: $source:expr;)*) => {
+    ($($element:ident $name:literal $([$($alias:literal),*])?, $unit:literal $($range:ident)?: $source:expr;)*) => {
         &[$(Attribute {
             element: ElementKind::$element,
             name: $name,
-            aliases: &[$($alias)?],
+            aliases: &[$($($alias),*)?],
             field: None,
             unit: $unit,
             range: attributes!(@ $($range)?),
@@ -169,8 +169,8 @@ const COMPOSED: &[Attribute] = attributes! {
     Actuator "kp", "N/m or N·m/rad" positive: Source::ServoGain;
     Actuator "kv", "N·s/m or N·m·s/rad" positive: Source::ServoDamping;
     Actuator "dampratio", "1" positive: Source::ServoDampingRatio;
-    Sensor "pos" ["position"], "m": Source::Refused("is that of the site or body it is attached to: select site.pos");
-    Sensor "quat", "1": Source::Refused("is that of the site or body it is attached to: select site.pos");
+    Sensor "pos" ["position", "quat"], "m":
+        Source::Refused("is that of the site or body it is attached to: select site.pos");
     State "qpos", "m or rad": Source::State(StateField::Qpos);
     State "qvel", "m/s or rad/s": Source::State(StateField::Qvel);
     State "act", "by kind": Source::State(StateField::Act);
@@ -179,29 +179,19 @@ const COMPOSED: &[Attribute] = attributes! {
 };
 
 /// Attributes that choose among kinds.
-const CHOICES: &[(ElementKind, &[&str])] = &[
-    (
-        ElementKind::Option,
-        &["integrator", "cone", "solver", "jacobian"],
-    ),
-    (ElementKind::Body, &["mocap"]),
-    (ElementKind::Joint, &["type", "limited"]),
+const CHOICES: &[(ElementKind, &str)] = &[
+    (ElementKind::Option, "integrator cone solver jacobian"),
+    (ElementKind::Body, "mocap"),
+    (ElementKind::Joint, "type limited"),
     (
         ElementKind::Geom,
-        &[
-            "condim",
-            "contype",
-            "conaffinity",
-            "priority",
-            "type",
-            "group",
-        ],
+        "condim contype conaffinity priority type group",
     ),
-    (ElementKind::Site, &["type"]),
-    (ElementKind::Camera, &["resolution"]),
-    (ElementKind::Pair, &["condim"]),
-    (ElementKind::Equality, &["active"]),
-    (ElementKind::Actuator, &["group"]),
+    (ElementKind::Site, "type"),
+    (ElementKind::Camera, "resolution"),
+    (ElementKind::Pair, "condim"),
+    (ElementKind::Equality, "active"),
+    (ElementKind::Actuator, "group"),
 ];
 
 /// All attributes: those of the table in its order, then the others.
@@ -235,7 +225,7 @@ pub(super) static ATTRIBUTES: LazyLock<Vec<Attribute>> = LazyLock::new(|| {
     }
     attributes.extend(COMPOSED);
     for &(element, names) in CHOICES {
-        attributes.extend(names.iter().map(|&name| Attribute {
+        attributes.extend(names.split(' ').map(|name| Attribute {
             element,
             name,
             aliases: &[],
@@ -250,12 +240,15 @@ pub(super) static ATTRIBUTES: LazyLock<Vec<Attribute>> = LazyLock::new(|| {
 
 /// Names of the elements of a kind; unnamed ones are called by their index.
 pub(super) fn element_names(structure: &Structure, kind: ElementKind) -> Vec<String> {
-    let (names, count) = kind.elements(structure);
-    let name = |id: usize| match names.get(id) {
+    let names = match kind {
+        ElementKind::Law => Some(&structure.laws.label),
+        _ => kind.names(&structure.names),
+    };
+    let name = |id: usize| match names.and_then(|names| names.get(id)) {
         Some(name) if !name.is_empty() => name.clone(),
         _ => id.to_string(),
     };
-    (0..count).map(name).collect()
+    (0..kind.count(&structure.counts)).map(name).collect()
 }
 
 /// How many components of an attribute an element has: none for all of the field; why not, if there are none at all.

@@ -50,9 +50,8 @@ pub(super) struct Resolved {
 /// The attribute that a selector names.
 pub(super) fn find_attribute(selector: &Selector) -> Result<&'static Attribute, ParameterError> {
     let asked = selector.family.as_str();
-    let mut elements = ElementKind::ALL.into_iter();
-    let Some(element) = elements.find(|element| element.words().contains(&asked)) else {
-        let help = suggestion(asked, ElementKind::ALL.into_iter().map(ElementKind::name));
+    let Some(element) = ElementKind::called(asked) else {
+        let help = suggestion(asked, ElementKind::ALL.iter().map(|kind| kind.name()));
         let message = format!("there is no family '{asked}': {help}");
         return Err(ParameterError::Unknown(message));
     };

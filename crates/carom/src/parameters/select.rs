@@ -345,25 +345,18 @@ impl Builder<'_> {
             places.filter_map(|place| self.layout.quantity(place))
         };
         // Of a polynomial only the sum counts, so that all but the first coefficient have any sign.
-        let is_of_polynomial = |quantity| {
-            matches!(
-                quantity,
-                Quantity::JointStiffnessPoly
-                    | Quantity::DofDampingPoly
-                    | Quantity::TendonStiffnessPoly
-                    | Quantity::TendonDampingPoly
-                    | Quantity::ActuatorDampingPoly
-            )
-        };
+        let attribute = elements[0].attribute;
+        let is_in_table = matches!(attribute.source, Source::Of(_));
+        let has_another_range = |one: Quantity| is_in_table && one.row().range != attribute.range;
         self.entries.push(Entry {
             name,
             unit: unit(&self.recipe.given.model.structure, elements, component),
             transform: selection.transform,
             scale: selection.scale,
-            range: if quantities().any(is_of_polynomial) {
+            range: if quantities().any(has_another_range) {
                 Range::Any
             } else {
-                elements[0].attribute.range
+                attribute.range
             },
             direct: quantities().all(|quantity| quantity.row().role == Role::Direct),
             targets,

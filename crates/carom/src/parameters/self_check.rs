@@ -10,6 +10,7 @@ use super::{Entry, ParameterError, Parameters};
 use crate::data::Data;
 use crate::integrate;
 use crate::model::{Family, Model, Quantity, Settings};
+use crate::quantity::Purpose;
 use crate::rollout::Controls;
 use crate::state::{Input, State};
 
@@ -134,78 +135,27 @@ impl Parameters {
 
 /// Whether the model's settings switch off what a number is for.
 fn switched_off(settings: &Settings, quantity: Quantity) -> Option<&'static str> {
-    use Quantity as Q;
     let (disable, enable) = (&settings.disable, &settings.enable);
-    let family = quantity.family();
-    let is_contact = matches!(
-        quantity,
-        Q::GeomFriction
-            | Q::GeomSolref
-            | Q::GeomSolimp
-            | Q::GeomSolmix
-            | Q::GeomGap
-            | Q::PairFriction
-            | Q::PairSolref
-            | Q::PairSolimp
-            | Q::PairGap
-    );
-    let is_constraint = is_contact
-        || matches!(
-            quantity,
-            Q::JointSolref
-                | Q::JointSolimp
-                | Q::DofSolref
-                | Q::DofSolimp
-                | Q::EqualitySolref
-                | Q::EqualitySolimp
-        );
-    let found = match quantity {
-        Q::OptionGravity | Q::BodyGravcomp if disable.gravity => "gravity is switched off",
-        Q::JointStiffness | Q::JointStiffnessPoly | Q::TendonStiffness | Q::TendonStiffnessPoly
-            if disable.spring =>
-        {
-            "springs are switched off"
-        }
-        Q::DofDamping
-        | Q::DofDampingPoly
-        | Q::TendonDamping
-        | Q::TendonDampingPoly
-        | Q::ActuatorDamping
-        | Q::ActuatorDampingPoly
-            if disable.damper =>
-        {
-            "dampers are switched off"
-        }
-        Q::DofFrictionloss | Q::TendonFrictionloss if disable.frictionloss => {
-            "dry friction is switched off"
-        }
-        _ if family == Family::Actuators && disable.actuation => "actuation is switched off",
-        _ if family == Family::Equalities && disable.equality => {
-            "equality constraints are switched off"
-        }
-        Q::JointRange
-        | Q::JointMargin
-        | Q::JointSolref
-        | Q::TendonRange
-        | Q::TendonMargin
-        | Q::TendonSolrefLimit
-            if disable.limit =>
-        {
-            "limits are switched off"
-        }
-        _ if is_contact && disable.contact => "contacts are switched off",
-        _ if is_contact && enable.override_contacts => {
+    let found = match quantity.row().purpose {
+        Purpose::Gravity if disable.gravity => "gravity is switched off",
+        Purpose::Spring if disable.spring => "springs are switched off",
+        Purpose::Damper if disable.damper => "dampers are switched off",
+        Purpose::DryFriction if disable.frictionloss => "dry friction is switched off",
+        Purpose::Limit if disable.limit => "limits are switched off",
+        Purpose::Equality if disable.equality => "equality constraints are switched off",
+        Purpose::Contact if disable.contact => "contacts are switched off",
+        Purpose::Contact if enable.override_contacts => {
             "contact override is on: select option.o_solref and the like"
         }
-        Q::OptionOverrideMargin
-        | Q::OptionOverrideSolref
-        | Q::OptionOverrideSolimp
-        | Q::OptionOverrideFriction
-            if !enable.override_contacts =>
+        Purpose::ContactOverride if !enable.override_contacts => "contact override is off",
+        Purpose::DryFriction | Purpose::Limit | Purpose::Equality | Purpose::Contact
+            if disable.constraint =>
         {
-            "contact override is off"
+            "constraints are switched off"
         }
-        _ if disable.constraint && is_constraint => "constraints are switched off",
+        _ if quantity.family() == Family::Actuators && disable.actuation => {
+            "actuation is switched off"
+        }
         _ => return None,
     };
     Some(found)
@@ -218,55 +168,40 @@ fn not_reached(
     element: usize,
     (trace, motion): (&Trace, &Motion<'_>),
 ) -> &'static str {
-    use Quantity as Q;
     let any_contact = trace.touching.contains(&true);
-    let by_quantity = match quantity {
-        Q::JointRange
-        | Q::JointMargin
-        | Q::JointSolref
-        | Q::JointSolimp
-        | Q::TendonRange
-        | Q::TendonMargin
-        | Q::TendonSolrefLimit
-        | Q::TendonSolimpLimit => Some("the limit was not reached in this motion"),
-        Q::OptionDensity | Q::OptionViscosity | Q::OptionWind => {
-            Some("no body moves through the medium")
-        }
-        Q::OptionMagnetic => Some("there is no magnetometer"),
-        Q::OptionImpratio => Some("no contact slides under a friction cone"),
-        Q::SensorCutoff => Some("the reading did not reach it"),
-        _ => None,
-    };
-    if let Some(reason) = by_quantity {
-        return reason;
-    }
-    match quantity.family() {
-        Family::Geoms | Family::Pairs | Family::Laws | Family::HeightFields | Family::Meshes
-            if !any_contact =>
-        {
-            "no contact happened in this motion"
-        }
-        Family::Geoms if !trace.touching[element] => "the geom touched nothing in this motion",
-        Family::Geoms if quantity == Q::GeomFriction => {
+    match (quantity.family(), quantity) {
+        (
+            Family::Geoms | Family::Pairs | Family::Laws | Family::HeightFields | Family::Meshes,
+            _,
+        ) if !any_contact => "no contact happened in this motion",
+        (Family::Geoms, _) if !trace.touching[element] => "the geom touched nothing in this motion",
+        (_, Quantity::GeomFriction) => {
             "the contacts have fewer friction directions (condim), or the other geom decides"
         }
-        Family::Geoms if quantity == Q::GeomSolmix => "no contact mixes different parameters",
-        Family::Geoms => "the other geom of each contact decides (priority), or a pair",
-        Family::Pairs => "the pair did not touch in this motion",
-        Family::Joints | Family::Dofs | Family::Tendons => {
+        (_, Quantity::GeomSolmix) => "no contact mixes different parameters",
+        (Family::Geoms, _) => "the other geom of each contact decides (priority), or a pair",
+        (Family::Pairs, _) => "the pair did not touch in this motion",
+        _ if quantity.row().purpose == Purpose::Limit => "the limit was not reached in this motion",
+        (Family::Joints | Family::Dofs | Family::Tendons, _) => {
             "the joint or tendon did not move in this motion"
         }
-        Family::Actuators if matches!(motion.controls, Controls::Zero) => "all controls are zero",
-        Family::Actuators => "the actuator exerted no force that depends on it in this motion",
-        Family::Sites | Family::Cameras => {
+        (Family::Actuators, _) if matches!(motion.controls, Controls::Zero) => {
+            "all controls are zero"
+        }
+        (Family::Actuators, _) => "the actuator exerted no force that depends on it in this motion",
+        (Family::Sites | Family::Cameras, _) => {
             "no sensor, tendon, actuator or constraint that uses it changed with it in this motion"
         }
-        Family::Bodies if model.structure.bodies.weld[element] == 0 => {
+        _ if quantity.row().purpose == Purpose::Medium => "no body moves through the medium",
+        (_, Quantity::OptionMagnetic) => "there is no magnetometer",
+        (_, Quantity::OptionImpratio) => "no contact slides under a friction cone",
+        (Family::Bodies, _) if model.structure.bodies.weld[element] == 0 => {
             "the body is fixed to the world"
         }
-        Family::Bodies if quantity == Q::BodyGravcomp => "there is no gravity",
-        Family::Sensors => "the sensor keeps no history",
-        Family::Equalities => "the constraint is inactive, or holds exactly",
+        (_, Quantity::BodyGravcomp) => "there is no gravity",
+        (_, Quantity::SensorCutoff) => "the reading did not reach it",
+        (Family::Sensors, _) => "the sensor keeps no history",
+        (Family::Equalities, _) => "the constraint is inactive, or holds exactly",
         _ => "nothing depends on it in this motion",
     }
 }

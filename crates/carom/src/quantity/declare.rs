@@ -1,6 +1,6 @@
 //! The macro that declares the model's arrays together with the table of quantities, and the words its rows are written in.
 
-use super::{Attribute, ElementKind, Exchange, Over, Range, Role, Row};
+use super::{Attribute, ElementKind, Exchange, Over, Purpose, Range, Role, Row};
 
 /// Declares a struct of arrays for each family, the [`Model`](crate::Model) that holds those under `model`, and for every
 /// field its [`Quantity`](super::Quantity) and its [`Row`].
@@ -161,21 +161,6 @@ macro_rules! quantities {
                 }); )* )*
             }
 
-            /// Calls `visit` for the numbers in a range, counted in the order of [`Self::for_each`], without walking over
-            /// others.
-            pub fn for_range(&self, range: &std::ops::Range<usize>, mut visit: impl FnMut(T)) {
-                let start = 0;
-                $( let start = self.$family.for_range(start, range, &mut visit); )*
-                let _ = start;
-            }
-
-            /// As [`Self::for_range`], with the number by mutable reference.
-            pub fn for_range_mut(&mut self, range: &std::ops::Range<usize>, mut visit: impl FnMut(&mut T)) {
-                let start = 0;
-                $( let start = self.$family.for_range_mut(start, range, &mut visit); )*
-                let _ = start;
-            }
-
             /// The numbers of a quantity, row-major; none for those that are in no model.
             pub fn numbers(&self, quantity: Quantity) -> Vec<T> {
                 let mut numbers = Vec::new();
@@ -186,6 +171,16 @@ macro_rules! quantities {
                     $( Quantity::$source_id => {} )*
                 }
                 numbers
+            }
+
+            /// Calls `visit` for the numbers of a quantity, to change.
+            pub fn numbers_mut(&mut self, quantity: Quantity, mut visit: impl FnMut(&mut T)) {
+                match quantity {
+                    $( $( Quantity::$id => {
+                        $crate::arrays::walk_mut(&mut self.$family.$field, |_, _, number| visit(number));
+                    } )* )*
+                    $( Quantity::$source_id => {} )*
+                }
             }
         }
 
@@ -319,6 +314,12 @@ impl Row {
     /// The letter in equations.
     pub(crate) const fn symbol(mut self, symbol: &'static str) -> Self {
         self.symbol = symbol;
+        self
+    }
+
+    /// What it is for.
+    pub(crate) const fn purpose(mut self, purpose: Purpose) -> Self {
+        self.purpose = purpose;
         self
     }
 

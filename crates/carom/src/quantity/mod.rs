@@ -22,7 +22,7 @@ pub(crate) use declare::quantities;
 
 pub use crate::model::{Family, Quantity};
 
-use crate::model::Structure;
+use crate::model::{Counts, Names};
 
 /// Friction is raised to this value, so that there is no derivative below.
 pub const LEAST_FRICTION: f64 = 1e-5;
@@ -56,6 +56,8 @@ pub struct Row {
     pub range: Range,
     /// Whether it is given or follows.
     pub role: Role,
+    /// What it is for.
+    pub purpose: Purpose,
     /// Name in MuJoCo, and what that is good for.
     pub mujoco: Option<(&'static str, Exchange)>,
     /// Whether the numbers of an element are a unit vector or a unit quaternion.
@@ -79,97 +81,83 @@ pub struct Attribute {
     pub components: Option<(usize, usize)>,
 }
 
-/// Kinds of elements that selectors name, and the initial state.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "words of the file format")]
-pub enum ElementKind {
-    Option,
-    Body,
-    Joint,
-    Geom,
-    Site,
-    Camera,
-    Mesh,
-    HeightField,
-    Pair,
-    Law,
-    Equality,
-    Tendon,
-    Actuator,
-    Sensor,
-    Key,
-    State,
+/// Declares the kinds of elements with their words, names and counts.
+macro_rules! element_kinds {
+    ($($kind:ident $words:expr, $($list:ident)?, $count:expr;)*) => {
+        /// Kinds of elements that selectors name, and the initial state.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[allow(missing_docs, reason = "words of the file format")]
+        pub enum ElementKind {
+            $($kind,)*
+        }
+
+        impl ElementKind {
+            /// All, in the order of the file format.
+            pub const ALL: &'static [Self] = &[$(Self::$kind,)*];
+
+            /// Its name in selectors, and other words for it.
+            pub fn words(self) -> &'static [&'static str] {
+                match self {
+                    $(Self::$kind => &$words,)*
+                }
+            }
+
+            /// How many elements a model has.
+            pub fn count(self, counts: &Counts) -> usize {
+                let count: fn(&Counts) -> usize = match self {
+                    $(Self::$kind => $count,)*
+                };
+                count(counts)
+            }
+
+            /// Names of the elements; none where they have no names, or these are labels of contact laws.
+            pub fn names(self, names: &Names) -> Option<&Vec<String>> {
+                match self {
+                    $($(Self::$kind => Some(&names.$list),)?)*
+                    _ => None,
+                }
+            }
+
+            /// As [`Self::names`], to change.
+            pub fn names_mut(self, names: &mut Names) -> Option<&mut Vec<String>> {
+                match self {
+                    $($(Self::$kind => Some(&mut names.$list),)?)*
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+element_kinds! {
+    Option ["option"], , |_| 1;
+    Body ["body", "bodies"], bodies, |n| n.nbody;
+    Joint ["joint", "joints", "dof", "jnt"], joints, |n| n.njoint;
+    Geom ["geom", "geoms"], geoms, |n| n.ngeom;
+    Site ["site", "sites"], sites, |n| n.nsite;
+    Camera ["camera", "cameras", "cam"], cameras, |n| n.ncamera;
+    Mesh ["mesh", "meshes"], meshes, |n| n.nmesh;
+    HeightField ["hfield", "height_field"], height_fields, |n| n.nheight_field;
+    Pair ["pair", "pairs"], pairs, |n| n.npair;
+    Law ["law", "laws"], , |n| n.nlaw;
+    Equality ["equality", "eq", "equalities"], equalities, |n| n.nequality;
+    Tendon ["tendon", "tendons"], tendons, |n| n.ntendon;
+    Actuator ["actuator", "actuators"], actuators, |n| n.nactuator;
+    Sensor ["sensor", "sensors"], sensors, |n| n.nsensor;
+    Key ["key", "keyframe"], keyframes, |n| n.nkeyframe;
+    State ["state"], , |_| 0;
 }
 
 impl ElementKind {
-    /// All, in the order of the file format.
-    pub const ALL: [Self; 16] = [
-        Self::Option,
-        Self::Body,
-        Self::Joint,
-        Self::Geom,
-        Self::Site,
-        Self::Camera,
-        Self::Mesh,
-        Self::HeightField,
-        Self::Pair,
-        Self::Law,
-        Self::Equality,
-        Self::Tendon,
-        Self::Actuator,
-        Self::Sensor,
-        Self::Key,
-        Self::State,
-    ];
-
-    /// Its name in selectors, and other words for it.
-    pub fn words(self) -> &'static [&'static str] {
-        match self {
-            Self::Option => &["option"],
-            Self::Body => &["body", "bodies"],
-            Self::Joint => &["joint", "joints", "dof", "jnt"],
-            Self::Geom => &["geom", "geoms"],
-            Self::Site => &["site", "sites"],
-            Self::Camera => &["camera", "cameras", "cam"],
-            Self::Mesh => &["mesh", "meshes"],
-            Self::HeightField => &["hfield", "height_field"],
-            Self::Pair => &["pair", "pairs"],
-            Self::Law => &["law", "laws"],
-            Self::Equality => &["equality", "eq", "equalities"],
-            Self::Tendon => &["tendon", "tendons"],
-            Self::Actuator => &["actuator", "actuators"],
-            Self::Sensor => &["sensor", "sensors"],
-            Self::Key => &["key", "keyframe"],
-            Self::State => &["state"],
-        }
-    }
-
     /// Its name in selectors.
     pub fn name(self) -> &'static str {
         self.words()[0]
     }
 
-    /// Names of the elements of a model, and their number; the option is one element without a name.
-    pub fn elements(self, structure: &Structure) -> (&[String], usize) {
-        let (names, n) = (&structure.names, &structure.counts);
-        match self {
-            Self::Option => (&[], 1),
-            Self::Body => (&names.bodies, n.nbody),
-            Self::Joint => (&names.joints, n.njoint),
-            Self::Geom => (&names.geoms, n.ngeom),
-            Self::Site => (&names.sites, n.nsite),
-            Self::Camera => (&names.cameras, n.ncamera),
-            Self::Mesh => (&names.meshes, n.nmesh),
-            Self::HeightField => (&names.height_fields, n.nheight_field),
-            Self::Pair => (&names.pairs, n.npair),
-            Self::Law => (&structure.laws.label, n.nlaw),
-            Self::Equality => (&names.equalities, n.nequality),
-            Self::Tendon => (&names.tendons, n.ntendon),
-            Self::Actuator => (&names.actuators, n.nactuator),
-            Self::Sensor => (&names.sensors, n.nsensor),
-            Self::Key => (&names.keyframes, n.nkeyframe),
-            Self::State => (&[], 0),
-        }
+    /// The kind that a word means.
+    pub fn called(word: &str) -> Option<Self> {
+        let mut all = Self::ALL.iter().copied();
+        all.find(|kind| kind.words().contains(&word))
     }
 }
 
@@ -203,6 +191,31 @@ pub enum Role {
     Setting,
     /// Given, but nothing can be differentiated by it: why.
     Refused(&'static str),
+}
+
+/// What a quantity is for, where that can be switched off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// Anything else.
+    Other,
+    /// Weight of bodies.
+    Gravity,
+    /// Springs of joints and tendons.
+    Spring,
+    /// Dampers of joints and tendons.
+    Damper,
+    /// Dry friction of joints and tendons.
+    DryFriction,
+    /// Limits of joints and tendons.
+    Limit,
+    /// How stiff, dissipative and rough contacts are.
+    Contact,
+    /// The same for all contacts at once.
+    ContactOverride,
+    /// Equality constraints.
+    Equality,
+    /// Drag of the medium.
+    Medium,
 }
 
 /// What MuJoCo's array of the same name is good for.
@@ -295,6 +308,7 @@ impl Row {
             attribute: None,
             range: Range::Any,
             role: Role::Given,
+            purpose: Purpose::Other,
             mujoco: None,
             is_unit_vector: false,
             may_be_infinite: false,
