@@ -146,6 +146,7 @@ pub(crate) fn multiply_step_inertia<T: Scalar>(
 }
 
 /// How the state changes over a step.
+#[derive(Clone, Copy)]
 struct Rates<'a, T: Scalar> {
     /// Of activations, na.
     activation: &'a [T],

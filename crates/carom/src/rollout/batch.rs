@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::{Adjoint, Controls, Gradient, GradientError, Loss, Rollout, gradient, rollout};
+use super::{Adjoint, Controls, EndAndGradient, Loss, Rollout, gradient, rollout};
 use crate::state::State;
 use crate::system::Dynamics;
 
@@ -39,7 +39,7 @@ pub fn gradient_batch<D: Dynamics, L: Loss + Send>(
     steps: usize,
     adjoint: Adjoint,
     losses: &mut [L],
-) -> Vec<Result<(State, Gradient<D::Bar>), GradientError>> {
+) -> Vec<EndAndGradient<D::Bar>> {
     assert_one_each(starts, controls.len(), "set of controls");
     assert_one_each(starts, losses.len(), "loss");
     starts

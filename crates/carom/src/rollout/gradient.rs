@@ -71,6 +71,9 @@ pub struct Gradient<Bar = ModelBar> {
     pub norms: Vec<f64>,
 }
 
+/// The end of a trajectory and the gradient of a loss over it, or why there is none.
+pub type EndAndGradient<Bar = ModelBar> = Result<(State, Gradient<Bar>), GradientError>;
+
 /// Why there is no gradient.
 #[derive(Clone, Debug, PartialEq)]
 pub enum GradientError {
@@ -310,7 +313,7 @@ pub fn gradient<D: Dynamics>(
     steps: usize,
     adjoint: Adjoint,
     loss: &mut dyn Loss,
-) -> Result<(State, Gradient<D::Bar>), GradientError> {
+) -> EndAndGradient<D::Bar> {
     observe_gradient(dynamics, start, controls, steps, adjoint, loss, &mut ())
 }
 
@@ -329,7 +332,7 @@ pub fn observe_gradient<D: Dynamics>(
     adjoint: Adjoint,
     loss: &mut dyn Loss,
     observer: &mut dyn Observer,
-) -> Result<(State, Gradient<D::Bar>), GradientError> {
+) -> EndAndGradient<D::Bar> {
     let states = match adjoint {
         Adjoint::Stored => steps + 1,
         Adjoint::Checkpointed { bytes } => (bytes / Tape::bytes_per_state(start)).min(steps + 1),

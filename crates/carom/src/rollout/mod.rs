@@ -46,8 +46,8 @@ mod tests;
 pub use batch::{gradient_batch, rollout_batch};
 pub use clipping::{Clipping, ClippingError};
 pub use gradient::{
-    Adjoint, Gradient, GradientError, Loss, Nothing, RolloutBar, backward_of_record, gradient,
-    observe_gradient, read_backwards,
+    Adjoint, EndAndGradient, Gradient, GradientError, Loss, Nothing, RolloutBar,
+    backward_of_record, gradient, observe_gradient, read_backwards,
 };
 pub use growth::{Growth, Surge};
 pub use tape::StateRow;
@@ -131,7 +131,9 @@ impl Rollout {
     pub(crate) fn of_states(states: &[State], timestep: Option<f64>) -> Self {
         let end = &states[states.len() - 1];
         let mut tape = Tape::with_capacity(end, states.len());
-        states.iter().for_each(|state| tape.push(state));
+        for state in states {
+            tape.push(state);
+        }
         Self {
             states: tape,
             sensors: Vec::new(),
