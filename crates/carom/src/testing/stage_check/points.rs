@@ -241,5 +241,6 @@ pub(crate) fn check_random<S: Stage>() {
         Ok(())
     });
     let tally = tally.into_inner();
-    tally.assert_telling(S::NAME, "random mechanisms", 60);
+    let mechanisms = format!("random mechanisms, {}", S::LAWS.join(" "));
+    tally.assert_telling(S::NAME, &mechanisms, 60);
 }

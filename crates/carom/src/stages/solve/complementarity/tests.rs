@@ -343,7 +343,7 @@ fn project_on_cone(x: &mut [f64]) {
 #[test]
 fn a_plain_projected_iteration_finds_the_same_friction() {
     let (mut compared, mut modes) = (0, [0; 3]);
-    let (seeds, iterations) = by_tier((12, 60_000), (40, 300_000));
+    let (seeds, iterations) = by_tier((20, 100_000), (40, 300_000));
     for seed in 0..seeds {
         let mixing = 0.05;
         let mut scene = scene(seed, mixing, [0.2, 1.0]);
