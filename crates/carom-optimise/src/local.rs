@@ -44,6 +44,10 @@ impl LocalSettings {
 
 impl Local {
     /// A solver at the start of a space; there is nothing to draw, so the seed is not used.
+    #[allow(
+        clippy::needless_pass_by_value,
+        reason = "all optimisers of a choice are made with the same arguments"
+    )]
     pub(crate) fn new(space: &Space, settings: LocalSettings, _seed: u64) -> Self {
         settings.start(space)
     }
