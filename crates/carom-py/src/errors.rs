@@ -63,6 +63,7 @@ pub(crate) fn identification(error: &IdentifyError) -> PyErr {
         IdentifyError::NotIdentifiable { why, motions } => {
             classes::NotIdentifiableError::new_err((why.clone(), motions.clone()))
         }
+        IdentifyError::Parameter(error) => parameter(error),
         error => not_identified(error.to_string()),
     }
 }

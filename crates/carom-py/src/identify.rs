@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use carom::parameters::{ParameterError, Parameters, Selection};
+use carom::parameters::{ParameterError, Selection};
 use carom_report::{identification_json, identification_page, identification_text, remarks};
 use carom_spec::mjcf::ReadSettings;
 use carom_spec::output::write_whole;
@@ -265,7 +265,7 @@ pub(crate) fn identify(
         (Ok(outcome), None) => outcome,
         (Ok(outcome), Some(raised)) if raised.is_instance_of::<PyKeyboardInterrupt>(py) => outcome,
         (_, Some(raised)) => return Err(raised),
-        (Err(error), None) => return Err(refused(&question.settings, &native.inner, &error)),
+        (Err(error), None) => return Err(errors::identification(&error)),
     };
     let mut warnings = fitted.inner.warnings.clone();
     for other in held_out
@@ -294,20 +294,6 @@ fn hear(py: Python<'_>, progress: Option<&Py<PyAny>>, message: Message) -> PyRes
         Message::Note(note) => progress.call1(py, (0, f64::NAN, note))?,
     };
     Ok(())
-}
-
-/// An error of the workflow; a parameter that does not exist is one of its own.
-fn refused(settings: &Settings, model: &carom::Model, error: &IdentifyError) -> PyErr {
-    if let IdentifyError::Settings(_) = error {
-        let wrong = settings
-            .free
-            .iter()
-            .find_map(|free| Parameters::new(model, std::slice::from_ref(&free.selection)).err());
-        if let Some(wrong) = wrong {
-            return errors::parameter(&wrong);
-        }
-    }
-    errors::identification(error)
 }
 
 #[pymethods]

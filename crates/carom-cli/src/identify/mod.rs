@@ -227,7 +227,7 @@ pub(crate) fn found(
 
 /// A parameter of `--free` that does not exist, with its place on the command line; none if something else is wrong.
 fn wrong_name(args: &Args, model: &Model, error: &IdentifyError) -> Option<Failure> {
-    let IdentifyError::Settings(_) = error else {
+    let IdentifyError::Parameter(_) = error else {
         return None;
     };
     let lists = args.free.iter().map(|list| Argument::new("--free", list));
@@ -255,7 +255,9 @@ fn refuse_folds(args: &Args, recordings: &Recordings) -> Result<(), Failure> {
 pub(crate) fn failed(error: &IdentifyError) -> Failure {
     let message = error.to_string();
     match error {
-        IdentifyError::Settings(_) => Failure::sentence(CONTENT, message),
+        IdentifyError::Settings(_) | IdentifyError::Parameter(_) => {
+            Failure::sentence(CONTENT, message)
+        }
         IdentifyError::Checkpoint(_) => Failure::sentence(WRITE, message),
         IdentifyError::Start(_) | IdentifyError::Description(_) => {
             Failure::sentence(COMPUTATION, message).answered()

@@ -74,17 +74,14 @@ impl Task<'_> {
 
     /// Leaves the starts as the only unknowns.
     fn hold_parameters(&mut self) -> Result<(), IdentifyError> {
-        let wrong = |error: &dyn std::fmt::Display| IdentifyError::Settings(error.to_string());
         let count = self.parameters().len();
         let start = self.space.start().to_vec();
         let bounds = self.space.bounds();
         let (mut lower, mut upper) = (bounds.lower().to_vec(), bounds.upper().to_vec());
         lower[..count].copy_from_slice(&start[..count]);
         upper[..count].copy_from_slice(&start[..count]);
-        let bounds = Bounds::new(lower, upper).map_err(|error| wrong(&error))?;
-        let space = Space::new(start, bounds)
-            .and_then(|space| space.with_scale(self.space.scale().to_vec()));
-        self.space = space.map_err(|error| wrong(&error))?;
+        let space = Space::new(start, Bounds::new(lower, upper)?)?;
+        self.space = space.with_scale(self.space.scale().to_vec())?;
         Ok(())
     }
 

@@ -75,11 +75,18 @@ use task::Marginal;
 
 use std::fmt;
 
+use carom::parameters::ParameterError;
+use carom_optimise::SpaceError;
+
+use crate::problem::ProblemError;
+
 /// Why there is no answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum IdentifyError {
     /// Settings, parameters and recordings do not go together.
     Settings(String),
+    /// A free parameter that does not exist, or cannot be one.
+    Parameter(ParameterError),
     /// The model cannot be simulated or linearised.
     Start(String),
     /// A checkpoint cannot be used or stored.
@@ -102,12 +109,32 @@ impl fmt::Display for IdentifyError {
             | Self::Checkpoint(why)
             | Self::Description(why)
             | Self::NotIdentifiable { why, .. } => out.write_str(why),
+            Self::Parameter(error) => error.fmt(out),
             Self::Start(why) => write!(out, "the loss cannot be computed: {why}"),
         }
     }
 }
 
-impl std::error::Error for IdentifyError {}
+impl std::error::Error for IdentifyError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Parameter(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+impl From<ProblemError> for IdentifyError {
+    fn from(error: ProblemError) -> Self {
+        Self::Settings(error.to_string())
+    }
+}
+
+impl From<SpaceError> for IdentifyError {
+    fn from(error: SpaceError) -> Self {
+        Self::Settings(error.to_string())
+    }
+}
 
 impl Task<'_> {
     /// Runs work on as many threads as are asked for.

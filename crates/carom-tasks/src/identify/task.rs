@@ -55,8 +55,7 @@ impl<'a> Task<'a> {
         let selections: Vec<_> = (settings.free.iter())
             .map(|free| free.selection.clone())
             .collect();
-        let wrong = |error: &dyn std::fmt::Display| IdentifyError::Settings(error.to_string());
-        let parameters = Parameters::new(model, &selections).map_err(|error| wrong(&error))?;
+        let parameters = Parameters::new(model, &selections).map_err(IdentifyError::Parameter)?;
         if parameters.has_state() {
             return Err(IdentifyError::Settings(
                 "the initial state is not a parameter of the model: leave state.… out and set starts free".to_owned(),
@@ -64,8 +63,7 @@ impl<'a> Task<'a> {
         }
         let owner = |&selection: &usize| &settings.free[selection];
         let owners: Vec<&Free> = parameters.selections_of().iter().map(owner).collect();
-        let problem = Problem::new(recordings, parameters, settings.problem.clone())
-            .map_err(|error| wrong(&error))?;
+        let problem = Problem::new(recordings, parameters, settings.problem.clone())?;
         let known = Known {
             problem: &problem,
             owners: &owners,
@@ -120,13 +118,11 @@ impl<'a> Task<'a> {
     fn with_problem(&self, problem: crate::problem::Settings) -> Result<Self, IdentifyError> {
         let mut settings = self.settings.clone();
         settings.problem = problem;
-        let wrong = |error: &dyn std::fmt::Display| IdentifyError::Settings(error.to_string());
         let problem = Problem::new(
             self.problem.recordings,
             self.parameters().clone(),
             settings.problem.clone(),
-        )
-        .map_err(|error| wrong(&error))?;
+        )?;
         let count = self.origin.len();
         let unknowns = problem.len();
         let of_theta = |numbers: &[f64], rest: f64| {
@@ -145,12 +141,11 @@ impl<'a> Task<'a> {
             of_theta(bounds.lower(), f64::NEG_INFINITY),
             of_theta(bounds.upper(), f64::INFINITY),
         );
-        let space = Space::new(start, bounds.map_err(|error| wrong(&error))?)
-            .and_then(|space| space.with_scale(scale));
+        let space = Space::new(start, bounds?)?.with_scale(scale)?;
         Ok(Self {
             problem,
             settings,
-            space: space.map_err(|error| wrong(&error))?,
+            space,
             ..self.clone()
         })
     }
@@ -159,9 +154,8 @@ impl<'a> Task<'a> {
     pub(super) fn start_at(&mut self, theta: &[f64]) -> Result<(), IdentifyError> {
         let mut start = self.space.start().to_vec();
         start[..theta.len()].copy_from_slice(theta);
-        let space = Space::new(start, self.space.bounds().clone())
-            .and_then(|space| space.with_scale(self.space.scale().to_vec()));
-        self.space = space.map_err(|error| IdentifyError::Settings(error.to_string()))?;
+        let space = Space::new(start, self.space.bounds().clone())?;
+        self.space = space.with_scale(self.space.scale().to_vec())?;
         Ok(())
     }
 
@@ -465,10 +459,7 @@ impl Known<'_, '_> {
         for (index, sigma) in self.problem.start_deviations().enumerate() {
             scale[count + index] = sigma;
         }
-        let wrong = |error: &dyn std::fmt::Display| IdentifyError::Settings(error.to_string());
-        let bounds = Bounds::new(lower, upper).map_err(|error| wrong(&error))?;
-        let space = Space::new(start, bounds).map_err(|error| wrong(&error))?;
-        space.with_scale(scale).map_err(|error| wrong(&error))
+        Ok(Space::new(start, Bounds::new(lower, upper)?)?.with_scale(scale)?)
     }
 
     fn priors(&self) -> Result<Vec<ThetaPrior>, IdentifyError> {

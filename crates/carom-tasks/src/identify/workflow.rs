@@ -269,10 +269,7 @@ impl Replayed {
         identified: &Identified,
     ) -> Result<Self, IdentifyError> {
         let stepping = task.settings().problem.stepping;
-        let of = |model: &Model, recordings: &Recordings| {
-            evaluate(model, recordings, stepping)
-                .map_err(|error| IdentifyError::Settings(error.to_string()))
-        };
+        let of = |model: &Model, recordings: &Recordings| evaluate(model, recordings, stepping);
         let errors = |recordings: &Recordings| -> Result<[Report; 2], IdentifyError> {
             Ok([
                 of(question.model, recordings)?,
