@@ -177,10 +177,8 @@ fn targets(model: &Model, layout: &Layout, source: Source, id: usize) -> Vec<Vec
         // Its numbers do not follow one by one.
         return vec![Vec::new(); inertia::COUNT];
     }
-    let parts = source.parts();
-    let mut parts = parts
-        .iter()
-        .map(|part| part_targets(model, layout, part, id));
+    let of = |part: Part| part_targets(model, layout, &part, id);
+    let mut parts = source.parts().into_iter().map(of);
     if !source.is_mirrored() {
         return parts.flatten().collect();
     }

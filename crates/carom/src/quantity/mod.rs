@@ -156,8 +156,7 @@ impl ElementKind {
 
     /// The kind that a word means.
     pub fn called(word: &str) -> Option<Self> {
-        let mut all = Self::ALL.iter().copied();
-        all.find(|kind| kind.words().contains(&word))
+        (Self::ALL.iter().copied()).find(|kind| kind.words().contains(&word))
     }
 }
 
@@ -283,11 +282,6 @@ impl Row {
     /// MuJoCo's name for it.
     pub fn mujoco_name(&self) -> Option<&'static str> {
         self.mujoco.map(|(name, _)| name)
-    }
-
-    /// The unit of a component.
-    pub fn unit_of(&self, component: usize) -> &'static str {
-        unit_of_component(self.unit, component)
     }
 
     /// A field of which nothing but name and unit is known.
