@@ -42,7 +42,7 @@ enum Reading {
     SiteRotation(usize),
     TendonLength(usize),
     TendonVelocity(usize),
-    ActuatorForce(usize),
+    ActuatorForce(Range<usize>),
     Sensors(Range<usize>),
 }
 
@@ -65,7 +65,10 @@ impl Reading {
             "site.mat" => (Self::SiteRotation(index), n.nsite),
             "tendon.length" => (Self::TendonLength(index), n.ntendon),
             "tendon.velocity" => (Self::TendonVelocity(index), n.ntendon),
-            "actuator.force" => (Self::ActuatorForce(index), n.nactuator),
+            "actuator.force" => {
+                let forces = model.structure.actuators.outputs.get(index)?.clone();
+                (Self::ActuatorForce(forces), n.nactuator)
+            }
             "sensor" => (Self::Sensors(index..end), n.nsensor_value),
             _ => return None,
         };
@@ -76,7 +79,8 @@ impl Reading {
         match self {
             Self::BodyRotation(_) | Self::GeomRotation(_) | Self::SiteRotation(_) => 9,
             Self::BodyQuat(_) => 4,
-            Self::TendonLength(_) | Self::TendonVelocity(_) | Self::ActuatorForce(_) => 1,
+            Self::TendonLength(_) | Self::TendonVelocity(_) => 1,
+            Self::ActuatorForce(forces) => forces.len(),
             Self::Sensors(values) => values.len(),
             _ => 3,
         }
@@ -113,7 +117,9 @@ impl Reading {
             Self::SiteRotation(site) => matrix(out, &frames.site_rotation[site]),
             Self::TendonLength(tendon) => out[0] = data.tendon.length[tendon],
             Self::TendonVelocity(tendon) => out[0] = data.velocity.tendon[tendon],
-            Self::ActuatorForce(actuator) => out[0] = data.actuation.actuator_force[actuator],
+            Self::ActuatorForce(ref forces) => {
+                out.copy_from_slice(&data.actuation.actuator_force[forces.clone()]);
+            }
             Self::Sensors(ref values) => {
                 out.copy_from_slice(&data.sensing.values[values.clone()]);
             }

@@ -33,7 +33,7 @@ pub fn scene(model: &Model, has_gradients: bool) -> Value {
         "hfields": (0..n.nheight_field).map(|field| json_of_field(model, field)).collect::<Vec<_>>(),
         "sites": (0..n.nsite).map(|site| json_of_site(model, site)).collect::<Vec<_>>(),
         "joints": (0..n.njoint).map(|joint| json_of_joint(model, joint)).collect::<Vec<_>>(),
-        "actuators": (0..n.nactuator).map(|actuator| json_of_actuator(model, actuator)).collect::<Vec<_>>(),
+        "actuators": (0..n.nu).map(|control| json_of_control(model, control)).collect::<Vec<_>>(),
         "sensors": (0..n.nsensor).map(|sensor| json_of_sensor(model, sensor)).collect::<Vec<_>>(),
         "tendons": (0..n.ntendon).map(|tendon| json_of_tendon(model, tendon)).collect::<Vec<_>>(),
         "keyframes": keyframe_names(model),
@@ -149,12 +149,11 @@ fn json_of_joint(model: &Model, joint: usize) -> Value {
     })
 }
 
-fn json_of_actuator(model: &Model, actuator: usize) -> Value {
-    let limited = model.structure.actuators.control_limited[actuator];
+fn json_of_control(model: &Model, control: usize) -> Value {
     json!({
-        "name": name(&model.structure.names.actuators, actuator),
-        "range": limited.then(|| vector(&model.actuators.control_range[actuator])),
-        "unit": control_unit(model, actuator),
+        "name": name(&model.structure.control_names(), control),
+        "range": model.control_range(control).map(|range| vector(&range)),
+        "unit": control_unit(model, model.structure.actuators.control_owner[control]),
     })
 }
 

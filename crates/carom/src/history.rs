@@ -445,7 +445,8 @@ pub(crate) fn record<T: Scalar>(
     let (structure, time) = (&model.structure, state.time);
     for (actuator, history) in structure.actuators.history.iter().enumerate() {
         if let Some(history) = *history {
-            state.history[history].insert(time, &input.ctrl[actuator..=actuator]);
+            let control = structure.actuators.controls[actuator].start;
+            state.history[history].insert(time, &input.ctrl[control..=control]);
         }
     }
     let sensors = &structure.sensors;

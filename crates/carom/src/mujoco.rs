@@ -14,8 +14,8 @@ use std::ops::Range;
 
 use crate::math::{Components, Mat3, Quat, Vec3};
 use crate::model::{
-    ActuatorDynamics, BiasKind, EqualityKind, FrameObject, GainKind, GeomKind, GeomShape,
-    JointKind, Model, Quantity, SensorGeoms, SensorKind, Transmission, Wrap,
+    ActuatorDynamics, BiasKind, ControlLimit, EqualityKind, FrameObject, GainKind, GeomKind,
+    GeomShape, JointKind, Model, Quantity, SensorGeoms, SensorKind, Transmission, Wrap,
 };
 use crate::quantity::Exchange;
 
@@ -38,6 +38,9 @@ pub enum Family {
     Tendon,
     Wrap,
     Actuator,
+    /// Forces of actuators, with their lengths.
+    Output,
+    Control,
     Activation,
     Sensor,
     SensorValue,
@@ -226,6 +229,8 @@ fn transmission_codes(transmission: Transmission) -> [f64; 3] {
         Transmission::Tendon(tendon) => (3, tendon, None),
         Transmission::Site { site, reference } => (4, site, reference),
         Transmission::Body(body) => (5, body, None),
+        Transmission::BallOrientation(joint) => (6, joint, None),
+        Transmission::SiteOrientation { site, reference } => (6, site, Some(reference)),
     };
     [code(kind), optional(Some(first)), optional(second)]
 }
@@ -373,12 +378,31 @@ fn own_dofs(model: &Model, total: &[f64], of_actuators: &[f64]) -> Vec<f64> {
         if let Transmission::Joint(_) | Transmission::JointInParent(_) =
             actuators.transmission[actuator]
         {
-            for &dof in actuators.moment.columns(actuator) {
+            for &dof in actuators.moment.columns(actuators.outputs[actuator].start) {
                 own[dof] -= added * gear * gear;
             }
         }
     }
     own
+}
+
+/// The range of a control, whether or not it limits it.
+fn given_range(model: &Model, control: usize) -> [f64; 2] {
+    let actuators = &model.structure.actuators;
+    let owner = actuators.control_owner[control];
+    let ranges = match actuators.control_role(control) {
+        ControlLimit::Control => &model.actuators.control_range,
+        ControlLimit::Velocity => &model.actuators.velocity_range,
+        ControlLimit::Feedforward => &model.actuators.feedforward_range,
+    };
+    ranges[owner]
+}
+
+/// Numbers of actuators, again for each of their forces.
+fn by_output<const N: usize>(model: &Model, numbers: &[[f64; N]]) -> Vec<f64> {
+    let outputs = model.structure.actuators.outputs.iter().zip(numbers);
+    let rows = outputs.flat_map(|(outputs, row)| outputs.clone().map(move |_| *row));
+    rows.flatten().collect()
 }
 
 /// As [`own_dofs`], for tendons.
@@ -476,6 +500,8 @@ const COMPUTED: &[Constant] = computed! {
             ActuatorDynamics::Filter => 2,
             ActuatorDynamics::FilterExact => 3,
             ActuatorDynamics::Muscle => 4,
+            ActuatorDynamics::DcMotor => 5,
+            ActuatorDynamics::Pid => 6,
             ActuatorDynamics::User => 7,
         })
     });
@@ -483,19 +509,32 @@ const COMPUTED: &[Constant] = computed! {
         GainKind::Fixed => 0,
         GainKind::Affine => 1,
         GainKind::Muscle => 2,
+        GainKind::DcMotor => 3,
+        GainKind::So3 => 4,
+        GainKind::Pid => 5,
         GainKind::User => 6,
     }));
     "actuator_biastype" Actuator |m| gather(&m.structure.actuators.bias, |&kind| code(match kind {
         BiasKind::None => 0,
         BiasKind::Affine => 1,
         BiasKind::Muscle => 2,
+        BiasKind::DcMotor => 3,
+        BiasKind::So3 => 4,
         BiasKind::User => 5,
     }));
     "actuator_actadr" Actuator |m| gather(&m.structure.actuators.activations, first);
     "actuator_actnum" Actuator |m| {
         ids(m.structure.actuators.activations.iter().map(ExactSizeIterator::len))
     };
-    "actuator_ctrllimited" Actuator |m| flags(&m.structure.actuators.control_limited);
+    "actuator_ctrllimited" Control |m| {
+        let limited = |control| m.structure.actuators.control_limit(control).is_some();
+        (0..m.counts().nu).map(|control| code(i32::from(limited(control)))).collect()
+    };
+    "actuator_ctrlrange" Control |m| (0..m.counts().nu).flat_map(|control| given_range(m, control)).collect();
+    "actuator_gear" Output |m| by_output(m, &m.actuators.gear);
+    "actuator_acc0" Output |m| m.actuators.acceleration_reference.clone();
+    "actuator_length0" Output |m| m.actuators.length_reference.clone();
+    "actuator_lengthrange" Output |m| by_output(m, &m.actuators.length_range);
     "actuator_forcelimited" Actuator |m| flags(&m.structure.actuators.force_limited);
     "actuator_actlimited" Actuator |m| flags(&m.structure.actuators.activation_limited);
     "actuator_actearly" Actuator |m| flags(&m.structure.actuators.activation_early);

@@ -214,7 +214,7 @@ impl NotFinite {
         }
         Self::in_state(model, state, "state").or_else(|| {
             let mut search = Search::new("input");
-            search.list("ctrl", &input.ctrl, Element::Actuator);
+            search.list("ctrl", &input.ctrl, |control| of_control(model, control));
             search.list("force", &input.force, Element::Dof);
             search.elements("body_force", &input.body_force, Element::Body);
             search.found
@@ -394,6 +394,11 @@ fn of_coordinate<T: Scalar>(model: &Model<T>, index: usize) -> Element {
     Element::Joint(after.saturating_sub(1))
 }
 
+/// The actuator of a control.
+fn of_control<T: Scalar>(model: &Model<T>, control: usize) -> Element {
+    Element::Actuator(model.structure.actuators.control_owner[control])
+}
+
 /// What an entry of an array belongs to, by the count that gives the array its length.
 fn element_of<T: Scalar>(model: &Model<T>, family: &str, index: usize) -> Element {
     match family {
@@ -406,7 +411,13 @@ fn element_of<T: Scalar>(model: &Model<T>, family: &str, index: usize) -> Elemen
         "nsite" => Element::Site(index),
         "ncamera" => Element::Camera(index),
         "ntendon" => Element::Tendon(index),
-        "nactuator" | "nu" => Element::Actuator(index),
+        "nactuator" => Element::Actuator(index),
+        "nu" => of_control(model, index),
+        "nout" => {
+            let outputs = &model.structure.actuators.outputs;
+            let actuator = outputs.partition_point(|outputs| outputs.end <= index);
+            Element::Actuator(actuator)
+        }
         "nsensor_value" => {
             let after = model
                 .structure

@@ -378,14 +378,9 @@ fn controls(model: &Model, steps: usize) -> Vec<f64> {
     let nu = model.counts().nu;
     let mut controls = Vec::with_capacity(steps * nu);
     for step in 0..steps {
-        for actuator in 0..nu {
-            let limited = model.structure.actuators.control_limited[actuator];
-            let [low, high] = if limited {
-                model.actuators.control_range[actuator]
-            } else {
-                [-1.0, 1.0]
-            };
-            let phase = 0.02 * step as f64 + actuator as f64;
+        for control in 0..nu {
+            let [low, high] = model.control_range(control).unwrap_or([-1.0, 1.0]);
+            let phase = 0.02 * step as f64 + control as f64;
             controls.push(0.5 * (low + high) + 0.1 * (high - low) * phase.sin());
         }
     }

@@ -83,6 +83,15 @@ impl<'a> RowNames<'a> {
                     self.value_sensor.get(row).copied(),
                 );
             }
+            Family::Output => {
+                let outputs = &self.model.structure.actuators.outputs;
+                let owner = outputs.partition_point(|outputs| outputs.end <= row);
+                return self.of("force", row, &n.actuators, Some(owner));
+            }
+            Family::Control => {
+                let owners = &self.model.structure.actuators.control_owner;
+                return self.of("control", row, &n.actuators, owners.get(row).copied());
+            }
             Family::Model => return "model".to_owned(),
             Family::Exclude => return format!("exclude {row}"),
             Family::Wrap => return format!("wrap {row}"),
@@ -253,6 +262,8 @@ fn row_count(family: Family, length: usize, rows: &RowNames<'_>) -> usize {
         Family::Equality => n.equalities.len(),
         Family::Tendon => n.tendons.len(),
         Family::Actuator => n.actuators.len(),
+        Family::Output => rows.model.counts().nout,
+        Family::Control => rows.model.counts().nu,
         Family::Sensor => n.sensors.len(),
         Family::Keyframe => n.keyframes.len(),
         Family::Model => 1,

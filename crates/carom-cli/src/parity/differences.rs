@@ -194,12 +194,8 @@ impl<'a> Stepper<'a> {
 
 /// The range of a control; infinite where it is not limited.
 fn control_range(model: &Model, control: usize) -> [f64; 2] {
-    let limited = model.structure.actuators.control_limited.get(control);
-    let range = model.actuators.control_range.get(control);
-    match (limited, range) {
-        (Some(true), Some(range)) => *range,
-        _ => [f64::NEG_INFINITY, f64::INFINITY],
-    }
+    let unlimited = [f64::NEG_INFINITY, f64::INFINITY];
+    model.control_range(control).unwrap_or(unlimited)
 }
 
 /// The difference of two states over a distance, in the tangent space.

@@ -194,7 +194,7 @@ fn positions(model: &Model, data: &Data, check: &mut Checker<'_>) {
     check.check(
         name,
         "actuator_length",
-        Family::Actuator,
+        Family::Output,
         KINEMATICS,
         &transmission.length,
     );
@@ -202,7 +202,7 @@ fn positions(model: &Model, data: &Data, check: &mut Checker<'_>) {
     check.check(
         name,
         "actuator_moment",
-        Family::Actuator,
+        Family::Output,
         KINEMATICS,
         &dense_moments,
     );
@@ -307,7 +307,7 @@ fn velocities(data: &Data, check: &mut Checker<'_>) {
     check.check(
         "velocity",
         "actuator_velocity",
-        Family::Actuator,
+        Family::Output,
         KINEMATICS,
         &v.actuator,
     );
@@ -361,7 +361,7 @@ fn forces(data: &Data, check: &mut Checker<'_>) {
     check.check(
         "actuation",
         "actuator_force",
-        Family::Actuator,
+        Family::Output,
         FORCES,
         &actuation.actuator_force,
     );

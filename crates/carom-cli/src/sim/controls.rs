@@ -151,7 +151,7 @@ impl Table<'_> {
             let line = self.text.trim_start().lines().next().unwrap_or_default();
             let start = self.text.len() - self.text.trim_start().len();
             let message = format!("{count} columns, expected {width}, one a control");
-            let names = model.structure.names.actuators.join(", ");
+            let names = model.structure.control_names().join(", ");
             let diagnostic = Diagnostic::error(CONTENT, message);
             let diagnostic = diagnostic.help(format!("the controls are: {names}"));
             Err(self.refuse(start..start + line.len(), diagnostic))
@@ -159,9 +159,9 @@ impl Table<'_> {
         let Some(names) = names else {
             return in_order();
         };
-        let actuators = &model.structure.names.actuators;
+        let own_names = model.structure.control_names();
         let known = |index: usize| {
-            let (plain, own) = (format!("ctrl[{index}]"), actuators.get(index));
+            let (plain, own) = (format!("ctrl[{index}]"), own_names.get(index));
             let is_meant = |place: &&Range<usize>| {
                 let name = &self.text[(*place).clone()];
                 name == plain || (!name.is_empty() && own.is_some_and(|own| own == name))
@@ -173,7 +173,7 @@ impl Table<'_> {
             return in_order();
         }
         if let Some(missing) = found.iter().position(Option::is_none) {
-            let own = actuators.get(missing).filter(|name| !name.is_empty());
+            let own = own_names.get(missing).filter(|name| !name.is_empty());
             let name = own.map_or_else(String::new, |name| format!(" or '{name}'"));
             let message = format!(
                 "there is no column 'ctrl[{missing}]'{name}, but columns of other controls"

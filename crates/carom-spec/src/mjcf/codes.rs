@@ -48,11 +48,9 @@ codes! {
     DISCRETE = "M208": "the discrete integrator is not supported";
     SPRING_YIELD = "M209": "plastic springs are not supported";
     SPECULATIVE = "M210": "speculative contacts are not supported";
-    ACTUATOR = "M214": "this kind of actuator is not supported";
     TACTILE = "M215": "tactile sensors are not supported";
     FRAME_SCALE = "M216": "scaled frames are not supported";
     IPC = "M217": "the ipc flag is not supported";
-    ACTUATOR_TYPE = "M218": "this actuator dynamics, gain or bias is not supported";
     MESH_BUILTIN = "M219": "meshes generated in this shape are not supported";
     ATTACH_COMPILER = "M220": "compiler settings of an attached model are not supported";
 }

@@ -44,8 +44,8 @@ fn velocity_count(joint: &JointSpec) -> usize {
 
 fn activation_count(actuator: &ActuatorSpec) -> usize {
     match actuator.dynamics {
-        ActuatorDynamics::None => 0,
-        _ => actuator.activation_count.map_or(1, |count| count as usize),
+        ActuatorDynamics::User => actuator.activation_count.map_or(1, |count| count as usize),
+        _ => actuator.natural_state_count(),
     }
 }
 
@@ -146,7 +146,11 @@ impl Draft {
                     actuators().map(|(name, one)| (name, activation_count(one))),
                 )
                 .map(by_name),
-                control: split(&key.control, actuators().map(|(name, _)| (name, 1))).map(by_name),
+                control: split(
+                    &key.control,
+                    actuators().map(|(name, one)| (name, one.control_count())),
+                )
+                .map(by_name),
                 mocap_position: split(&key.mocap_position, mocaps().map(|body| (body, 3)))
                     .map(by_body),
                 mocap_quaternion: split(&key.mocap_quaternion, mocaps().map(|body| (body, 4)))
@@ -236,7 +240,7 @@ pub(super) fn finish(spec: &mut ModelSpec, keys: Vec<AttachedKey>, indices: &[us
             ),
             control: join(
                 attached.control,
-                actuators().map(|(name, _)| (name, vec![0.0])),
+                actuators().map(|(name, one)| (name, vec![0.0; one.control_count()])),
             ),
             mocap_position: join(
                 attached.mocap_position,
@@ -253,7 +257,7 @@ pub(super) fn finish(spec: &mut ModelSpec, keys: Vec<AttachedKey>, indices: &[us
     let full_position: Vec<f64> = positions().flat_map(|(_, initial)| initial).collect();
     let velocity_total: usize = velocities().map(|(_, initial)| initial.len()).sum();
     let activation_total = spec.actuators.iter().map(activation_count).sum();
-    let control_total = spec.actuators.len();
+    let control_total = spec.actuators.iter().map(ActuatorSpec::control_count).sum();
     for key in &mut spec.keyframes {
         if !key.qpos.is_empty() && key.qpos.len() < full_position.len() {
             key.qpos.extend_from_slice(&full_position[key.qpos.len()..]);

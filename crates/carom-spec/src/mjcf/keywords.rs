@@ -17,6 +17,10 @@ macro_rules! keywords {
     };
 }
 
+/// Place of a servo's input among [`ServoInputs::WORDS`](crate::model_spec::ServoInputs::WORDS).
+#[derive(Clone, Copy)]
+pub(super) struct ServoInput(pub(super) usize);
+
 /// `disable` or `enable`.
 #[derive(Clone, Copy)]
 pub(super) struct Switch(pub(super) bool);
@@ -219,19 +223,33 @@ keywords! {
         "filter" => Self::Filter,
         "filterexact" => Self::FilterExact,
         "muscle" => Self::Muscle,
+        "dcmotor" => Self::DcMotor,
+        "pid" => Self::Pid,
         "user" => Self::User,
     }
     GainKind {
         "fixed" => Self::Fixed,
         "affine" => Self::Affine,
         "muscle" => Self::Muscle,
+        "dcmotor" => Self::DcMotor,
+        "pid" => Self::Pid,
+        "so3" => Self::So3,
         "user" => Self::User,
     }
     BiasKind {
         "none" => Self::None,
         "affine" => Self::Affine,
         "muscle" => Self::Muscle,
+        "dcmotor" => Self::DcMotor,
+        "so3" => Self::So3,
         "user" => Self::User,
+    }
+    ServoInput {
+        "pos" => ServoInput(0),
+        "vel" => ServoInput(1),
+        "ff" => ServoInput(2),
+        "voltage" => ServoInput(3),
+        "pressure" => ServoInput(4),
     }
     Interpolation { "zoh" => Self::Hold, "linear" => Self::Linear, "cubic" => Self::Cubic }
     NeedStage {

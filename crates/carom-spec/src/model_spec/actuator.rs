@@ -27,6 +27,12 @@ pub enum ActuatorElement {
     Muscle,
     /// Adhesion between the geoms of a body and others.
     Adhesion,
+    /// Electric motor with its driver.
+    DcMotor,
+    /// Servo with set points of position and velocity, integral action and feedforward.
+    Pid,
+    /// Servo of an orientation.
+    Orientation,
 }
 
 /// How an activation state evolves.
@@ -43,6 +49,10 @@ pub enum ActuatorDynamics {
     FilterExact,
     /// Muscle activation.
     Muscle,
+    /// Current, temperature, bristle deflection and controller of an electric motor.
+    DcMotor,
+    /// Limited set point and integrated error of a servo.
+    Pid,
     /// Supplied by the user.
     User,
 }
@@ -57,6 +67,12 @@ pub enum GainKind {
     Affine,
     /// Muscle force–length–velocity curve.
     Muscle,
+    /// Electric motor.
+    DcMotor,
+    /// Servo with integral gain; the others are in its affine bias.
+    Pid,
+    /// Servo of an orientation, with three forces.
+    So3,
     /// Supplied by the user.
     User,
 }
@@ -71,8 +87,139 @@ pub enum BiasKind {
     Affine,
     /// Passive muscle force.
     Muscle,
+    /// Cogging and friction of an electric motor.
+    DcMotor,
+    /// Damping of a servo of an orientation.
+    So3,
     /// Supplied by the user.
     User,
+}
+
+/// Which controls a servo takes, in this order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct ServoInputs {
+    /// A set point of the length.
+    pub position: bool,
+    /// A set point of the velocity.
+    pub velocity: bool,
+    /// A force that is added.
+    pub feedforward: bool,
+    /// The terminal voltage of a motor (V).
+    pub voltage: bool,
+    /// The pressure in a cylinder; only a label.
+    pub pressure: bool,
+}
+
+impl ServoInputs {
+    /// Words of MJCF, in the order of the controls.
+    pub const WORDS: [&'static str; 5] = ["pos", "vel", "ff", "voltage", "pressure"];
+
+    /// The inputs with these flags, in the order of [`Self::WORDS`].
+    #[must_use]
+    pub const fn from_flags(flags: [bool; 5]) -> Self {
+        let [position, velocity, feedforward, voltage, pressure] = flags;
+        Self {
+            position,
+            velocity,
+            feedforward,
+            voltage,
+            pressure,
+        }
+    }
+
+    /// The flags, in the order of [`Self::WORDS`].
+    #[must_use]
+    pub const fn flags(self) -> [bool; 5] {
+        [
+            self.position,
+            self.velocity,
+            self.feedforward,
+            self.voltage,
+            self.pressure,
+        ]
+    }
+
+    /// Whether the controller of a motor takes part.
+    #[must_use]
+    pub const fn has_controller(self) -> bool {
+        self.position || self.velocity || self.feedforward
+    }
+}
+
+/// Which activation states a motor or servo has, in this order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct ServoStates {
+    /// The first control after its rate was limited.
+    pub slew: bool,
+    /// The integral of the position error.
+    pub integral: bool,
+    /// Temperature of the winding above that around it (K).
+    pub temperature: bool,
+    /// Deflection of the bristles of the friction (rad or m).
+    pub bristle: bool,
+    /// Current in the winding (A).
+    pub current: bool,
+}
+
+impl ServoStates {
+    /// Most states of an actuator.
+    pub const MOST: usize = 5;
+
+    /// The flags in the order of the states.
+    #[must_use]
+    pub const fn flags(self) -> [bool; Self::MOST] {
+        [
+            self.slew,
+            self.integral,
+            self.temperature,
+            self.bristle,
+            self.current,
+        ]
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn count(self) -> usize {
+        self.flags().into_iter().map(usize::from).sum()
+    }
+}
+
+/// What the controls of an actuator are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ActuatorInput {
+    /// Some of the inputs of a servo; none of them for a passive motor.
+    Servo(ServoInputs),
+    /// An orientation as rotation vector, three controls (rad).
+    RotationVector,
+    /// An orientation as quaternion, four controls.
+    Quaternion,
+}
+
+impl ActuatorInput {
+    /// Number of controls.
+    #[must_use]
+    pub fn count(self) -> usize {
+        match self {
+            Self::RotationVector => 3,
+            Self::Quaternion => 4,
+            Self::Servo(inputs) => inputs.flags().into_iter().map(usize::from).sum(),
+        }
+    }
+
+    /// The words of MJCF.
+    #[must_use]
+    pub fn words(self) -> String {
+        match self {
+            Self::RotationVector => "expmap".to_owned(),
+            Self::Quaternion => "quat".to_owned(),
+            Self::Servo(inputs) if inputs == ServoInputs::default() => "none".to_owned(),
+            Self::Servo(inputs) => {
+                let words = ServoInputs::WORDS.into_iter().zip(inputs.flags());
+                let present = words.filter_map(|(word, present)| present.then_some(word));
+                present.collect::<Vec<_>>().join(" ")
+            }
+        }
+    }
 }
 
 /// Where an actuator acts.
@@ -161,10 +308,16 @@ pub struct ActuatorSpec {
     /// Parameters of the bias. A positive entry 2 of a position-like servo (fixed gain k, affine
     /// bias with entry 1 equal to −k) is a damping ratio that the compile step turns into damping.
     pub bias_parameters: [f64; 10],
+    /// What its controls are; `None` stands for what its gain takes by default.
+    pub input: Option<ActuatorInput>,
     /// Whether control is clamped; `None` infers it from the range.
     pub control_limited: Option<bool>,
-    /// Range of the control.
+    /// Range of the control; of each of several, unless they have their own.
     pub control_range: [f64; 2],
+    /// Range of the velocity that a servo with several controls is set to; an interval limits it.
+    pub velocity_range: [f64; 2],
+    /// Range of the force that is fed forward to such a servo (N or N·m); an interval limits it.
+    pub feedforward_range: [f64; 2],
     /// Whether force is clamped; `None` infers it from the range.
     pub force_limited: Option<bool>,
     /// Range of the force (N or N·m).
@@ -188,6 +341,70 @@ pub struct ActuatorSpec {
     pub user: Vec<f64>,
 }
 
+impl ActuatorSpec {
+    /// What the controls of the actuator are, by default those of its gain.
+    #[must_use]
+    pub fn effective_input(&self) -> ActuatorInput {
+        let [position, velocity, voltage] = [0, 1, 3].map(|place| {
+            let mut flags = [false; 5];
+            flags[place] = true;
+            flags
+        });
+        let both = std::array::from_fn(|k| position[k] || velocity[k]);
+        let servo = |flags| ActuatorInput::Servo(ServoInputs::from_flags(flags));
+        match (self.gain, self.input) {
+            // The words of both lists share their numbers in MuJoCo, so `pos` is a rotation vector.
+            (GainKind::So3, Some(ActuatorInput::Quaternion)) => ActuatorInput::Quaternion,
+            (GainKind::So3, _) => ActuatorInput::RotationVector,
+            (_, Some(input)) => input,
+            (GainKind::Pid, None) => servo(both),
+            (GainKind::DcMotor, None) => servo(voltage),
+            (_, None) => servo(position),
+        }
+    }
+
+    /// Number of controls. Only motors and servos with set points have other than one.
+    #[must_use]
+    pub fn control_count(&self) -> usize {
+        match self.gain {
+            GainKind::DcMotor | GainKind::Pid | GainKind::So3 => self.effective_input().count(),
+            _ => 1,
+        }
+    }
+
+    /// Which states a motor or servo has; none for other actuators.
+    #[must_use]
+    pub fn servo_states(&self) -> ServoStates {
+        let (dynamics, gain) = (&self.dynamics_parameters, &self.gain_parameters);
+        match self.dynamics {
+            ActuatorDynamics::DcMotor => ServoStates {
+                slew: dynamics[7] > 0.0,
+                integral: gain[5] > 0.0,
+                temperature: dynamics[2] > 0.0,
+                bristle: dynamics[5] > 0.0,
+                current: dynamics[0] > 0.0,
+            },
+            ActuatorDynamics::Pid => ServoStates {
+                slew: dynamics[1] > 0.0,
+                integral: gain[0] > 0.0,
+                ..ServoStates::default()
+            },
+            _ => ServoStates::default(),
+        }
+    }
+
+    /// Number of activation states that follow from the dynamics.
+    #[must_use]
+    pub fn natural_state_count(&self) -> usize {
+        match self.dynamics {
+            ActuatorDynamics::None => 0,
+            ActuatorDynamics::DcMotor | ActuatorDynamics::Pid => self.servo_states().count(),
+            ActuatorDynamics::Integrator if self.gain == GainKind::So3 => 3,
+            _ => 1,
+        }
+    }
+}
+
 impl Default for ActuatorSpec {
     fn default() -> Self {
         let mut one_first = [0.0; 10];
@@ -208,8 +425,11 @@ impl Default for ActuatorSpec {
             gain_parameters: one_first,
             bias: BiasKind::None,
             bias_parameters: [0.0; 10],
+            input: None,
             control_limited: None,
             control_range: [0.0; 2],
+            velocity_range: [0.0; 2],
+            feedforward_range: [0.0; 2],
             force_limited: None,
             force_range: [0.0; 2],
             activation_limited: None,

@@ -28,8 +28,8 @@ mod tendon;
 mod visual;
 
 pub use actuator::{
-    ActuatorDynamics, ActuatorElement, ActuatorSpec, BiasKind, GainKind, HistorySpec,
-    Interpolation, Transmission,
+    ActuatorDynamics, ActuatorElement, ActuatorInput, ActuatorSpec, BiasKind, GainKind,
+    HistorySpec, Interpolation, ServoInputs, ServoStates, Transmission,
 };
 pub use asset::{
     HeightFieldSpec, MaterialSpec, MeshBuiltin, MeshBuiltinKind, MeshInertia, MeshSpec,

@@ -317,3 +317,95 @@ fn keyframes_of_attached_models_set_what_was_attached() {
         &[PI, 1.0, 2.0, 3.0, 1.0, 0.0, 0.0, 0.0],
     );
 }
+
+/// The numbers are those that MuJoCo 4.0.0 finds.
+#[test]
+fn motors_take_their_numbers_from_data_sheets_and_defaults() {
+    let gain = |defaults: &str, attributes: &str| {
+        let text = format!("<dcmotor joint='j' {attributes}/>");
+        let motor = actuator(defaults, &text);
+        [0, 1].map(|place| motor.gain_parameters[place])
+    };
+    let near = |found: [f64; 2], expected: [f64; 2]| {
+        let pairs = found.into_iter().zip(expected);
+        for (found, expected) in pairs {
+            assert!((found - expected).abs() < 1e-14, "{found} {expected}");
+        }
+    };
+    let point = "nominal='12 .5 100'";
+    near(gain("", point), [2.88, 0.12]);
+    near(gain("", &format!("{point} damping='.001'")), [2.304, 0.096]);
+    near(
+        gain("", &format!("{point} damping='.001' resistance='2'")),
+        [2.0, 0.1],
+    );
+    near(
+        gain("", &format!("{point} damping='1' resistance='2'")),
+        [2.0, 0.12],
+    );
+    near(gain("", "nominal='12 .5' motorconst='.1'"), [2.4, 0.1]);
+    near(
+        gain("", "motorconst='.1 .2' resistance='2'"),
+        [2.0, 0.141_421_356_237_309_53],
+    );
+
+    let class = "<dcmotor motorconst='.1' resistance='2' inductance='.1' thermal='1 2 0 .1 20 30' \
+        lugre='1 2 3 4 5' cogging='1 2 3' controller='1 2 3 4 5 6' saturation='0 2 3' input='pos vel'/>";
+    let motor = actuator(
+        class,
+        "<dcmotor joint='j' motorconst='.3' controller='7' input='pos' lugre='9' thermal='3'/>",
+    );
+    let (gain, bias) = (motor.gain_parameters, motor.bias_parameters);
+    assert_eq!(gain, [2.0, 0.3, 0.1, 20.0, 7.0, 2.0, 3.0, 6.0, 0.0, 0.0]);
+    assert_eq!(bias, [1.0, 2.0, 3.0, 3.0, 4.0, 5.0, 0.0, 0.0, 0.0, 0.0]);
+    let dynamics = motor.dynamics_parameters;
+    assert_eq!(
+        dynamics,
+        [0.05, 3.0, 3.0, 2.0, 30.0, 9.0, 2.0, 4.0, 5.0, 0.0]
+    );
+    assert_eq!(motor.force_range, [-0.2, 0.2]);
+    assert_eq!((motor.control_count(), motor.natural_state_count()), (1, 5));
+    let thermal = actuator(
+        "",
+        "<dcmotor joint='j' motorconst='1' resistance='1' thermal='1 2 4'/>",
+    );
+    assert_eq!(thermal.dynamics_parameters[2..4], [1.0, 4.0]);
+}
+
+#[test]
+fn servos_with_set_points_inherit_from_their_own_kind() {
+    let class = "<pid kp='3' kv='1' ki='2' imax='.5' slewmax='1' velrange='-1 1' posrange='-2 2' input='pos vel ff'/>";
+    let pid = actuator(class, "<pid joint='j'/>");
+    assert_eq!(
+        (
+            pid.gain_parameters[0],
+            pid.dynamics_parameters[..2].to_vec()
+        ),
+        (2.0, vec![0.5, 1.0])
+    );
+    assert_eq!(pid.bias_parameters[..3], [0.0, -3.0, -1.0]);
+    assert_eq!(
+        (pid.control_range, pid.velocity_range),
+        ([-2.0, 2.0], [-1.0, 1.0])
+    );
+    assert_eq!(pid.control_count(), 3);
+    let without_integral = actuator(class, "<pid joint='j' ki='0'/>");
+    assert_eq!(without_integral.dynamics_parameters[..2], [0.0, 1.0]);
+    let position = actuator(class, "<position joint='j'/>");
+    assert_eq!(servo(&position), [1.0, 0.0, -1.0, 0.0]);
+    assert_eq!(
+        (position.control_range, position.control_count()),
+        ([-2.0, 2.0], 1)
+    );
+    let plain = actuator("<position kp='3' kv='1'/>", "<pid joint='j'/>");
+    assert_eq!(plain.bias_parameters[..3], [0.0, -1.0, 0.0]);
+    assert_eq!(plain.control_count(), 2);
+    let turned = actuator(
+        "<orientation kp='3' kv='1' input='quat'/>",
+        "<orientation joint='j'/>",
+    );
+    assert_eq!(
+        (servo(&turned), turned.control_count()),
+        ([3.0, 0.0, -3.0, -1.0], 4)
+    );
+}

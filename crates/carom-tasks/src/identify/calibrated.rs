@@ -412,6 +412,8 @@ impl Place<'_> {
             Q::ActuatorDynamics => actuator.dynamics_parameters.get_mut(k),
             Q::ActuatorCrankLength => Some(&mut actuator.crank_length),
             Q::ActuatorControlRange => actuator.control_range.get_mut(k),
+            Q::ActuatorVelocityRange => actuator.velocity_range.get_mut(k),
+            Q::ActuatorFeedforwardRange => actuator.feedforward_range.get_mut(k),
             Q::ActuatorForceRange => actuator.force_range.get_mut(k),
             Q::ActuatorActivationRange => actuator.activation_range.get_mut(k),
             Q::ActuatorDamping => actuator.damping.get_mut(0),

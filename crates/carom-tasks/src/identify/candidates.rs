@@ -96,9 +96,10 @@ impl Candidates<'_> {
 
     fn actuators(&mut self) {
         let nu = self.model.counts().nu;
+        let names = self.model.structure.control_names();
         for actuator in 0..nu {
             let [low, high] = self.control_range(actuator);
-            let name = named(&self.model.structure.names.actuators, actuator, "actuator");
+            let name = named(&names, actuator, "actuator");
             let duration = self.clock.duration();
             let slowest = 1.0 / duration;
             let spacing = duration / (self.clock.times.len() as f64 - 1.0);
@@ -136,8 +137,8 @@ impl Candidates<'_> {
 
     /// The range of a control: its limits, or what was recorded.
     fn control_range(&self, actuator: usize) -> [f64; 2] {
-        if self.model.structure.actuators.control_limited[actuator] {
-            return self.model.actuators.control_range[actuator];
+        if let Some(range) = self.model.control_range(actuator) {
+            return range;
         }
         let nu = self.model.counts().nu;
         let recorded = self.recordings.trajectories.iter();

@@ -179,7 +179,8 @@ pub(crate) fn state(
 fn remember_controls(model: &Model, trajectory: &Trajectory, frame: usize, start: &mut State) {
     let nu = model.counts().nu;
     let now = trajectory.times[frame];
-    for (actuator, history) in model.structure.actuators.history.iter().enumerate() {
+    let actuators = &model.structure.actuators;
+    for (controls, history) in actuators.controls.iter().zip(&actuators.history) {
         let Some(history) = history.and_then(|index| start.history.get_mut(index)) else {
             continue;
         };
@@ -187,7 +188,7 @@ fn remember_controls(model: &Model, trajectory: &Trajectory, frame: usize, start
             .map(|back| {
                 let then = now + back + SAME_TIME;
                 let after = (trajectory.times).partition_point(|time| *time <= then);
-                trajectory.controls[after.saturating_sub(1) * nu + actuator]
+                trajectory.controls[after.saturating_sub(1) * nu + controls.start]
             })
             .collect();
         history.values_mut().copy_from_slice(&held);

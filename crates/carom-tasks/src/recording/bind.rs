@@ -101,9 +101,9 @@ impl Binder<'_> {
         ))
     }
 
-    /// An actuator.
+    /// The control of an actuator, or one of several by its word.
     pub(super) fn actuator(&self, name: &str) -> Result<usize, RecordingError> {
-        self.find("actuator", &self.model.structure.names.actuators, name)
+        self.find("actuator", &self.model.structure.control_names(), name)
     }
 
     /// How large a body is (m): the radius of its largest geom, 0 if it has none.

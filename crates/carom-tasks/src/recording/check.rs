@@ -90,7 +90,7 @@ pub(super) fn starts(binder: &Binder<'_>, plan: &Plan, recordings: &mut Recordin
             .warnings
             .push(format!("mapping '{}': {name} {what}", binder.mapping.file));
     }
-    for (actuator, name) in structure.names.actuators.iter().enumerate() {
+    for (actuator, name) in structure.control_names().iter().enumerate() {
         let mapped = &binder.mapping.actuators;
         if !mapped.iter().any(|mapped| mapped.name == *name) {
             let name = if name.is_empty() {

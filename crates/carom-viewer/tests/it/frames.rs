@@ -60,7 +60,7 @@ fn check_scene(model: &Model, scene: &Value) {
         ("hfields", n.nheight_field),
         ("sites", n.nsite),
         ("joints", n.njoint),
-        ("actuators", n.nactuator),
+        ("actuators", n.nu),
         ("sensors", n.nsensor),
         ("tendons", n.ntendon),
         ("keyframes", n.nkeyframe),

@@ -4,12 +4,16 @@
 //! - a positive entry 2 of the bias, where entry 1 is minus the first gain, is a damping ratio;
 //! - a length range without an interval is computed for muscles.
 //!
+//! Motors and servos with set points have as many controls and states as their inputs and parameters say; servos of
+//! orientations have three forces, all others one.
+//!
 //! Damping and armature of an actuator act on its joint or tendon, seen through the gear: g²·damping, g²·armature.
 //! They are added to the target's own numbers when the model is derived, so that no stage has to look at actuators for
 //! them.
 
 use carom_spec::model_spec::{
-    ActuatorDynamics, ActuatorSpec, BiasKind, GainKind, JointSpec, Transmission as Target,
+    ActuatorDynamics, ActuatorInput, ActuatorSpec, BiasKind, GainKind, JointSpec,
+    Transmission as Target,
 };
 
 use super::Source;
@@ -26,12 +30,14 @@ const MOST_STATES: usize = 1 << 24;
 pub(super) fn structure(source: Source<'_>, structure: &mut Structure, report: &mut Report) {
     let joints = flat_joints(source);
     let auto_limits = source.spec.compiler.auto_limits;
-    let mut activation_count = 0;
+    let (mut activation_count, mut control_count, mut output_count) = (0, 0, 0);
     for actuator in &source.spec.actuators {
         let owner = called("actuator", &actuator.name);
         let transmission = transmission(source, actuator, &owner, report);
+        let transmission = orientation(structure, actuator, transmission, &owner, report);
         check_target(structure, actuator, transmission, &owner, report);
         check_parameters(actuator, &owner, report);
+        check_servo(actuator, &owner, report);
         let ranges = ranges(source, &joints, actuator, transmission);
         if let Err(problem) = ranges {
             let message = format!("inheritrange of {owner} {problem}");
@@ -40,13 +46,26 @@ pub(super) fn structure(source: Source<'_>, structure: &mut Structure, report: &
         let [control, activation] = ranges.unwrap_or_else(|_| own_ranges(actuator));
         let activations = activation_states(actuator, &owner, report);
 
-        let dofs = transmission.map_or_else(Vec::new, |transmission| {
-            moment_dofs(structure, transmission)
-        });
+        let rows = transmission.map_or_else(
+            || vec![Vec::new()],
+            |transmission| moment_rows(structure, transmission),
+        );
         structure.has_tendon_armature |=
             matches!(transmission, Some(Transmission::Tendon(_))) && actuator.armature != 0.0;
         let actuators = &mut structure.actuators;
-        actuators.moment.push_row(dofs);
+        let outputs = output_count..output_count + rows.len();
+        output_count = outputs.end;
+        actuators.outputs.push(outputs);
+        for dofs in rows {
+            actuators.moment.push_row(dofs);
+        }
+        let controls = control_count..control_count + actuator.control_count();
+        control_count = controls.end;
+        let id = actuators.controls.len();
+        actuators.control_owner.extend(controls.clone().map(|_| id));
+        actuators.controls.push(controls);
+        actuators.input.push(actuator.effective_input());
+        actuators.states.push(actuator.servo_states());
         // An unresolved transmission was reported; any placeholder keeps the lists in step.
         let placeholder = Transmission::Body(0);
         actuators
@@ -69,6 +88,13 @@ pub(super) fn structure(source: Source<'_>, structure: &mut Structure, report: &
         actuators.group.push(actuator.group);
         let place = (actuator.span, owner.as_str());
         let history = histories::shape(&actuator.history, 1, place, report);
+        if history.is_some() && actuator.control_count() != 1 {
+            let message = format!(
+                "{owner} has {} controls; 'nsample' and 'delay' are for one, split it up",
+                actuator.control_count()
+            );
+            report.error(code::ACTUATOR, actuator.span, message);
+        }
         let index = history.map(|shape| {
             structure.histories.push(shape);
             structure.histories.len() - 1
@@ -89,11 +115,17 @@ pub(super) fn structure(source: Source<'_>, structure: &mut Structure, report: &
         }
         actuators.force_limited.push(force_limited);
         actuators.control_limited.push(control_limited);
+        let is_interval = |[low, high]: [f64; 2]| low < high;
+        let velocity_limited = is_interval(actuator.velocity_range);
+        actuators.velocity_limited.push(velocity_limited);
+        let feedforward_limited = is_interval(actuator.feedforward_range);
+        actuators.feedforward_limited.push(feedforward_limited);
         actuators.activation_limited.push(activation_limited);
     }
     let counts = &mut structure.counts;
     counts.nactuator = source.spec.actuators.len();
-    counts.nu = counts.nactuator;
+    counts.nu = control_count;
+    counts.nout = output_count;
     counts.na = activation_count;
     counts.nmoment = structure.actuators.moment.entries();
 }
@@ -151,6 +183,160 @@ fn transmission(
                 slider: slider?,
             })
         }
+    }
+}
+
+/// A servo of an orientation acts on a ball joint, or on a site with a reference.
+fn orientation(
+    structure: &Structure,
+    actuator: &ActuatorSpec,
+    transmission: Option<Transmission>,
+    owner: &str,
+    report: &mut Report,
+) -> Option<Transmission> {
+    if actuator.gain != GainKind::So3 {
+        return transmission;
+    }
+    match transmission? {
+        Transmission::Joint(joint) if structure.joints.kind[joint] == JointKind::Ball => {
+            Some(Transmission::BallOrientation(joint))
+        }
+        Transmission::Site {
+            site,
+            reference: Some(reference),
+        } => Some(Transmission::SiteOrientation { site, reference }),
+        _ => {
+            let message =
+                format!("{owner} turns something: give it a ball joint, or a site with 'refsite'");
+            report.error(code::ACTUATOR, actuator.span, message);
+            None
+        }
+    }
+}
+
+/// Which kinds, inputs and parameters of motors and servos go together.
+fn check_servo(actuator: &ActuatorSpec, owner: &str, report: &mut Report) {
+    let kinds = (actuator.dynamics, actuator.gain, actuator.bias);
+    let is_motor = [
+        actuator.dynamics == ActuatorDynamics::DcMotor,
+        actuator.gain == GainKind::DcMotor,
+        actuator.bias == BiasKind::DcMotor,
+    ];
+    let is_orientation = [
+        actuator.gain == GainKind::So3,
+        actuator.bias == BiasKind::So3,
+    ];
+    let (gain, dynamics) = (&actuator.gain_parameters, &actuator.dynamics_parameters);
+    let inputs = match actuator.effective_input() {
+        ActuatorInput::Servo(inputs) => Some(inputs),
+        ActuatorInput::RotationVector | ActuatorInput::Quaternion => None,
+    };
+    let servo = inputs.unwrap_or_default();
+    let count = actuator.effective_input().count();
+    let mut problems = Vec::new();
+    let mut refuse = |found: bool, problem: &'static str| {
+        if found {
+            problems.push(problem);
+        }
+    };
+    if is_motor.contains(&true) {
+        refuse(
+            is_motor.contains(&false),
+            "dyntype, gaintype and biastype 'dcmotor' go together; write all three",
+        );
+        refuse(
+            !actuator.activation_early,
+            "a motor's current acts at the end of the step; write actearly=\"true\"",
+        );
+        refuse(
+            inputs.is_none() || servo.pressure,
+            "input of a motor is 'none', or some of pos, vel, ff and voltage",
+        );
+        refuse(
+            servo.has_controller() && gain[1] <= 0.0,
+            "a motor with a controller needs a positive motor constant",
+        );
+        let has_gains = gain[4..7].iter().any(|&gain| gain != 0.0) || dynamics[7] > 0.0;
+        refuse(
+            has_gains && !servo.has_controller(),
+            "the numbers of 'controller' need an input pos, vel or ff",
+        );
+        refuse(
+            gain[5] > 0.0 && !servo.position,
+            "the integral gain needs the input pos",
+        );
+        refuse(gain[0] <= 0.0, "the resistance is not positive");
+    } else if actuator.gain == GainKind::Pid || actuator.dynamics == ActuatorDynamics::Pid {
+        let has_states = actuator.dynamics == ActuatorDynamics::Pid;
+        refuse(
+            !matches!(
+                kinds,
+                (
+                    ActuatorDynamics::None | ActuatorDynamics::Pid,
+                    GainKind::Pid,
+                    BiasKind::Affine
+                )
+            ),
+            "gaintype 'pid' goes with biastype 'affine' and dyntype 'none' or 'pid'",
+        );
+        refuse(
+            !has_states && gain[0] != 0.0,
+            "an integral gain (gainprm) needs dyntype 'pid'",
+        );
+        refuse(
+            has_states && actuator.natural_state_count() == 0,
+            "dyntype 'pid' needs an integral gain (gainprm) or a greatest rate (the second of dynprm)",
+        );
+        refuse(
+            has_states && dynamics[..2].iter().any(|&number| number < 0.0),
+            "imax and slewmax (dynprm) cannot be negative",
+        );
+        refuse(
+            inputs.is_none() || servo.voltage || servo.pressure || count == 0,
+            "inputs are some of pos, vel and ff",
+        );
+        refuse(
+            has_states && !servo.position,
+            "integral action and a greatest rate need the input pos",
+        );
+        refuse(
+            matches!(actuator.transmission, Some(Target::Body(_))),
+            "a servo cannot act on the contacts of a body",
+        );
+    } else if is_orientation.contains(&true) {
+        refuse(
+            is_orientation.contains(&false),
+            "gaintype and biastype 'so3' go together; write both",
+        );
+        let by_state = actuator.dynamics == ActuatorDynamics::Integrator;
+        refuse(
+            !by_state && actuator.dynamics != ActuatorDynamics::None,
+            "gaintype 'so3' goes with dyntype 'none' or 'integrator'",
+        );
+        refuse(
+            by_state && actuator.input == Some(ActuatorInput::Quaternion),
+            "an orientation that is integrated is a rotation vector; write input=\"expmap\"",
+        );
+        refuse(
+            gain[0] != -actuator.bias_parameters[1],
+            "the first number of gainprm must be minus the second of biasprm",
+        );
+        let limits = actuator
+            .force_limited
+            .unwrap_or(actuator.force_range != [0.0; 2]);
+        refuse(
+            limits && actuator.force_range[0] != 0.0,
+            "forcerange bounds the size of the torque, so it starts at 0",
+        );
+    } else if matches!(actuator.gain, GainKind::Fixed | GainKind::Affine) {
+        refuse(
+            actuator.input.is_some() && inputs.is_some() && count != 1,
+            "fixed and affine gains take one input, pos, vel or pressure",
+        );
+    }
+    for problem in problems {
+        let message = format!("{owner}: {problem}");
+        report.error(code::ACTUATOR, actuator.span, message);
     }
 }
 
@@ -229,7 +415,9 @@ fn ranges(
     let [mut control, mut activation] = own_ranges(actuator);
     if inherits_range(actuator) {
         let inherited = match actuator.dynamics {
-            ActuatorDynamics::None | ActuatorDynamics::FilterExact => &mut control,
+            ActuatorDynamics::None | ActuatorDynamics::FilterExact | ActuatorDynamics::Pid => {
+                &mut control
+            }
             ActuatorDynamics::Integrator => &mut activation,
             _ => return Err("is only available for position and intvelocity actuators"),
         };
@@ -254,19 +442,27 @@ fn ranges(
 
 /// Whether a servo takes its range from its target.
 fn inherits_range(actuator: &ActuatorSpec) -> bool {
-    let is_servo = actuator.gain == GainKind::Fixed
-        && actuator.bias == BiasKind::Affine
-        && actuator.gain_parameters[0] == -actuator.bias_parameters[1];
-    is_servo && actuator.inherit_range > 0.0
+    let is_servo = actuator.gain == GainKind::Pid
+        || actuator.gain == GainKind::Fixed
+            && actuator.gain_parameters[0] == -actuator.bias_parameters[1];
+    is_servo && actuator.bias == BiasKind::Affine && actuator.inherit_range > 0.0
 }
 
 /// The number of activation states.
 fn activation_states(actuator: &ActuatorSpec, owner: &str, report: &mut Report) -> usize {
     let has_dynamics = actuator.dynamics != ActuatorDynamics::None;
+    let natural = actuator.natural_state_count();
     let Some(count) = actuator.activation_count else {
-        return usize::from(has_dynamics);
+        return natural;
     };
+    let is_servo = matches!(
+        actuator.gain,
+        GainKind::DcMotor | GainKind::Pid | GainKind::So3
+    );
     let problem = match count {
+        0 if is_servo => return natural,
+        _ if is_servo && count as usize == natural => return natural,
+        _ if is_servo => "the parameters need another number of states; leave it out",
         0 if has_dynamics => "an actuator with dynamics needs a state",
         1 if !has_dynamics => "an actuator without dynamics has no state",
         2.. if actuator.dynamics != ActuatorDynamics::User => {
@@ -276,7 +472,19 @@ fn activation_states(actuator: &ActuatorSpec, owner: &str, report: &mut Report) 
     };
     let message = format!("actdim {count} of {owner}: {problem}");
     report.error(code::ACTUATOR, actuator.span, message);
-    usize::from(has_dynamics)
+    natural
+}
+
+/// The dofs on which each force of an actuator may act, increasing.
+fn moment_rows(structure: &Structure, transmission: Transmission) -> Vec<Vec<usize>> {
+    match transmission {
+        Transmission::BallOrientation(joint) => {
+            let start = structure.joints.dof[joint];
+            (start..start + 3).map(|dof| vec![dof]).collect()
+        }
+        Transmission::SiteOrientation { .. } => vec![moment_dofs(structure, transmission); 3],
+        _ => vec![moment_dofs(structure, transmission)],
+    }
 }
 
 /// The dofs on which an actuator may act, increasing.
@@ -287,7 +495,9 @@ fn moment_dofs(structure: &Structure, transmission: Transmission) -> Vec<usize> 
         bodies.relative_dofs(body_of(first), body_of(second))
     };
     match transmission {
-        Transmission::Joint(joint) | Transmission::JointInParent(joint) => {
+        Transmission::Joint(joint)
+        | Transmission::JointInParent(joint)
+        | Transmission::BallOrientation(joint) => {
             let start = structure.joints.dof[joint];
             let count = match structure.joints.kind[joint] {
                 JointKind::Free => 6,
@@ -304,7 +514,8 @@ fn moment_dofs(structure: &Structure, transmission: Transmission) -> Vec<usize> 
         Transmission::Site {
             site,
             reference: Some(reference),
-        } => relative(site, reference),
+        }
+        | Transmission::SiteOrientation { site, reference } => relative(site, reference),
         Transmission::SliderCrank { crank, slider } => relative(crank, slider),
         // Adhesion pulls on whatever the body touches.
         Transmission::Body(_) => (0..structure.counts.nv).collect(),
@@ -323,6 +534,8 @@ pub(super) fn numbers(source: Source<'_>, model: &mut Model) -> Vec<ActuatorReci
         numbers.gain[id] = actuator.gain_parameters;
         numbers.bias[id] = actuator.bias_parameters;
         numbers.control_range[id] = control;
+        numbers.velocity_range[id] = actuator.velocity_range;
+        numbers.feedforward_range[id] = actuator.feedforward_range;
         numbers.force_range[id] = actuator.force_range;
         numbers.activation_range[id] = activation;
         numbers.damping[id] = damping;

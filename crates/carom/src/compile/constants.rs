@@ -19,7 +19,7 @@ use super::report::{Report, called, code};
 use super::tendons::SPRING_AT_REST;
 use super::{Source, cameras, equalities};
 use crate::math::Spatial;
-use crate::model::{Given, JointKind, Model, Recipe, Structure, Wrap};
+use crate::model::{GainKind, Given, JointKind, Model, Recipe, Structure, Wrap};
 use crate::scalar::Scalar;
 use crate::stages::collision::Collision;
 use crate::stages::inertia::Inertia;
@@ -254,21 +254,21 @@ fn tendon_constants<T: Scalar>(model: &mut Model<T>, data: &AtReference<T>) {
 fn actuator_constants<T: Scalar>(model: &mut Model<T>, data: &AtReference<T>) {
     let nv = model.counts().nv;
     let mut x = vec![T::ZERO; nv];
-    for actuator in 0..model.counts().nactuator {
-        model.actuators.length_reference[actuator] = data.transmission.length[actuator];
+    for output in 0..model.counts().nout {
+        model.actuators.length_reference[output] = data.transmission.length[output];
         x.fill(T::ZERO);
-        write_moment(model, data, actuator, &mut x);
+        write_moment(model, data, output, &mut x);
         inertia::solve(model, &data.inertia, &mut x);
         let squares = x.iter().map(|&acceleration| acceleration * acceleration);
         let square = squares.fold(T::ZERO, |sum, square| sum + square);
-        model.actuators.acceleration_reference[actuator] = square.sqrt();
+        model.actuators.acceleration_reference[output] = square.sqrt();
     }
 }
 
-/// The moment arms of an actuator, added to a vector over all dofs.
-fn write_moment<T: Scalar>(model: &Model<T>, data: &AtReference<T>, actuator: usize, x: &mut [T]) {
+/// The moment arms of an actuator's force, added to a vector over all dofs.
+fn write_moment<T: Scalar>(model: &Model<T>, data: &AtReference<T>, output: usize, x: &mut [T]) {
     let pattern = &model.structure.actuators.moment;
-    for (&dof, entry) in pattern.columns(actuator).iter().zip(pattern.row(actuator)) {
+    for (&dof, entry) in pattern.columns(output).iter().zip(pattern.row(output)) {
         x[dof] += data.transmission.moment[entry];
     }
 }
@@ -278,13 +278,23 @@ fn damping_ratios<T: Scalar>(model: &mut Model<T>, data: &AtReference<T>) {
     let nv = model.counts().nv;
     let mut x = vec![T::ZERO; nv];
     for actuator in 0..model.counts().nactuator {
-        let gain = model.actuators.gain[actuator][0];
         let [_, stiffness, ratio, ..] = model.actuators.bias[actuator];
+        let gain = match model.structure.actuators.gain[actuator] {
+            GainKind::Pid => -stiffness,
+            // The numbers of a motor mean something else.
+            GainKind::DcMotor => continue,
+            _ => model.actuators.gain[actuator][0],
+        };
         if gain != -stiffness || ratio <= T::ZERO {
             continue;
         }
-        write_moment(model, data, actuator, &mut x);
-        let inverse = inverse_weight(model, data, 0..nv, &mut x);
+        let outputs = model.structure.actuators.outputs[actuator].clone();
+        let (count, mut sum) = (outputs.len(), T::ZERO);
+        for output in outputs {
+            write_moment(model, data, output, &mut x);
+            sum += inverse_weight(model, data, 0..nv, &mut x);
+        }
+        let inverse = sum / T::from(count as f64);
         let mass = T::ONE / inverse.max(T::from(MIN));
         model.actuators.bias[actuator][2] = -(ratio * 2.0 * (gain * mass).sqrt());
     }

@@ -380,13 +380,19 @@ fn length_ranges<T: Scalar>(recipe: &Recipe, model: &mut Model<T>) {
     }
 }
 
+/// The gear of an actuator on a joint or tendon, and its moment row.
+fn gear_and_row<T: Scalar>(model: &Model<T>, actuator: usize) -> (T, usize) {
+    let row = model.structure.actuators.outputs[actuator].start;
+    (model.actuators.gear[actuator][0], row)
+}
+
 /// Adds an actuator's armature, seen through its gear, to its joint or tendon.
 fn add_armature<T: Scalar>(model: &mut Model<T>, actuator: usize) {
-    let gear = model.actuators.gear[actuator][0];
+    let (gear, row) = gear_and_row(model, actuator);
     let armature = model.actuators.armature[actuator] * gear * gear;
     match model.structure.actuators.transmission[actuator] {
         Transmission::Joint(_) | Transmission::JointInParent(_) => {
-            for &dof in model.structure.actuators.moment.columns(actuator) {
+            for &dof in model.structure.actuators.moment.columns(row) {
                 model.dofs.armature[dof] += armature;
             }
         }
@@ -397,7 +403,7 @@ fn add_armature<T: Scalar>(model: &mut Model<T>, actuator: usize) {
 
 /// Adds an actuator's damping, seen through its gear, to its joint or tendon.
 fn add_damping<T: Scalar>(model: &mut Model<T>, actuator: usize) {
-    let gear = model.actuators.gear[actuator][0];
+    let (gear, row) = gear_and_row(model, actuator);
     let scale = gear * gear;
     let damping = model.actuators.damping[actuator] * scale;
     let poly = model.actuators.damping_poly[actuator].map(|coefficient| coefficient * scale);
@@ -409,7 +415,7 @@ fn add_damping<T: Scalar>(model: &mut Model<T>, actuator: usize) {
     };
     match model.structure.actuators.transmission[actuator] {
         Transmission::Joint(_) | Transmission::JointInParent(_) => {
-            for &dof in model.structure.actuators.moment.columns(actuator) {
+            for &dof in model.structure.actuators.moment.columns(row) {
                 add(
                     &mut model.dofs.damping[dof],
                     &mut model.dofs.damping_poly[dof],

@@ -200,14 +200,15 @@ impl Simulation {
         } = self;
         dynamics::forward(model, state, input, data);
         integrate::advance(model, state, input, data);
-        data.transmission.length[actuator]
+        data.transmission.length[self.model.structure.actuators.outputs[actuator].start]
     }
 
     /// Sets the applied force to what the actuator has to exert.
     fn push(&mut self, settings: &LengthRangeSettings, actuator: usize, direction: f64) {
         let pattern = &self.model.structure.actuators.moment;
         self.moment.fill(0.0);
-        for (&dof, entry) in pattern.columns(actuator).iter().zip(pattern.row(actuator)) {
+        let row = self.model.structure.actuators.outputs[actuator].start;
+        for (&dof, entry) in pattern.columns(row).iter().zip(pattern.row(row)) {
             self.moment[dof] += self.data.transmission.moment[entry];
         }
         self.acceleration.copy_from_slice(&self.moment);

@@ -141,6 +141,9 @@ fn dimension(kind: SensorKind, structure: &Structure) -> usize {
             rays.saturating_mul(sum_of(output, RAY_FIELD_SIZES))
         }
         SensorKind::Contact(contact) => contact.size(),
+        SensorKind::ActuatorPosition { actuator }
+        | SensorKind::ActuatorVelocity { actuator }
+        | SensorKind::ActuatorForce { actuator } => structure.actuators.outputs[actuator].len(),
         SensorKind::User { dimension } => dimension as usize,
         _ => 1,
     }

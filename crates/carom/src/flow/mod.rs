@@ -65,7 +65,7 @@ pub use tableau::{Extrapolation, Method, Tableau};
 use std::fmt;
 
 use crate::laws::admits;
-use crate::model::Model;
+use crate::model::{GainKind, Model};
 use crate::stages::solve;
 
 /// Allowed errors of a step, by kind of quantity.
@@ -178,6 +178,10 @@ impl Flow {
             || has_history(&structure.sensors.history)
         {
             "delayed controls and sensors are sampled in fixed steps; remove 'delay' and 'nsample'"
+        } else if (structure.actuators.gain.iter())
+            .any(|kind| matches!(kind, GainKind::DcMotor | GainKind::Pid | GainKind::So3))
+        {
+            "dcmotor, pid and orientation actuators are for fixed steps; use those (--integrator fixed)"
         } else if settings.method == Method::Implicit && model.surrogate().is_some() {
             "contacts from distance have gradients by explicit methods; choose tsit5"
         } else if settings.method == Method::Implicit && settings.adjoint.is_continuous() {

@@ -16,6 +16,7 @@ use crate::data::Data;
 use crate::dynamics::{self, At, backward::Observer};
 use crate::history;
 use crate::model::{Integrator, Model};
+use crate::stages::actuation::{ActuatorPlace, ServoBar};
 use crate::stages::sensing;
 use crate::state::{Input, State};
 
@@ -190,6 +191,7 @@ impl Retraced {
             next,
             (rate_bar, &mut bar.data.actuation.activation_dot),
             (&mut bar.state, &mut bar.model, &mut bar.input.timestep),
+            &mut bar.data.velocity.actuator,
         );
         let moved = at;
         let at = linearized(surrogate.as_deref(), at, 0);
@@ -239,19 +241,32 @@ pub(super) fn positions_and_activations(
     next: &StateBar,
     (rate_bar, activation_dot_bar): (&mut [f64], &mut [f64]),
     (state_bar, model_bar, timestep_bar): (&mut StateBar, &mut Model, &mut f64),
+    velocity_bar: &mut [f64],
 ) {
     let (model, state) = (at.model, at.state);
     let h = at.input.timestep;
     let qpos_bar = (&next.qpos[..], &mut state_bar.qpos[..]);
     let mut h_bar = integrate_positions_vjp(model, &state.qpos, (rate, h), qpos_bar, rate_bar);
-    h_bar += activation::advance_vjp(
+    let from = activation::From {
         model,
-        &state.act,
-        (activation_dot, &at.data.transmission, h),
-        &next.act,
-        (&mut state_bar.act, activation_dot_bar),
-        model_bar,
-    );
+        act: &state.act,
+        activation_dot,
+        place: ActuatorPlace {
+            transmission: &at.data.transmission,
+            velocity: &at.data.velocity,
+            timestep: h,
+        },
+    };
+    let targets = ServoBar {
+        model: model_bar,
+        act: &mut state_bar.act,
+        activation_dot: activation_dot_bar,
+        velocity: velocity_bar,
+        // The states of a step advance without looking at these.
+        length: &mut [],
+        control: &mut [],
+    };
+    h_bar += activation::advance_vjp(from, &next.act, targets);
     *timestep_bar += h_bar + next.time;
     state_bar.time += next.time;
     for (sum, terms) in state_bar.history.iter_mut().zip(&next.history) {

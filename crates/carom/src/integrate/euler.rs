@@ -13,6 +13,7 @@ use crate::dynamics::At;
 use crate::linalg::tree_ldl;
 use crate::model::Model;
 use crate::scalar::Scalar;
+use crate::stages::actuation::ActuatorPlace;
 use crate::stages::inertia;
 use crate::state::State;
 use crate::terms::{self, DofDamper};
@@ -53,7 +54,12 @@ pub(super) fn advance<T: Scalar>(model: &Model<T>, state: &mut State<T>, data: &
         acceleration: chosen,
         position: None,
     };
-    update_state(model, state, &data.transmission, rates, data.timestep);
+    let place = ActuatorPlace {
+        transmission: &data.transmission,
+        velocity: &data.velocity,
+        timestep: data.timestep,
+    };
+    update_state(model, state, place, rates);
 }
 
 /// The adjoint of (1): μ = (M + h·B)⁻¹·â̄ is the cotangent of the forces, and M̄ −= μ·âᵀ, B̄ −= h·μ·âᵀ.

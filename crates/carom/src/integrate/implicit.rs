@@ -19,7 +19,7 @@ use crate::linalg::{TreeLu, tree_ldl};
 use crate::math::Spatial;
 use crate::model::{Integrator, Model};
 use crate::scalar::Scalar;
-use crate::stages::actuation;
+use crate::stages::actuation::{self, ActuatorPlace};
 use crate::state::State;
 use crate::terms::length::Row;
 use crate::terms::{self, TendonDamper, Term};
@@ -70,7 +70,12 @@ pub(super) fn advance<T: Scalar>(model: &Model<T>, state: &mut State<T>, data: &
         acceleration: &data.integration.acceleration,
         position: None,
     };
-    update_state(model, state, &data.transmission, rates, data.timestep);
+    let place = ActuatorPlace {
+        transmission: &data.transmission,
+        velocity: &data.velocity,
+        timestep: data.timestep,
+    };
+    update_state(model, state, place, rates);
 }
 
 /// M − h·D in `matrix`, for the terms of D that are symmetric by themselves.
@@ -81,18 +86,21 @@ pub(crate) fn symmetric_part<T: Scalar>(model: &Model<T>, state: &State<T>, data
     matrix.copy_from_slice(&data.inertia.matrix);
     if !disable.actuation {
         let pattern = &structure.actuators.moment;
+        let place = ActuatorPlace {
+            transmission: &data.transmission,
+            velocity: &data.velocity,
+            timestep: h,
+        };
         for actuator in 0..model.counts().nactuator {
-            let x = [
-                data.transmission.length[actuator],
-                data.velocity.actuator[actuator],
-                actuation::gained(model, actuator, &state.act, &data.actuation, h),
-            ];
-            let derivative = actuation::velocity_derivative(model, actuator, x, &data.actuation);
-            Row::of(pattern, &data.transmission.moment, actuator).subtract_damping(
-                &structure.inertia,
-                derivative * h,
-                matrix,
-            );
+            let derivative =
+                actuation::velocity_derivative(model, actuator, place, &state.act, &data.actuation);
+            for output in structure.actuators.outputs[actuator].clone() {
+                Row::of(pattern, &data.transmission.moment, output).subtract_damping(
+                    &structure.inertia,
+                    derivative * h,
+                    matrix,
+                );
+            }
         }
     }
     if disable.damper {

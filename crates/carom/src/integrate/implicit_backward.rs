@@ -19,7 +19,7 @@ use crate::dynamics::At;
 use crate::linalg::tree_ldl;
 use crate::math::Spatial;
 use crate::model::{Integrator, Model};
-use crate::stages::actuation::{self, Place};
+use crate::stages::actuation::{self, ActuatorPlace, Place, ServoAt, ServoBar};
 use crate::stages::bias::{self, Bias};
 use crate::stages::inertia;
 use crate::stages::velocity::{self, Velocity};
@@ -121,26 +121,36 @@ fn actuators(at: At<'_>, matrix_bar: &[f64], bars: &mut Cotangents) {
     let h = at.input.timestep;
     let pattern = &model.structure.actuators.moment;
     for actuator in 0..model.counts().nactuator {
-        let place = Place {
-            model,
-            actuator,
-            length: data.transmission.length[actuator],
-            rate: data.velocity.actuator[actuator],
-            timestep: h,
-            state: at.state,
-            actuation: &data.actuation,
-        };
-        let derivative = place.velocity_derivative();
-        let row = Row::of(pattern, &data.transmission.moment, actuator);
+        let place = ActuatorPlace::of(data);
+        let act = &at.state.act;
+        let derivative =
+            actuation::velocity_derivative(model, actuator, place, act, &data.actuation);
         let data_bar = &mut bars.data;
-        let factor_bar = row.damping_vjp(
-            &model.structure.inertia,
-            derivative * h,
-            matrix_bar,
-            &mut data_bar.transmission.moment[pattern.row(actuator)],
-        );
+        let mut factor_bar = 0.0;
+        for output in model.structure.actuators.outputs[actuator].clone() {
+            let row = Row::of(pattern, &data.transmission.moment, output);
+            factor_bar += row.damping_vjp(
+                &model.structure.inertia,
+                derivative * h,
+                matrix_bar,
+                &mut data_bar.transmission.moment[pattern.row(output)],
+            );
+        }
         bars.input.timestep += derivative * factor_bar;
-        place.velocity_derivative_vjp(
+        if let Some(servo) = ServoAt::find(model, actuator, place) {
+            let mut targets = ServoBar {
+                model: &mut bars.model,
+                act: &mut bars.state.act,
+                activation_dot: &mut [],
+                velocity: &mut data_bar.velocity.actuator,
+                length: &mut data_bar.transmission.length,
+                control: &mut data_bar.actuation.control,
+            };
+            let (bar, found) = (h * factor_bar, &data.actuation);
+            bars.input.timestep += servo.velocity_derivative_vjp(act, found, bar, &mut targets);
+            continue;
+        }
+        Place::new(at, actuator).velocity_derivative_vjp(
             h * factor_bar,
             &mut data_bar.actuation,
             &mut actuation::Targets {

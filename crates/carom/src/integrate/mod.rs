@@ -39,8 +39,8 @@ use crate::history;
 use crate::model::{Integrator, Model};
 use crate::report::{NotFinite, StepReport};
 use crate::scalar::Scalar;
+use crate::stages::actuation::ActuatorPlace;
 use crate::stages::inertia;
-use crate::stages::transmission::TransmissionData;
 use crate::state::{Input, State};
 
 /// Work area of the integrators.
@@ -160,11 +160,11 @@ struct Rates<'a, T: Scalar> {
 fn update_state<T: Scalar>(
     model: &Model<T>,
     state: &mut State<T>,
-    transmission: &TransmissionData<T>,
+    place: ActuatorPlace<'_, T>,
     rates: Rates<'_, T>,
-    h: T,
 ) {
-    activation::advance(model, &mut state.act, rates.activation, transmission, h);
+    let h = place.timestep;
+    activation::advance(model, &mut state.act, rates.activation, place);
     for (velocity, &acceleration) in state.qvel.iter_mut().zip(rates.acceleration) {
         *velocity += acceleration * h;
     }

@@ -16,6 +16,7 @@ use crate::dynamics;
 use crate::math::Vec3;
 use crate::model::{Counts, JointKind, Model};
 use crate::scalar::Scalar;
+use crate::stages::actuation::ActuatorPlace;
 use crate::state::{Input, State};
 
 /// Where the later stages lie, in time steps.
@@ -34,6 +35,7 @@ pub(crate) struct Stages<T: Scalar> {
     mean_acceleration: Vec<T>,
     mean_activation_dot: Vec<T>,
     length: Vec<T>,
+    velocity: Vec<T>,
 }
 
 impl<T: Scalar> Stages<T> {
@@ -48,17 +50,19 @@ impl<T: Scalar> Stages<T> {
             mean_rate: zeros(n.nv),
             mean_acceleration: zeros(n.nv),
             mean_activation_dot: zeros(n.na),
-            length: zeros(n.nactuator),
+            length: zeros(n.nout),
+            velocity: zeros(n.nout),
         }
     }
 
     /// Remembers the start of the step.
-    fn begin(&mut self, state: &State<T>, length: &[T]) {
+    fn begin(&mut self, state: &State<T>, length: &[T], velocity: &[T]) {
         self.qpos.copy_from_slice(&state.qpos);
         self.qvel.copy_from_slice(&state.qvel);
         self.act.copy_from_slice(&state.act);
         self.tangent_rate.copy_from_slice(&state.qvel);
         self.length.copy_from_slice(length);
+        self.velocity.copy_from_slice(velocity);
         self.mean_rate.fill(T::ZERO);
         self.mean_acceleration.fill(T::ZERO);
         self.mean_activation_dot.fill(T::ZERO);
@@ -107,7 +111,7 @@ pub(super) fn advance<T: Scalar>(
 ) {
     let (h, time) = (input.timestep, state.time);
     let stages = &mut data.integration.stages;
-    stages.begin(state, &data.transmission.length);
+    stages.begin(state, &data.transmission.length, &data.velocity.actuator);
     stages.accumulate(WEIGHT[0], &data.solve.qacc, &data.actuation.activation_dot);
     for (&fraction, &weight) in STAGE.iter().zip(&WEIGHT[1..]) {
         let reach = h * fraction;
@@ -129,12 +133,18 @@ pub(super) fn advance<T: Scalar>(
     let stages = &data.integration.stages;
     stages.restore(state);
     data.transmission.length.copy_from_slice(&stages.length);
+    data.velocity.actuator.copy_from_slice(&stages.velocity);
     let rates = Rates {
         activation: &stages.mean_activation_dot,
         acceleration: &stages.mean_acceleration,
         position: Some(&stages.mean_rate),
     };
-    update_state(model, state, &data.transmission, rates, h);
+    let place = ActuatorPlace {
+        transmission: &data.transmission,
+        velocity: &data.velocity,
+        timestep: h,
+    };
+    update_state(model, state, place, rates);
 }
 
 /// target ← target + factor·source.

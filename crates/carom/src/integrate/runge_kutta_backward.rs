@@ -165,6 +165,7 @@ pub(super) fn backward(
         next,
         (&mut work.mean_bar.position, &mut work.mean_bar.activation),
         (&mut bar.state, &mut bar.model, &mut bar.input.timestep),
+        &mut bar.data.velocity.actuator,
     );
     add_scaled(&mut work.mean_bar.acceleration, &next.qvel, h);
     bar.input.timestep += dot(&work.mean.acceleration, &next.qvel);

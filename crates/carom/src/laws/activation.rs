@@ -29,7 +29,11 @@ impl Law<2, 3> for ActivationRate {
                 (control - activation) / time_constant(p[0])
             }
             ActuatorDynamics::Muscle => activation_rate(control, activation, p),
-            ActuatorDynamics::None | ActuatorDynamics::User => T::ZERO,
+            // Motors and servos with set points have laws of their own.
+            ActuatorDynamics::None
+            | ActuatorDynamics::User
+            | ActuatorDynamics::DcMotor
+            | ActuatorDynamics::Pid => T::ZERO,
         }
     }
 }

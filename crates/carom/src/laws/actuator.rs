@@ -44,14 +44,15 @@ impl ActuatorForce {
             GainKind::Fixed => p[0],
             GainKind::Affine => affine(p, 0, length, rate),
             GainKind::Muscle => muscle(p, 0).gain(length, rate),
-            GainKind::User => T::ONE,
+            // Motors and servos with set points have laws of their own.
+            GainKind::User | GainKind::DcMotor | GainKind::Pid | GainKind::So3 => T::ONE,
         }
     }
 
     #[inline]
     fn bias<T: Scalar>(self, p: &[T; PARAMETERS], length: T, rate: T) -> T {
         match self.bias {
-            BiasKind::None | BiasKind::User => T::ZERO,
+            BiasKind::None | BiasKind::User | BiasKind::DcMotor | BiasKind::So3 => T::ZERO,
             BiasKind::Affine => affine(p, BIAS, length, rate),
             BiasKind::Muscle => muscle(p, BIAS).bias(length),
         }
@@ -112,7 +113,7 @@ impl Law<3, PARAMETERS> for ActuatorForce {
             GainKind::Affine => {
                 slopes[..3].copy_from_slice(&[input, length * input, rate * input]);
             }
-            GainKind::Muscle | GainKind::User => {}
+            _ => {}
         }
         if self.bias == BiasKind::Affine {
             slopes[BIAS..BIAS + 3].copy_from_slice(&[1.0, length, rate]);
@@ -124,12 +125,12 @@ impl Law<3, PARAMETERS> for ActuatorForce {
     fn rate_derivative<T: Scalar>(self, [length, rate, input]: [T; 3], p: [T; PARAMETERS]) -> T {
         let bias = match self.bias {
             BiasKind::Affine => p[BIAS + 2],
-            BiasKind::None | BiasKind::Muscle | BiasKind::User => T::ZERO,
+            _ => T::ZERO,
         };
         let gain = match self.gain {
             GainKind::Affine => p[2],
             GainKind::Muscle => muscle(&p, 0).gain_velocity_derivative(length, rate),
-            GainKind::Fixed | GainKind::User => return bias,
+            _ => return bias,
         };
         bias + gain * input
     }
@@ -138,7 +139,7 @@ impl Law<3, PARAMETERS> for ActuatorForce {
         match self.gain {
             GainKind::Affine => [0.0, 0.0, p[2]],
             GainKind::Muscle => (self.rate_derivative(variables(x), p.map(Dual::constant))).tangent,
-            GainKind::Fixed | GainKind::User => [0.0; 3],
+            _ => [0.0; 3],
         }
     }
 

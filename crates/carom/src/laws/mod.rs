@@ -22,6 +22,9 @@
 //! Under the complementarity law limits, equalities and friction loss are solved for as impulses as well.
 //!
 //! In both further laws `margin` is the distance at which contacts are found; bodies touch where their shapes do.
+//!
+//! Motors and servos with several controls, states or forces are laws at one actuator: [`servo`] has what they share,
+//! [`dc_motor`], [`pid`] and [`so3`] have their equations.
 
 pub(crate) mod activation;
 pub(crate) mod actuator;
@@ -29,6 +32,7 @@ pub(crate) mod admits;
 pub mod brown_mcphee;
 pub mod cone;
 pub(crate) mod damper;
+pub mod dc_motor;
 pub(crate) mod fluid;
 pub mod force;
 pub mod hunt_crossley;
@@ -36,7 +40,10 @@ pub mod kelvin_voigt;
 pub(crate) mod law;
 pub(crate) mod lift;
 pub(crate) mod muscle;
+pub mod pid;
 pub mod points;
+pub mod servo;
+pub mod so3;
 pub(crate) mod spring;
 
 use crate::math::Vec3;

@@ -2,7 +2,7 @@
 
 use super::medium;
 use crate::data::Data;
-use crate::model::{Integrator, Model, Transmission};
+use crate::model::{GainKind, Integrator, Model, Transmission};
 use crate::stages::actuation;
 use crate::stages::solve::SolveStatus;
 
@@ -27,6 +27,8 @@ pub(super) fn of_dynamics(model: &Model) -> bool {
         && !structure.has_surface_velocity
         && !(structure.actuators.transmission.iter())
             .any(|kind| matches!(kind, Transmission::Body(_)))
+        && !(structure.actuators.gain.iter())
+            .any(|kind| matches!(kind, GainKind::DcMotor | GainKind::Pid | GainKind::So3))
 }
 
 /// Whether the formulas cover what happens in this state, in a model that they cover.
@@ -55,5 +57,5 @@ pub(super) fn trees_are_separate(model: &Model) -> bool {
     let tendons = &structure.tendons.jacobian;
     let moments = &structure.actuators.moment;
     (0..model.counts().ntendon).all(|tendon| one_tree(tendons.columns(tendon)))
-        && (0..model.counts().nactuator).all(|actuator| one_tree(moments.columns(actuator)))
+        && (0..model.counts().nout).all(|output| one_tree(moments.columns(output)))
 }

@@ -297,8 +297,9 @@ impl Linearization {
         }
         if !disable.actuation {
             for (actuator, found) in self.forces.actuators.iter().enumerate() {
-                let x = actuation::force_inputs(model, actuator, &state.act, data);
-                let damping = actuation::velocity_derivative(model, actuator, x, &data.actuation);
+                let (at, act) = (actuation::ActuatorPlace::of(data), &state.act);
+                let damping =
+                    actuation::velocity_derivative(model, actuator, at, act, &data.actuation);
                 let by_inputs = &found.damping;
                 let change = Push {
                     by_length: by_inputs.length,

@@ -25,7 +25,10 @@ pub(super) fn has_own_length(model: &Model, actuator: usize) -> bool {
             matches!(kinds[joint], JointKind::Ball | JointKind::Free)
         }
         Transmission::Site { .. } | Transmission::SliderCrank { .. } => true,
-        Transmission::Tendon(_) | Transmission::Body(_) => false,
+        Transmission::Tendon(_)
+        | Transmission::Body(_)
+        | Transmission::BallOrientation(_)
+        | Transmission::SiteOrientation { .. } => false,
     }
 }
 
@@ -49,7 +52,11 @@ pub(super) fn find(context: &Context<'_>, actuator: usize, bend: &mut [f64], len
             let pull = rod_pull(context, actuator, [crank, slider]);
             pull.spread(context, actuator, bend, length);
         }
-        Transmission::Site { .. } | Transmission::Tendon(_) | Transmission::Body(_) => {}
+        Transmission::Site { .. }
+        | Transmission::Tendon(_)
+        | Transmission::Body(_)
+        | Transmission::BallOrientation(_)
+        | Transmission::SiteOrientation { .. } => {}
     }
 }
 

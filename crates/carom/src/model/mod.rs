@@ -39,12 +39,12 @@ pub use recipe::{
 };
 pub use settings::{Cone, Disable, Enable, Integrator, JacobianKind, Settings, SolverKind};
 pub use structure::{
-    ActuatorDynamics, ActuatorStructure, BiasKind, BodyStructure, CameraStructure, ContactFilter,
-    ContactMatch, ContactReduction, Counts, DofStructure, EqualityKind, EqualityStructure,
-    FrameObject, GainKind, GeomKind, GeomShape, GeomStructure, HeightFieldStructure, HistoryShape,
-    Interpolation, JointKind, JointStructure, MeshStructure, Names, PairStructure, SensorGeoms,
-    SensorKind, SensorStructure, SiteStructure, SparsePattern, Structure, TendonStructure,
-    TrackingMode, Transmission, Wrap,
+    ActuatorDynamics, ActuatorInput, ActuatorStructure, BiasKind, BodyStructure, CameraStructure,
+    ContactFilter, ContactMatch, ContactReduction, ControlLimit, Counts, DofStructure,
+    EqualityKind, EqualityStructure, FrameObject, GainKind, GeomKind, GeomShape, GeomStructure,
+    HeightFieldStructure, HistoryShape, Interpolation, JointKind, JointStructure, MeshStructure,
+    Names, PairStructure, SensorGeoms, SensorKind, SensorStructure, ServoInputs, ServoStates,
+    SiteStructure, SparsePattern, Structure, TendonStructure, TrackingMode, Transmission, Wrap,
 };
 
 pub use tables::{RelativeDofs, SensorNeeds};
@@ -52,9 +52,37 @@ pub use tables::{RelativeDofs, SensorNeeds};
 use crate::scalar::Scalar;
 
 impl<T: Scalar> Model<T> {
+    /// The limits of a control; none if it has none.
+    #[inline]
+    pub fn control_range(&self, control: usize) -> Option<[T; 2]> {
+        let actuators = &self.structure.actuators;
+        let ranges = match actuators.control_limit(control)? {
+            ControlLimit::Control => &self.actuators.control_range,
+            ControlLimit::Velocity => &self.actuators.velocity_range,
+            ControlLimit::Feedforward => &self.actuators.feedforward_range,
+        };
+        Some(ranges[actuators.control_owner[control]])
+    }
+
     /// Sizes of all arrays.
     #[inline]
     pub fn counts(&self) -> &Counts {
         &self.structure.counts
+    }
+}
+
+impl<T: Scalar> ActuatorNumbers<T> {
+    /// Where the limits of a control are; none if it has none.
+    pub fn control_range_mut(
+        &mut self,
+        structure: &ActuatorStructure,
+        control: usize,
+    ) -> Option<&mut [T; 2]> {
+        let ranges = match structure.control_limit(control)? {
+            ControlLimit::Control => &mut self.control_range,
+            ControlLimit::Velocity => &mut self.velocity_range,
+            ControlLimit::Feedforward => &mut self.feedforward_range,
+        };
+        Some(&mut ranges[structure.control_owner[control]])
     }
 }

@@ -379,7 +379,7 @@ quantities! {
         /// Numbers of the actuators.
         actuators: Actuators = ActuatorNumbers {
             /// Scale from transmission length to actuator length, and its force direction.
-            gear: [[T; 6]; nactuator] = ActuatorGear("1").actuator("gear").mujoco("actuator_gear");
+            gear: [[T; 6]; nactuator] = ActuatorGear("1").actuator("gear").adopted("actuator_gear");
             /// Crank length of a slider-crank.
             crank_length: [T; nactuator] = ActuatorCrankLength("m").symbol("r").actuator("cranklength").positive()
                 .mujoco("actuator_cranklength");
@@ -390,9 +390,15 @@ quantities! {
             gain: [[T; 10]; nactuator] = ActuatorGain("by kind").actuator("gainprm").mujoco("actuator_gainprm");
             /// Parameters of the bias.
             bias: [[T; 10]; nactuator] = ActuatorBias("by kind").actuator("biasprm").mujoco("actuator_biasprm");
-            /// Control limits.
+            /// Control limits; of several controls those that have no limits of their own.
             control_range: [[T; 2]; nactuator] = ActuatorControlRange("by kind").actuator("ctrlrange").direct()
-                .may_be_infinite().mujoco("actuator_ctrlrange");
+                .may_be_infinite().adopted("actuator_ctrlrange");
+            /// Limits of the velocity that a servo with set points is given.
+            velocity_range: [[T; 2]; nactuator] = ActuatorVelocityRange("m/s or rad/s").actuator("velrange").direct()
+                .may_be_infinite();
+            /// Limits of its feedforward.
+            feedforward_range: [[T; 2]; nactuator] = ActuatorFeedforwardRange("N or N·m").actuator("ffrange").direct()
+                .may_be_infinite();
             /// Force limits.
             force_range: [[T; 2]; nactuator] = ActuatorForceRange("N or N·m").actuator("forcerange").direct()
                 .may_be_infinite().mujoco("actuator_forcerange");
@@ -409,14 +415,14 @@ quantities! {
             armature: [T; nactuator] = ActuatorArmature("kg or kg·m²").actuator("armature").positive()
                 .called("actuator_armature");
             /// Acceleration from unit force at the reference configuration.
-            acceleration_reference: [T; nactuator] = ActuatorAccelerationReference("1/kg or 1/(kg·m²)")
-                .actuator("acc0").derived(FROM_MASSES).mujoco("actuator_acc0");
+            acceleration_reference: [T; nout] = ActuatorAccelerationReference("1/kg or 1/(kg·m²)")
+                .actuator("acc0").derived(FROM_MASSES).adopted("actuator_acc0");
             /// Length at the reference configuration.
-            length_reference: [T; nactuator] = ActuatorLengthReference("m or rad").actuator("length0")
-                .derived("follows from the transmission: select that").mujoco("actuator_length0");
+            length_reference: [T; nout] = ActuatorLengthReference("m or rad").actuator("length0")
+                .derived("follows from the transmission: select that").adopted("actuator_length0");
             /// Feasible range of lengths.
             length_range: [[T; 2]; nactuator] = ActuatorLengthRange("m or rad").actuator("lengthrange").direct()
-                .may_be_infinite().mujoco("actuator_lengthrange");
+                .may_be_infinite().adopted("actuator_lengthrange");
             /// Time after which a control acts; needs a history.
             delay: [T; nactuator] = ActuatorDelay("s").actuator("delay").positive().direct().called("actuator_delay");
         }

@@ -10,8 +10,8 @@ use crate::linalg::{DofPattern, TreeSparsity};
 use crate::ray::TriangleTree;
 
 pub use carom_spec::model_spec::{
-    ActuatorDynamics, BiasKind, ContactReduction, GainKind, GeomKind, Interpolation, JointKind,
-    TrackingMode,
+    ActuatorDynamics, ActuatorInput, BiasKind, ContactReduction, GainKind, GeomKind, Interpolation,
+    JointKind, ServoInputs, ServoStates, TrackingMode,
 };
 
 /// Lengths of all arrays.
@@ -47,6 +47,8 @@ pub struct Counts {
     pub ntendon: usize,
     pub nwrap: usize,
     pub nactuator: usize,
+    /// Forces of all actuators, each with a length and a moment row.
+    pub nout: usize,
     pub nsensor: usize,
     /// Sensor outputs (length of `sensordata`).
     pub nsensor_value: usize,
@@ -456,6 +458,15 @@ pub enum Transmission {
     },
     /// Adhesion of a body's contacts.
     Body(usize),
+    /// On the orientation of a ball joint: three forces in the child's frame.
+    BallOrientation(usize),
+    /// On the orientation of a site relative to another: three forces in the site's frame.
+    SiteOrientation {
+        /// Where the torque acts.
+        site: usize,
+        /// Where its opposite acts.
+        reference: usize,
+    },
 }
 
 /// Actuators.
@@ -471,8 +482,22 @@ pub struct ActuatorStructure {
     pub bias: Vec<BiasKind>,
     /// Activation states; empty when stateless.
     pub activations: Vec<Range<usize>>,
-    /// Whether controls are limited.
+    /// Forces, with their lengths and moment rows: one for all but servos of orientations.
+    pub outputs: Vec<Range<usize>>,
+    /// Controls: one for all but motors and servos with set points.
+    pub controls: Vec<Range<usize>>,
+    /// What the controls are.
+    pub input: Vec<ActuatorInput>,
+    /// What the activation states of motors and servos are.
+    pub states: Vec<ServoStates>,
+    /// The actuator of each control.
+    pub control_owner: Vec<usize>,
+    /// Whether controls are limited, but for the next two.
     pub control_limited: Vec<bool>,
+    /// Whether the velocity that a servo with set points is given is limited.
+    pub velocity_limited: Vec<bool>,
+    /// Whether its feedforward is limited.
+    pub feedforward_limited: Vec<bool>,
     /// Whether the force is limited.
     pub force_limited: Vec<bool>,
     /// Whether the activation is limited.
@@ -483,12 +508,77 @@ pub struct ActuatorStructure {
     pub group: Vec<i32>,
     /// History of the control, if there is one.
     pub history: Vec<Option<usize>>,
-    /// Dofs of each moment row: those of the joint, the tendon's row, for sites at least
+    /// Dofs of each moment row, one row for each of `outputs`: those of the joint, the tendon's row, for sites at least
     /// [`BodyStructure::relative_dofs`] of the bodies of site and reference (or world), likewise for crank and slider;
     /// for a body all dofs, since adhesion also acts on what the body touches.
     pub moment: SparsePattern,
-    /// Derived: relative dofs of site and reference, or of crank and slider; one pair per actuator.
+    /// Derived: relative dofs of site and reference, or of crank and slider; one pair per moment row.
     pub lever: RelativeDofs,
+}
+
+/// Which range limits a control.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ControlLimit {
+    /// That of the actuator's controls.
+    Control,
+    /// That of its set point of velocity.
+    Velocity,
+    /// That of its feedforward.
+    Feedforward,
+}
+
+impl ActuatorStructure {
+    /// What a control of an actuator with several is, in the words of MJCF; empty for the only one.
+    pub fn control_word(&self, control: usize) -> &'static str {
+        let owner = self.control_owner[control];
+        let controls = &self.controls[owner];
+        if controls.len() < 2 {
+            return "";
+        }
+        let place = control - controls.start;
+        match self.input[owner] {
+            ActuatorInput::RotationVector => ["x", "y", "z"][place],
+            ActuatorInput::Quaternion => ["qw", "qx", "qy", "qz"][place],
+            ActuatorInput::Servo(inputs) => {
+                let words = ServoInputs::WORDS.into_iter().zip(inputs.flags());
+                let mut present = words.filter(|(_, present)| *present);
+                present.nth(place).map_or("", |(word, _)| word)
+            }
+        }
+    }
+
+    /// The range that limits a control; none if it is not limited.
+    #[inline]
+    pub fn control_limit(&self, control: usize) -> Option<ControlLimit> {
+        let role = self.control_role(control);
+        let limited = match role {
+            ControlLimit::Control => &self.control_limited,
+            ControlLimit::Velocity => &self.velocity_limited,
+            ControlLimit::Feedforward => &self.feedforward_limited,
+        };
+        limited[self.control_owner[control]].then_some(role)
+    }
+
+    /// The range that would limit a control: only servos of a length have more than one.
+    #[inline]
+    pub fn control_role(&self, control: usize) -> ControlLimit {
+        let owner = self.control_owner[control];
+        if self.gain[owner] != GainKind::Pid {
+            return ControlLimit::Control;
+        }
+        let ActuatorInput::Servo(inputs) = self.input[owner] else {
+            return ControlLimit::Control;
+        };
+        let place = control - self.controls[owner].start;
+        let first = usize::from(inputs.position);
+        if inputs.position && place == 0 {
+            ControlLimit::Control
+        } else if inputs.velocity && place == first {
+            ControlLimit::Velocity
+        } else {
+            ControlLimit::Feedforward
+        }
+    }
 }
 
 /// What a sensor measures. Contact-based kinds are evaluated with the contacts.
@@ -699,6 +789,27 @@ pub struct Names {
     pub actuators: Vec<String>,
     pub sensors: Vec<String>,
     pub keyframes: Vec<String>,
+}
+
+impl Structure {
+    /// Names of the controls: that of the actuator, with the word of the control where it has several; empty where the
+    /// actuator has no name.
+    pub fn control_names(&self) -> Vec<String> {
+        let name = |(control, &owner): (usize, &usize)| {
+            let name = &self.names.actuators[owner];
+            match self.actuators.control_word(control) {
+                "" => name.clone(),
+                _ if name.is_empty() => String::new(),
+                word => format!("{name}.{word}"),
+            }
+        };
+        self.actuators
+            .control_owner
+            .iter()
+            .enumerate()
+            .map(name)
+            .collect()
+    }
 }
 
 /// Everything discrete about a model.

@@ -157,13 +157,20 @@ impl Structure {
                 Transmission::SliderCrank { crank, slider } => {
                     [site_body(crank), site_body(slider)]
                 }
+                Transmission::SiteOrientation { site, reference } => {
+                    [site_body(site), site_body(reference)]
+                }
                 _ => {
-                    lever.push_empty();
+                    for _ in self.actuators.outputs[actuator].clone() {
+                        lever.push_empty();
+                    }
                     continue;
                 }
             };
             let pattern = &self.actuators.moment;
-            lever.push(&self.bodies.moving_dofs, pair, pattern, actuator);
+            for output in self.actuators.outputs[actuator].clone() {
+                lever.push(&self.bodies.moving_dofs, pair, pattern, output);
+            }
         }
         self.actuators.lever = lever;
     }

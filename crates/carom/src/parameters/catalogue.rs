@@ -443,8 +443,7 @@ fn actuator(model: &Model, recipe: &Recipe, source: Source, actuator: usize) -> 
     let given = &recipe.given.model.actuators;
     let (gain, bias) = (actuators.gain[actuator], actuators.bias[actuator]);
     let [_, stiffness, damping, ..] = given.bias[actuator];
-    let is_servo = gain == GainKind::Fixed
-        && bias == BiasKind::Affine
+    let is_servo = (gain == GainKind::Fixed && bias == BiasKind::Affine || gain == GainKind::So3)
         && given.gain[actuator][0] == -stiffness;
     match source {
         Source::Of(Quantity::ActuatorGear) => Ok(Some(match actuators.transmission[actuator] {
@@ -461,14 +460,17 @@ fn actuator(model: &Model, recipe: &Recipe, source: Source, actuator: usize) -> 
         Source::Of(Quantity::ActuatorGain) => Ok(Some(match gain {
             GainKind::Fixed => 1,
             GainKind::Affine => 3,
-            _ => 9,
+            GainKind::Pid | GainKind::So3 => 1,
+            GainKind::DcMotor => 8,
+            GainKind::Muscle | GainKind::User => 9,
         })),
         Source::Of(Quantity::ActuatorBias) => match bias {
             BiasKind::None => no("has no bias"),
-            BiasKind::Affine if is_servo && damping > 0.0 => {
+            BiasKind::Affine | BiasKind::So3 if is_servo && damping > 0.0 => {
                 no("gives a damping ratio: select kp and dampratio")
             }
-            BiasKind::Affine => Ok(Some(3)),
+            BiasKind::Affine | BiasKind::So3 => Ok(Some(3)),
+            BiasKind::DcMotor => Ok(Some(6)),
             _ => Ok(Some(9)),
         },
         Source::Of(Quantity::ActuatorDynamics) => match actuators.dynamics[actuator] {
@@ -477,8 +479,15 @@ fn actuator(model: &Model, recipe: &Recipe, source: Source, actuator: usize) -> 
             }
             ActuatorDynamics::Filter | ActuatorDynamics::FilterExact => Ok(Some(1)),
             ActuatorDynamics::Muscle => Ok(Some(3)),
+            ActuatorDynamics::DcMotor => Ok(Some(9)),
+            ActuatorDynamics::Pid => Ok(Some(2)),
             ActuatorDynamics::User => Ok(None),
         },
+        Source::ServoGain if gain == GainKind::Pid => {
+            no("is a pid: select biasprm, whose second number is -kp")
+        }
+        Source::ServoDamping if gain == GainKind::Pid && damping <= 0.0 => Ok(None),
+        Source::ServoDampingRatio if gain == GainKind::Pid && damping > 0.0 => Ok(None),
         Source::ServoGain | Source::ServoDamping | Source::ServoDampingRatio if !is_servo => {
             no("is not a position servo")
         }
@@ -498,6 +507,16 @@ fn actuator(model: &Model, recipe: &Recipe, source: Source, actuator: usize) -> 
         }
         Source::Of(Quantity::ActuatorControlRange) if !actuators.control_limited[actuator] => {
             no("does not limit its control")
+        }
+        Source::Of(Quantity::ActuatorVelocityRange)
+            if !actuators.velocity_limited[actuator] || gain != GainKind::Pid =>
+        {
+            no("does not limit a velocity that it is given")
+        }
+        Source::Of(Quantity::ActuatorFeedforwardRange)
+            if !actuators.feedforward_limited[actuator] || gain != GainKind::Pid =>
+        {
+            no("does not limit its feedforward")
         }
         Source::Of(Quantity::ActuatorForceRange) if !actuators.force_limited[actuator] => {
             no("does not limit its force")

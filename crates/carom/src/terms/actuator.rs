@@ -29,17 +29,19 @@ impl Term<3, PARAMETERS> for Force {
         p[..BIAS].copy_from_slice(&numbers.gain[actuator]);
         p[BIAS..LENGTH_RANGE].copy_from_slice(&numbers.bias[actuator]);
         p[LENGTH_RANGE..ACCELERATION_REFERENCE].copy_from_slice(&numbers.length_range[actuator]);
-        p[ACCELERATION_REFERENCE] = numbers.acceleration_reference[actuator];
+        let output = model.structure.actuators.outputs[actuator].start;
+        p[ACCELERATION_REFERENCE] = numbers.acceleration_reference[output];
         p
     }
 
     #[inline]
     fn add_parameters(model_bar: &mut Model, actuator: usize, bar: [f64; PARAMETERS]) {
+        let output = model_bar.structure.actuators.outputs[actuator].start;
         let numbers = &mut model_bar.actuators;
         let targets = (numbers.gain[actuator].iter_mut())
             .chain(&mut numbers.bias[actuator])
             .chain(&mut numbers.length_range[actuator])
-            .chain([&mut numbers.acceleration_reference[actuator]]);
+            .chain([&mut numbers.acceleration_reference[output]]);
         for (target, bar) in targets.zip(bar) {
             *target += bar;
         }

@@ -1,7 +1,9 @@
 //! Actuators, all in their general form.
 
 use super::tag::{Output, Tag};
-use crate::model_spec::{ActuatorElement, ActuatorSpec, HistorySpec, ModelSpec, Transmission};
+use crate::model_spec::{
+    ActuatorElement, ActuatorInput, ActuatorSpec, HistorySpec, ModelSpec, Transmission,
+};
 
 pub(super) fn write(out: &mut Output, spec: &ModelSpec) {
     for actuator in &spec.actuators {
@@ -13,7 +15,7 @@ fn actuator_tag(actuator: &ActuatorSpec) -> Tag {
     let default = ActuatorSpec::default();
     let tag = Tag::new("general")
         .text("name", &actuator.name)
-        .text("input", input(actuator.element))
+        .text("input", &input(actuator))
         .integer_unless("group", actuator.group, default.group);
     let tag = transmission(tag, actuator.transmission.as_ref())
         .leading_unless("gear", &actuator.gear, &default.gear)
@@ -52,6 +54,16 @@ fn actuator_tag(actuator: &ActuatorSpec) -> Tag {
             default.control_limited,
         )
         .numbers_unless("ctrlrange", &actuator.control_range, &default.control_range)
+        .numbers_unless(
+            "velrange",
+            &actuator.velocity_range,
+            &default.velocity_range,
+        )
+        .numbers_unless(
+            "ffrange",
+            &actuator.feedforward_range,
+            &default.feedforward_range,
+        )
         .word_unless(
             "forcelimited",
             actuator.force_limited,
@@ -79,14 +91,16 @@ fn actuator_tag(actuator: &ActuatorSpec) -> Tag {
     history(tag, &actuator.history).numbers("user", &actuator.user)
 }
 
-/// What the control is, as the shortcut elements declare it; it does not affect the simulation.
-fn input(element: ActuatorElement) -> &'static str {
-    match element {
+/// What the controls are; of an actuator with one control that does not affect the simulation, and the shortcut
+/// elements declare it.
+fn input(actuator: &ActuatorSpec) -> String {
+    let declared = match actuator.element {
         ActuatorElement::Position => "pos",
         ActuatorElement::Velocity | ActuatorElement::IntegratedVelocity => "vel",
         ActuatorElement::Cylinder => "pressure",
         _ => "",
-    }
+    };
+    (actuator.input).map_or_else(|| declared.to_owned(), ActuatorInput::words)
 }
 
 fn transmission(tag: Tag, transmission: Option<&Transmission>) -> Tag {

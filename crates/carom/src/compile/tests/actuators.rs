@@ -142,6 +142,75 @@ fn activation_states_are_counted_in_order() {
 }
 
 #[test]
+fn motors_and_servos_have_controls_states_and_forces_as_they_need() {
+    let model = model(&with(
+        r#"<pid joint="hinge" kp="3" ki="2" slewmax="1" input="pos vel ff" velrange="-2 2"/>
+        <orientation joint="ball" input="quat" forcerange="0 2"/>
+        <dcmotor joint="hinge" motorconst=".1 .4" resistance="2" thermal="1 2" input="none"/>
+        <general joint="ball" gaintype="so3" biastype="so3" dyntype="integrator" biasprm="0 -1"/>"#,
+    ));
+    let actuators = &model.structure.actuators;
+    assert_eq!(actuators.controls, [0..3, 3..7, 7..7, 7..10]);
+    assert_eq!(actuators.outputs, [0..1, 1..4, 4..5, 5..8]);
+    assert_eq!(actuators.activations, [0..2, 2..2, 2..3, 3..6]);
+    let n = model.counts();
+    assert_eq!((n.nactuator, n.nu, n.nout, n.na), (4, 10, 8, 6));
+    let limits: Vec<_> = (0..3).map(|control| model.control_range(control)).collect();
+    assert_eq!(limits, [None, Some([-2.0, 2.0]), None]);
+    assert_close(&model.actuators.gain[2][..2], &[2.0, 0.2]);
+
+    let general = "gaintype='pid' biastype='affine'";
+    for (actuator, reason) in [
+        (
+            "<orientation joint='hinge'/>".to_owned(),
+            "actuator turns something: give it a ball joint, or a site with 'refsite'",
+        ),
+        (
+            "<orientation joint='ball' forcerange='-1 1'/>".to_owned(),
+            "actuator: forcerange bounds the size of the torque, so it starts at 0",
+        ),
+        (
+            "<general joint='ball' gaintype='so3'/>".to_owned(),
+            "actuator: gaintype and biastype 'so3' go together; write both",
+        ),
+        (
+            "<pid joint='hinge' input='voltage'/>".to_owned(),
+            "actuator: inputs are some of pos, vel and ff",
+        ),
+        (
+            "<pid joint='hinge' ki='1' input='vel'/>".to_owned(),
+            "actuator: integral action and a greatest rate need the input pos",
+        ),
+        (
+            "<pid joint='hinge' nsample='3' delay='.01'/>".to_owned(),
+            "actuator has 2 controls; 'nsample' and 'delay' are for one, split it up",
+        ),
+        (
+            format!("<general joint='hinge' {general} dyntype='pid' gainprm='0'/>"),
+            "actuator: dyntype 'pid' needs an integral gain (gainprm) or a greatest rate (the second of dynprm)",
+        ),
+        (
+            format!("<general joint='hinge' {general}/>"),
+            "actuator: an integral gain (gainprm) needs dyntype 'pid'",
+        ),
+        (
+            "<general joint='hinge' gaintype='dcmotor' actearly='true'/>".to_owned(),
+            "actuator: dyntype, gaintype and biastype 'dcmotor' go together; write all three",
+        ),
+        (
+            "<dcmotor joint='hinge' motorconst='1' resistance='1' controller='1'/>".to_owned(),
+            "actuator: the numbers of 'controller' need an input pos, vel or ff",
+        ),
+        (
+            "<general joint='hinge' input='pos vel'/>".to_owned(),
+            "actuator: fixed and affine gains take one input, pos, vel or pressure",
+        ),
+    ] {
+        assert_refused(&with(&actuator), reason);
+    }
+}
+
+#[test]
 fn damping_and_armature_go_to_joint_and_tendon_through_the_gear() {
     let model = model(&with(
         r#"<motor joint="hinge" gear="3" damping="1 2 3" armature="0.5"/>

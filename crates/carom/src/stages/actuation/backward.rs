@@ -6,14 +6,16 @@
 //!
 //!   f̄ᵢ ← f̄ᵢ·L/S − L/S²·Σ f̄ⱼfⱼ,   L̄ = Σ f̄ⱼfⱼ/S
 
-use super::Actuation;
-use super::derivative::velocity_derivative;
 use super::forward::{
     GREATEST_CONTROL, exceeded_limit, gained, is_disabled, nearest_turn, rotational_gear,
     rotational_period, turns_away,
 };
+use super::servo::ServoAt;
+use super::{Actuation, ActuatorPlace};
 use crate::cotangent::{InputBar, StateBar};
+use crate::dynamics::At;
 use crate::history::{delayed_control, delayed_control_vjp};
+use crate::laws::so3;
 use crate::math::Vec3;
 use crate::model::{ActuatorDynamics, Model, Transmission};
 use crate::scalar::Scalar;
@@ -51,7 +53,7 @@ pub fn backward(
     bar: &mut Actuation,
     mut targets: Targets<'_>,
 ) {
-    let count = actuation.actuator_force.len();
+    let count = actuation.saturated.len();
     if count == 0 || model.settings.disable.actuation {
         return;
     }
@@ -65,22 +67,38 @@ pub fn backward(
     );
     compensate_gravity(model, &bar.force, &mut targets);
     let pattern = &model.structure.actuators.moment;
-    for (actuator, force_bar) in bar.actuator_force.iter_mut().enumerate() {
-        let force = actuation.actuator_force[actuator];
-        for (entry, &dof) in pattern.row(actuator).zip(pattern.columns(actuator)) {
+    for (output, force_bar) in bar.actuator_force.iter_mut().enumerate() {
+        let force = actuation.actuator_force[output];
+        for (entry, &dof) in pattern.row(output).zip(pattern.columns(output)) {
             *force_bar += transmission.moment[entry] * bar.force[dof];
             targets.transmission.moment[entry] += force * bar.force[dof];
         }
     }
+    // What adds beyond the limits does not see them.
+    for (mechanical_bar, outputs) in
+        (bar.mechanical_force.iter_mut()).zip(&model.structure.actuators.outputs)
+    {
+        *mechanical_bar += bar.actuator_force[outputs.start];
+    }
     limit_actuator_forces(model, actuation, &mut bar.actuator_force, &mut targets);
     limit_tendon_forces(model, actuation, &mut bar.actuator_force, &mut targets);
     for actuator in 0..count {
-        let force_bar = bar.actuator_force[actuator] + bar.unlimited_force[actuator];
+        let place = ActuatorPlace {
+            transmission,
+            velocity,
+            timestep: input.timestep,
+        };
+        if let Some(servo) = ServoAt::find(model, actuator, place) {
+            servo.backward(state, actuation, bar, &mut targets);
+            continue;
+        }
+        let output = model.structure.actuators.outputs[actuator].start;
+        let force_bar = bar.actuator_force[output] + bar.unlimited_force[output];
         let place = Place {
             model,
             actuator,
-            length: transmission.length[actuator],
-            rate: velocity.actuator[actuator],
+            length: transmission.length[output],
+            rate: velocity.actuator[output],
             timestep: input.timestep,
             state,
             actuation,
@@ -118,8 +136,8 @@ fn joint_force(
 ) -> f64 {
     let structure = &model.structure;
     let mut sum = 0.0;
-    for (actuator, &force) in actuation.actuator_force.iter().enumerate() {
-        if let Some(entry) = structure.actuators.moment.entry(actuator, dof) {
+    for (output, &force) in actuation.actuator_force.iter().enumerate() {
+        if let Some(entry) = structure.actuators.moment.entry(output, dof) {
             sum += transmission.moment[entry] * force;
         }
     }
@@ -174,17 +192,27 @@ fn limit_actuator_forces(
     targets: &mut Targets<'_>,
 ) {
     let structure = &model.structure.actuators;
-    for (actuator, bar) in bar.iter_mut().enumerate() {
+    for (actuator, outputs) in structure.outputs.iter().enumerate() {
         if !structure.force_limited[actuator] {
             continue;
         }
-        let mut force = actuation.unlimited_force[actuator];
+        let range = model.actuators.force_range[actuator];
+        let bar = &mut bar[outputs.clone()];
+        if let [x, y, z] = bar {
+            let force = &actuation.unlimited_force[outputs.clone()];
+            let force = Vec3(std::array::from_fn(|k| force[k]));
+            let (force_bar, most_bar) = so3::limit_vjp(force, range[1], Vec3([*x, *y, *z]));
+            [*x, *y, *z] = force_bar.0;
+            targets.model.actuators.force_range[actuator][1] += most_bar;
+            continue;
+        }
+        let bar = &mut bar[0];
+        let mut force = actuation.unlimited_force[outputs.start];
         if let Transmission::Tendon(tendon) = structure.transmission[actuator]
             && let Some((total, limit)) = exceeded_limit(model, tendon, &actuation.unlimited_force)
         {
             force *= limit / total;
         }
-        let range = model.actuators.force_range[actuator];
         let (force_bar, range_bar) = clamp_vjp(force, range, *bar);
         *bar = force_bar;
         add_pair(
@@ -205,13 +233,13 @@ fn limit_tendon_forces(
         let Some((total, limit)) = exceeded_limit(model, tendon, forces) else {
             continue;
         };
-        let pulls = |actuator: usize| {
-            model.structure.actuators.transmission[actuator] == Transmission::Tendon(tendon)
+        let actuators = &model.structure.actuators;
+        let pulling = || {
+            let all = actuators.transmission.iter().zip(&actuators.outputs);
+            all.filter(|(transmission, _)| **transmission == Transmission::Tendon(tendon))
+                .map(|(_, outputs)| outputs.start)
         };
-        let along: f64 = (bar.iter().zip(forces).enumerate())
-            .filter(|&(actuator, _)| pulls(actuator))
-            .map(|(_, (bar, force))| bar * force)
-            .sum();
+        let along: f64 = pulling().map(|output| bar[output] * forces[output]).sum();
         let range = model.tendons.actuator_force_range[tendon];
         let (_, range_bar) = clamp_vjp(total, range, along / total);
         add_pair(
@@ -219,10 +247,8 @@ fn limit_tendon_forces(
             range_bar,
         );
         let scale = limit / total;
-        for (actuator, bar) in bar.iter_mut().enumerate() {
-            if pulls(actuator) {
-                *bar = *bar * scale - scale / total * along;
-            }
+        for output in pulling() {
+            bar[output] = bar[output] * scale - scale / total * along;
         }
     }
 }
@@ -234,37 +260,33 @@ fn effective_controls(
     bar: &[f64],
     targets: &mut Targets<'_>,
 ) {
-    let delayed = |actuator: usize| delayed_control(model, state, actuator, input.ctrl[actuator]);
-    let limited = &model.structure.actuators.control_limited;
+    let owners = &model.structure.actuators.control_owner;
+    let delayed =
+        |control: usize| delayed_control(model, state, owners[control], input.ctrl[control]);
     let clamp = !model.settings.disable.clampctrl;
-    let held = |actuator: usize| clamp && limited[actuator];
-    let range = |actuator: usize| model.actuators.control_range[actuator];
-    let good = (0..bar.len()).all(|actuator| {
-        let given = delayed(actuator);
-        let [low, high] = range(actuator);
-        let control = if held(actuator) {
-            Scalar::clamp(given, low, high)
-        } else {
-            given
-        };
-        control.abs() <= GREATEST_CONTROL
+    let range = |control: usize| model.control_range(control).filter(|_| clamp);
+    let good = (0..bar.len()).all(|control| {
+        let given = delayed(control);
+        let held = range(control).map_or(given, |[low, high]| Scalar::clamp(given, low, high));
+        held.abs() <= GREATEST_CONTROL
     });
     if !good {
         return;
     }
-    for (actuator, &bar) in bar.iter().enumerate() {
+    for (control, &bar) in bar.iter().enumerate() {
         let mut control_bar = bar;
-        if held(actuator) {
+        if let Some(range) = range(control) {
             let range_bar;
-            (control_bar, range_bar) = clamp_vjp(delayed(actuator), range(actuator), bar);
-            add_pair(
-                &mut targets.model.actuators.control_range[actuator],
-                range_bar,
-            );
+            (control_bar, range_bar) = clamp_vjp(delayed(control), range, bar);
+            let structure = &model.structure;
+            let numbers = &mut targets.model.actuators;
+            if let Some(sum) = numbers.control_range_mut(&structure.actuators, control) {
+                add_pair(sum, range_bar);
+            }
         }
         let past = (&mut *targets.state, &mut *targets.model);
-        targets.input.ctrl[actuator] +=
-            delayed_control_vjp(model, state, actuator, control_bar, past);
+        targets.input.ctrl[control] +=
+            delayed_control_vjp(model, state, owners[control], control_bar, past);
     }
 }
 
@@ -281,7 +303,22 @@ pub(crate) struct Place<'a> {
     pub(crate) actuation: &'a Actuation,
 }
 
-impl Place<'_> {
+impl<'a> Place<'a> {
+    /// An actuator at the results of the stages before.
+    pub(crate) fn new(at: At<'a>, actuator: usize) -> Self {
+        let (model, data) = (at.model, at.data);
+        let output = model.structure.actuators.outputs[actuator].start;
+        Self {
+            model,
+            actuator,
+            length: data.transmission.length[output],
+            rate: data.velocity.actuator[output],
+            timestep: at.input.timestep,
+            state: at.state,
+            actuation: &data.actuation,
+        }
+    }
+
     fn gained(&self) -> f64 {
         let (act, h) = (&self.state.act, self.timestep);
         gained(self.model, self.actuator, act, self.actuation, h)
@@ -308,13 +345,7 @@ impl Place<'_> {
         }
     }
 
-    /// [`velocity_derivative`].
-    pub(crate) fn velocity_derivative(&self) -> f64 {
-        let x = [self.length, self.rate, self.gained()];
-        velocity_derivative(self.model, self.actuator, x, self.actuation)
-    }
-
-    /// The adjoint of [`velocity_derivative`]; `bar` receives the cotangents of controls and
+    /// The adjoint of [`velocity_derivative`](super::velocity_derivative); `bar` receives the cotangents of controls and
     /// activation rates.
     pub(crate) fn velocity_derivative_vjp(
         &self,
@@ -340,11 +371,12 @@ impl Place<'_> {
         targets: &mut Targets<'_>,
     ) {
         let (model, actuator) = (self.model, self.actuator);
-        targets.transmission.length[actuator] += length_bar;
-        targets.velocity.actuator[actuator] += rate_bar;
         let structure = &model.structure.actuators;
+        let output = structure.outputs[actuator].start;
+        targets.transmission.length[output] += length_bar;
+        targets.velocity.actuator[output] += rate_bar;
         let Some(last) = structure.activations[actuator].clone().last() else {
-            bar.control[actuator] += input_bar;
+            bar.control[structure.controls[actuator].start] += input_bar;
             return;
         };
         if !structure.activation_early[actuator] {
@@ -363,7 +395,8 @@ impl Place<'_> {
     /// The rate of change of the activation `last`.
     fn activation_rate_vjp(&self, last: usize, bar: &mut Actuation, targets: &mut Targets<'_>) {
         let (model, actuator) = (self.model, self.actuator);
-        let control = self.actuation.control[actuator];
+        let place = model.structure.actuators.controls[actuator].start;
+        let control = self.actuation.control[place];
         let (activation, dot_bar) = (self.state.act[last], bar.activation_dot[last]);
         let dynamics = model.structure.actuators.dynamics[actuator];
         let (mut target, mut turns) = (control, 0.0);
@@ -374,7 +407,7 @@ impl Place<'_> {
         }
         let x = [target, activation];
         let [target_bar, activation_bar] = Rate::vjp(model, actuator, x, dot_bar, targets.model);
-        bar.control[actuator] += target_bar;
+        bar.control[place] += target_bar;
         targets.state.act[last] += activation_bar;
         period_vjp(model, actuator, -turns * target_bar, targets.model);
     }
@@ -389,7 +422,7 @@ fn add(sum: &mut [f64], terms: &[f64]) {
 }
 
 /// The twin of the length of a full turn of an angular servo.
-fn period_vjp(model: &Model, actuator: usize, bar: f64, model_bar: &mut Model) {
+pub(super) fn period_vjp(model: &Model, actuator: usize, bar: f64, model_bar: &mut Model) {
     if bar == 0.0 {
         return;
     }

@@ -16,13 +16,14 @@ pub(crate) fn write_bends(
     out: &mut Vec<f64>,
 ) {
     let actuators = &model.structure.actuators;
-    for actuator in 0..model.counts().nu {
+    for actuator in 0..model.counts().nactuator {
         let law = Force::law(&model.structure, actuator);
-        let x = [transmission.length[actuator], velocity.actuator[actuator]];
+        let output = actuators.outputs[actuator].start;
+        let x = [transmission.length[output], velocity.actuator[output]];
         law.write_bends(x, Force::parameters(model, actuator), out);
         if actuators.force_limited[actuator] {
             let bounds = model.actuators.force_range[actuator];
-            out.extend(bounds.map(|bound| actuation.unlimited_force[actuator] - bound));
+            out.extend(bounds.map(|bound| actuation.unlimited_force[output] - bound));
         }
     }
 }

@@ -1,7 +1,8 @@
 //! Derivatives of actuator forces: by velocity for the implicit integrators, by everything for linearisation.
 
-use super::Actuation;
 use super::forward::{gained, is_disabled};
+use super::servo::ServoAt;
+use super::{Actuation, ActuatorPlace};
 use crate::data::Data;
 use crate::history::is_delayed;
 use crate::model::Model;
@@ -10,17 +11,26 @@ use crate::state::{Input, State};
 use crate::terms::Term;
 use crate::terms::actuator::{Force, Next, Rate};
 
-/// ∂force/∂velocity of an actuator that is switched on and does not stand at a limit, over length, rate and input; zero
-/// otherwise.
+/// ∂force/∂velocity of an actuator that is switched on and does not stand at a limit; zero otherwise.
 pub(crate) fn velocity_derivative<T: Scalar>(
     model: &Model<T>,
     actuator: usize,
-    x: [T; 3],
+    place: ActuatorPlace<'_, T>,
+    act: &[T],
     actuation: &Actuation<T>,
 ) -> T {
     if actuation.saturated[actuator] || is_disabled(model, actuator) {
         return T::ZERO;
     }
+    if let Some(servo) = ServoAt::find(model, actuator, place) {
+        return servo.velocity_derivative(act, actuation);
+    }
+    let output = model.structure.actuators.outputs[actuator].start;
+    let x = [
+        place.transmission.length[output],
+        place.velocity.actuator[output],
+        gained(model, actuator, act, actuation, place.timestep),
+    ];
     Force::rate_derivative(model, actuator, x)
 }
 
@@ -59,14 +69,15 @@ pub(crate) fn sensitivity(
     if is_disabled(model, actuator) {
         return out;
     }
-    let acts = data.actuation.control[actuator] == input.ctrl[actuator];
+    let place = structure.controls[actuator].start;
+    let acts = data.actuation.control[place] == input.ctrl[place];
     let control = f64::from(u8::from(acts && !is_delayed(model, actuator)));
     let last = structure.activations[actuator].clone().last();
     // Of the input, by activation and control.
     let by_source = match last {
         None => [0.0, control],
         Some(last) => {
-            let x = [data.actuation.control[actuator], state.act[last]];
+            let x = [data.actuation.control[place], state.act[last]];
             let [by_control, by_activation] = Rate::by_inputs(model, actuator, x);
             out.rate.activation = by_activation;
             out.rate.control = by_control * control;
@@ -103,9 +114,10 @@ impl ByInputs {
 
 /// Length, rate and input of an actuator's force.
 pub(crate) fn force_inputs(model: &Model, actuator: usize, act: &[f64], data: &Data) -> [f64; 3] {
+    let output = model.structure.actuators.outputs[actuator].start;
     [
-        data.transmission.length[actuator],
-        data.velocity.actuator[actuator],
+        data.transmission.length[output],
+        data.velocity.actuator[output],
         gained(model, actuator, act, &data.actuation, data.timestep),
     ]
 }
@@ -118,7 +130,8 @@ pub(crate) fn is_free(model: &Model, actuator: usize, data: &Data) -> bool {
 /// Whether the actuator's own limit holds its force.
 fn is_limited(model: &Model, actuator: usize, data: &Data) -> bool {
     let [low, high] = model.actuators.force_range[actuator];
-    let force = data.actuation.unlimited_force[actuator];
+    let output = model.structure.actuators.outputs[actuator].start;
+    let force = data.actuation.unlimited_force[output];
     model.structure.actuators.force_limited[actuator] && (force < low || force > high)
 }
 

@@ -1,5 +1,7 @@
-use super::Actuation;
+use super::servo::{self, ServoAt};
+use super::{Actuation, ActuatorPlace};
 use crate::history::delayed_control;
+use crate::laws::so3;
 use crate::math::Vec3;
 use crate::model::{ActuatorDynamics, BiasKind, GainKind, JointKind, Model, Transmission};
 use crate::scalar::Scalar;
@@ -22,19 +24,30 @@ pub fn forward<T: Scalar>(
     out: &mut Actuation<T>,
 ) {
     out.force.fill(T::ZERO);
-    let count = out.actuator_force.len();
+    let count = out.saturated.len();
     if count == 0 || model.settings.disable.actuation {
         out.actuator_force.fill(T::ZERO);
         out.unlimited_force.fill(T::ZERO);
+        out.mechanical_force.fill(T::ZERO);
         out.activation_dot.fill(T::ZERO);
         out.saturated.fill(false);
         return;
     }
     effective_controls(model, state, input, &mut out.control);
+    let place = ActuatorPlace {
+        transmission,
+        velocity,
+        timestep: input.timestep,
+    };
     for actuator in 0..count {
-        let (length, rate) = (transmission.length[actuator], velocity.actuator[actuator]);
+        if let Some(servo) = ServoAt::find(model, actuator, place) {
+            servo.forward(state, out);
+            continue;
+        }
+        let output = model.structure.actuators.outputs[actuator].start;
+        let (length, rate) = (transmission.length[output], velocity.actuator[output]);
         let gained = effective_input(model, actuator, length, state, input.timestep, out);
-        out.unlimited_force[actuator] = if is_disabled(model, actuator) {
+        out.unlimited_force[output] = if is_disabled(model, actuator) {
             T::ZERO
         } else {
             Force::value(model, actuator, [length, rate, gained])
@@ -43,9 +56,10 @@ pub fn forward<T: Scalar>(
     out.actuator_force.copy_from_slice(&out.unlimited_force);
     limit_tendon_forces(model, &mut out.actuator_force);
     limit_actuator_forces(model, &mut out.actuator_force);
+    servo::add_mechanical(model, out);
     let pattern = &model.structure.actuators.moment;
-    for (actuator, &force) in out.actuator_force.iter().enumerate() {
-        for (entry, &dof) in pattern.row(actuator).zip(pattern.columns(actuator)) {
+    for (output, &force) in out.actuator_force.iter().enumerate() {
+        for (entry, &dof) in pattern.row(output).zip(pattern.columns(output)) {
             out.force[dof] += transmission.moment[entry] * force;
         }
     }
@@ -64,16 +78,14 @@ fn effective_controls<T: Scalar>(
     input: &Input<T>,
     control: &mut [T],
 ) {
-    let limited = &model.structure.actuators.control_limited;
+    let owners = &model.structure.actuators.control_owner;
     let clamp = !model.settings.disable.clampctrl;
     let mut good = true;
-    for (actuator, (control, &given)) in control.iter_mut().zip(&input.ctrl).enumerate() {
-        let given = delayed_control(model, state, actuator, given);
-        *control = if clamp && limited[actuator] {
-            let [low, high] = model.actuators.control_range[actuator];
-            given.clamp(low, high)
-        } else {
-            given
+    for (place, (control, &given)) in control.iter_mut().zip(&input.ctrl).enumerate() {
+        let given = delayed_control(model, state, owners[place], given);
+        *control = match model.control_range(place) {
+            Some([low, high]) if clamp => given.clamp(low, high),
+            _ => given,
         };
         good &= control.value().abs() <= GREATEST_CONTROL;
     }
@@ -98,7 +110,7 @@ fn effective_input<T: Scalar>(
     out: &mut Actuation<T>,
 ) -> T {
     let structure = &model.structure.actuators;
-    let control = out.control[actuator];
+    let control = out.control[structure.controls[actuator].start];
     let period = rotational_period(model, actuator);
     let activations = structure.activations[actuator].clone();
     let Some(last) = activations.clone().last() else {
@@ -127,7 +139,7 @@ pub(crate) fn gained<T: Scalar>(
 ) -> T {
     let structure = &model.structure.actuators;
     let Some(last) = structure.activations[actuator].clone().last() else {
-        return actuation.control[actuator];
+        return actuation.control[structure.controls[actuator].start];
     };
     if structure.activation_early[actuator] {
         let rate = actuation.activation_dot[last];
@@ -152,13 +164,14 @@ pub(super) fn rotational_gear<T: Scalar>(model: &Model<T>, actuator: usize) -> O
         } if gear[..3] == [T::ZERO; 3] => 3,
         _ => return None,
     };
-    let is_servo = structure.actuators.gain[actuator] == GainKind::Fixed
-        && structure.actuators.bias[actuator] == BiasKind::Affine
-        && model.actuators.gain[actuator][0] == -model.actuators.bias[actuator][1]
-        && !matches!(
-            structure.actuators.dynamics[actuator],
-            ActuatorDynamics::Muscle | ActuatorDynamics::User
-        );
+    let is_servo = structure.actuators.gain[actuator] == GainKind::Pid
+        || structure.actuators.gain[actuator] == GainKind::Fixed
+            && structure.actuators.bias[actuator] == BiasKind::Affine
+            && model.actuators.gain[actuator][0] == -model.actuators.bias[actuator][1]
+            && !matches!(
+                structure.actuators.dynamics[actuator],
+                ActuatorDynamics::Muscle | ActuatorDynamics::User
+            );
     is_servo.then_some(first)
 }
 
@@ -203,10 +216,10 @@ fn limit_tendon_forces<T: Scalar>(model: &Model<T>, force: &mut [T]) {
         let Some((total, limit)) = exceeded_limit(model, tendon, force) else {
             continue;
         };
-        let scale = limit / total;
-        for (force, transmission) in force.iter_mut().zip(&structure.actuators.transmission) {
+        let (scale, actuators) = (limit / total, &structure.actuators);
+        for (outputs, transmission) in actuators.outputs.iter().zip(&actuators.transmission) {
             if *transmission == Transmission::Tendon(tendon) {
-                *force *= scale;
+                force[outputs.start] *= scale;
             }
         }
     }
@@ -230,20 +243,26 @@ pub(super) fn exceeded_limit<T: Scalar>(
 /// Sum of the actuator forces on a tendon.
 pub(crate) fn tendon_force<T: Scalar>(model: &Model<T>, tendon: usize, force: &[T]) -> T {
     let mut total = T::ZERO;
-    for (&force, transmission) in force.iter().zip(&model.structure.actuators.transmission) {
+    let actuators = &model.structure.actuators;
+    for (outputs, transmission) in actuators.outputs.iter().zip(&actuators.transmission) {
         if *transmission == Transmission::Tendon(tendon) {
-            total += force;
+            total += force[outputs.start];
         }
     }
     total
 }
 
 fn limit_actuator_forces<T: Scalar>(model: &Model<T>, force: &mut [T]) {
-    let limited = &model.structure.actuators.force_limited;
-    for (actuator, force) in force.iter_mut().enumerate() {
-        if limited[actuator] {
+    let actuators = &model.structure.actuators;
+    for (actuator, outputs) in actuators.outputs.iter().enumerate() {
+        if actuators.force_limited[actuator] {
             let [low, high] = model.actuators.force_range[actuator];
-            *force = force.clamp(low, high);
+            if let [x, y, z] = &mut force[outputs.clone()] {
+                [*x, *y, *z] = so3::limit(Vec3([*x, *y, *z]), high).0;
+            } else {
+                let force = &mut force[outputs.start];
+                *force = force.clamp(low, high);
+            }
         }
     }
 }
@@ -285,9 +304,17 @@ fn mark_saturated<T: Scalar>(model: &Model<T>, out: &mut Actuation<T>) {
         force <= low + slack * low.abs() || force >= high - slack * high.abs()
     };
     for actuator in 0..out.saturated.len() {
-        let force = out.actuator_force[actuator];
+        // Its own limit holds a part of the force of a motor; see `servo`.
+        let is_motor = structure.actuators.gain[actuator] == GainKind::DcMotor;
+        let range = model.actuators.force_range[actuator];
+        let output = structure.actuators.outputs[actuator].start;
         let own = structure.actuators.force_limited[actuator]
-            && outside(force, model.actuators.force_range[actuator], 0.0);
+            && !is_motor
+            && match out.unlimited_force[structure.actuators.outputs[actuator].clone()] {
+                // The size of a limited torque is the limit but for rounding.
+                [x, y, z] => Vec3([x, y, z]).norm().value() >= range[1].value(),
+                _ => outside(out.actuator_force[output], range, 0.0),
+            };
         out.saturated[actuator] = own
             || match structure.actuators.transmission[actuator] {
                 Transmission::Joint(joint) | Transmission::JointInParent(joint) => {

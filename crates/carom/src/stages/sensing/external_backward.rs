@@ -184,10 +184,11 @@ impl Reverse<'_> {
         let transmissions = &model.structure.actuators.transmission;
         for (actuator, transmission) in transmissions.iter().enumerate() {
             if *transmission == Transmission::Tendon(tendon) {
-                let force = stages.actuation.actuator_force[actuator];
+                let output = model.structure.actuators.outputs[actuator].start;
+                let force = stages.actuation.actuator_force[output];
                 bars.model.actuators.gear[actuator][0] += force * bar;
                 let gear = model.actuators.gear[actuator][0];
-                bars.data.actuation.actuator_force[actuator] += gear * bar;
+                bars.data.actuation.actuator_force[output] += gear * bar;
             }
         }
         if !disable.spring {

@@ -27,7 +27,9 @@ pub(super) struct Reader<'a, T: Scalar> {
 impl<T: Scalar> Reader<'_, T> {
     /// Writes the values of a sensor.
     pub(super) fn measure(&self, kind: SensorKind, values: &mut [T]) {
-        if let Some(value) = self.scalar(kind) {
+        if let Some(found) = self.actuator(kind) {
+            values.copy_from_slice(found);
+        } else if let Some(value) = self.scalar(kind) {
             values[0] = value;
         } else if let Some(vector) = self.vector(kind) {
             values.copy_from_slice(&vector.0);
@@ -45,6 +47,18 @@ impl<T: Scalar> Reader<'_, T> {
         }
     }
 
+    /// Sensors with a value for each force of an actuator.
+    fn actuator(&self, kind: SensorKind) -> Option<&[T]> {
+        let (outputs, stages) = (&self.model.structure.actuators.outputs, self.stages);
+        let (numbers, actuator) = match kind {
+            SensorKind::ActuatorPosition { actuator } => (&stages.transmission.length, actuator),
+            SensorKind::ActuatorVelocity { actuator } => (&stages.velocity.actuator, actuator),
+            SensorKind::ActuatorForce { actuator } => (&stages.actuation.actuator_force, actuator),
+            _ => return None,
+        };
+        Some(&numbers[outputs[actuator].clone()])
+    }
+
     /// Sensors with a single value.
     fn scalar(&self, kind: SensorKind) -> Option<T> {
         let (model, state, stages) = (self.model, self.state, self.stages);
@@ -57,9 +71,6 @@ impl<T: Scalar> Reader<'_, T> {
             SensorKind::JointVelocity { joint } => state.qvel[joints.dof[joint]],
             SensorKind::TendonPosition { tendon } => stages.tendon.length[tendon],
             SensorKind::TendonVelocity { tendon } => stages.velocity.tendon[tendon],
-            SensorKind::ActuatorPosition { actuator } => stages.transmission.length[actuator],
-            SensorKind::ActuatorVelocity { actuator } => stages.velocity.actuator[actuator],
-            SensorKind::ActuatorForce { actuator } => stages.actuation.actuator_force[actuator],
             SensorKind::JointActuatorForce { joint } => stages.actuation.force[joints.dof[joint]],
             SensorKind::TendonActuatorForce { tendon } => {
                 tendon_force(model, tendon, &stages.actuation.actuator_force)

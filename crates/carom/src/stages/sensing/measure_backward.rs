@@ -42,7 +42,10 @@ impl<'a> Reverse<'a> {
         bars[..dimension].copy_from_slice(&self.bar.values[address..][..dimension]);
         self.clip(sensor, &mut bars[..dimension]);
         let [x, y, z, _] = bars;
-        if !self.scalar(kind, x) && !self.vector(kind, Vec3([x, y, z])) {
+        if !self.actuator(kind, &bars)
+            && !self.scalar(kind, x)
+            && !self.vector(kind, Vec3([x, y, z]))
+        {
             self.quat(kind, Quat(bars));
             if let SensorKind::CameraProjection { site, camera } = kind {
                 self.project(site, camera, [x, y]);
@@ -81,6 +84,24 @@ impl<'a> Reverse<'a> {
         }
     }
 
+    /// Sensors with a value for each force of an actuator; false for others.
+    fn actuator(&mut self, kind: SensorKind, values_bar: &[f64]) -> bool {
+        let outputs = &self.model.structure.actuators.outputs;
+        let data = &mut self.bars.data;
+        let (sums, actuator) = match kind {
+            SensorKind::ActuatorPosition { actuator } => (&mut data.transmission.length, actuator),
+            SensorKind::ActuatorVelocity { actuator } => (&mut data.velocity.actuator, actuator),
+            SensorKind::ActuatorForce { actuator } => {
+                (&mut data.actuation.actuator_force, actuator)
+            }
+            _ => return false,
+        };
+        for (sum, bar) in sums[outputs[actuator].clone()].iter_mut().zip(values_bar) {
+            *sum += bar;
+        }
+        true
+    }
+
     /// Sensors with a single value; false for others.
     fn scalar(&mut self, kind: SensorKind, bar: f64) -> bool {
         let joints = &self.model.structure.joints;
@@ -92,23 +113,15 @@ impl<'a> Reverse<'a> {
             SensorKind::JointVelocity { joint } => bars.state.qvel[joints.dof[joint]] += bar,
             SensorKind::TendonPosition { tendon } => bars.data.tendon.length[tendon] += bar,
             SensorKind::TendonVelocity { tendon } => bars.data.velocity.tendon[tendon] += bar,
-            SensorKind::ActuatorPosition { actuator } => {
-                bars.data.transmission.length[actuator] += bar;
-            }
-            SensorKind::ActuatorVelocity { actuator } => {
-                bars.data.velocity.actuator[actuator] += bar;
-            }
-            SensorKind::ActuatorForce { actuator } => {
-                bars.data.actuation.actuator_force[actuator] += bar;
-            }
             SensorKind::JointActuatorForce { joint } => {
                 bars.data.actuation.force[joints.dof[joint]] += bar;
             }
             SensorKind::TendonActuatorForce { tendon } => {
-                let transmissions = &self.model.structure.actuators.transmission;
-                for (actuator, transmission) in transmissions.iter().enumerate() {
+                let actuators = &self.model.structure.actuators;
+                for (transmission, outputs) in actuators.transmission.iter().zip(&actuators.outputs)
+                {
                     if *transmission == Transmission::Tendon(tendon) {
-                        bars.data.actuation.actuator_force[actuator] += bar;
+                        bars.data.actuation.actuator_force[outputs.start] += bar;
                     }
                 }
             }

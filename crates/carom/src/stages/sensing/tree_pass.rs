@@ -129,7 +129,8 @@ pub(super) fn tension<T: Scalar>(
     for (actuator, transmission) in transmissions.iter().enumerate() {
         if *transmission == Transmission::Tendon(tendon) {
             let gear = model.actuators.gear[actuator][0];
-            force += stages.actuation.actuator_force[actuator] * gear;
+            let output = model.structure.actuators.outputs[actuator].start;
+            force += stages.actuation.actuator_force[output] * gear;
         }
     }
     if !disable.spring {

@@ -21,13 +21,16 @@ pub fn backward(at: At<'_>, bar: &mut Cotangents) {
     let (model, tendon) = (at.model, &at.data.tendon);
     let structure = &model.structure;
     let own = take(&mut bar.data.transmission);
-    for (actuator, &length_bar) in own.length.iter().enumerate() {
-        let row = structure.actuators.moment.row(actuator);
+    for (actuator, outputs) in structure.actuators.outputs.iter().enumerate() {
+        let output = outputs.start;
+        let length_bar = own.length[output];
+        let row = structure.actuators.moment.row(output);
         let moment_bar = &own.moment[row];
         let levers = Levers {
             model,
             kinematics: &at.data.kinematics,
             actuator,
+            output,
             length_bar,
             moment_bar: &own.moment,
         };
@@ -66,9 +69,38 @@ pub fn backward(at: At<'_>, bar: &mut Cotangents) {
             } => levers.relative_site(site, reference, bar),
             Transmission::SliderCrank { crank, slider } => levers.slider_crank(crank, slider, bar),
             Transmission::Body(body) => adhesion_moment(at, body, moment_bar, bar),
+            Transmission::BallOrientation(joint) => {
+                let (address, dof) = (structure.joints.qpos[joint], structure.joints.dof[joint]);
+                let qpos = &at.state.qpos[address..];
+                let quat = Quat(std::array::from_fn(|i| qpos[i])).normalized();
+                let mut quat_bar = Quat::default();
+                quat.log_vjp(three(&own.length[output..]), &mut quat_bar);
+                let turn = turn_bar(quat, quat_bar);
+                for k in 0..3 {
+                    bar.state.qpos[dof + k] += turn[k];
+                }
+            }
+            Transmission::SiteOrientation { site, reference } => {
+                for (axis, output) in outputs.clone().enumerate() {
+                    let levers = Levers { output, ..levers };
+                    let torque = at.data.kinematics.site_rotation[site].column(axis);
+                    let wrench = [torque, Vec3::ZERO];
+                    let [torque_bar, _] = levers.act_between(site, reference, wrench, bar);
+                    for k in 0..3 {
+                        let rotation_bar = &mut bar.data.kinematics.site_rotation[site];
+                        rotation_bar[3 * k + axis] += torque_bar[k];
+                    }
+                }
+                levers.turn_bar(site, reference, three(&own.length[output..]), bar);
+            }
         }
     }
     bar.data.transmission = own;
+}
+
+/// The first three numbers of a list.
+fn three(numbers: &[f64]) -> Vec3 {
+    Vec3(std::array::from_fn(|k| numbers[k]))
 }
 
 /// An actuator on a joint, and the cotangents of its length and moment arms.
@@ -180,6 +212,8 @@ struct Levers<'a> {
     model: &'a Model,
     kinematics: &'a Kinematics,
     actuator: usize,
+    /// The moment row.
+    output: usize,
     length_bar: f64,
     moment_bar: &'a [f64],
 }
@@ -187,7 +221,7 @@ struct Levers<'a> {
 impl Levers<'_> {
     /// A wrench in the axes of the site.
     fn site(&self, site: usize, bars: &mut Cotangents) {
-        let entries = (self.model.structure.actuators.lever).first(self.actuator);
+        let entries = (self.model.structure.actuators.lever).first(self.output);
         let [torque, force] = self.wrench(site);
         let bar = self.act(entries, site, [torque, force], bars);
         self.wrench_bar(site, bar.torque, bar.force, bars);
@@ -195,12 +229,8 @@ impl Levers<'_> {
 
     /// A wrench between two sites in the axes of the second, and the first's pose relative to the second along it.
     fn relative_site(&self, site: usize, reference: usize, bars: &mut Cotangents) {
-        let lever = &self.model.structure.actuators.lever;
         let [torque, force] = self.wrench(reference);
-        let first = self.act(lever.first(self.actuator), site, [torque, force], bars);
-        let entries = lever.second(self.actuator);
-        let second = self.act(entries, reference, [-torque, -force], bars);
-        let (torque_bar, force_bar) = (first.torque - second.torque, first.force - second.force);
+        let [torque_bar, force_bar] = self.act_between(site, reference, [torque, force], bars);
 
         // length = offset·force + turn·(angular gear).
         let positions = &self.kinematics.site_position;
@@ -217,15 +247,31 @@ impl Levers<'_> {
         for k in 0..3 {
             bars.model.actuators.gear[self.actuator][3 + k] += turn[k] * self.length_bar;
         }
+        self.turn_bar(site, reference, angular * self.length_bar, bars);
+    }
+
+    /// The twin of the turn from one site to another.
+    fn turn_bar(&self, site: usize, reference: usize, bar: Vec3, bars: &mut Cotangents) {
+        let quats = [site, reference].map(|site| self.site_quat(site));
         let [mut site_bar, mut reference_bar] = [Quat::default(); 2];
-        quats[0].difference_vjp(
-            quats[1],
-            angular * self.length_bar,
-            &mut site_bar,
-            &mut reference_bar,
-        );
+        quats[0].difference_vjp(quats[1], bar, &mut site_bar, &mut reference_bar);
         self.site_quat_bar(site, site_bar, bars);
         self.site_quat_bar(reference, reference_bar, bars);
+    }
+
+    /// A torque and a force on a site and their opposites on another: their cotangents.
+    fn act_between(
+        &self,
+        site: usize,
+        reference: usize,
+        [torque, force]: [Vec3; 2],
+        bars: &mut Cotangents,
+    ) -> [Vec3; 2] {
+        let lever = &self.model.structure.actuators.lever;
+        let first = self.act(lever.first(self.output), site, [torque, force], bars);
+        let entries = lever.second(self.output);
+        let second = self.act(entries, reference, [-torque, -force], bars);
+        [first.torque - second.torque, first.force - second.force]
     }
 
     fn slider_crank(&self, crank: usize, slider: usize, bars: &mut Cotangents) {
@@ -242,7 +288,7 @@ impl Levers<'_> {
         }
         .act();
         let lever = &self.model.structure.actuators.lever;
-        let (first, second) = (lever.first(self.actuator), lever.second(self.actuator));
+        let (first, second) = (lever.first(self.output), lever.second(self.output));
         let pull = force.value();
         let crank_bar = self.act(first, crank, [Vec3::ZERO, pull], bars);
         let slider_bar = self.act(second, slider, [torque.value(), -pull], bars);

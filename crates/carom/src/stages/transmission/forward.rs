@@ -18,16 +18,18 @@ pub fn forward<T: Scalar>(
     out: &mut TransmissionData<T>,
 ) {
     let structure = &model.structure;
-    for actuator in 0..out.length.len() {
-        let row = structure.actuators.moment.row(actuator);
+    for (actuator, outputs) in structure.actuators.outputs.iter().enumerate() {
+        let output = outputs.start;
+        let row = structure.actuators.moment.row(output);
         let gear = &model.actuators.gear[actuator];
         let levers = Levers {
             model,
             kinematics,
             actuator,
+            output,
         };
         let moment = &mut out.moment;
-        out.length[actuator] = match structure.actuators.transmission[actuator] {
+        out.length[output] = match structure.actuators.transmission[actuator] {
             Transmission::Joint(joint) => {
                 joint_moment(model, state, joint, false, gear, &mut moment[row])
             }
@@ -63,6 +65,27 @@ pub fn forward<T: Scalar>(
             Transmission::Body(body) => {
                 adhesion_moment(model, kinematics, collision, body, &mut moment[row]);
                 T::ZERO
+            }
+            Transmission::BallOrientation(joint) => {
+                // Each force turns about an axis of the child, which is that of a dof.
+                moment[row.start..row.start + 3].fill(T::ONE);
+                let address = structure.joints.qpos[joint];
+                let quat = Quat(std::array::from_fn(|i| state.qpos[address + i]));
+                out.length[outputs.clone()].copy_from_slice(&quat.normalized().log().0);
+                continue;
+            }
+            Transmission::SiteOrientation { site, reference } => {
+                for (axis, output) in outputs.clone().enumerate() {
+                    moment[structure.actuators.moment.row(output)].fill(T::ZERO);
+                    let axis = kinematics.site_rotation[site].column(axis);
+                    let levers = Levers { output, ..levers };
+                    levers.act_between(site, reference, (axis, Vec3::ZERO), moment);
+                }
+                let turn = levers
+                    .site_quat(site)
+                    .difference(levers.site_quat(reference));
+                out.length[outputs.clone()].copy_from_slice(&turn.0);
+                continue;
             }
         };
     }
@@ -218,6 +241,8 @@ struct Levers<'a, T: Scalar> {
     model: &'a Model<T>,
     kinematics: &'a Kinematics<T>,
     actuator: usize,
+    /// The moment row.
+    output: usize,
 }
 
 impl<T: Scalar> Levers<'_, T> {
@@ -228,7 +253,7 @@ impl<T: Scalar> Levers<'_, T> {
         let force = rotation.mul_vec(linear_gear(gear));
         let torque = rotation.mul_vec(angular_gear(gear));
         let lever = &self.model.structure.actuators.lever;
-        self.act(lever.first(self.actuator), site, torque, force, moment);
+        self.act(lever.first(self.output), site, torque, force, moment);
     }
 
     /// A wrench between two sites in the axes of the second, and the first's pose relative to the second along it.
@@ -239,16 +264,22 @@ impl<T: Scalar> Levers<'_, T> {
         let offset = kinematics.site_position[site] - kinematics.site_position[reference];
         let quats = [site, reference].map(|site| self.site_quat(site));
         let (length, force, torque) = relative_wrench(gear, rotation, offset, quats);
-        let lever = &self.model.structure.actuators.lever;
-        self.act(lever.first(self.actuator), site, torque, force, moment);
-        self.act(
-            lever.second(self.actuator),
-            reference,
-            -torque,
-            -force,
-            moment,
-        );
+        self.act_between(site, reference, (torque, force), moment);
         length
+    }
+
+    /// A torque and a force on a site, and their opposites on another.
+    fn act_between(
+        &self,
+        site: usize,
+        reference: usize,
+        (torque, force): (Vec3<T>, Vec3<T>),
+        moment: &mut [T],
+    ) {
+        let lever = &self.model.structure.actuators.lever;
+        let [first, second] = [lever.first(self.output), lever.second(self.output)];
+        self.act(first, site, torque, force, moment);
+        self.act(second, reference, -torque, -force, moment);
     }
 
     /// A rod from the crank's pin to a slider on the axis through the slider site.
@@ -262,8 +293,8 @@ impl<T: Scalar> Levers<'_, T> {
         };
         let (length, force, torque) = rod.act();
         let lever = &self.model.structure.actuators.lever;
-        self.act(lever.first(self.actuator), crank, Vec3::ZERO, force, moment);
-        self.act(lever.second(self.actuator), slider, torque, -force, moment);
+        self.act(lever.first(self.output), crank, Vec3::ZERO, force, moment);
+        self.act(lever.second(self.output), slider, torque, -force, moment);
         length
     }
 

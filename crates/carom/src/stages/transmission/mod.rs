@@ -15,8 +15,8 @@ use crate::arrays::arrays;
 arrays! {
     /// Results of the transmission stage.
     pub struct TransmissionData {
-        /// Actuator lengths (m or rad).
-        length: [T; nactuator],
+        /// Actuator lengths (m or rad); three for the orientation of a servo, its rotation vector.
+        length: [T; nout],
         /// Rows of the moment arms in the pattern `structure.actuators.moment`.
         moment: [T; nmoment],
     }

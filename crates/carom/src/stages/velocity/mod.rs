@@ -31,6 +31,6 @@ arrays! {
         /// Tendon velocities (m/s).
         tendon: [T; ntendon],
         /// Actuator velocities (m/s or rad/s).
-        actuator: [T; nactuator],
+        actuator: [T; nout],
     }
 }

@@ -9,7 +9,7 @@ use crate::gradient_check::{make_tangential, normalize, qpos_tangent};
 use crate::history::HistoryBar;
 use crate::linalg::tree_ldl;
 use crate::math::{Mat3, Quat, Vec3};
-use crate::model::{ActuatorDynamics, LawLevel, Model, Transmission};
+use crate::model::{ActuatorDynamics, GainKind, LawLevel, Model, Transmission};
 use crate::scalar::Scalar;
 use crate::stages::collision::Contact;
 use crate::stages::constraint::RowBar;
@@ -52,6 +52,7 @@ pub(crate) fn two_sided(point: &Point, direction: &Cotangents) -> Cotangents {
     }
     let (numbers, moving) = (&point.model.actuators, &mut direction.model.actuators);
     let dynamics = &point.model.structure.actuators.dynamics;
+    let gains = &point.model.structure.actuators.gain;
     for (actuator, transmission) in
         (point.model.structure.actuators.transmission.iter()).enumerate()
     {
@@ -63,6 +64,19 @@ pub(crate) fn two_sided(point: &Point, direction: &Cotangents) -> Cotangents {
             && numbers.gear[actuator][..3] == [0.0; 3]
         {
             moving.gear[actuator][..3].fill(0.0);
+        }
+        // A limit of zero is none.
+        if matches!(gains[actuator], GainKind::DcMotor | GainKind::Pid) {
+            for (numbers, moving) in [
+                (&numbers.dynamics[actuator], &mut moving.dynamics[actuator]),
+                (&numbers.gain[actuator], &mut moving.gain[actuator]),
+            ] {
+                for (number, moving) in numbers.iter().zip(moving) {
+                    if *number == 0.0 {
+                        *moving = 0.0;
+                    }
+                }
+            }
         }
         if dynamics[actuator] == ActuatorDynamics::Muscle {
             moving.control_range[actuator] = [0.0; 2];
