@@ -1,6 +1,7 @@
 //! A system of one's own, outside of the engine: a driven point on a spring with a damper. Everything that is written against
 //! [`Dynamics`] runs on it: rollouts and their gradients, losses against recordings, identification, recordings for the viewer.
 
+use std::fmt::Write as _;
 use std::ops::AddAssign;
 
 use carom::cotangent::ModelBar;
@@ -291,7 +292,7 @@ fn recordings(name: &str, model: &Model) -> Recordings {
     for frame in 0..=FRAMES {
         controls.write(frame, &mut push);
         let (x, v) = (trajectory.qpos(frame)[0], trajectory.qvel(frame)[0]);
-        table += &format!("{},{x},{v},{}\n", frame as f64 * STEP, push[0]);
+        writeln!(table, "{},{x},{v},{}", frame as f64 * STEP, push[0]).unwrap();
     }
     let path = std::env::temp_dir().join(format!("carom_{name}_{}.csv", std::process::id()));
     std::fs::write(&path, table).unwrap();
