@@ -639,6 +639,14 @@ impl Reader<'_> {
                 self.classes.inherited_actuator(kind, class),
                 &mut actuator,
             );
+            let has_inputs = matches!(
+                actuator.gain,
+                GainKind::DcMotor | GainKind::Pid | GainKind::So3
+            );
+            if !has_inputs {
+                // Of a single control the word is only a label.
+                actuator.input = actuator.input.filter(|input| input.count() != 1);
+            }
             actuator.transmission = self.read_transmission(&a);
             spec.actuators.push(actuator);
         }
