@@ -97,7 +97,10 @@ pub enum BiasKind {
 
 /// Which controls a servo takes, in this order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[allow(clippy::struct_excessive_bools, reason = "each input may be there by itself")]
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "each input may be there by itself"
+)]
 pub struct ServoInputs {
     /// A set point of the length.
     pub position: bool,
@@ -149,7 +152,10 @@ impl ServoInputs {
 
 /// Which activation states a motor or servo has, in this order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[allow(clippy::struct_excessive_bools, reason = "each state may be there by itself")]
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "each state may be there by itself"
+)]
 pub struct ServoStates {
     /// The first control after its rate was limited.
     pub slew: bool,

@@ -12,7 +12,7 @@
 //! The driver commands a torque through a voltage within ±Vmax that compensates the back-EMF; the raw voltage u adds
 //! beyond it. Absent set points are zero:
 //!
-//!   V = (R/K)·(kp·(uₚ − θ) + kd·(uᵥ − ω) + ki·x + u_ff) + K·ω,   dx/dt = uₚ − θ             (3)
+//!   V = (R/K)·(kp·(uₚ − θ) + kd·(uᵥ − ω) + ki·x + uₛ) + K·ω,   dx/dt = uₚ − θ             (3)
 //!
 //! x stops at ±Imax, and the first control moves no faster than slewmax: its state s follows it,
 //! s⁺ = clamp(u, s − h·slewmax, s + h·slewmax). The winding is T above the temperature around it,
@@ -20,10 +20,10 @@
 //!   dT/dt = (Rₜ·i² − T/Rθ)/C,   Rₜ = R·(1 + α·(T + Tₐ − T₀))                               (4)
 //!
 //! and Rₜ takes the place of R in (1) and (2), not in the driver. Beyond the limit of the electrical torque act cogging
-//! and LuGre friction [Canudas 1995] with bristles that are deflected by z:
+//! and `LuGre` friction [Canudas 1995] with bristles that are deflected by z:
 //!
 //!   τ += A·sin(N·θ + φ) − σ₀·z − σ₁·dz/dt                                                  (5)
-//!   dz/dt = a·z + ω,   a = −σ₀·|ω|/g,   g = F_C + (F_S − F_C)·e^(−(ω/v_S)²)                 (6)
+//!   dz/dt = a·z + ω,   a = −σ₀·|ω|/g,   g = Fᶜ + (Fˢ − Fᶜ)·e^(−(ω/vˢ)²)                 (6)
 //!   z⁺ = e^(a·h)·z + ω·(e^(a·h) − 1)/a                                                      (7)
 //!
 //! Integrators that are implicit in velocity take the derivative without how bristles yield,
@@ -32,7 +32,7 @@
 //!
 //! where the bracket is that of a driver below Vmax, and a current at its greatest rate, or a torque at its limit, has only
 //! the last term. Layout of the parameters: gain = R, K, α, T₀, kp, ki, kd, Vmax;
-//! bias = A, N, φ, F_C, F_S, v_S; dynamics = tₑ, (di/dt)max, Rθ, C, Tₐ, σ₀, σ₁, slewmax, Imax.
+//! bias = A, N, φ, Fᶜ, Fˢ, vˢ; dynamics = tₑ, (di/dt)max, Rθ, C, Tₐ, σ₀, σ₁, slewmax, Imax.
 
 use super::servo::{
     Acting, MOST_CONTROLS, MOST_FORCES, MOST_STATES, Places, Seen, filter_duration, limit_rate,

@@ -24,6 +24,7 @@ use std::f64::consts::{PI, TAU};
 
 /// How the wanted orientation is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(clippy::struct_excessive_bools, reason = "each may hold by itself")]
 pub struct Orientation {
     /// As a quaternion instead of a rotation vector.
     pub by_quaternion: bool,
@@ -77,7 +78,7 @@ impl Orientation {
         let angle = vector.norm();
         if angle.value() > PI {
             let turns = (angle.value() / TAU).round();
-            vector = vector * ((angle - T::from(TAU * turns)) / angle);
+            vector *= (angle - T::from(TAU * turns)) / angle;
         }
         let mut out = [T::ZERO; MOST_STATES];
         out[..3].copy_from_slice(&vector.0);
@@ -85,7 +86,7 @@ impl Orientation {
     }
 
     /// A state within its range.
-    fn hold<T: Scalar>(&self, seen: &Seen<T>, state: T) -> T {
+    fn hold<T: Scalar>(self, seen: &Seen<T>, state: T) -> T {
         let [low, high] = seen.activation_range;
         if self.limited {
             state.clamp(low, high)

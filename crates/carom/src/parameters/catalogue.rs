@@ -458,9 +458,8 @@ fn actuator(model: &Model, recipe: &Recipe, source: Source, actuator: usize) -> 
             _ => 1,
         })),
         Source::Of(Quantity::ActuatorGain) => Ok(Some(match gain {
-            GainKind::Fixed => 1,
+            GainKind::Fixed | GainKind::Pid | GainKind::So3 => 1,
             GainKind::Affine => 3,
-            GainKind::Pid | GainKind::So3 => 1,
             GainKind::DcMotor => 8,
             GainKind::Muscle | GainKind::User => 9,
         })),

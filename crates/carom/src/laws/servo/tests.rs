@@ -1,4 +1,5 @@
 //! Forces, rates and advanced states beside those that MuJoCo 4.0.0 computes.
+#![allow(clippy::unreadable_literal, reason = "numbers as MuJoCo printed them")]
 
 use super::{Seen, Servo};
 use crate::model::Model;
