@@ -55,14 +55,8 @@ impl Noise {
 
     /// Controls within their ranges.
     pub(super) fn control(&mut self, model: &Model, input: &mut Input) {
-        let ranges = &model.actuators.control_range;
-        let limited = &model.structure.actuators.control_limited;
-        for (actuator, control) in input.ctrl.iter_mut().enumerate() {
-            let [low, high] = if limited[actuator] {
-                ranges[actuator]
-            } else {
-                [-0.5, 0.5]
-            };
+        for (place, control) in input.ctrl.iter_mut().enumerate() {
+            let [low, high] = model.control_range(place).unwrap_or([-0.5, 0.5]);
             *control = 0.5 * (low + high) + 0.3 * (high - low) * self.next();
         }
     }
