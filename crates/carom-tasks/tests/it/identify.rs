@@ -126,7 +126,6 @@ fn optimisers_agree() {
     let best = value(OptimiserKind::Auto);
     for (_, optimiser) in OptimiserKind::ALL {
         let allowed = match optimiser {
-            // The first is compared with, as the second.
             // The first two are the reference; the last draws from the whole range, which has no bounds here.
             OptimiserKind::Auto | OptimiserKind::Lm | OptimiserKind::Cem => continue,
             // Ends after a number of steps, whatever is left to gain.
