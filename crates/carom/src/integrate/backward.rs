@@ -7,6 +7,8 @@
 //! From â̄ each integrator goes on to forces and inertia, and the stages read upwards do the rest. Where a model has a
 //! surrogate for its gradients (contacts from distance), those stages are the surrogate's, at the same states.
 
+use std::mem::take;
+
 use super::impact::ImpactAdjoint;
 use super::positions::integrate_positions_vjp;
 use super::surrogate::{Followed, linearized};
@@ -185,14 +187,17 @@ impl Retraced {
             data,
         };
         rate_bar.copy_from_slice(&next.qvel);
-        positions_and_activations(
-            at,
-            (&end.qvel, &data.actuation.activation_dot),
-            next,
-            (rate_bar, &mut bar.data.actuation.activation_dot),
-            (&mut bar.state, &mut bar.model, &mut bar.input.timestep),
-            &mut bar.data.velocity.actuator,
-        );
+        let mut activation_bar = take(&mut bar.data.actuation.activation_dot);
+        let moved_by = MovedBy {
+            rate: &end.qvel,
+            activation_dot: &data.actuation.activation_dot,
+        };
+        let moved_bar = MovedBar {
+            rate: rate_bar,
+            activation_dot: &mut activation_bar,
+        };
+        positions_and_activations(at, moved_by, next, moved_bar, bar);
+        bar.data.actuation.activation_dot = activation_bar;
         let moved = at;
         let at = linearized(surrogate.as_deref(), at, 0);
         take_back_records(at, bar);
@@ -233,20 +238,38 @@ pub(super) fn take_back_records(at: At<'_>, bar: &mut Cotangents) {
     }
 }
 
-/// The part of (1̄) that does not pass through the acceleration: positions that moved with `rate` from the state, and
-/// activations with their rates; and what a step leaves alone. Histories are those after it.
+/// The rates with which positions and activations moved over a step.
+#[derive(Clone, Copy)]
+pub(super) struct MovedBy<'a> {
+    pub(super) rate: &'a [f64],
+    pub(super) activation_dot: &'a [f64],
+}
+
+/// Their cotangents.
+pub(super) struct MovedBar<'a> {
+    pub(super) rate: &'a mut [f64],
+    pub(super) activation_dot: &'a mut [f64],
+}
+
+/// The part of (1̄) that does not pass through the acceleration: positions and activations that moved with some rates from
+/// the state; and what a step leaves alone. Histories are those after it.
 pub(super) fn positions_and_activations(
     at: At<'_>,
-    (rate, activation_dot): (&[f64], &[f64]),
+    moved_by: MovedBy<'_>,
     next: &StateBar,
-    (rate_bar, activation_dot_bar): (&mut [f64], &mut [f64]),
-    (state_bar, model_bar, timestep_bar): (&mut StateBar, &mut Model, &mut f64),
-    velocity_bar: &mut [f64],
+    moved_bar: MovedBar<'_>,
+    bar: &mut Cotangents,
 ) {
     let (model, state) = (at.model, at.state);
     let h = at.input.timestep;
+    let MovedBy {
+        rate,
+        activation_dot,
+    } = moved_by;
+    let state_bar = &mut bar.state;
     let qpos_bar = (&next.qpos[..], &mut state_bar.qpos[..]);
-    let mut h_bar = integrate_positions_vjp(model, &state.qpos, (rate, h), qpos_bar, rate_bar);
+    let mut h_bar =
+        integrate_positions_vjp(model, &state.qpos, (rate, h), qpos_bar, moved_bar.rate);
     let from = activation::From {
         model,
         act: &state.act,
@@ -258,16 +281,16 @@ pub(super) fn positions_and_activations(
         },
     };
     let targets = ServoBar {
-        model: model_bar,
+        model: &mut bar.model,
         act: &mut state_bar.act,
-        activation_dot: activation_dot_bar,
-        velocity: velocity_bar,
+        activation_dot: moved_bar.activation_dot,
+        velocity: &mut bar.data.velocity.actuator,
         // The states of a step advance without looking at these.
         length: &mut [],
         control: &mut [],
     };
     h_bar += activation::advance_vjp(from, &next.act, targets);
-    *timestep_bar += h_bar + next.time;
+    bar.input.timestep += h_bar + next.time;
     state_bar.time += next.time;
     for (sum, terms) in state_bar.history.iter_mut().zip(&next.history) {
         for (sum, term) in sum.numbers_mut().zip(terms.numbers()) {

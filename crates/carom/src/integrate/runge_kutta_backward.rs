@@ -5,7 +5,9 @@
 //!
 //!   k̄ᵢ = bᵢ·(mean of k)‾ + aᵢ₊₁·h·x̄ᵢ₊₁,   x̄ᵢ = (∂k/∂x)ᵀ·k̄ᵢ,   x̄₀ += x̄ᵢ                             (1)
 
-use super::backward::{Evaluation, Retraced, dot, positions_and_activations, take_back_records};
+use super::backward::{
+    Evaluation, MovedBar, MovedBy, Retraced, dot, positions_and_activations, take_back_records,
+};
 use super::positions::{integrate_positions, integrate_positions_vjp};
 use super::runge_kutta::{STAGE, WEIGHT, add_scaled, rotation_vector_rate, tangent_rates};
 use super::surrogate::linearized;
@@ -159,14 +161,15 @@ pub(super) fn backward(
     work.average(evaluations);
     work.mean_bar.set_zero();
     work.stage_bar.set_zero();
-    positions_and_activations(
-        at(0),
-        (&work.mean.position, &work.mean.activation),
-        next,
-        (&mut work.mean_bar.position, &mut work.mean_bar.activation),
-        (&mut bar.state, &mut bar.model, &mut bar.input.timestep),
-        &mut bar.data.velocity.actuator,
-    );
+    let moved_by = MovedBy {
+        rate: &work.mean.position,
+        activation_dot: &work.mean.activation,
+    };
+    let moved_bar = MovedBar {
+        rate: &mut work.mean_bar.position,
+        activation_dot: &mut work.mean_bar.activation,
+    };
+    positions_and_activations(at(0), moved_by, next, moved_bar, bar);
     add_scaled(&mut work.mean_bar.acceleration, &next.qvel, h);
     bar.input.timestep += dot(&work.mean.acceleration, &next.qvel);
     std::mem::swap(&mut work.start, &mut bar.state);

@@ -233,6 +233,13 @@ impl ForwardMode {
         for (to, from) in self.state.history.iter_mut().zip(&state.history) {
             to.copy_values(from);
         }
+        // A step of the model's own length changes with that number of the model.
+        let own = self.model.option.timestep[0];
+        self.input.timestep = if input.timestep == own.value {
+            own
+        } else {
+            constant(input.timestep)
+        };
         copy(&mut self.input.ctrl, &input.ctrl);
         copy(&mut self.input.force, &input.force);
         for (to, from) in self.input.body_force.iter_mut().zip(&input.body_force) {
