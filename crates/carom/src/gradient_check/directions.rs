@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use crate::cotangent::{Cotangents, StateBar};
 use crate::history::History;
+use crate::laws::servo::Servo;
 use crate::math::{Components, Quat, Vec3};
 use crate::model::{Family, JointKind, Model, Quantity};
 use crate::quantity::Role;
@@ -200,6 +201,9 @@ impl Variable {
             Quantity::DofFrictionloss
                 | Quantity::TendonFrictionloss
                 | Quantity::ActuatorDelay
+                | Quantity::ActuatorGain
+                | Quantity::ActuatorBias
+                | Quantity::ActuatorDynamics
                 | Quantity::SensorDelay
                 | Quantity::GeomFluid
         );
@@ -401,6 +405,26 @@ pub(crate) fn make_tangential(model: &Model, direction: &mut Model) {
         if number == 0.0 {
             *direction = 0.0;
         }
+    }
+    // Zeros of motors and controllers say that there is no such limit or effect, and not that it is small.
+    let (numbers, actuators) = (&model.actuators, &mut direction.actuators);
+    for actuator in 0..model.counts().nactuator {
+        if Servo::of(&model.structure.actuators, actuator).is_none() {
+            continue;
+        }
+        let keep = |numbers: &[f64], direction: &mut [f64]| {
+            for (&number, direction) in numbers.iter().zip(direction) {
+                if number == 0.0 {
+                    *direction = 0.0;
+                }
+            }
+        };
+        keep(&numbers.gain[actuator], &mut actuators.gain[actuator]);
+        keep(&numbers.bias[actuator], &mut actuators.bias[actuator]);
+        keep(
+            &numbers.dynamics[actuator],
+            &mut actuators.dynamics[actuator],
+        );
     }
     // Another kind of fluid forces would take their place.
     for (fluid, direction) in model.geoms.fluid.iter().zip(&mut direction.geoms.fluid) {
