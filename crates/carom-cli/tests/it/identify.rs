@@ -431,7 +431,7 @@ fn what_is_not_better_than_the_start_is_no_success() {
     let page = fs::read_to_string(&report).unwrap();
     assert!(
         page.contains("No success")
-            && page.contains("on held-out recordings, the calibrated model is worse")
+            && page.contains("On held-out recordings, the calibrated model is worse")
     );
 }
 

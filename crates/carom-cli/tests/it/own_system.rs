@@ -323,7 +323,7 @@ fn the_numbers_of_an_own_system_are_identified() {
 fn models_are_a_family_like_any_other() {
     let model = model();
     let recordings = recordings("own_family", &model);
-    let names = ["joint.x.stiffness", "joint.x.damping"];
+    let names = ["joint.x.stiffness[0]", "joint.x.damping[0]"];
     let parameters = Parameters::select(&model, &names).unwrap();
     let theta = [12.0, 0.9];
     let problem = Problem::new(&recordings, parameters.clone(), Settings::default()).unwrap();

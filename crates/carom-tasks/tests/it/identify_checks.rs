@@ -119,7 +119,7 @@ fn folds_agree_where_the_model_is_right() {
     for wrong in [0, 1, 4] {
         let error = task.cross_validate(wrong, &found, None).unwrap_err();
         assert!(
-            error.to_string().contains("folds of 3 trajectories"),
+            error.to_string().contains("which make 2 to 3 folds"),
             "{error}"
         );
     }

@@ -318,7 +318,7 @@ fn check_servo(actuator: &ActuatorSpec, owner: &str, report: &mut Report) {
             "an orientation that is integrated is a rotation vector; write input=\"expmap\"",
         );
         refuse(
-            gain[0] != -actuator.bias_parameters[1],
+            !is_orientation.contains(&false) && gain[0] != -actuator.bias_parameters[1],
             "the first number of gainprm must be minus the second of biasprm",
         );
         let limits = actuator
