@@ -31,7 +31,7 @@ use crate::stages::transmission::TransmissionData;
 use crate::stages::velocity::Velocity;
 use crate::state::{Input, State};
 
-/// Cotangent of a [`State`](crate::State).
+/// Cotangent of a [`State`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct StateBar {
     /// Of the configuration, in tangent space, nv.
@@ -133,7 +133,7 @@ impl StateBar {
     }
 }
 
-/// Cotangent of an [`Input`](crate::Input).
+/// Cotangent of an [`Input`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct InputBar {
     /// Of the controls, nu.

@@ -66,7 +66,7 @@ pub struct Fitted {
     pub end: String,
 }
 
-/// Recordings, a loss, and a family of systems to be fitted; see the [module](self) documentation.
+/// Recordings, a loss, and a family of systems to be fitted.
 #[derive(Clone, Debug)]
 pub struct Fit<'a, F> {
     family: F,

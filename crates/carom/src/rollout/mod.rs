@@ -1,7 +1,7 @@
 //! Trajectories: one, or a batch spread over threads.
 //!
 //! A trajectory is a pure function of model, start state and controls. Each one of a batch is computed by a single
-//! thread in its own [`Data`], so results are the same bits for any number of threads.
+//! thread in its own [`Data`](crate::Data), so results are the same bits for any number of threads.
 //!
 //! ```
 //! # let spec = carom_spec::read_file("../../models/pendulum.xml".as_ref(), &[]).spec;

@@ -1,6 +1,6 @@
 //! What steps: the seam between systems and everything that runs them.
 //!
-//! [`Dynamics`] is something that advances a [`State`] and has derivatives. A [`Model`] is one: it takes the fixed steps
+//! [`Dynamics`] is something that advances a [`State`] and has derivatives. A [`Model`](crate::Model) is one: it takes the fixed steps
 //! of its integrator. A [`Flow`](crate::flow::Flow) is one: its step is an interval of continuous motion. A user's own
 //! type may be one too, outside of this crate. [Rollouts](crate::rollout) and their gradients, losses, identification
 //! and recordings are written against this trait and know nothing else.

@@ -43,7 +43,7 @@ pub struct MapInputBar {
     pub sizes: [Vec3; 2],
 }
 
-/// Finds the contacts of two geoms; see the [module](self) documentation.
+/// Finds the contacts of two geoms.
 ///
 /// Points are in the frame of the first geom, normals point from the first geom to the second. Tangents are left to the
 /// engine. The points of one input must always be the same, in the same order.
