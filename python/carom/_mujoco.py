@@ -83,7 +83,7 @@ def _refused(model: Any) -> list[str]:
             (int(model.actuator_biastype[index]), _BIASES, "bias"),
         ]:
             if kind not in known:
-                found.append(f"{what} of kind {kind} of {name} (dcmotor, pid or orientation)")
+                found.append(f"{what} of kind {kind} of {name}: load the file of the model instead (Model.load)")
         if int(model.actuator_trntype[index]) > 5 or int(model.actuator_ctrlnum[index]) != 1:
             found.append(f"several controls or a transmission by orientation of {name}")
     for index in range(model.nsensor):

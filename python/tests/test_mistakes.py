@@ -35,7 +35,7 @@ MISTAKES: list[tuple[str, Mistake]] = [
     ("no joint 'left_kne'; it has left_knee", lambda m, c: m.joint("left_kne")),
     ("22 elements of the family 'joint', none at 99", lambda m, c: m.joint(99)),
     ("by its name or its number, not by 1.0", lambda m, c: m.joint(1.0)),  # type: ignore[arg-type]
-    ("no family of elements 'bodies'; did you mean 'body'", lambda m, c: m.names("bodies")),
+    ("no family of elements 'bodys'; did you mean 'body'", lambda m, c: m.names("bodys")),
     ("cannot be set: parameters()", lambda m, c: setattr(m, "body_mass", 1)),
     # Options.
     ("no option 'timstep'; did you mean 'timestep'", lambda m, c: m.with_options(timstep=1)),
