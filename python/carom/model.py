@@ -70,7 +70,7 @@ class Site(NamedTuple):
 
 
 class Actuator(NamedTuple):
-    """An actuator; its control is number ``id``."""
+    """An actuator. Its control is number ``id``, unless an actuator up to it has several controls or none."""
 
     id: int
     name: str

@@ -29,7 +29,7 @@ use crate::models;
 const STEPS: usize = 1000;
 /// Steps whose derivatives are.
 const GRADIENT_STEPS: usize = 10;
-/// Derivatives agree to this fraction of their own size.
+/// Derivatives agree to this fraction of their own size, or of a thousandth of the largest of the same steps.
 const TOLERANCE: f64 = 1e-12;
 
 const LAWS: [&str; 4] = ["soft", "complementarity", "hunt-crossley", "impulse"];
