@@ -266,10 +266,13 @@ pub(super) fn positions_and_activations(
         rate,
         activation_dot,
     } = moved_by;
+    let MovedBar {
+        rate: rate_bar,
+        activation_dot: activation_dot_bar,
+    } = moved_bar;
     let state_bar = &mut bar.state;
     let qpos_bar = (&next.qpos[..], &mut state_bar.qpos[..]);
-    let mut h_bar =
-        integrate_positions_vjp(model, &state.qpos, (rate, h), qpos_bar, moved_bar.rate);
+    let mut h_bar = integrate_positions_vjp(model, &state.qpos, (rate, h), qpos_bar, rate_bar);
     let from = activation::From {
         model,
         act: &state.act,
@@ -283,7 +286,7 @@ pub(super) fn positions_and_activations(
     let targets = ServoBar {
         model: &mut bar.model,
         act: &mut state_bar.act,
-        activation_dot: moved_bar.activation_dot,
+        activation_dot: activation_dot_bar,
         velocity: &mut bar.data.velocity.actuator,
         // The states of a step advance without looking at these.
         length: &mut [],
