@@ -14,7 +14,6 @@
 use std::ffi::OsString;
 use std::ops::Range;
 
-use carom::parameters::ParameterError;
 use carom_spec::Diagnostic;
 use carom_spec::diagnostic::nearest_name;
 
@@ -235,8 +234,8 @@ impl<'a> Argument<'a> {
     }
 
     /// What a selector of parameters does not select, with the part in question marked: the engine's sentence quotes it.
-    pub(crate) fn unselected(self, error: &ParameterError) -> Failure {
-        let message = error.message();
+    pub(crate) fn unselected(self, error: &carom::Error) -> Failure {
+        let message = error.to_string();
         let quoted = message.split('\'').skip(1).step_by(2);
         let places = quoted.filter_map(|quoted| {
             let at = self.text().find(quoted)?;

@@ -9,7 +9,7 @@ use carom_tasks::identify::in_continuous_time;
 use carom_tasks::problem::Stepping;
 use carom_tasks::recording::{self, Mapping};
 
-use crate::failure::{CONTENT, Failure, finish};
+use crate::failure::{Failure, finish};
 use crate::{load, stdio, values};
 
 /// Compares a model with recorded motions.
@@ -63,14 +63,13 @@ fn answer(args: &Args) -> Result<ExitCode, Failure> {
 }
 
 fn measure(args: &Args, model: &carom::Model) -> Result<(Report, Vec<String>), Failure> {
-    let content = |error: &dyn std::fmt::Display| Failure::sentence(CONTENT, error.to_string());
-    let mapping = Mapping::read(&args.mapping).map_err(|error| content(&error))?;
+    let mapping = Mapping::read(&args.mapping)?;
     let loaded = recording::load(model, &mapping, &args.recordings);
-    let mut recordings = loaded.map_err(|error| content(&error))?;
+    let mut recordings = loaded?;
     recordings.evaluate.window = args.window.or(recordings.evaluate.window);
     recordings.evaluate.every = args.every.or(recordings.evaluate.every);
     let stepping = args.tolerance.map_or(Stepping::Fixed, in_continuous_time);
-    let report = evaluate(model, &recordings, stepping).map_err(|error| content(&error))?;
+    let report = evaluate(model, &recordings, stepping)?;
     Ok((report, recordings.warnings))
 }
 

@@ -2,6 +2,8 @@
 
 use std::process::ExitCode;
 
+use carom::load::ModelProblems;
+use carom::{Error, ErrorKind};
 use carom_spec::diagnostic::{render_all, to_json};
 use carom_spec::output::WriteError;
 use carom_spec::source::ReadError;
@@ -55,6 +57,11 @@ impl Failure {
         Self::unasked(vec![Diagnostic::error(code, message)], SourceMap::new())
     }
 
+    /// The model file has mistakes: the answer is no.
+    pub(crate) fn of_model(problems: &ModelProblems) -> Self {
+        Self::unasked(problems.diagnostics.clone(), problems.sources.clone()).answered()
+    }
+
     /// A problem of a text file.
     pub(crate) fn in_text(
         path: &std::path::Path,
@@ -103,6 +110,33 @@ impl Failure {
             stdio::print(&self.to_json().to_string());
         }
         ExitCode::from(self.exit)
+    }
+}
+
+impl From<Error> for Failure {
+    /// The one table of what errors of carom are on the command line: a code, and 1 for the answer no or 2 for a question
+    /// that could not be asked.
+    fn from(error: Error) -> Self {
+        let message = error.to_string();
+        match error.kind() {
+            ErrorKind::Model(problems) => Self::of_model(problems),
+            ErrorKind::Read => Self::sentence(READ, message),
+            ErrorKind::Write | ErrorKind::Checkpoint => Self::sentence(WRITE, message),
+            ErrorKind::Gradient(_) | ErrorKind::Loss | ErrorKind::Description => {
+                Self::sentence(COMPUTATION, message).answered()
+            }
+            ErrorKind::NotIdentifiable { motions } => {
+                let record = match motions.as_slice() {
+                    [] => "record other motions".to_owned(),
+                    motions => format!("record other motions ({})", motions.join(", or ")),
+                };
+                let help = format!(
+                    "hold one of them, give a prior in --settings, {record}, or fit all the same with --anyway"
+                );
+                Self::sentence(COMPUTATION, message).answered().help(help)
+            }
+            _ => Self::sentence(CONTENT, message),
+        }
     }
 }
 

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use carom::Model;
+use carom::{ErrorKind, Model};
 use carom_spec::diagnostic::nearest_name;
-use carom_spec::source::{DEFAULT_SIZE_LIMIT, ReadError, ReadErrorKind, open_regular};
+use carom_spec::source::{ReadError, ReadErrorKind};
 use carom_spec::{Diagnostic, SourceMap};
 use serde_json::Value;
 
@@ -36,9 +36,12 @@ impl Loaded {
 /// mistakes is the answer no.
 pub(crate) fn load(path: &Path, allow: &[String]) -> Result<Loaded, Failure> {
     let loaded = carom::load::file(path, allow).map_err(|error| {
-        match open_regular(path, DEFAULT_SIZE_LIMIT) {
-            Ok(_) => Failure::unasked(error.diagnostics, error.sources).answered(),
-            Err(cause) => unreadable(&cause),
+        let ErrorKind::Model(problems) = error.kind() else {
+            return Failure::sentence(READ, error.to_string());
+        };
+        match &problems.unreadable {
+            Some(cause) => unreadable(cause),
+            None => Failure::of_model(problems),
         }
     })?;
     Ok(Loaded {

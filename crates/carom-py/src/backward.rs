@@ -1,10 +1,11 @@
 //! Backward passes, many at a time.
 
+use carom::Error;
 use carom::State;
 use carom::cotangent::{DataBar, StateBar};
 use carom::dynamics::At;
 use carom::dynamics::backward::Observer;
-use carom::rollout::{Gradient, GradientError, Loss, backward_of_record};
+use carom::rollout::{Gradient, Loss, backward_of_record};
 use numpy::PyUntypedArrayMethods;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -134,7 +135,7 @@ pub(crate) fn pass<'py>(
     bars: &Bars<'_>,
     by: Option<&ByTheta<'_>>,
     threads: Option<usize>,
-    gradient: impl Fn(usize, &State, &mut Seeds<'_>, &Watch) -> Result<Gradient, GradientError> + Sync,
+    gradient: impl Fn(usize, &State, &mut Seeds<'_>, &Watch) -> Result<Gradient, Error> + Sync,
 ) -> PyResult<Found<'py>> {
     let model = models.first();
     let (batch, steps) = (recorded.batch, recorded.steps);
@@ -179,7 +180,7 @@ pub(crate) fn pass<'py>(
         for mut slot in slots {
             let trajectory = slot.trajectory;
             let gradient = one(&mut slot, watch);
-            let gradient = gradient.map_err(|error: GradientError| (trajectory, error))?;
+            let gradient = gradient.map_err(|error: Error| (trajectory, error))?;
             sum = Some(match sum {
                 None => gradient,
                 Some(sum) => added(sum, &gradient),
@@ -193,7 +194,7 @@ pub(crate) fn pass<'py>(
         start: StateBar::zeros(&model.inner),
     };
     for sum in sums {
-        let sum: Result<_, (usize, GradientError)> = sum;
+        let sum: Result<_, (usize, Error)> = sum;
         let sum = sum.map_err(|(trajectory, error)| errors::gradient(&error, trajectory))?;
         if let Some(sum) = sum {
             add_model(&mut total.model, &sum.model);
@@ -289,11 +290,10 @@ impl<'a> ByTheta<'a> {
         self.parameters.len()
     }
 
-    fn pull_back(&self, trajectory: usize, gradient: &Gradient) -> Result<Vec<f64>, GradientError> {
+    fn pull_back(&self, trajectory: usize, gradient: &Gradient) -> Result<Vec<f64>, Error> {
         let rows = self.thetas.len() / self.width().max(1);
         let theta = piece(self.thetas, trajectory.min(rows.max(1) - 1), rows);
-        let found = self.parameters.pull_back(theta, gradient);
-        found.map_err(|error| GradientError::Refused(error.to_string()))
+        self.parameters.pull_back(theta, gradient)
     }
 }
 

@@ -1,10 +1,8 @@
 //! Errors of the engine as exceptions of the Python package.
 
-use carom::parameters::ParameterError;
-use carom::rollout::GradientError;
+use carom::{Error, ErrorKind};
 use carom_spec::diagnostic::{Diagnostic, render_all, to_json};
 use carom_spec::source::SourceMap;
-use carom_tasks::identify::IdentifyError;
 use pyo3::PyErr;
 
 /// The exceptions are written in Python: one place for their documentation and types.
@@ -26,6 +24,26 @@ pub(crate) fn model(diagnostics: &[Diagnostic], sources: &SourceMap) -> PyErr {
     ))
 }
 
+/// The one table of what errors of carom are in Python.
+pub(crate) fn raised(error: &Error) -> PyErr {
+    let text = error.to_string();
+    match error.kind() {
+        ErrorKind::Model(problems) => model(&problems.diagnostics, &problems.sources),
+        ErrorKind::Parameter(_) => classes::ParameterError::new_err((text,)),
+        ErrorKind::Gradient(_) => no_gradient(text),
+        ErrorKind::Recording | ErrorKind::Read => classes::RecordingError::new_err((text,)),
+        ErrorKind::NotIdentifiable { motions } => {
+            classes::NotIdentifiableError::new_err((text, motions.clone()))
+        }
+        ErrorKind::Settings
+        | ErrorKind::Loss
+        | ErrorKind::Checkpoint
+        | ErrorKind::Description
+        | ErrorKind::Write => not_identified(text),
+        _ => refused(text),
+    }
+}
+
 /// A model that cannot be used, for a reason that is not in a file.
 pub(crate) fn refused(message: String) -> PyErr {
     let diagnostic = Diagnostic::error("E100", message);
@@ -37,13 +55,8 @@ pub(crate) fn not_finite(message: String) -> PyErr {
     classes::NotFiniteError::new_err((message,))
 }
 
-/// Numbers that cannot be parameters.
-pub(crate) fn parameter(error: &ParameterError) -> PyErr {
-    classes::ParameterError::new_err((error.to_string(),))
-}
-
 /// A trajectory without a gradient, by its place in the batch.
-pub(crate) fn gradient(error: &GradientError, trajectory: usize) -> PyErr {
+pub(crate) fn gradient(error: &Error, trajectory: usize) -> PyErr {
     classes::GradientError::new_err((error.to_string(), trajectory))
 }
 
@@ -52,23 +65,7 @@ pub(crate) fn no_gradient(message: String) -> PyErr {
     classes::GradientError::new_err((message,))
 }
 
-/// A recording or mapping that cannot be used.
-pub(crate) fn recording(error: &impl ToString) -> PyErr {
-    classes::RecordingError::new_err((error.to_string(),))
-}
-
-/// Why there is no identification.
-pub(crate) fn identification(error: &IdentifyError) -> PyErr {
-    match error {
-        IdentifyError::NotIdentifiable { why, motions } => {
-            classes::NotIdentifiableError::new_err((why.clone(), motions.clone()))
-        }
-        IdentifyError::Parameter(error) => parameter(error),
-        error => not_identified(error.to_string()),
-    }
-}
-
-/// The same in a sentence.
+/// Parameters that cannot be identified as asked, in a sentence.
 pub(crate) fn not_identified(message: String) -> PyErr {
     classes::IdentificationError::new_err((message,))
 }

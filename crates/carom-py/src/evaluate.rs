@@ -39,7 +39,7 @@ pub(crate) fn evaluate(
     if let Some(raised) = attended.raised {
         return Err(raised);
     }
-    let report = attended.result.map_err(|error| errors::recording(&error))?;
+    let report = attended.result.map_err(|error| errors::raised(&error))?;
     let metrics = report.metrics.iter();
     let metrics = metrics.map(|metric| (metric.name.clone(), metric.unit, metric.head()));
     let document = evaluation_json(&report, &recordings.warnings);

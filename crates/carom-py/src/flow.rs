@@ -4,7 +4,7 @@ use carom::State;
 use carom::flow::{
     Adjoint, Flow, FlowSettings, Method, Motion, Status, StepControl, Tolerance, Tolerances,
 };
-use carom::rollout::{GradientError, StateRow};
+use carom::rollout::{NoGradient, StateRow};
 use numpy::{PyArrayDyn, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -119,7 +119,7 @@ pub(crate) fn follow<'py>(
 ) -> PyResult<(Bound<'py, PyArrayDyn<f64>>, Motions)> {
     let model = model.get();
     let flow = Flow::new(&model.inner, settings(options)?);
-    let flow = flow.map_err(|error| errors::refused(error.to_string()))?;
+    let flow = flow.map_err(|error| errors::raised(&error))?;
     let starts = Starts::new(model, &states, &mocap)?;
     let batch = starts.len();
     let sets = Sets::new(model, &controls, batch, intervals)?;
@@ -181,7 +181,7 @@ pub(crate) fn backward_of_motions<'py>(
     let Motions { flow, list } = motions.get();
     let gradient = |index: usize, _: &State, loss: &mut Seeds<'_>, watch: &Watch| {
         if !watch.goes_on() {
-            return Err(GradientError::Stopped { step: 0 });
+            return Err(NoGradient::Stopped.at(0));
         }
         list[index].backward(flow, &recorded.sets.of(index), loss)
     };

@@ -5,15 +5,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use carom::parameters::{ParameterError, Selection};
+use carom::parameters::Selection;
+use carom::{Error, ErrorKind};
 use carom_report::{identification_json, identification_page, identification_text, remarks};
 use carom_spec::mjcf::ReadSettings;
 use carom_spec::output::write_whole;
 use carom_spec::{MemorySource, ModelSpec};
 use carom_tasks::identify::workflow::{self, Event, Profiles, Question, WantedChecks};
 use carom_tasks::identify::{
-    Excitation, FREE_STARTS, Free, IdentifyError, OptimiserKind, Outcome, Settings, Watch,
-    in_continuous_time, loss_of, preset,
+    Excitation, FREE_STARTS, Free, OptimiserKind, Outcome, Settings, Watch, in_continuous_time,
+    loss_of, preset,
 };
 use carom_tasks::problem::Starts;
 use carom_tasks::recording;
@@ -60,7 +61,7 @@ struct Asked {
 
 impl Asked {
     fn settings(&self, recordings: &recording::Recordings) -> PyResult<Settings> {
-        let wrong = |error: IdentifyError| errors::identification(&error);
+        let wrong = |error: Error| errors::raised(&error);
         let mut settings = match (&self.settings_file, &self.settings) {
             (Some(path), _) => Settings::read(path).map_err(wrong)?,
             (None, Some(given)) => Settings::deserialize(given, "settings").map_err(wrong)?,
@@ -69,8 +70,8 @@ impl Asked {
         for given in &self.free {
             match given {
                 Value::String(text) => {
-                    let selection: Result<Selection, ParameterError> = text.parse();
-                    let selection = selection.map_err(|error| errors::parameter(&error))?;
+                    let selection: Result<Selection, Error> = text.parse();
+                    let selection = selection.map_err(|error| errors::raised(&error))?;
                     settings.free.push(Free::new(selection));
                 }
                 table => {
@@ -82,7 +83,8 @@ impl Asked {
         }
         let sentence = |why: String| errors::not_identified(why);
         if let Some(name) = &self.preset {
-            let chosen = preset(name).map_err(|why| sentence(format!("preset: {why}")))?;
+            let chosen = preset(name)
+                .map_err(|cause| wrong(Error::new(ErrorKind::Settings, "preset").because(cause)))?;
             settings.free.extend(chosen);
         }
         if let Some(name) = &self.optimiser {
@@ -96,7 +98,7 @@ impl Asked {
             })?;
         }
         if let Some(name) = &self.loss {
-            settings.problem.loss = loss_of(name, recordings.evaluate.size).map_err(sentence)?;
+            settings.problem.loss = loss_of(name, recordings.evaluate.size).map_err(wrong)?;
         }
         if self.free_starts {
             settings.problem.starts = FREE_STARTS;
@@ -190,11 +192,11 @@ impl Watch for Teller<'_> {
         self.checkpoint.is_some()
     }
 
-    fn checkpoint(&mut self, bytes: &[u8]) -> Result<(), String> {
+    fn checkpoint(&mut self, bytes: &[u8]) -> Result<(), Error> {
         let Some(path) = self.checkpoint else {
             return Ok(());
         };
-        write_whole(path, |out| out.write_all(bytes)).map_err(|error| error.to_string())
+        Ok(write_whole(path, |out| out.write_all(bytes))?)
     }
 }
 
@@ -265,7 +267,7 @@ pub(crate) fn identify(
         (Ok(outcome), None) => outcome,
         (Ok(outcome), Some(raised)) if raised.is_instance_of::<PyKeyboardInterrupt>(py) => outcome,
         (_, Some(raised)) => return Err(raised),
-        (Err(error), None) => return Err(errors::identification(&error)),
+        (Err(error), None) => return Err(errors::raised(&error)),
     };
     let mut warnings = fitted.inner.warnings.clone();
     for other in held_out
@@ -379,7 +381,7 @@ impl Identification {
     /// The calibrated model as a file.
     fn mjcf(&self) -> PyResult<String> {
         let text = self.outcome.description.clone();
-        text.map_err(errors::not_identified)
+        text.map_err(|error| errors::raised(&error))
     }
 
     /// The report.

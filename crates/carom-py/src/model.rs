@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use carom::load::{self, LoadError, Loaded};
+use carom::load::{self, Loaded};
 use carom::rollout::StateRow;
 use carom::{Data, State};
 use carom_spec::diagnostic::{render_all, to_json};
@@ -78,8 +78,8 @@ impl Model {
         }
     }
 
-    fn loaded(result: Result<Loaded, Box<LoadError>>) -> PyResult<Self> {
-        let loaded = result.map_err(|error| errors::model(&error.diagnostics, &error.sources))?;
+    fn loaded(result: Result<Loaded, carom::Error>) -> PyResult<Self> {
+        let loaded = result.map_err(|error| errors::raised(&error))?;
         Ok(Self {
             warnings: (
                 render_all(&loaded.diagnostics, &loaded.sources),
@@ -213,7 +213,7 @@ impl Model {
             });
         }
         let loaded = py.detach(|| load::compiled(read));
-        let loaded = loaded.map_err(|error| errors::model(&error.diagnostics, &error.sources))?;
+        let loaded = loaded.map_err(|error| errors::raised(&error))?;
         let mut by_name = carom::mujoco::Numbers::new();
         for (quantity, name) in carom::mujoco::adopted() {
             if let Some(array) = numbers.get(name) {
@@ -225,7 +225,7 @@ impl Model {
         let model = loaded
             .model
             .adopt(&by_name, names)
-            .map_err(errors::refused)?;
+            .map_err(|error| errors::raised(&error))?;
         Ok(Self {
             warnings: (
                 render_all(&loaded.diagnostics, &loaded.sources),

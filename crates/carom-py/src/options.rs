@@ -125,14 +125,14 @@ impl Changes {
             diagnostics: Vec::new(),
             sources: SourceMap::new(),
         });
-        let loaded = loaded.map_err(|error| errors::model(&error.diagnostics, &error.sources))?;
+        let loaded = loaded.map_err(|error| errors::raised(&error))?;
         Ok((loaded.model, loaded.spec))
     }
 }
 
 fn from_distance(model: carom::Model, distant: ContactsFromDistance) -> PyResult<carom::Model> {
     let changed = model.with_contacts_from_distance(distant);
-    changed.map_err(|error| errors::refused(error.to_string()))
+    changed.map_err(|error| errors::raised(&error))
 }
 
 /// One option by its name in the file format.
@@ -279,7 +279,7 @@ impl Distant {
                 self.numbers.clone().of_pairs(model, &pairs)
             }
         };
-        resolved.map_err(|error| PyValueError::new_err(error.to_string()))
+        resolved.map_err(|error| errors::raised(&error))
     }
 }
 

@@ -47,7 +47,7 @@ impl Parameters {
     fn new(model: &Bound<'_, Model>, selectors: Vec<String>) -> PyResult<Self> {
         let selectors: Vec<_> = selectors.iter().map(String::as_str).collect();
         let inner = carom::parameters::Parameters::select(&model.get().inner, &selectors);
-        let inner = inner.map_err(|error| errors::parameter(&error))?;
+        let inner = inner.map_err(|error| errors::raised(&error))?;
         let counts = model.get().inner.counts().clone();
         Ok(Self { inner, counts })
     }
@@ -103,7 +103,7 @@ impl Parameters {
     ) -> PyResult<Bound<'py, PyArrayDyn<f64>>> {
         let mut theta = self.check(&theta)?.to_vec();
         let set = self.inner.set(&mut theta, name, value);
-        set.map_err(|error| errors::parameter(&error))?;
+        set.map_err(|error| errors::raised(&error))?;
         give(py, theta, &[self.inner.len()])
     }
 
@@ -111,7 +111,7 @@ impl Parameters {
     fn apply(&self, py: Python<'_>, theta: Numbers<'_>) -> PyResult<Model> {
         let theta = self.check(&theta)?;
         let model = py.detach(|| self.inner.bake(theta));
-        let model = model.map_err(|error| errors::parameter(&error))?;
+        let model = model.map_err(|error| errors::raised(&error))?;
         Ok(Model::new(model, None))
     }
 
@@ -125,7 +125,7 @@ impl Parameters {
         let (theta, bar) = (self.check(&theta)?, bar.get());
         self.check_model(&bar.model)?;
         let theta_bar = py.detach(|| self.inner.backward(theta, &bar.model, Some(&bar.start)));
-        let theta_bar = theta_bar.map_err(|error| errors::parameter(&error))?;
+        let theta_bar = theta_bar.map_err(|error| errors::raised(&error))?;
         give(py, theta_bar, &[self.inner.len()])
     }
 
@@ -143,7 +143,7 @@ impl Parameters {
                 .collect();
             varied::model(&self.inner, &theta)
         });
-        let model = model.map_err(|error| errors::parameter(&error))?;
+        let model = model.map_err(|error| errors::raised(&error))?;
         Ok(ModelBar {
             start: StateBar::zeros(self.inner.base()),
             model: model.map(|number| number.tangent[0]),

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use carom::{Error, ErrorKind};
 use carom_tasks::npz::Array;
 use carom_tasks::recording::table::Table;
-use carom_tasks::recording::{self, Mapping, RecordingError};
+use carom_tasks::recording::{self, Mapping};
 use numpy::PyUntypedArrayMethods;
 use pyo3::prelude::*;
 
@@ -58,7 +59,7 @@ impl Origin {
         Ok(Self::Table(Table::from_arrays(label, table, has_axis)))
     }
 
-    fn table(self, has_axis: bool) -> Result<Table, RecordingError> {
+    fn table(self, has_axis: bool) -> Result<Table, Error> {
         match self {
             Self::File(path) => Table::read(&path, has_axis),
             Self::Table(table) => Ok(table),
@@ -70,13 +71,14 @@ fn mapping_of(meaning: &Meaning) -> PyResult<Option<Mapping>> {
     match meaning {
         Meaning::Names(_) => Ok(None),
         Meaning::File(path) => {
-            let mapping = Mapping::read(path).map_err(|error| errors::recording(&error))?;
+            let mapping = Mapping::read(path).map_err(|error| errors::raised(&error))?;
             Ok(Some(mapping))
         }
         Meaning::Json(name, text) => {
             let mapping: Result<Mapping, _> = serde_json::from_str(text);
-            let mut mapping =
-                mapping.map_err(|cause| errors::recording(&format!("{name}: {cause}")))?;
+            let mut mapping = mapping.map_err(|cause| {
+                errors::raised(&Error::new(ErrorKind::Recording, name).because(cause))
+            })?;
             name.clone_into(&mut mapping.file);
             Ok(Some(mapping))
         }
@@ -117,7 +119,7 @@ impl Recordings {
             let tables = first.into_iter().map(Ok).chain(tables);
             recording::from_tables(model, &mapping, tables)
         });
-        let inner = inner.map_err(|error| errors::recording(&error))?;
+        let inner = inner.map_err(|error| errors::raised(&error))?;
         Ok(Self { inner })
     }
 

@@ -43,7 +43,7 @@ fn what_cannot_be_written_is_not_lost() {
     let mut found = workflow::identify(&question, None, &mut Unwatched).unwrap();
     assert!(found.description.is_ok());
     let why = "the calibrated model cannot be written";
-    found.description = Err(why.to_owned());
+    found.description = Err(carom::Error::new(carom::ErrorKind::Description, why));
     assert!(found.objections().iter().any(|objection| objection == why));
     assert!(found.refusal().is_some());
     let value = found.identified.estimates[0].value;

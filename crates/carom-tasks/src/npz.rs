@@ -9,6 +9,7 @@ use std::fmt;
 use std::io::{Read, Seek, Write};
 use std::path::Path;
 
+use carom::{Error, ErrorKind, Place};
 use carom_spec::source::open_regular;
 
 /// An array with its shape, row-major.
@@ -30,19 +31,8 @@ pub enum Values {
 }
 
 /// What is wrong with a file.
-#[derive(Debug)]
-pub struct NpzError(String);
-
-impl fmt::Display for NpzError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for NpzError {}
-
-fn error(message: impl Into<String>) -> NpzError {
-    NpzError(message.into())
+fn error(message: impl Into<String>) -> Error {
+    Error::new(ErrorKind::Recording, message)
 }
 
 impl Array {
@@ -75,18 +65,23 @@ impl Array {
 pub type Npz = BTreeMap<String, Array>;
 
 /// Reads a `.npz` file.
-pub fn read(path: &Path) -> Result<Npz, NpzError> {
-    let mut file = open_regular(path, MAX_BYTES).map_err(|cause| error(cause.to_string()))?;
+pub fn read(path: &Path) -> Result<Npz, Error> {
+    let mut file = open_regular(path, MAX_BYTES)?;
     whole_archive(&mut file)
         .and_then(|()| read_from(std::io::BufReader::new(file)))
-        .map_err(|cause| error(format!("'{}': {cause}", path.display())))
+        .map_err(|cause| {
+            let place = Place::File(path.to_owned());
+            error(format!("'{}'", path.display()))
+                .because(cause)
+                .at(place)
+        })
 }
 
 /// Largest file and most memory for the arrays of a file (bytes); a guard against archives that expand without end.
 pub const MAX_BYTES: u64 = 2 << 30;
 
 /// Says what a file is that is no archive.
-fn whole_archive(file: &mut (impl Read + Seek)) -> Result<(), NpzError> {
+fn whole_archive(file: &mut (impl Read + Seek)) -> Result<(), Error> {
     let mut start = Vec::new();
     let read = file.by_ref().take(6).read_to_end(&mut start);
     read.and_then(|_| file.rewind())
@@ -105,7 +100,7 @@ fn whole_archive(file: &mut (impl Read + Seek)) -> Result<(), NpzError> {
     }
 }
 
-fn read_from(reader: impl Read + Seek) -> Result<Npz, NpzError> {
+fn read_from(reader: impl Read + Seek) -> Result<Npz, Error> {
     let mut archive = zip::ZipArchive::new(reader)
         .map_err(|cause| {
         error(format!(
@@ -124,14 +119,14 @@ fn read_from(reader: impl Read + Seek) -> Result<Npz, NpzError> {
         let name = name.trim_end_matches(".npy").to_owned();
         let size = entry.size();
         let array = read_npy(&mut entry, size, &mut budget)
-            .map_err(|cause| error(format!("array '{name}': {cause}")))?;
+            .map_err(|cause| error(format!("array '{name}'")).because(cause))?;
         arrays.insert(name, array);
     }
     Ok(arrays)
 }
 
 /// Reads one `.npy` array of `size` bytes; what it takes in memory is taken from the budget before it is.
-fn read_npy(reader: &mut impl Read, size: u64, budget: &mut u64) -> Result<Array, NpzError> {
+fn read_npy(reader: &mut impl Read, size: u64, budget: &mut u64) -> Result<Array, Error> {
     let mut start = [0; 10];
     let mut fill = |bytes: &mut [u8]| {
         let outcome = reader.read_exact(bytes);
@@ -238,7 +233,7 @@ struct Header {
 }
 
 impl Header {
-    fn parse(bytes: &[u8]) -> Result<Self, NpzError> {
+    fn parse(bytes: &[u8]) -> Result<Self, Error> {
         let header = std::str::from_utf8(bytes).map_err(|_| error("its header is not text"))?;
         let descriptor = quoted_after(header, "'descr'").ok_or_else(|| error("no 'descr'"))?;
         let order = header.find("'fortran_order'").map(|at| &header[at + 15..]);
@@ -259,7 +254,7 @@ impl Header {
         })
     }
 
-    fn kind(&self) -> Result<Kind, NpzError> {
+    fn kind(&self) -> Result<Kind, Error> {
         macro_rules! numbers {
             ($type:ty) => {
                 Kind::Numbers(size_of::<$type>(), |bytes| {
@@ -342,11 +337,11 @@ fn parse_shape(header: &str) -> Option<Vec<usize>> {
 }
 
 fn read_numbers(
-    fill: &mut impl FnMut(&mut [u8]) -> Result<(), NpzError>,
+    fill: &mut impl FnMut(&mut [u8]) -> Result<(), Error>,
     width: usize,
     decode: fn(&[u8]) -> f64,
     count: usize,
-) -> Result<Vec<f64>, NpzError> {
+) -> Result<Vec<f64>, Error> {
     let mut values = Vec::new();
     let mut buffer = vec![0; width * CHUNK.min(count)];
     while values.len() < count {
@@ -358,10 +353,10 @@ fn read_numbers(
 }
 
 fn read_strings(
-    fill: &mut impl FnMut(&mut [u8]) -> Result<(), NpzError>,
+    fill: &mut impl FnMut(&mut [u8]) -> Result<(), Error>,
     width: usize,
     count: usize,
-) -> Result<Vec<String>, NpzError> {
+) -> Result<Vec<String>, Error> {
     let mut strings = Vec::new();
     let mut buffer = vec![0; if count > 0 { width * 4 } else { 0 }];
     while strings.len() < count {
@@ -377,8 +372,9 @@ fn read_strings(
 }
 
 /// Writes arrays as a compressed `.npz`.
-pub fn write(out: impl Write + Seek, arrays: &[(&str, &Array)]) -> Result<(), NpzError> {
-    let wrap = |cause: &dyn fmt::Display| error(format!("cannot write: {cause}"));
+pub fn write(out: impl Write + Seek, arrays: &[(&str, &Array)]) -> Result<(), Error> {
+    let wrap =
+        |cause: &dyn fmt::Display| Error::new(ErrorKind::Write, format!("cannot write: {cause}"));
     let mut archive = zip::ZipWriter::new(out);
     let options = zip::write::SimpleFileOptions::default()
         .compression_method(zip::CompressionMethod::Deflated)

@@ -11,11 +11,7 @@ pub(crate) fn model(text: &str) -> Arc<Model> {
     let files = carom_spec::MemorySource::new().with(name, text);
     let read = carom_spec::read::read(name.as_ref(), &files, &ReadSettings::default());
     let loaded = carom::load::compiled(read);
-    Arc::new(
-        loaded
-            .unwrap_or_else(|error| panic!("{:?}", error.diagnostics))
-            .model,
-    )
+    Arc::new(loaded.unwrap_or_else(|error| panic!("{error}")).model)
 }
 
 /// A ball of 2 kg that falls, and a pendulum with a motor and a keyframe.

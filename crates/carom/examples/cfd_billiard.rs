@@ -18,7 +18,7 @@ use std::time::Instant;
 
 use carom::cotangent::StateBar;
 use carom::model::ContactsFromDistance;
-use carom::rollout::{Controls, GradientError, Loss, Rollout, rollout};
+use carom::rollout::{Controls, Loss, Rollout, rollout};
 use carom::{Data, Model, State};
 use carom_plot::{Chart, Page, Scale, Series};
 use cpu_time::ThreadTime;
@@ -93,7 +93,7 @@ impl<'a> Shot<'a> {
         (end[0] - BLACK_START).hypot(end[1]) > 1e-6
     }
 
-    fn gradient(&self) -> Result<[f64; 2], GradientError> {
+    fn gradient(&self) -> Result<[f64; 2], carom::Error> {
         let by = (self.motion).backward(self.model, &self.controls, &mut Distance)?;
         let along = |axis: usize| (0..PUSH).map(|step| by.controls[2 * step + axis]).sum();
         Ok([along(0), along(1)])
@@ -107,7 +107,7 @@ struct Outcome {
     gradient: [f64; 2],
 }
 
-fn outcomes(model: &Model, pushes: &[[f64; 2]]) -> Result<Vec<Outcome>, GradientError> {
+fn outcomes(model: &Model, pushes: &[[f64; 2]]) -> Result<Vec<Outcome>, carom::Error> {
     let outcome = |&push: &[f64; 2]| {
         let shot = Shot::new(model, push);
         Ok(Outcome {
@@ -147,7 +147,7 @@ impl Adam {
     }
 
     /// Up to a solution, or as many steps as are allowed.
-    fn run(mut self, model: &Model) -> Result<Self, GradientError> {
+    fn run(mut self, model: &Model) -> Result<Self, carom::Error> {
         while self.losses.len() < MOST_STEPS {
             let clock = ThreadTime::now();
             let shot = Shot::new(model, self.push);

@@ -21,7 +21,7 @@ use std::path::Path;
 use carom::Model;
 use carom::flow::{Flow, FlowSettings, Method, Tolerances};
 use carom::model::Integrator;
-use carom::rollout::{Adjoint, Controls, Gradient, GradientError, gradient};
+use carom::rollout::{Adjoint, Controls, Gradient, gradient};
 use carom_plot::{Chart, Page, Scale, Series};
 use cpu_time::ThreadTime;
 
@@ -203,7 +203,7 @@ fn in_steps(model: &Model, steps: usize, speed: f64) -> (f64, f64) {
 }
 
 /// Not a number where there is no gradient: too many steps, or numbers that are not finite.
-fn by_speed(found: Result<Gradient, GradientError>) -> f64 {
+fn by_speed(found: Result<Gradient, carom::Error>) -> f64 {
     found.map_or(f64::NAN, |found| found.start.qvel[DOWN])
 }
 

@@ -12,6 +12,7 @@ pub mod coverage;
 pub mod data;
 pub mod dual;
 pub mod dynamics;
+mod error;
 pub mod flow;
 pub mod gradient_check;
 pub mod history;
@@ -41,6 +42,7 @@ mod testing;
 pub mod varied;
 
 pub use data::Data;
+pub use error::{Error, ErrorKind, Place};
 pub use model::Model;
 pub use plain::{forward, forward_and_sense, forward_frames, forward_motion, observe_step, step};
 pub use report::StepReport;

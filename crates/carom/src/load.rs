@@ -6,15 +6,17 @@
 //! assert!(loaded.diagnostics.is_empty());
 //! ```
 
-use std::fmt;
 use std::path::Path;
+use std::sync::Arc;
 
 use carom_spec::diagnostic;
 use carom_spec::read::{ReadModel, read_file};
+use carom_spec::source::{DEFAULT_SIZE_LIMIT, ReadError, open_regular};
 use carom_spec::{Diagnostic, FileId, ModelSpec, SourceMap};
 
 use crate::compile;
 use crate::coverage;
+use crate::error::{Error, ErrorKind, Place};
 use crate::model::Model;
 
 /// Code of warnings about what a model asks for and the engine does not do yet.
@@ -33,42 +35,63 @@ pub struct Loaded {
     pub sources: SourceMap,
 }
 
-/// Why there is no model. It reads as all problems with their places, also where `main` returns it.
-pub struct LoadError {
+/// Why there is no model: all that reader and compiler say.
+#[derive(Clone, Debug)]
+pub struct ModelProblems {
     /// All problems, warnings too.
     pub diagnostics: Vec<Diagnostic>,
     /// Texts that they point into.
     pub sources: SourceMap,
+    /// Why the file itself cannot be read, if that is the problem.
+    pub unreadable: Option<ReadError>,
 }
 
-impl fmt::Display for LoadError {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(&diagnostic::render_all(&self.diagnostics, &self.sources))
+impl PartialEq for ModelProblems {
+    fn eq(&self, other: &Self) -> bool {
+        self.diagnostics == other.diagnostics && self.unreadable == other.unreadable
     }
 }
 
-impl fmt::Debug for LoadError {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, out)
+impl From<ModelProblems> for Error {
+    /// It reads as all problems with their source lines, and its place is that of the first error.
+    fn from(problems: ModelProblems) -> Self {
+        let sentence = diagnostic::render_all(&problems.diagnostics, &problems.sources);
+        let first = problems.diagnostics.iter().find(|one| one.is_error());
+        let place = first.and_then(|first| place_of(first, &problems.sources));
+        let error = Self::new(ErrorKind::Model(Arc::new(problems)), sentence);
+        match place {
+            Some(place) => error.at(place),
+            None => error,
+        }
     }
 }
 
-impl std::error::Error for LoadError {}
+/// File, line and column of a diagnostic.
+fn place_of(diagnostic: &Diagnostic, sources: &SourceMap) -> Option<Place> {
+    let span = diagnostic.span?;
+    let position = sources.position(span)?;
+    Some(Place::Text {
+        file: sources.file(span.file)?.path().to_owned(),
+        line: position.line,
+        column: position.column,
+    })
+}
 
 /// Reads and compiles a model file (MJCF or URDF). `allow` lists codes of unsupported features to skip with a warning;
 /// `all` means every one.
 ///
 /// # Errors
 /// When the file cannot be read, or has errors.
-pub fn file(path: &Path, allow: &[String]) -> Result<Loaded, Box<LoadError>> {
+pub fn file(path: &Path, allow: &[String]) -> Result<Loaded, Error> {
     let read = read_file(path, allow);
-    if path.is_file() {
-        return compiled(read);
+    match open_regular(path, DEFAULT_SIZE_LIMIT) {
+        Ok(_) => compiled(read),
+        Err(cause) => Err(Error::from(ModelProblems {
+            diagnostics: read.diagnostics,
+            sources: read.sources,
+            unreadable: Some(cause),
+        })),
     }
-    Err(Box::new(LoadError {
-        diagnostics: read.diagnostics,
-        sources: read.sources,
-    }))
 }
 
 /// Compiles what was read.
@@ -78,7 +101,7 @@ pub fn file(path: &Path, allow: &[String]) -> Result<Loaded, Box<LoadError>> {
 ///
 /// # Errors
 /// When reader or compiler found an error.
-pub fn compiled(read: ReadModel) -> Result<Loaded, Box<LoadError>> {
+pub fn compiled(read: ReadModel) -> Result<Loaded, Error> {
     let ReadModel {
         spec,
         mut diagnostics,
@@ -95,9 +118,10 @@ pub fn compiled(read: ReadModel) -> Result<Loaded, Box<LoadError>> {
         .filter(|diagnostic| !flawed.contains(&line_of(diagnostic, &sources)));
     diagnostics.extend(news);
     let Some(model) = model.filter(|_| flawed.is_empty()) else {
-        return Err(Box::new(LoadError {
+        return Err(Error::from(ModelProblems {
             diagnostics,
             sources,
+            unreadable: None,
         }));
     };
     let gaps = coverage::gaps(&model).into_iter();

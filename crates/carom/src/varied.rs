@@ -3,8 +3,9 @@
 
 use crate::data::Data;
 use crate::dual::{Dual, LANES};
+use crate::error::Error;
 use crate::model::Model;
-use crate::parameters::{ParameterError, Parameters};
+use crate::parameters::Parameters;
 use crate::report::StepReport;
 use crate::stages::kinematics;
 use crate::state::{Input, State};
@@ -17,7 +18,7 @@ pub type Varied = Dual<LANES>;
 ///
 /// # Errors
 /// As there.
-pub fn model(parameters: &Parameters, theta: &[Varied]) -> Result<Model<Varied>, ParameterError> {
+pub fn model(parameters: &Parameters, theta: &[Varied]) -> Result<Model<Varied>, Error> {
     parameters.apply(theta)
 }
 
@@ -29,7 +30,7 @@ pub fn start(
     parameters: &Parameters,
     theta: &[Varied],
     start: &State,
-) -> Result<State<Varied>, ParameterError> {
+) -> Result<State<Varied>, Error> {
     parameters.apply_state(theta, start)
 }
 

@@ -1,7 +1,7 @@
 //! `--cfd`: contacts from distance, from a list of keys and values.
 
 use carom::Model;
-use carom::model::{ActsIn, ContactsFromDistance, FromDistanceError};
+use carom::model::{ActsIn, ContactsFromDistance};
 use carom_spec::Diagnostic;
 
 use crate::command_line::Argument;
@@ -89,7 +89,7 @@ fn check_geoms(model: &Model, geoms: &[Argument<'_>]) -> Result<(), Failure> {
     }
 }
 
-fn refused(argument: Argument<'_>, error: &FromDistanceError) -> Failure {
+fn refused(argument: Argument<'_>, error: &carom::Error) -> Failure {
     argument.refuse(Diagnostic::error(VALUE, format!("--cfd: {error}")))
 }
 

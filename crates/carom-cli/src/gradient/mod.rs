@@ -92,7 +92,7 @@ fn answer(args: &Args) -> Result<ExitCode, Failure> {
     let problem = Problem::new(args, &loaded.model)?;
     let begin = Instant::now();
     let no = |message: String| Failure::sentence(COMPUTATION, message).answered();
-    let answer = problem.solve().map_err(no)?;
+    let answer = problem.solve().map_err(|error| no(error.to_string()))?;
     let seconds = begin.elapsed().as_secs_f64();
     if let Some(what) = first_not_finite(&problem, &answer) {
         let status = answer.motion.status();
@@ -139,7 +139,8 @@ fn differences(args: &Args, problem: &Problem<'_>) -> Result<Vec<Option<Check>>,
             let check = if interrupt::asked() {
                 Err("not compared: interrupted".to_owned())
             } else {
-                problem.difference(variable)
+                let difference = problem.difference(variable);
+                difference.map_err(|error| error.to_string())
             };
             progress.inc(1);
             Some(check)

@@ -4,9 +4,9 @@ use carom::cotangent::StateBar;
 use carom::flow::{Adjoint, Flow, FlowSettings, Motion, Onset, Status, Tolerances, Variation};
 use carom::linearize::Tangent;
 use carom::parameters::Parameters;
-use carom::rollout::{self, Controls, Gradient, Loss};
+use carom::rollout::{self, Controls, Gradient, Loss, NoGradient};
 use carom::varied::{self, Varied};
-use carom::{Data, Model, State};
+use carom::{Data, Error, ErrorKind, Model, State};
 
 use super::adjoint::{self, Way};
 use super::quantity::Quantity;
@@ -201,7 +201,7 @@ impl<'a> Problem<'a> {
         Ok(())
     }
 
-    fn gradient(&self, model: &Model) -> Result<(State, Gradient, Followed), String> {
+    fn gradient(&self, model: &Model) -> Result<(State, Gradient, Followed), Error> {
         let controls = Controls::Constant(self.controls.clone());
         let loss = |step: usize| Last {
             model,
@@ -219,16 +219,13 @@ impl<'a> Problem<'a> {
                     steps,
                     self.steps_adjoint,
                     &mut loss,
-                )
-                .map_err(|error| error.to_string())?;
+                )?;
                 Ok((end, gradient, Followed::InSteps(steps)))
             }
             Some(settings) => {
-                let flow = Flow::new(model, settings).map_err(|error| error.to_string())?;
+                let flow = Flow::new(model, settings)?;
                 let motion = flow.run(&self.start, &controls, self.seconds, 1);
-                let gradient = motion
-                    .backward(&flow, &controls, &mut loss(1))
-                    .map_err(|error| error.to_string())?;
+                let gradient = motion.backward(&flow, &controls, &mut loss(1))?;
                 Ok((
                     motion.end().clone(),
                     gradient,
@@ -239,16 +236,14 @@ impl<'a> Problem<'a> {
     }
 
     /// The answer by forward sensitivities.
-    fn solve_forward(&self, settings: FlowSettings) -> Result<Answer, String> {
+    fn solve_forward(&self, settings: FlowSettings) -> Result<Answer, Error> {
         let variations: Vec<Variation> = (self.variables.iter())
             .map(|variable| self.variation(variable))
             .collect::<Result<_, _>>()?;
         let controls = Controls::Constant(self.controls.clone());
-        let flow = Flow::new(self.model, settings).map_err(|error| error.to_string())?;
+        let flow = Flow::new(self.model, settings)?;
         let motion = flow.run(&self.start, &controls, self.seconds, 1);
-        let changes = motion
-            .forward(&flow, &controls, &variations)
-            .map_err(|error| error.to_string())?;
+        let changes = motion.forward(&flow, &controls, &variations)?;
         let mut end = motion.end().clone();
         let mut bar = StateBar::zeros(self.model);
         self.loss.seed(self.model, &end, &mut bar);
@@ -269,7 +264,7 @@ impl<'a> Problem<'a> {
     }
 
     /// The direction of a variable.
-    fn variation(&self, variable: &Variable) -> Result<Variation, String> {
+    fn variation(&self, variable: &Variable) -> Result<Variation, Error> {
         match (variable.kind, &self.parameters) {
             (Kind::Parameter(index), Some(parameters)) => {
                 let theta = parameters.theta0().iter().enumerate();
@@ -277,7 +272,7 @@ impl<'a> Problem<'a> {
                     Varied::moving(number, if k == index { 1.0 } else { 0.0 })
                 };
                 let theta: Vec<_> = theta.map(moving).collect();
-                let model = varied::model(parameters, &theta).map_err(|error| error.to_string())?;
+                let model = varied::model(parameters, &theta)?;
                 Ok(Variation {
                     start: Tangent::zeros(self.model),
                     model: Some(model.map(|number| number.tangent[0])),
@@ -287,19 +282,19 @@ impl<'a> Problem<'a> {
                 start: quantity.direction(self.model, &self.start),
                 model: None,
             }),
-            (Kind::Parameter(_), None) => Err("the parameter is not known".to_owned()),
+            (Kind::Parameter(_), None) => {
+                Err(Error::new(ErrorKind::Name, "the parameter is not known"))
+            }
         }
     }
 
-    pub(super) fn solve(&self) -> Result<Answer, String> {
+    pub(super) fn solve(&self) -> Result<Answer, Error> {
         if let (true, Some(settings)) = (self.is_forward, self.flow) {
             return self.solve_forward(settings);
         }
         let (mut end, gradient, motion) = self.gradient(self.model)?;
         let by_theta = match &self.parameters {
-            Some(parameters) => parameters
-                .pull_back(parameters.theta0(), &gradient)
-                .map_err(|error| error.to_string())?,
+            Some(parameters) => parameters.pull_back(parameters.theta0(), &gradient)?,
             None => Vec::new(),
         };
         let derivatives = (self.variables.iter())
@@ -323,7 +318,7 @@ impl<'a> Problem<'a> {
     }
 
     /// The loss with a variable changed.
-    fn value(&self, variable: &Variable, change: f64) -> Result<f64, String> {
+    fn value(&self, variable: &Variable, change: f64) -> Result<f64, Error> {
         let mut start = self.start.clone();
         let mut controls = self.controls.clone();
         let mut changed = None;
@@ -333,9 +328,7 @@ impl<'a> Problem<'a> {
                 if let Some(parameters) = &self.parameters {
                     let mut theta = parameters.theta0().to_vec();
                     theta[index] += change;
-                    let model = parameters
-                        .apply(&theta)
-                        .map_err(|error| error.to_string())?;
+                    let model = parameters.apply(&theta)?;
                     changed = Some(model);
                 }
             }
@@ -348,10 +341,10 @@ impl<'a> Problem<'a> {
                 rollout::rollout(model, &start, &controls, self.steps, &mut data).end
             }
             Some(settings) => {
-                let flow = Flow::new(model, settings).map_err(|error| error.to_string())?;
+                let flow = Flow::new(model, settings)?;
                 let motion = flow.run(&start, &controls, self.seconds, 1);
                 if !motion.status().is_done() {
-                    return Err(motion.status().to_string());
+                    return Err(NoGradient::refused(motion.status().to_string()));
                 }
                 motion.end().clone()
             }
@@ -361,10 +354,10 @@ impl<'a> Problem<'a> {
 
     /// A central difference by a variable, and how far it can be trusted: its distance from that with a step ten times as
     /// long.
-    pub(super) fn difference(&self, variable: &Variable) -> Result<(f64, f64), String> {
+    pub(super) fn difference(&self, variable: &Variable) -> Result<(f64, f64), Error> {
         let quotient = |step: f64| {
             let rise = self.value(variable, step)? - self.value(variable, -step)?;
-            Ok::<f64, String>(rise / (2.0 * step))
+            Ok::<f64, Error>(rise / (2.0 * step))
         };
         let step = 1e-4 * variable.value.abs().max(0.01);
         let (fine, coarse) = (quotient(step)?, quotient(10.0 * step)?);

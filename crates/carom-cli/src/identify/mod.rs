@@ -5,20 +5,20 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use carom::Model;
 use carom::parameters::Parameters;
+use carom::{Error, ErrorKind, Model};
 use carom_report::{identification_json, identification_page, identification_text};
 use carom_tasks::identify::workflow::{self, Event, Profiles, Question, WantedChecks};
 use carom_tasks::identify::{
-    Excitation, FREE_STARTS, Free, IdentifyError, Inspection, LOSSES, OptimiserKind, Outcome,
-    PRESETS, Settings, Watch, check_folds, in_continuous_time, loss_of, preset,
+    Excitation, FREE_STARTS, Free, Inspection, LOSSES, OptimiserKind, Outcome, PRESETS, Settings,
+    Watch, check_folds, in_continuous_time, loss_of, preset,
 };
 use carom_tasks::problem::Starts;
 use carom_tasks::recording::{self, Mapping, Recordings};
 use indicatif::ProgressBar;
 
 use crate::command_line::{Argument, unfit};
-use crate::failure::{COMPUTATION, CONTENT, Failure, READ, WRITE, finish};
+use crate::failure::{Failure, READ, WRITE, finish};
 use crate::{interrupt, load, output, stdio, values};
 
 /// Finds the parameters of a model with which it moves as recorded.
@@ -173,7 +173,7 @@ fn answer(args: &Args) -> Result<ExitCode, Failure> {
         ..question
     };
     let outcome = found(&question, args.checkpoint.clone(), &|_| {}).map_err(|error| {
-        wrong_name(args, &loaded.model, &error).unwrap_or_else(|| failed(&error))
+        wrong_name(args, &loaded.model, &error).unwrap_or_else(|| Failure::from(error))
     })?;
     if let (Some(path), Ok(text)) = (&args.out, &outcome.description) {
         output::write_whole(path, |out| out.write_all(text.as_bytes()))?;
@@ -215,7 +215,7 @@ pub(crate) fn found(
     question: &Question<'_>,
     checkpoint: Option<PathBuf>,
     inspected: &(dyn Fn(&Inspection) + Sync),
-) -> Result<Outcome, IdentifyError> {
+) -> Result<Outcome, Error> {
     interrupt::watch();
     let mut watcher = Watcher {
         bar: ProgressBar::hidden(),
@@ -226,8 +226,8 @@ pub(crate) fn found(
 }
 
 /// A parameter of `--free` that does not exist, with its place on the command line; none if something else is wrong.
-fn wrong_name(args: &Args, model: &Model, error: &IdentifyError) -> Option<Failure> {
-    let IdentifyError::Parameter(_) = error else {
+fn wrong_name(args: &Args, model: &Model, error: &Error) -> Option<Failure> {
+    let ErrorKind::Parameter(_) = error.kind() else {
         return None;
     };
     let lists = args.free.iter().map(|list| Argument::new("--free", list));
@@ -251,38 +251,9 @@ fn refuse_folds(args: &Args, recordings: &Recordings) -> Result<(), Failure> {
     checked.map_err(|why| unfit("--folds", &why.to_string(), label))
 }
 
-/// Why there is no answer.
-pub(crate) fn failed(error: &IdentifyError) -> Failure {
-    let message = error.to_string();
-    match error {
-        IdentifyError::Settings(_) | IdentifyError::Parameter(_) => {
-            Failure::sentence(CONTENT, message)
-        }
-        IdentifyError::Checkpoint(_) => Failure::sentence(WRITE, message),
-        IdentifyError::Start(_) | IdentifyError::Description(_) => {
-            Failure::sentence(COMPUTATION, message).answered()
-        }
-        IdentifyError::NotIdentifiable { motions, .. } => {
-            let record = match motions.as_slice() {
-                [] => "record other motions".to_owned(),
-                motions => format!("record other motions ({})", motions.join(", or ")),
-            };
-            let help = format!(
-                "hold one of them, give a prior in --settings, {record}, or fit all the same with --anyway"
-            );
-            Failure::sentence(COMPUTATION, message)
-                .answered()
-                .help(help)
-        }
-    }
-}
-
 fn recordings(args: &Args, model: &Model) -> Result<(Recordings, Option<Recordings>), Failure> {
-    let content = |error: &dyn std::fmt::Display| Failure::sentence(CONTENT, error.to_string());
-    let mapping = Mapping::read(&args.mapping).map_err(|error| content(&error))?;
-    let load = |paths: &[PathBuf]| {
-        recording::load(model, &mapping, paths).map_err(|error| content(&error))
-    };
+    let mapping = Mapping::read(&args.mapping)?;
+    let load = |paths: &[PathBuf]| recording::load(model, &mapping, paths);
     let held_out = match args.validate.as_slice() {
         [] => None,
         paths => Some(load(paths)?),
@@ -292,7 +263,7 @@ fn recordings(args: &Args, model: &Model) -> Result<(Recordings, Option<Recordin
 
 fn settings(args: &Args, recordings: &Recordings) -> Result<Settings, Failure> {
     let mut settings = match &args.settings {
-        Some(path) => Settings::read(path).map_err(|error| failed(&error))?,
+        Some(path) => Settings::read(path)?,
         None => Settings::default(),
     };
     for list in &args.free {
@@ -322,7 +293,7 @@ fn settings(args: &Args, recordings: &Recordings) -> Result<Settings, Failure> {
             return Err(argument.unknown("loss", LOSSES));
         }
         settings.problem.loss = loss_of(name, recordings.evaluate.size)
-            .map_err(|why| argument.unfit(&why, "needs a width"))?;
+            .map_err(|why| argument.unfit(&why.to_string(), "needs a width"))?;
     }
     if args.free_starts {
         settings.problem.starts = FREE_STARTS;
@@ -400,7 +371,7 @@ impl Watch for Watcher<'_> {
         self.checkpoint.is_some()
     }
 
-    fn checkpoint(&mut self, bytes: &[u8]) -> Result<(), String> {
+    fn checkpoint(&mut self, bytes: &[u8]) -> Result<(), Error> {
         let Some(path) = &self.checkpoint else {
             return Ok(());
         };
@@ -421,6 +392,6 @@ fn say(suggestions: &[Excitation]) {
     stdio::warn(&text);
 }
 
-fn store(path: &Path, bytes: &[u8]) -> Result<(), String> {
-    output::write_whole(path, |out| out.write_all(bytes)).map_err(|error| error.to_string())
+fn store(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    Ok(output::write_whole(path, |out| out.write_all(bytes))?)
 }

@@ -21,7 +21,7 @@ use carom_tasks::identify::{Inspection, Outcome, Settings};
 use carom_tasks::recording::{self, Mapping, Recordings};
 use serde_json::json;
 
-use crate::failure::{COMPUTATION, CONTENT, Failure, WRITE, finish};
+use crate::failure::{COMPUTATION, Failure, WRITE, finish};
 use crate::identify;
 use crate::load::{self, Loaded};
 use crate::{browser, interrupt, output, stdio, values};
@@ -82,9 +82,9 @@ fn answer(args: &Args) -> Result<ExitCode, Failure> {
     place.write("identify.toml", SETTINGS)?;
     let loaded = load::load(&place.path("ball.xml"), &[])?;
     say(&place.about_the_model());
-    let mut settings = Settings::read(&place.path("identify.toml")).map_err(|e| content(&e))?;
+    let mut settings = Settings::read(&place.path("identify.toml"))?;
     settings.threads = args.threads;
-    let hidden = Hidden::new(&loaded.model, &settings, args.seed).map_err(|e| content(&e))?;
+    let hidden = Hidden::new(&loaded.model, &settings, args.seed)?;
     place.record(&hidden, args.seed)?;
     say(&place.about_the_recordings());
     let recordings = place.read(&loaded.model, &THROWS)?;
@@ -103,7 +103,7 @@ fn answer(args: &Args) -> Result<ExitCode, Failure> {
     say(&place.about_the_search());
     let inspected = |inspection: &Inspection| say(&about_what_is_told(inspection));
     let found = identify::found(&question, None, &inspected);
-    let mut found = found.map_err(|error| identify::failed(&error))?;
+    let mut found = found?;
     found.truth = Some(hidden.values.clone());
     found.seconds = begin.elapsed().as_secs_f64();
     if let Ok(text) = &found.description {
@@ -184,10 +184,6 @@ fn problem(found: &Outcome, hidden: &Hidden) -> Option<String> {
 
 fn failed(why: &str) -> Failure {
     Failure::sentence(COMPUTATION, why).answered()
-}
-
-fn content(error: &impl ToString) -> Failure {
-    Failure::sentence(CONTENT, error.to_string())
 }
 
 fn open(page: &Path) {
@@ -288,16 +284,16 @@ impl<'a> Place<'a> {
     fn record(&self, hidden: &Hidden, seed: u64) -> Result<(), Failure> {
         let mut random = Random::new(seed, 1);
         for name in THROWS.into_iter().chain([KEPT_BACK]) {
-            let table = hidden.thrown(&mut random).map_err(|why| failed(&why))?;
+            let table = hidden.thrown(&mut random)?;
             self.write(name, &table)?;
         }
         Ok(())
     }
 
     fn read(&self, model: &Model, names: &[&str]) -> Result<Recordings, Failure> {
-        let mapping = Mapping::read(&self.path("map.toml")).map_err(|error| content(&error))?;
+        let mapping = Mapping::read(&self.path("map.toml"))?;
         let paths: Vec<PathBuf> = names.iter().map(|name| self.path(name)).collect();
-        recording::load(model, &mapping, &paths).map_err(|error| content(&error))
+        Ok(recording::load(model, &mapping, &paths)?)
     }
 
     fn about_the_model(&self) -> String {

@@ -6,7 +6,7 @@ use carom::flow::{Flow, FlowSettings, Tolerances};
 use carom::math::{Quat, Vec3};
 use carom::parameters::Parameters;
 use carom::rollout::Controls;
-use carom::{Model, State};
+use carom::{Error, ErrorKind, Model, State};
 use carom_optimise::random::Random;
 use carom_tasks::identify::Settings;
 
@@ -58,37 +58,37 @@ pub(super) struct Hidden {
 }
 
 impl Hidden {
-    pub(super) fn new(model: &Model, settings: &Settings, seed: u64) -> Result<Self, String> {
+    pub(super) fn new(model: &Model, settings: &Settings, seed: u64) -> Result<Self, Error> {
         let mut random = Random::new(seed, 0);
         let values: Vec<f64> = (UNKNOWNS.iter())
             .map(|unknown| between(&mut random, unknown.range))
             .collect();
         let free = settings.free.iter().map(|free| free.selection.clone());
         let free: Vec<_> = free.collect();
-        let parameters = Parameters::new(model, &free).map_err(|error| error.to_string())?;
+        let parameters = Parameters::new(model, &free)?;
         let mut theta = parameters.theta0().to_vec();
         for (name, &value) in parameters.names().zip(&values) {
             let set = parameters.set(&mut theta, name, value);
-            set.map_err(|error| error.to_string())?;
+            set?;
         }
         let model = parameters.apply(&theta);
         Ok(Self {
-            model: model.map_err(|error| error.to_string())?,
+            model: model?,
             values,
         })
     }
 
     /// A throw as a table, with noise.
-    pub(super) fn thrown(&self, random: &mut Random) -> Result<String, String> {
+    pub(super) fn thrown(&self, random: &mut Random) -> Result<String, Error> {
         let settings = FlowSettings {
             tolerances: Tolerances::all(TOLERANCE),
             ..FlowSettings::default()
         };
-        let flow = Flow::new(&self.model, settings).map_err(|error| error.to_string())?;
+        let flow = Flow::new(&self.model, settings)?;
         let start = let_go(&self.model, random);
         let motion = flow.run(&start, &Controls::Zero, FRAME, FRAMES - 1);
         if !motion.status().is_done() {
-            return Err(motion.status().to_string());
+            return Err(Error::new(ErrorKind::Loss, motion.status().to_string()));
         }
         let mut table = HEAD.to_owned();
         for (frame, state) in motion.states().iter().enumerate() {

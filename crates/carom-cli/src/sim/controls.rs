@@ -42,8 +42,7 @@ fn read_npz(path: &Path, width: usize) -> Result<Vec<f64>, Failure> {
         let message = format!("'{}': {message}", path.display());
         Failure::sentence(CONTENT, message)
     };
-    let mut arrays =
-        npz::read(path).map_err(|cause| Failure::sentence(CONTENT, cause.to_string()))?;
+    let mut arrays = npz::read(path)?;
     let Some(array) = arrays.remove("ctrl") else {
         let failure = refuse("there is no array 'ctrl'".to_owned());
         return Err(match choice("ctrl", arrays.keys().map(String::as_str)) {

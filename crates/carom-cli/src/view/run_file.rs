@@ -24,8 +24,7 @@ pub(super) fn stem(path: &Path) -> String {
 
 impl RunFile {
     pub(super) fn read(path: &Path) -> Result<Self, Failure> {
-        let arrays =
-            npz::read(path).map_err(|cause| Failure::sentence(CONTENT, cause.to_string()))?;
+        let arrays = npz::read(path)?;
         let file = Self {
             path: path.to_owned(),
             arrays,

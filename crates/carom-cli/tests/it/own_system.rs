@@ -12,10 +12,10 @@ use carom::rollout::{
     Adjoint, Controls, Course, Loss, Nothing, Rollout, RolloutBar, gradient, rollout,
 };
 use carom::system::{Linear, NoDerivative, Passing, Seen, Shape, StepBar};
-use carom::{Data, Dynamics, Input, State};
+use carom::{Data, Dynamics, Error, ErrorKind, Input, State};
 use carom_optimise::{Bounds, Limits};
 use carom_tasks::loss;
-use carom_tasks::problem::{Family, Fit, Problem, ProblemError, Settings};
+use carom_tasks::problem::{Family, Fit, Problem, Settings};
 use carom_tasks::recording::{self, Mapping, Recordings};
 use carom_viewer::{Recording, Start};
 
@@ -136,9 +136,9 @@ struct Springs;
 impl Family for Springs {
     type System = Spring;
 
-    fn at(&self, theta: &[f64]) -> Result<Spring, ProblemError> {
+    fn at(&self, theta: &[f64]) -> Result<Spring, Error> {
         if theta[0] < 0.0 {
-            return Err(ProblemError::new("a spring pulls back"));
+            return Err(Error::new(ErrorKind::Value, "a spring pulls back"));
         }
         Ok(Spring {
             stiffness: theta[0],
@@ -146,7 +146,7 @@ impl Family for Springs {
         })
     }
 
-    fn backward(&self, _: &[f64], bar: &SpringBar) -> Result<Vec<f64>, ProblemError> {
+    fn backward(&self, _: &[f64], bar: &SpringBar) -> Result<Vec<f64>, Error> {
         Ok(bar.0.to_vec())
     }
 }

@@ -247,10 +247,7 @@ fn description(found: &Outcome) -> String {
     let text = match &found.description {
         Ok(text) => text,
         Err(why) => {
-            return section(
-                "The calibrated model",
-                &tables::said(std::slice::from_ref(why)),
-            );
+            return section("The calibrated model", &tables::said(&[why.to_string()]));
         }
     };
     let content = format!(

@@ -1,9 +1,10 @@
 //! What is measured, and sums of it.
 
+use crate::error;
+use carom::Error;
 use carom::{Data, Model};
 
 use crate::loss::{Loss, Observer, RotationError, Weights};
-use crate::problem::ProblemError;
 use crate::problem::runner::Predicted;
 use crate::recording::{Quantity, Recordings, Trajectory};
 
@@ -109,7 +110,7 @@ pub(super) struct Meter<'a> {
 }
 
 impl<'a> Meter<'a> {
-    pub(super) fn new(recordings: &'a Recordings, is_flow: bool) -> Result<Self, ProblemError> {
+    pub(super) fn new(recordings: &'a Recordings, is_flow: bool) -> Result<Self, Error> {
         let channels = &recordings.channels;
         let weights = Weights {
             sensor: f64::from(u8::from(!is_flow)),
@@ -179,7 +180,7 @@ impl<'a> Meter<'a> {
             meter.add("sensor", "", Kind::Sensor);
         }
         if meter.metrics.is_empty() {
-            return Err(ProblemError(
+            return Err(error::recording(
                 "nothing is compared: every channel of the mapping is left out by 'compare'"
                     .to_owned(),
             ));
@@ -199,7 +200,7 @@ impl<'a> Meter<'a> {
         self.kinds.push(kind);
     }
 
-    fn add_distances(&mut self, recordings: &Recordings) -> Result<(), ProblemError> {
+    fn add_distances(&mut self, recordings: &Recordings) -> Result<(), Error> {
         for distance in &recordings.evaluate.distances {
             let find = |name: &String, part: &str| {
                 let wanted = format!("joint {name} {part}");
@@ -207,7 +208,7 @@ impl<'a> Meter<'a> {
                 channels
                     .position(|channel| channel.name == wanted && channel.is_compared)
                     .ok_or_else(|| {
-                        ProblemError(format!(
+                        error::recording(format!(
                             "[[evaluate.distance]] \"{}\": the {part} of joint '{name}' is not mapped, or not compared",
                             distance.name
                         ))
@@ -224,7 +225,7 @@ impl<'a> Meter<'a> {
                 .clone()
                 .unwrap_or_else(|| vec![1.0; channels.len()]);
             if factors.len() != channels.len() || channels.is_empty() {
-                return Err(ProblemError(format!(
+                return Err(error::recording(format!(
                     "[[evaluate.distance]] \"{}\": {} joints and {} factors; give one factor for each, or none at all",
                     distance.name,
                     channels.len(),

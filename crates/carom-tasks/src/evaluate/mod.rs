@@ -16,11 +16,13 @@ mod metric;
 
 pub use metric::Metric;
 
+use crate::error;
+use carom::Error;
 use carom::{Data, Model, State};
 use rayon::prelude::*;
 
 use crate::problem::runner::{self, Predicted};
-use crate::problem::{Job, ProblemError, Run, Stepping, schedule, starts};
+use crate::problem::{Job, Run, Stepping, schedule, starts};
 use crate::recording::Recordings;
 use metric::{Meter, Sums};
 
@@ -72,7 +74,7 @@ pub fn evaluate(
     model: &Model,
     recordings: &Recordings,
     stepping: Stepping,
-) -> Result<Report, ProblemError> {
+) -> Result<Report, Error> {
     let flow = flow_of(model, stepping)?;
     let meter = Meter::new(recordings, flow.is_some())?;
     let evaluation = Evaluation {
@@ -112,7 +114,7 @@ pub fn predict(
     recordings: &Recordings,
     stepping: Stepping,
     trajectory: usize,
-) -> Result<Vec<(usize, State)>, ProblemError> {
+) -> Result<Vec<(usize, State)>, Error> {
     let predicted = predictions(model, recordings, stepping, trajectory)?;
     let states = predicted.into_iter();
     Ok(states.map(|known| (known.frame, known.state)).collect())
@@ -124,7 +126,7 @@ pub(crate) fn predictions(
     recordings: &Recordings,
     stepping: Stepping,
     trajectory: usize,
-) -> Result<Vec<Predicted>, ProblemError> {
+) -> Result<Vec<Predicted>, Error> {
     let flow = flow_of(model, stepping)?;
     let meter = Meter::new(recordings, flow.is_some())?;
     let evaluation = Evaluation {
@@ -134,15 +136,16 @@ pub(crate) fn predictions(
         flow: flow.as_ref(),
     };
     let Some(motion) = recordings.trajectories.get(trajectory) else {
-        return Err(ProblemError(format!("there is no trajectory {trajectory}")));
+        return Err(error::recording(format!(
+            "there is no trajectory {trajectory}"
+        )));
     };
     let run = Run {
         trajectory,
         first: recordings.start,
         last: motion.frames() - 1,
     };
-    let predicted = evaluation.simulate(&mut Data::new(model), run);
-    predicted.map_err(ProblemError)
+    evaluation.simulate(&mut Data::new(model), run)
 }
 
 /// A number with four digits that count.
@@ -166,12 +169,10 @@ pub fn figure(number: f64) -> String {
     format!("{number:.decimals$}")
 }
 
-fn flow_of(model: &Model, stepping: Stepping) -> Result<Option<carom::flow::Flow>, ProblemError> {
+fn flow_of(model: &Model, stepping: Stepping) -> Result<Option<carom::flow::Flow>, Error> {
     match stepping {
         Stepping::Fixed => Ok(None),
-        Stepping::Flow(settings) => carom::flow::Flow::new(model, settings)
-            .map(Some)
-            .map_err(|error| ProblemError(error.to_string())),
+        Stepping::Flow(settings) => carom::flow::Flow::new(model, settings).map(Some),
     }
 }
 
@@ -200,7 +201,7 @@ impl Evaluation<'_> {
                     }
                 }
                 Err(why) => {
-                    failure = Some(why);
+                    failure = Some(why.to_string());
                     break;
                 }
             }
@@ -246,7 +247,7 @@ impl Evaluation<'_> {
     }
 
     /// Predictions of a run, that of its start first.
-    fn simulate(&self, data: &mut Data, run: Run) -> Result<Vec<Predicted>, String> {
+    fn simulate(&self, data: &mut Data, run: Run) -> Result<Vec<Predicted>, Error> {
         let motion = &self.recordings.trajectories[run.trajectory];
         let steps = match self.flow {
             None => (
@@ -260,8 +261,7 @@ impl Evaluation<'_> {
             None => stretches.first().map_or(0.0, |stretch| stretch.timestep),
             Some(_) => 0.0,
         };
-        let start: State = starts::state(self.recordings, self.model, &run, timestep)
-            .map_err(|error| error.to_string())?;
+        let start: State = starts::state(self.recordings, self.model, &run, timestep)?;
         let job = Job {
             run,
             start,
@@ -277,10 +277,11 @@ impl Evaluation<'_> {
                 .map(|(predicted, _)| predicted),
         };
         let predicted = outcome.map_err(|stop| {
-            format!(
-                "the simulation from frame {} did not reach frame {}: {}",
-                run.first, stop.frame, stop.why
-            )
+            error::simulation(format!(
+                "the simulation from frame {} did not reach frame {}",
+                run.first, stop.frame
+            ))
+            .because(stop.why)
         })?;
         let mut all = Vec::with_capacity(predicted.len() + 1);
         if !self.recordings.evaluate.without_start {

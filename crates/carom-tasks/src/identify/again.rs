@@ -2,11 +2,12 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::Settings;
 use super::conclude::Identified;
 use super::solve::{Solution, Unwatched};
 use super::task::Task;
-use super::{IdentifyError, Settings};
 use crate::recording::Recordings;
+use carom::Error;
 
 /// Whether the search was asked to stop.
 pub(super) fn is_stopped(stop: Option<&AtomicBool>) -> bool {
@@ -19,7 +20,7 @@ impl Task<'_> {
         &self,
         recordings: &Recordings,
         stop: Option<&AtomicBool>,
-    ) -> Result<(Solution, Identified), IdentifyError> {
+    ) -> Result<(Solution, Identified), Error> {
         let mut task = self.on_recordings(recordings, self.settings.clone())?;
         task.warm_up(stop)?;
         let solution = task.solve(None, stop, &mut Unwatched)?;
@@ -32,7 +33,7 @@ impl Task<'_> {
         &self,
         recordings: &'r Recordings,
         settings: Settings,
-    ) -> Result<Task<'r>, IdentifyError> {
+    ) -> Result<Task<'r>, Error> {
         Task::new(self.parameters().base(), recordings, settings)
     }
 

@@ -12,9 +12,11 @@ use carom_optimise::{Bounds, Space};
 use super::conclude::Identified;
 use super::solve::Unwatched;
 use super::task::{MAX_JACOBIAN_ENTRIES, Task};
-use super::{FREE_STARTS, IdentifyError, OptimiserKind};
+use super::{FREE_STARTS, OptimiserKind};
+use crate::error;
 use crate::problem::{Horizon, Starts};
 use crate::recording::{Recordings, Trajectory};
+use carom::Error;
 
 /// Maximum of evaluations of the search for initial states alone.
 const MAX_START_EVALUATIONS: u64 = 40;
@@ -32,7 +34,7 @@ impl Task<'_> {
     ///
     /// # Errors
     /// When the model cannot be simulated at the start.
-    pub fn find_starts(&mut self, stop: Option<&AtomicBool>) -> Result<(), IdentifyError> {
+    pub fn find_starts(&mut self, stop: Option<&AtomicBool>) -> Result<(), Error> {
         if !self.has_free_starts() || self.problem.measures_starts() {
             return Ok(());
         }
@@ -73,15 +75,19 @@ impl Task<'_> {
     }
 
     /// Leaves the starts as the only unknowns.
-    fn hold_parameters(&mut self) -> Result<(), IdentifyError> {
+    fn hold_parameters(&mut self) -> Result<(), Error> {
         let count = self.parameters().len();
         let start = self.space.start().to_vec();
         let bounds = self.space.bounds();
         let (mut lower, mut upper) = (bounds.lower().to_vec(), bounds.upper().to_vec());
         lower[..count].copy_from_slice(&start[..count]);
         upper[..count].copy_from_slice(&start[..count]);
-        let space = Space::new(start, Bounds::new(lower, upper)?)?;
-        self.space = space.with_scale(self.space.scale().to_vec())?;
+        let space = Bounds::new(lower, upper)
+            .and_then(|bounds| Space::new(start, bounds))
+            .map_err(error::space)?;
+        self.space = space
+            .with_scale(self.space.scale().to_vec())
+            .map_err(error::space)?;
         Ok(())
     }
 
@@ -89,7 +95,7 @@ impl Task<'_> {
     ///
     /// # Errors
     /// When parameters, recordings and settings do not go together.
-    pub fn free_unmeasured_starts(&mut self) -> Result<bool, IdentifyError> {
+    pub fn free_unmeasured_starts(&mut self) -> Result<bool, Error> {
         if !self.may_free_starts() || self.problem.measures_starts() {
             return Ok(false);
         }
@@ -105,7 +111,7 @@ impl Task<'_> {
             && self.optimiser == OptimiserKind::Lm
     }
 
-    fn freed(&self) -> Result<Self, IdentifyError> {
+    fn freed(&self) -> Result<Self, Error> {
         let mut settings = self.settings.clone();
         settings.problem.starts = FREE_STARTS;
         Self::new(self.parameters().base(), self.problem.recordings, settings)
@@ -116,7 +122,7 @@ impl Task<'_> {
     ///
     /// # Errors
     /// When parameters, recordings and settings do not go together.
-    pub fn with_free_starts(&self, identified: &Identified) -> Result<Option<Self>, IdentifyError> {
+    pub fn with_free_starts(&self, identified: &Identified) -> Result<Option<Self>, Error> {
         let settings = &self.settings;
         let channels = &self.problem.recordings.channels;
         let mut compared = channels.iter().filter(|channel| channel.is_compared);

@@ -10,13 +10,12 @@ use carom::Model;
 use carom::model::{GeomShape, Given};
 use carom::parameters::Parameters;
 use carom::quantity::{Family, Quantity, Quantity as Q};
+use carom::{Error, ErrorKind};
 use carom_spec::ModelSpec;
 use carom_spec::mjcf::{AssetStorage, ReadSettings, write_with};
 use carom_spec::model_spec::{EqualityKind, InertiaSpec, InertialSpec};
 use carom_spec::read::read;
 use carom_spec::source::MemorySource;
-
-use super::IdentifyError;
 
 /// MJCF text of a model with the parameters θ: complete in itself, data of meshes included.
 ///
@@ -26,16 +25,14 @@ pub fn calibrated(
     spec: &ModelSpec,
     parameters: &Parameters,
     theta: &[f64],
-) -> Result<String, IdentifyError> {
-    let refuse = |why: String| IdentifyError::Description(why);
+) -> Result<String, Error> {
+    let refuse = |why: &str| Error::new(ErrorKind::Description, why);
     let model = parameters
         .bake(theta)
-        .map_err(|error| refuse(error.to_string()))?;
+        .map_err(|error| Error::of(ErrorKind::Description, error))?;
     let given = |model: &Model| model.recipe().map(|recipe| recipe.given.clone());
     let (Some(before), Some(after)) = (given(parameters.base()), given(&model)) else {
-        return Err(refuse(
-            "the model was not compiled from a description".to_owned(),
-        ));
+        return Err(refuse("the model was not compiled from a description"));
     };
     // Numbers of the model are those of fused bodies, so that these are written.
     let mut spec = carom::compile::simplified(spec);
@@ -55,22 +52,22 @@ pub fn calibrated(
         ..
     } = place;
     if let Some(missing) = missing {
-        return Err(refuse(format!(
+        return Err(refuse(&format!(
             "{missing} was identified, but cannot be written into a model file yet; the report has its value"
         )));
     }
     let text = write_with(&spec, AssetStorage::Inline);
     let again = compiled(&text).and_then(|again| agreement::check(&model, &again, &moved_meshes));
-    again.map_err(|why| refuse(format!("the calibrated model cannot be written: {why}")))?;
+    again.map_err(|cause| refuse("the calibrated model cannot be written").because(cause))?;
     Ok(text)
 }
 
 /// The model that a text gives.
-fn compiled(text: &str) -> Result<Model, String> {
+fn compiled(text: &str) -> Result<Model, Error> {
     let name = "calibrated.xml";
     let files = MemorySource::new().with(name, text);
     let again = read(Path::new(name), &files, &ReadSettings::default());
-    let again = carom::load::compiled(again).map_err(|error| error.to_string())?;
+    let again = carom::load::compiled(again)?;
     Ok(again.model)
 }
 

@@ -7,15 +7,16 @@
 //!
 //!   C = A⁻¹·(Σ gᵢ·gᵢᵀ)·A⁻¹·n/(n − p),   A = `JᵀJ`,   gᵢ = Jᵢᵀ·rᵢ of run i
 
+use carom::Error;
 use carom::Model;
 use carom_optimise::linalg::Matrix;
 use carom_optimise::statistics::distribution::student_range;
 use carom_optimise::statistics::{Information, estimated_noise};
 
-use super::IdentifyError;
 use super::secants::ErrorBasis;
 use super::solve::Solution;
 use super::task::{Marginal, Task};
+use crate::error;
 use crate::problem::{FrameResidual, Linear};
 
 /// Fewest runs for a sandwich estimate.
@@ -125,19 +126,18 @@ impl Task<'_> {
     ///
     /// # Errors
     /// When the solution cannot be linearised.
-    pub fn conclude(&self, solution: &Solution) -> Result<Identified, IdentifyError> {
+    pub fn conclude(&self, solution: &Solution) -> Result<Identified, Error> {
         self.on_threads(|| self.concluded(solution))
     }
 
-    fn concluded(&self, solution: &Solution) -> Result<Identified, IdentifyError> {
-        let failed = IdentifyError::Start;
+    fn concluded(&self, solution: &Solution) -> Result<Identified, Error> {
         let count = self.parameters().len();
         let theta = &solution.x[..count];
         let (known, basis) = self
             .known_at(&solution.x, solution.value, solution.is_by_secants)
-            .map_err(failed)?;
+            .map_err(error::no_loss)?;
         let before = self.problem.residuals(&self.origin());
-        let before = before.map_err(|error| failed(error.to_string()))?.residuals;
+        let before = before.map_err(error::no_loss)?.residuals;
         let names: Vec<&str> = self.parameters().names().collect();
         let (covariance, range, by_runs) = self.covariance(&known);
         let information = &known.information;
@@ -158,15 +158,12 @@ impl Task<'_> {
             confidence: self.settings.confidence,
             frames: self.problem.by_frame(&before, &known.residuals),
             theta: theta.to_vec(),
-            model: self
-                .parameters()
-                .bake(theta)
-                .map_err(|error| failed(error.to_string()))?,
+            model: self.parameters().bake(theta).map_err(error::no_loss)?,
         })
     }
 
     /// What residuals with their Jacobian tell, where the loss has a value.
-    pub(super) fn known(&self, linear: Linear, value: f64) -> Result<Known, String> {
+    pub(super) fn known(&self, linear: Linear, value: f64) -> Result<Known, Error> {
         let marginal = self.marginal(&linear)?;
         let starts = linear.blocks.iter().flat_map(|block| {
             let column = |k: usize| {
@@ -183,7 +180,7 @@ impl Task<'_> {
         residuals.resize(marginal.jacobian.rows(), 0.0);
         let names: Vec<&str> = self.parameters().names().collect();
         let information = Information::new(&names, self.theta_scale(), &marginal.jacobian)
-            .map_err(|error| error.to_string())?;
+            .map_err(error::information)?;
         let degrees = (measured + priors).saturating_sub(information.rank() + marginal.starts);
         Ok(Known {
             noise: estimated_noise(2.0 * value, degrees).unwrap_or(f64::INFINITY),

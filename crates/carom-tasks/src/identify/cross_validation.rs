@@ -5,12 +5,13 @@
 
 use std::sync::atomic::AtomicBool;
 
-use super::IdentifyError;
 use super::again::is_stopped;
 use super::conclude::Identified;
 use super::task::Task;
+use crate::error;
 use crate::evaluate::{Metric, Report, evaluate, figure};
 use crate::recording::Recordings;
+use carom::Error;
 
 /// A fit is overfitted if errors of held-out trajectories are more than so many times those of fitted ones.
 const MAX_HELD_OUT_RATIO: f64 = 1.5;
@@ -75,7 +76,7 @@ impl Sums {
 ///
 /// # Errors
 /// When there are fewer trajectories than folds, or fewer than two of either.
-pub fn check_folds(folds: usize, trajectories: usize) -> Result<(), IdentifyError> {
+pub fn check_folds(folds: usize, trajectories: usize) -> Result<(), Error> {
     let why = match trajectories {
         0 | 1 => "there is one trajectory, which cannot be parted: give more recordings, or cut it by [trajectories] in the mapping".to_owned(),
         count if folds < 2 || folds > count => {
@@ -83,7 +84,7 @@ pub fn check_folds(folds: usize, trajectories: usize) -> Result<(), IdentifyErro
         }
         _ => return Ok(()),
     };
-    Err(IdentifyError::Settings(why))
+    Err(error::settings(why))
 }
 
 impl Task<'_> {
@@ -97,7 +98,7 @@ impl Task<'_> {
         folds: usize,
         identified: &Identified,
         stop: Option<&AtomicBool>,
-    ) -> Result<CrossValidation, IdentifyError> {
+    ) -> Result<CrossValidation, Error> {
         let recordings = self.problem.recordings;
         let count = recordings.trajectories.len();
         check_folds(folds, count)?;
@@ -128,14 +129,14 @@ impl Task<'_> {
                 part
             };
             let (rest, held_out) = (part(false), part(true));
-            let (solution, answer) = self.asked_again(&rest, stop).map_err(|error| {
+            let (solution, answer) = self.asked_again(&rest, stop).map_err(|cause| {
                 let labels = labels(&held_out).join(", ");
-                IdentifyError::Start(format!("the fit without {labels} failed: {error}"))
+                let fit = format!("the fit without {labels} failed");
+                error::no_loss(error::simulation(fit).because(cause))
             })?;
             let errors = |recordings: &Recordings| {
                 let stepping = self.settings.problem.stepping;
-                evaluate(&answer.model, recordings, stepping)
-                    .map_err(|error| IdentifyError::Start(error.to_string()))
+                evaluate(&answer.model, recordings, stepping).map_err(error::no_loss)
             };
             let (fitted, held_out_report) = (errors(&rest)?, errors(&held_out)?);
             fitted_sums.add(&fitted);

@@ -8,12 +8,14 @@
 use carom_optimise::linalg::{Matrix, Svd};
 use rayon::prelude::*;
 
+use super::Settings;
 use super::candidates::{Candidate, Clock, candidates};
 use super::synthetic::Synthetic;
 use super::task::Task;
-use super::{IdentifyError, Settings};
+use crate::error;
 use crate::problem::Horizon;
 use crate::recording::{Quantity, Recordings, Trajectory};
+use carom::Error;
 
 /// Maximum of suggestions.
 const MAX_SUGGESTIONS: usize = 3;
@@ -132,19 +134,19 @@ impl Task<'_> {
     ///
     /// # Errors
     /// When the recordings cannot be simulated with these parameters.
-    pub fn suggest(&self, theta: &[f64], noise: f64) -> Result<Vec<Excitation>, IdentifyError> {
+    pub fn suggest(&self, theta: &[f64], noise: f64) -> Result<Vec<Excitation>, Error> {
         self.on_threads(|| self.suggested(theta, noise))
     }
 
-    fn suggested(&self, theta: &[f64], noise: f64) -> Result<Vec<Excitation>, IdentifyError> {
-        let failed = || IdentifyError::Start("the information is not finite".to_owned());
+    fn suggested(&self, theta: &[f64], noise: f64) -> Result<Vec<Excitation>, Error> {
+        let failed = || error::no_loss(error::simulation("the information is not finite"));
         let recordings = self.problem.recordings;
         let mut known = self
             .knowledge(recordings, theta, noise)
-            .map_err(IdentifyError::Start)?;
+            .map_err(error::no_loss)?;
         let mut before = known.deviations().ok_or_else(failed)?;
         let model = self.parameters().apply(theta);
-        let model = model.map_err(|error| IdentifyError::Start(error.to_string()))?;
+        let model = model.map_err(error::no_loss)?;
         let Some((clock, candidates)) = candidates(&model, recordings) else {
             return Ok(Vec::new());
         };
@@ -204,7 +206,7 @@ impl Task<'_> {
         recordings: &Recordings,
         theta: &[f64],
         noise: f64,
-    ) -> Result<Knowledge, String> {
+    ) -> Result<Knowledge, Error> {
         let mut settings = Settings {
             free: self.settings.free.clone(),
             ..Settings::default()
@@ -215,15 +217,13 @@ impl Task<'_> {
         settings.problem.starts = self.settings.problem.starts;
         settings.problem.stepping = self.settings.problem.stepping;
         settings.problem.horizon = Horizon::Whole;
-        let task = self
-            .on_recordings(recordings, settings)
-            .map_err(|error| error.to_string())?;
+        let task = self.on_recordings(recordings, settings)?;
         let mut x = task.start().to_vec();
         x[..theta.len()].copy_from_slice(theta);
         let linear = task.linearise(&x)?;
         let marginal = task.marginal(&linear)?;
         let known = Knowledge::new(&marginal.jacobian, self.theta_scale(), noise);
-        known.ok_or_else(|| "the information is not finite".to_owned())
+        known.ok_or_else(|| error::simulation("the information is not finite"))
     }
 }
 

@@ -1,12 +1,14 @@
 //! Before the solve: does each parameter show in the recordings, and can they be told apart?
 
+use crate::error;
+use carom::Error;
 use carom::parameters::Motion;
 use carom_optimise::linalg::{largest, norm};
 use carom_optimise::statistics::Information;
 use rayon::prelude::*;
 
+use super::Marginal;
 use super::task::Task;
-use super::{IdentifyError, Marginal};
 
 /// By how much a parameter is changed to see whether a residual changes, in scales.
 const PROBE_STEP: f64 = 1e-3;
@@ -77,15 +79,14 @@ impl Task<'_> {
     ///
     /// # Errors
     /// When the model cannot be simulated at the start.
-    pub fn inspect(&self) -> Result<Inspection, IdentifyError> {
+    pub fn inspect(&self) -> Result<Inspection, Error> {
         self.on_threads(|| self.inspect_at(&self.origin()))
     }
 
-    fn inspect_at(&self, x: &[f64]) -> Result<Inspection, IdentifyError> {
-        let failed = |why: String| IdentifyError::Start(why);
-        let reference = self.residuals(x).map_err(failed)?;
-        let linear = self.linearise(x).map_err(failed)?;
-        let marginal = self.marginal(&linear).map_err(failed)?;
+    fn inspect_at(&self, x: &[f64]) -> Result<Inspection, Error> {
+        let reference = self.residuals(x).map_err(error::no_loss)?;
+        let linear = self.linearise(x).map_err(error::no_loss)?;
+        let marginal = self.marginal(&linear).map_err(error::no_loss)?;
         let count = self.parameters().len();
         let names: Vec<&str> = self.parameters().names().collect();
         let lengths: Vec<f64> = (0..count)
@@ -122,8 +123,8 @@ impl Task<'_> {
         let audible: Vec<usize> = (0..count)
             .filter(|&index| is_moved[index] && shows(index))
             .collect();
-        let told = Told::new(&names, &scales, &lengths, &audible, &marginal)
-            .map_err(IdentifyError::Start)?;
+        let told =
+            Told::new(&names, &scales, &lengths, &audible, &marginal).map_err(error::no_loss)?;
         Ok(Inspection {
             value: 0.5 * reference.iter().map(|r| r * r).sum::<f64>(),
             residuals: reference.len(),
@@ -227,13 +228,13 @@ impl Told {
         lengths: &[f64],
         audible: &[usize],
         marginal: &Marginal,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, Error> {
         let of = |numbers: &[f64]| -> Vec<f64> { audible.iter().map(|&i| numbers[i]).collect() };
         let names: Vec<&str> = audible.iter().map(|&index| names[index]).collect();
         let jacobian = marginal.jacobian.columns_at(audible);
         let equal: Vec<f64> = of(lengths).iter().map(|length| 1.0 / length).collect();
         let information =
-            Information::new(&names, &equal, &jacobian).map_err(|error| error.to_string())?;
+            Information::new(&names, &equal, &jacobian).map_err(error::information)?;
         let values = information.singular_values();
         let greatest = values.first().copied().unwrap_or(1.0);
         let least = values.last().copied().unwrap_or(1.0);
@@ -245,7 +246,7 @@ impl Told {
         let hold = (combinations.iter()).map(|&(pivot, _)| names[pivot].to_owned());
         let hold = hold.collect();
         let natural =
-            Information::new(&names, &of(scales), &jacobian).map_err(|error| error.to_string())?;
+            Information::new(&names, &of(scales), &jacobian).map_err(error::information)?;
         let weak = if untold.is_empty() {
             natural
                 .unknown(1.0, MIN_WEAK_DEVIATION)

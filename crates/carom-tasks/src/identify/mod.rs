@@ -73,81 +73,21 @@ pub use task::Task;
 
 use task::Marginal;
 
-use std::fmt;
-
-use carom::parameters::ParameterError;
-use carom_optimise::SpaceError;
-
-use crate::problem::ProblemError;
-
-/// Why there is no answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum IdentifyError {
-    /// Settings, parameters and recordings do not go together.
-    Settings(String),
-    /// A free parameter that does not exist, or cannot be one.
-    Parameter(ParameterError),
-    /// The model cannot be simulated or linearised.
-    Start(String),
-    /// A checkpoint cannot be used or stored.
-    Checkpoint(String),
-    /// The calibrated model cannot be written as a description.
-    Description(String),
-    /// The recordings do not identify the parameters.
-    NotIdentifiable {
-        /// Which ones, and why.
-        why: String,
-        /// Motions that would tell them.
-        motions: Vec<String>,
-    },
-}
-
-impl fmt::Display for IdentifyError {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Settings(why)
-            | Self::Checkpoint(why)
-            | Self::Description(why)
-            | Self::NotIdentifiable { why, .. } => out.write_str(why),
-            Self::Parameter(error) => error.fmt(out),
-            Self::Start(why) => write!(out, "the loss cannot be computed: {why}"),
-        }
-    }
-}
-
-impl std::error::Error for IdentifyError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Parameter(error) => Some(error),
-            _ => None,
-        }
-    }
-}
-
-impl From<ProblemError> for IdentifyError {
-    fn from(error: ProblemError) -> Self {
-        Self::Settings(error.to_string())
-    }
-}
-
-impl From<SpaceError> for IdentifyError {
-    fn from(error: SpaceError) -> Self {
-        Self::Settings(error.to_string())
-    }
-}
+use carom::{Error, ErrorKind};
 
 impl Task<'_> {
     /// Runs work on as many threads as are asked for.
     fn on_threads<T: Send>(
         &self,
-        work: impl FnOnce() -> Result<T, IdentifyError> + Send,
-    ) -> Result<T, IdentifyError> {
+        work: impl FnOnce() -> Result<T, Error> + Send,
+    ) -> Result<T, Error> {
         let Some(threads) = self.settings.threads else {
             return work();
         };
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-        let pool = pool
-            .map_err(|cause| IdentifyError::Settings(format!("cannot start threads: {cause}")))?;
+        let pool = pool.map_err(|cause| {
+            Error::new(ErrorKind::Settings, "cannot start threads").because(cause)
+        })?;
         pool.install(work)
     }
 }

@@ -1,6 +1,7 @@
 //! What an identification comes to: the answer, its worth, and what speaks against it.
 
 use carom::Model;
+use carom::{Error, ErrorKind};
 
 use super::conclude::Identified;
 use super::{
@@ -56,7 +57,7 @@ pub struct Outcome {
     /// The model at the start.
     pub before: Model,
     /// The calibrated model as MJCF, or why it cannot be written: what was found is said all the same.
-    pub description: Result<String, String>,
+    pub description: Result<String, Error>,
     /// Residuals in standard deviations of the noise with initial states as recorded, where these were tried first and are now unknowns.
     pub recorded_starts: Option<f64>,
     /// True values, where they are known.
@@ -96,7 +97,10 @@ impl Outcome {
             held_out: None,
             seconds: 0.0,
             before: before.clone(),
-            description: Err("the calibrated model was not written".to_owned()),
+            description: Err(Error::new(
+                ErrorKind::Description,
+                "the calibrated model was not written",
+            )),
             recorded_starts: None,
             truth: None,
             checks: Checks::default(),
@@ -125,7 +129,7 @@ impl Outcome {
             self.held_out.as_ref(),
         );
         if let Err(why) = &self.description {
-            objections.push(why.clone());
+            objections.push(why.to_string());
         }
         if self.solution.is_stalled {
             objections.push(format!(

@@ -1,6 +1,7 @@
 //! Parameters that are often freed together, with ranges that make sense.
 
 use carom::parameters::{Selection, Tie};
+use carom::{Error, ErrorKind};
 
 use super::Free;
 
@@ -23,15 +24,15 @@ const CONTACT: [(&str, [f64; 2]); 8] = [
 ///
 /// # Errors
 /// When there is none of this name.
-pub fn preset(name: &str) -> Result<Vec<Free>, String> {
+pub fn preset(name: &str) -> Result<Vec<Free>, Error> {
     let family = match name {
         "contact" => "geom",
         "contact-pairs" => "pair",
         _ => {
-            return Err(format!(
-                "there is no preset '{name}'; there are: {}",
-                PRESETS.join(", ")
-            ));
+            return Err(
+                Error::new(ErrorKind::Name, format!("there is no preset '{name}'"))
+                    .remedy(format!("there are: {}", PRESETS.join(", "))),
+            );
         }
     };
     let free = |(attribute, bounds): (&str, [f64; 2])| Free {

@@ -17,11 +17,12 @@ use carom_optimise::{
 };
 use rayon::prelude::*;
 
+use super::OptimiserKind;
 use super::conclude::Identified;
 use super::solve::Solution;
 use super::task::Task;
-use super::{IdentifyError, OptimiserKind};
 use crate::evaluate::figure;
+use carom::Error;
 
 /// Evaluations that the profile of a parameter takes, about.
 const EVALUATIONS_PER_PROFILE: usize = 25;
@@ -100,7 +101,7 @@ impl Task<'_> {
         solution: &Solution,
         identified: &Identified,
         stop: Option<&AtomicBool>,
-    ) -> Result<Vec<ParameterProfile>, IdentifyError> {
+    ) -> Result<Vec<ParameterProfile>, Error> {
         self.on_threads(|| {
             let errors = &identified.unit_errors;
             let found: Vec<_> = (0..errors.len())

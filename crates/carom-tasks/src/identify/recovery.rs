@@ -7,12 +7,13 @@ use std::sync::atomic::AtomicBool;
 use carom_optimise::random::Random;
 use carom_optimise::statistics::distribution::student_range;
 
-use super::IdentifyError;
 use super::again::is_stopped;
 use super::conclude::Identified;
 use super::synthetic::Synthetic;
 use super::task::Task;
+use crate::error;
 use crate::evaluate::figure;
+use carom::Error;
 
 /// Coverage is too low if it has less than this probability, for all parameters together, under right intervals.
 const MIN_COVERAGE_PROBABILITY: f64 = 0.01;
@@ -63,7 +64,7 @@ impl Task<'_> {
         rounds: usize,
         identified: &Identified,
         stop: Option<&AtomicBool>,
-    ) -> Result<Recovery, IdentifyError> {
+    ) -> Result<Recovery, Error> {
         let stepping = self.settings.problem.stepping;
         let synthetic = Synthetic::new(&identified.model, self.problem.recordings, stepping);
         let mut found = Recovery {
@@ -97,10 +98,10 @@ impl Task<'_> {
             }
         }
         if found.rounds == 0 && !found.failures.is_empty() {
-            return Err(IdentifyError::Start(format!(
+            return Err(error::no_loss(error::simulation(format!(
                 "no recording of the calibrated model itself could be identified: {}",
                 found.failures[0]
-            )));
+            ))));
         }
         found.judge(self.settings.confidence);
         found.say_setting(&synthetic);

@@ -18,7 +18,9 @@ use rayon::prelude::*;
 
 use super::conclude::Known;
 use super::task::Task;
+use crate::error;
 use crate::problem::{Block, Linear, Stepping};
+use carom::Error;
 
 /// Smallest span in scales of the parameters: narrower secants measure rounding.
 const MIN_SPAN: f64 = 1e-6;
@@ -71,7 +73,7 @@ impl Task<'_> {
         x: &[f64],
         value: f64,
         is_by_secants: bool,
-    ) -> Result<(Known, ErrorBasis), String> {
+    ) -> Result<(Known, ErrorBasis), Error> {
         // Derivatives, and whether secants over their errors agree with them.
         let derived = self.linearise(x).and_then(|it| self.known(it, value));
         let is_exact = matches!(self.settings.problem.stepping, Stepping::Flow(_));
@@ -109,7 +111,7 @@ impl Task<'_> {
     }
 
     /// Secants over spans that are the errors they lead to.
-    fn known_by_secants(&self, x: &[f64], value: f64) -> Result<Known, String> {
+    fn known_by_secants(&self, x: &[f64], value: f64) -> Result<Known, Error> {
         let count = self.parameters().len();
         let mut spans = self.space.scale().to_vec();
         for span in &mut spans[..count] {
@@ -147,7 +149,7 @@ impl Task<'_> {
     }
 
     /// Residuals of the recordings with their secants over spans of all unknowns. (1)
-    fn secants(&self, x: &[f64], spans: &[f64]) -> Result<Linear, String> {
+    fn secants(&self, x: &[f64], spans: &[f64]) -> Result<Linear, Error> {
         let count = self.parameters().len();
         let rows: Vec<usize> = self.problem.rows_of_runs().collect();
         let width = (x.len() - count) / rows.len().max(1);
@@ -158,7 +160,7 @@ impl Task<'_> {
             starts.collect()
         }));
         let here = self.recorded_residuals(x)?;
-        let secants: Result<Vec<Vec<f64>>, String> = directions
+        let secants: Result<Vec<Vec<f64>>, Error> = directions
             .into_par_iter()
             .map(|unknowns| self.secant(x, &here, &Direction { unknowns, spans }))
             .collect();
@@ -196,9 +198,9 @@ impl Task<'_> {
 
     /// By how much residuals change along a direction, a span's worth: the slope of a straight line through those here and at points to
     /// both sides, as far as bounds and failures leave them.
-    fn secant(&self, x: &[f64], here: &[f64], along: &Direction<'_>) -> Result<Vec<f64>, String> {
+    fn secant(&self, x: &[f64], here: &[f64], along: &Direction<'_>) -> Result<Vec<f64>, Error> {
         let bounds = self.space.bounds();
-        let mut last_failure = "bounds are in the way".to_owned();
+        let mut last_failure = error::simulation("bounds are in the way");
         let mut points: Vec<(f64, Vec<f64>)> = vec![(0.0, here.to_vec())];
         for part in SECANT_POINTS.iter().flat_map(|&part| [part, -part]) {
             let mut moved = x.to_vec();

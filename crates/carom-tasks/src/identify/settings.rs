@@ -37,11 +37,13 @@
 
 use std::path::Path;
 
+use crate::error;
 use carom::flow::{FlowSettings, Tolerances};
 use carom::parameters::{Selection, Tie, Transform};
+use carom::{Error, Place};
 use serde::{Deserialize, Deserializer};
 
-use super::{IdentifyError, OptimiserKind, preset};
+use super::{OptimiserKind, preset};
 use crate::loss::{Average, Loss, Penalty};
 use crate::problem::{self, Horizon, Starts, Stepping};
 
@@ -152,16 +154,19 @@ fn likelihood() -> Loss {
 ///
 /// # Errors
 /// When there is none of this name, or the width is missing.
-pub fn loss_of(kind: &str, width: Option<f64>) -> Result<Loss, String> {
+pub fn loss_of(kind: &str, width: Option<f64>) -> Result<Loss, Error> {
     match (kind, width) {
         ("likelihood", _) => Ok(likelihood()),
         ("distance_and_angle", Some(width)) if width > 0.0 => Ok(Loss::distance_and_angle(width)),
-        ("distance_and_angle", _) => Err(
-            "distance_and_angle needs the width of the body (m): width = 0.1, or `size` in the mapping's [evaluate]".to_owned(),
-        ),
+        ("distance_and_angle", _) => Err(error::settings(
+            "distance_and_angle needs the width of the body (m): width = 0.1, or `size` in the mapping's [evaluate]",
+        )),
         ("squared_poses", _) => Ok(Loss::squared_poses()),
         ("absolute", _) => Ok(Loss::absolute()),
-        _ => Err(format!("there is no loss '{kind}'; there are: {}", LOSSES.join(", "))),
+        _ => Err(error::settings(format!(
+            "there is no loss '{kind}'; there are: {}",
+            LOSSES.join(", ")
+        ))),
     }
 }
 
@@ -260,12 +265,11 @@ impl Settings {
     ///
     /// # Errors
     /// When it cannot be read, or says what cannot be meant.
-    pub fn read(path: &Path) -> Result<Self, IdentifyError> {
+    pub fn read(path: &Path) -> Result<Self, Error> {
         let text = std::fs::read_to_string(path).map_err(|cause| {
-            IdentifyError::Settings(format!(
-                "cannot read the settings '{}': {cause}",
-                path.display()
-            ))
+            error::settings(format!("cannot read the settings '{}'", path.display()))
+                .because(cause)
+                .at(Place::File(path.to_owned()))
         })?;
         Self::parse(&text, &path.display().to_string())
     }
@@ -274,8 +278,8 @@ impl Settings {
     ///
     /// # Errors
     /// When it says what cannot be meant.
-    pub fn parse(text: &str, file: &str) -> Result<Self, IdentifyError> {
-        let read = toml::from_str(text).map_err(|cause| wrong_in(file, &cause))?;
+    pub fn parse(text: &str, file: &str) -> Result<Self, Error> {
+        let read = toml::from_str(text).map_err(|cause| wrong_in(file, cause))?;
         Self::of(&read, file)
     }
 
@@ -283,34 +287,29 @@ impl Settings {
     ///
     /// # Errors
     /// When they say what cannot be meant.
-    pub fn deserialize<'de, D: Deserializer<'de>>(
-        settings: D,
-        file: &str,
-    ) -> Result<Self, IdentifyError> {
-        let read = File::deserialize(settings).map_err(|cause| wrong_in(file, &cause))?;
+    pub fn deserialize<'de, D: Deserializer<'de>>(settings: D, file: &str) -> Result<Self, Error> {
+        let read = File::deserialize(settings)
+            .map_err(|cause| wrong_in(file, error::settings(cause.to_string())))?;
         Self::of(&read, file)
     }
 
-    fn of(read: &File, file: &str) -> Result<Self, IdentifyError> {
-        let wrong = |why: &dyn std::fmt::Display| wrong_in(file, why);
+    fn of(read: &File, file: &str) -> Result<Self, Error> {
+        let wrong = |cause: Error| wrong_in(file, cause);
+        let refused = |why: &str| wrong(error::settings(why));
         let mut settings = Self::default();
         for text in &read.free {
-            let selection: Selection = text.parse().map_err(|cause| wrong(&cause))?;
+            let selection: Selection = text.parse().map_err(wrong)?;
             settings.free.push(Free::new(selection));
         }
         if let Some(name) = &read.preset {
-            settings
-                .free
-                .extend(preset(name).map_err(|why| wrong(&why))?);
+            settings.free.extend(preset(name).map_err(wrong)?);
         }
         for parameter in &read.parameter {
-            settings
-                .free
-                .push(parameter.free().map_err(|why| wrong(&why))?);
+            settings.free.push(parameter.free().map_err(wrong)?);
         }
-        settings.problem.starts = read.starts.starts().map_err(|why| wrong(&why))?;
+        settings.problem.starts = read.starts.starts().map_err(wrong)?;
         settings.frees_starts = read.starts.free != Some(false);
-        settings.set_loss(&read.loss).map_err(|why| wrong(&why))?;
+        settings.set_loss(&read.loss).map_err(wrong)?;
         match read.simulation.tolerance {
             None => {}
             Some(tolerance) if tolerance > 0.0 && tolerance < 1.0 => {
@@ -319,7 +318,7 @@ impl Settings {
             Some(tolerance) => {
                 let why =
                     format!("[simulation] tolerance = {tolerance}: it must be above 0 and below 1");
-                return Err(wrong(&why));
+                return Err(refused(&why));
             }
         }
         let optimiser = &read.optimiser;
@@ -331,11 +330,11 @@ impl Settings {
             .seconds
             .is_some_and(|seconds| seconds <= 0.0 || !seconds.is_finite())
         {
-            return Err(wrong(&"[optimiser] seconds must be above 0"));
+            return Err(refused("[optimiser] seconds must be above 0"));
         }
         if let Some(confidence) = optimiser.confidence {
             if !(confidence > 0.0 && confidence < 1.0) {
-                return Err(wrong(&format!(
+                return Err(refused(&format!(
                     "[optimiser] confidence = {confidence}: it must be between 0 and 1, as in 0.95"
                 )));
             }
@@ -354,17 +353,21 @@ impl Settings {
         self.problem.horizon = Horizon::Segments { frames, every };
     }
 
-    fn set_loss(&mut self, read: &FileLoss) -> Result<(), String> {
+    fn set_loss(&mut self, read: &FileLoss) -> Result<(), Error> {
         let loss = &mut self.problem.loss;
         if let Some(kind) = &read.kind {
             *loss = loss_of(kind, read.width)?;
         }
         if let Some(delta) = read.huber {
             if !(delta > 0.0 && delta.is_finite()) {
-                return Err(format!("[loss] huber = {delta}: it must be above 0"));
+                return Err(error::settings(format!(
+                    "[loss] huber = {delta}: it must be above 0"
+                )));
             }
             if loss.penalty != Penalty::Squared {
-                return Err("[loss] huber goes with likelihood and squared_poses".to_owned());
+                return Err(error::settings(
+                    "[loss] huber goes with likelihood and squared_poses",
+                ));
             }
             loss.penalty = Penalty::Huber { delta };
         }
@@ -374,7 +377,9 @@ impl Settings {
                 self.problem.horizon = Horizon::Segments { frames, every };
             }
             (None, Some(_)) => {
-                return Err("[loss] every goes with frames, the length of the segments".to_owned());
+                return Err(error::settings(
+                    "[loss] every goes with frames, the length of the segments",
+                ));
             }
             (None, None) => {}
         }
@@ -382,17 +387,19 @@ impl Settings {
     }
 }
 
-fn wrong_in(file: &str, why: &dyn std::fmt::Display) -> IdentifyError {
-    IdentifyError::Settings(format!("settings '{file}': {why}"))
+fn wrong_in(file: &str, cause: impl std::error::Error + Send + Sync + 'static) -> Error {
+    error::settings(format!("settings '{file}'"))
+        .because(cause)
+        .at(Place::File(file.into()))
 }
 
 impl FileStarts {
-    fn starts(&self) -> Result<Starts, String> {
+    fn starts(&self) -> Result<Starts, Error> {
         let positive = |value: Option<f64>, default: f64| match value {
             Some(value) if value > 0.0 && value.is_finite() => Ok(value),
-            Some(value) => Err(format!(
+            Some(value) => Err(error::settings(format!(
                 "[starts] has the standard deviation {value}: it must be above 0"
-            )),
+            ))),
             None => Ok(default),
         };
         match (self.free.unwrap_or(false), self.draws) {
@@ -400,10 +407,10 @@ impl FileStarts {
                 position: positive(self.position, 1e-3)?,
                 velocity: positive(self.velocity, 1e-2)?,
             }),
-            (true, Some(_)) => {
-                Err("[starts] are either free or drawn: leave out free, or draws".to_owned())
-            }
-            (false, Some(0)) => Err("[starts] draws = 0: it must be 1 or more".to_owned()),
+            (true, Some(_)) => Err(error::settings(
+                "[starts] are either free or drawn: leave out free, or draws",
+            )),
+            (false, Some(0)) => Err(error::settings("[starts] draws = 0: it must be 1 or more")),
             (false, Some(count)) => Ok(Starts::Drawn { count }),
             (false, None) => Ok(Starts::Recorded),
         }
@@ -411,20 +418,18 @@ impl FileStarts {
 }
 
 impl FileParameter {
-    fn free(&self) -> Result<Free, String> {
+    fn free(&self) -> Result<Free, Error> {
         let what = &self.select;
-        let mut selection: Selection = what
-            .parse()
-            .map_err(|cause: carom::parameters::ParameterError| cause.to_string())?;
+        let mut selection: Selection = what.parse()?;
         match self.transform.as_deref() {
             None => {}
             Some("identity") => selection.transform = Transform::Identity,
             Some("log") => selection.transform = Transform::Log,
             Some("softplus") => selection.transform = Transform::Softplus,
             Some(other) => {
-                return Err(format!(
+                return Err(error::settings(format!(
                     "'{what}' has the transform '{other}', which is none of identity, log, softplus"
-                ));
+                )));
             }
         }
         match self.tie.as_deref() {
@@ -432,39 +437,41 @@ impl FileParameter {
             Some("equal") => selection.tie = Tie::Equal,
             Some("ratio") => selection.tie = Tie::Ratio,
             Some(other) => {
-                return Err(format!(
+                return Err(error::settings(format!(
                     "'{what}' has the tie '{other}', which is none of equal, ratio"
-                ));
+                )));
             }
         }
         match self.scale {
             None => {}
             Some(scale) if scale != 0.0 && scale.is_finite() => selection.scale = scale,
             Some(scale) => {
-                return Err(format!(
+                return Err(error::settings(format!(
                     "'{what}' has the scale {scale}, which is no factor"
-                ));
+                )));
             }
         }
         let mut free = Free::new(selection);
         if let Some([low, high]) = self.bounds {
             if low > high || low.is_nan() || high.is_nan() {
-                return Err(format!(
+                return Err(error::settings(format!(
                     "'{what}' has bounds {low} to {high}: give the lower one first"
-                ));
+                )));
             }
             free.bounds = Some([low, high]);
         }
         if let Some(prior) = self.prior
             && !(prior.sd > 0.0 && prior.sd.is_finite() && prior.mean.is_finite())
         {
-            return Err(format!(
+            return Err(error::settings(format!(
                 "the prior of '{what}' needs a finite mean and an sd above 0"
-            ));
+            )));
         }
         free.prior = self.prior;
         if self.start.is_some_and(|start| !start.is_finite()) {
-            return Err(format!("the start of '{what}' is not finite"));
+            return Err(error::settings(format!(
+                "the start of '{what}' is not finite"
+            )));
         }
         free.start = self.start;
         Ok(free)

@@ -11,10 +11,12 @@ use carom_optimise::{
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use super::OptimiserKind;
 use super::task::Task;
 use super::workflow::Event;
-use super::{IdentifyError, OptimiserKind};
+use crate::error;
 use crate::problem::Horizon;
+use carom::{Error, ErrorKind};
 
 /// Frames of the segments that a warm-up fits, one after the other.
 const WARM_UP: [usize; 3] = [5, 12, 30];
@@ -42,7 +44,7 @@ pub trait Watch: Send {
     ///
     /// # Errors
     /// When they cannot be; the solve ends there.
-    fn checkpoint(&mut self, bytes: &[u8]) -> Result<(), String> {
+    fn checkpoint(&mut self, bytes: &[u8]) -> Result<(), Error> {
         let _ = bytes;
         Ok(())
     }
@@ -97,7 +99,7 @@ impl Task<'_> {
         resume: Option<&[u8]>,
         stop: Option<&AtomicBool>,
         watch: &mut dyn Watch,
-    ) -> Result<Solution, IdentifyError> {
+    ) -> Result<Solution, Error> {
         self.on_threads(move || self.search(resume, stop, watch))
     }
 
@@ -106,7 +108,7 @@ impl Task<'_> {
     ///
     /// # Errors
     /// When the model cannot be simulated at the start.
-    pub fn warm_up(&mut self, stop: Option<&AtomicBool>) -> Result<(), IdentifyError> {
+    pub fn warm_up(&mut self, stop: Option<&AtomicBool>) -> Result<(), Error> {
         let is_whole = self.settings.problem.horizon == Horizon::Whole;
         if !is_whole || self.settings.optimiser != OptimiserKind::Auto {
             return Ok(());
@@ -131,9 +133,9 @@ impl Task<'_> {
         Ok(())
     }
 
-    pub(super) fn loss_at(&self, x: &[f64]) -> Result<f64, IdentifyError> {
+    pub(super) fn loss_at(&self, x: &[f64]) -> Result<f64, Error> {
         self.on_threads(|| {
-            let residuals = self.residuals(x).map_err(IdentifyError::Start)?;
+            let residuals = self.residuals(x).map_err(error::no_loss)?;
             Ok(0.5 * residuals.iter().map(|r| r * r).sum::<f64>())
         })
     }
@@ -143,7 +145,7 @@ impl Task<'_> {
         resume: Option<&[u8]>,
         stop: Option<&AtomicBool>,
         watch: &mut dyn Watch,
-    ) -> Result<Solution, IdentifyError> {
+    ) -> Result<Solution, Error> {
         let fingerprint = self.fingerprint()?;
         let (mut search, history) = match resume {
             None => (
@@ -173,10 +175,11 @@ impl Task<'_> {
         let end =
             minimise(&mut search, &mut evaluator, &limits, &mut observer).map_err(|error| {
                 match error {
-                    RunError::Store { reason } => IdentifyError::Checkpoint(format!(
-                        "the checkpoint could not be stored: {reason}"
-                    )),
-                    other => IdentifyError::Start(other.to_string()),
+                    RunError::Store { reason } => Error::new(
+                        ErrorKind::Checkpoint,
+                        format!("the checkpoint could not be stored: {reason}"),
+                    ),
+                    other => error::no_loss(Error::of(ErrorKind::Loss, other)),
                 }
             })?;
         let Some(best) = search.best() else {
@@ -184,7 +187,7 @@ impl Task<'_> {
                 || "the search was ended before anything was evaluated".to_owned(),
                 |failure| failure.reason.clone(),
             );
-            return Err(IdentifyError::Start(why));
+            return Err(error::no_loss(error::simulation(why)));
         };
         Ok(Solution {
             x: best.point,
@@ -202,8 +205,8 @@ impl Task<'_> {
     }
 
     /// A number that tells questions apart: parameters, bounds, settings and the residuals at the start.
-    fn fingerprint(&self) -> Result<u64, IdentifyError> {
-        let residuals = self.residuals(self.start()).map_err(IdentifyError::Start)?;
+    fn fingerprint(&self) -> Result<u64, Error> {
+        let residuals = self.residuals(self.start()).map_err(error::no_loss)?;
         let names: Vec<&str> = self.parameters().names().collect();
         let text = format!(
             "{names:?} {:?} {:?} {:?} {:?} {}",
@@ -226,13 +229,12 @@ impl Task<'_> {
     }
 }
 
-fn resumed(bytes: &[u8], fingerprint: u64) -> Result<(Search<AnyMethod>, Vec<f64>), IdentifyError> {
-    let wrong = |error: checkpoint::CheckpointError| IdentifyError::Checkpoint(error.to_string());
+fn resumed(bytes: &[u8], fingerprint: u64) -> Result<(Search<AnyMethod>, Vec<f64>), Error> {
+    let wrong = |cause: checkpoint::CheckpointError| Error::of(ErrorKind::Checkpoint, cause);
     let saved: Saved = checkpoint::decode(bytes).map_err(wrong)?;
     if saved.fingerprint != fingerprint {
-        return Err(IdentifyError::Checkpoint(
-            "the checkpoint is of another question: resume with the same model, recordings, parameters, settings and seed, or start anew without --resume".to_owned(),
-        ));
+        let sentence = "the checkpoint is of another question: resume with the same model, recordings, parameters, settings and seed, or start anew without --resume";
+        return Err(Error::new(ErrorKind::Checkpoint, sentence));
     }
     let search = Search::resume(&saved.search).map_err(wrong)?;
     Ok((search, saved.history))
@@ -291,6 +293,8 @@ impl Observer for Observe<'_> {
             search: bytes.to_vec(),
         };
         let bytes = checkpoint::encode(&saved).map_err(|error| error.to_string())?;
-        self.watch.checkpoint(&bytes)
+        self.watch
+            .checkpoint(&bytes)
+            .map_err(|error| error.to_string())
     }
 }

@@ -1,5 +1,6 @@
 //! Recordings of a model itself: what would have been measured at the frames of recordings if the model were right.
 
+use carom::Error;
 use carom::math::Quat;
 use carom::stages::kinematics;
 use carom::{Data, Model};
@@ -29,11 +30,10 @@ pub(super) struct Synthetic<'a> {
 impl<'a> Synthetic<'a> {
     /// Simulates a model from all recorded starts.
     pub(super) fn new(model: &'a Model, recordings: &'a Recordings, stepping: Stepping) -> Self {
-        let motions: Vec<Result<Trajectory, String>> = (0..recordings.trajectories.len())
+        let motions: Vec<Result<Trajectory, Error>> = (0..recordings.trajectories.len())
             .into_par_iter()
             .map(|index| {
-                let predicted = predictions(model, recordings, stepping, index)
-                    .map_err(|error| error.to_string())?;
+                let predicted = predictions(model, recordings, stepping, index)?;
                 Ok(replaced(model, recordings, index, &predicted))
             })
             .collect();
@@ -112,7 +112,7 @@ fn replaced(
 }
 
 /// Root mean square of what a model leaves unexplained of each channel, per number.
-fn unexplained(recordings: &Recordings, motions: &[Result<Trajectory, String>]) -> Vec<f64> {
+fn unexplained(recordings: &Recordings, motions: &[Result<Trajectory, Error>]) -> Vec<f64> {
     let of = |(index, channel): (usize, &Channel)| {
         let (mut sum, mut count) = (0.0, 0.0);
         for (recorded, motion) in recordings.trajectories.iter().zip(motions) {

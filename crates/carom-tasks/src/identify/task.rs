@@ -1,12 +1,14 @@
 //! The question made ready: which numbers are unknown, where they start, within which bounds, and what the loss and its
 //! derivatives are at a point, priors included.
 
+use crate::error;
 use carom::Model;
 use carom::parameters::{Parameters, Transform};
+use carom::{Error, Place};
 use carom_optimise::linalg::Matrix;
 use carom_optimise::{Bounds, Evaluation, Failure, Outcome, Space, Want};
 
-use super::{Free, IdentifyError, OptimiserKind, Prior, Settings};
+use super::{Free, OptimiserKind, Prior, Settings};
 use crate::loss::Average;
 use crate::problem::{Horizon, Linear, Problem, Starts};
 use crate::recording::Recordings;
@@ -46,18 +48,18 @@ impl<'a> Task<'a> {
         model: &Model,
         recordings: &'a Recordings,
         settings: Settings,
-    ) -> Result<Self, IdentifyError> {
+    ) -> Result<Self, Error> {
         if settings.free.is_empty() {
-            return Err(IdentifyError::Settings(
+            return Err(error::settings(
                 "no parameter is free: name some, such as geom.cube.friction[0]".to_owned(),
             ));
         }
         let selections: Vec<_> = (settings.free.iter())
             .map(|free| free.selection.clone())
             .collect();
-        let parameters = Parameters::new(model, &selections).map_err(IdentifyError::Parameter)?;
+        let parameters = Parameters::new(model, &selections)?;
         if parameters.has_state() {
-            return Err(IdentifyError::Settings(
+            return Err(error::settings(
                 "the initial state is not a parameter of the model: leave state.… out and set starts free".to_owned(),
             ));
         }
@@ -77,7 +79,7 @@ impl<'a> Task<'a> {
             OptimiserKind::Auto if fits => optimiser = OptimiserKind::Lm,
             OptimiserKind::Auto => optimiser = OptimiserKind::Lbfgs,
             OptimiserKind::Lm if !fits => {
-                return Err(IdentifyError::Settings(format!(
+                return Err(error::settings(format!(
                     "{} residuals by {} unknowns are too many for a Jacobian in memory: use lbfgs, fewer trajectories, or starts as recorded",
                     problem.residual_count(),
                     problem.len()
@@ -97,7 +99,7 @@ impl<'a> Task<'a> {
     }
 
     /// The same question on segments of so many frames that start as recorded.
-    pub(super) fn on_segments(&self, frames: usize) -> Result<Self, IdentifyError> {
+    pub(super) fn on_segments(&self, frames: usize) -> Result<Self, Error> {
         let mut settings = self.settings.problem.clone();
         settings.horizon = Horizon::Segments {
             frames,
@@ -108,14 +110,14 @@ impl<'a> Task<'a> {
     }
 
     /// The same question over another horizon.
-    pub(super) fn with_horizon(&self, horizon: Horizon) -> Result<Self, IdentifyError> {
+    pub(super) fn with_horizon(&self, horizon: Horizon) -> Result<Self, Error> {
         let mut settings = self.settings.problem.clone();
         settings.horizon = horizon;
         self.with_problem(settings)
     }
 
     /// The same parameters in another problem. Shifts of starts begin where they are if there are as many of them, else at zero.
-    fn with_problem(&self, problem: crate::problem::Settings) -> Result<Self, IdentifyError> {
+    fn with_problem(&self, problem: crate::problem::Settings) -> Result<Self, Error> {
         let mut settings = self.settings.clone();
         settings.problem = problem;
         let problem = Problem::new(
@@ -141,7 +143,9 @@ impl<'a> Task<'a> {
             of_theta(bounds.lower(), f64::NEG_INFINITY),
             of_theta(bounds.upper(), f64::INFINITY),
         );
-        let space = Space::new(start, bounds?)?.with_scale(scale)?;
+        let space = bounds
+            .and_then(|bounds| Space::new(start, bounds)?.with_scale(scale))
+            .map_err(error::space)?;
         Ok(Self {
             problem,
             settings,
@@ -151,11 +155,12 @@ impl<'a> Task<'a> {
     }
 
     /// The question with θ, or all unknowns, started elsewhere.
-    pub(super) fn start_at(&mut self, theta: &[f64]) -> Result<(), IdentifyError> {
+    pub(super) fn start_at(&mut self, theta: &[f64]) -> Result<(), Error> {
         let mut start = self.space.start().to_vec();
         start[..theta.len()].copy_from_slice(theta);
-        let space = Space::new(start, self.space.bounds().clone())?;
-        self.space = space.with_scale(self.space.scale().to_vec())?;
+        let space = Space::new(start, self.space.bounds().clone())
+            .and_then(|space| space.with_scale(self.space.scale().to_vec()));
+        self.space = space.map_err(error::space)?;
         Ok(())
     }
 
@@ -205,44 +210,42 @@ impl<'a> Task<'a> {
         (self.priors.iter()).map(|prior| (x[prior.index] - prior.mean) * prior.factor)
     }
 
-    /// All residuals; a sentence if a run failed.
-    pub(super) fn residuals(&self, x: &[f64]) -> Result<Vec<f64>, String> {
+    /// All residuals; an error if a run failed.
+    pub(super) fn residuals(&self, x: &[f64]) -> Result<Vec<f64>, Error> {
         let mut residuals = self.recorded_residuals(x)?;
         residuals.extend(self.prior_residuals(x));
         Ok(residuals)
     }
 
-    /// Residuals of the recordings, without those of priors of parameters; a sentence if a run failed.
-    pub(super) fn recorded_residuals(&self, x: &[f64]) -> Result<Vec<f64>, String> {
-        let found = self
-            .problem
-            .residuals(x)
-            .map_err(|error| error.to_string())?;
+    /// Residuals of the recordings, without those of priors of parameters; an error if a run failed.
+    pub(super) fn recorded_residuals(&self, x: &[f64]) -> Result<Vec<f64>, Error> {
+        let found = self.problem.residuals(x)?;
         match found.failures.first() {
-            Some(failure) => Err(self.sentence(failure)),
+            Some(failure) => Err(self.stopped(failure)),
             None => Ok(found.residuals),
         }
     }
 
-    /// Residuals of the recordings with their Jacobian; a sentence if a run failed.
-    pub(super) fn linearise(&self, x: &[f64]) -> Result<Linear, String> {
-        let found = self
-            .problem
-            .linearise(x)
-            .map_err(|error| error.to_string())?;
+    /// Residuals of the recordings with their Jacobian; an error if a run failed.
+    pub(super) fn linearise(&self, x: &[f64]) -> Result<Linear, Error> {
+        let found = self.problem.linearise(x)?;
         match found.failures.first() {
-            Some(failure) => Err(self.sentence(failure)),
+            Some(failure) => Err(self.stopped(failure)),
             None => Ok(found),
         }
     }
 
-    fn sentence(&self, failure: &crate::problem::Failure) -> String {
+    fn stopped(&self, failure: &crate::problem::Failure) -> Error {
         let recordings = self.problem.recordings();
         let label = &recordings.trajectories[failure.trajectory].label;
-        format!(
-            "{label} was not simulated beyond frame {}: {}",
-            failure.frame, failure.why
-        )
+        let frame = failure.frame;
+        error::simulation(format!("{label} was not simulated beyond frame {frame}"))
+            .because(failure.why.clone())
+            .at(Place::Recording {
+                recording: label.clone(),
+                column: None,
+                frame: Some(frame),
+            })
     }
 
     /// What an optimiser wants to know at a point.
@@ -252,10 +255,10 @@ impl<'a> Task<'a> {
             Want::Jacobian => self.jacobian(x),
             Want::Gradient => self.gradient(x),
         };
-        found.map_err(Failure::new)
+        found.map_err(|error| Failure::new(error.to_string()))
     }
 
-    fn jacobian(&self, x: &[f64]) -> Result<Evaluation, String> {
+    fn jacobian(&self, x: &[f64]) -> Result<Evaluation, Error> {
         let linear = self.linearise(x)?;
         let mut numbers = linear.dense();
         let mut residuals = linear.residuals;
@@ -266,21 +269,19 @@ impl<'a> Task<'a> {
             numbers[start + prior.index] = prior.factor;
         }
         residuals.extend(self.prior_residuals(x));
-        let jacobian = Matrix::from_data(residuals.len(), width, numbers)
-            .ok_or("the Jacobian has not as many rows as there are residuals")?;
+        let jacobian = Matrix::from_data(residuals.len(), width, numbers).ok_or_else(|| {
+            error::simulation("the Jacobian has not as many rows as there are residuals")
+        })?;
         Ok(Evaluation::Jacobian {
             residuals,
             jacobian,
         })
     }
 
-    fn gradient(&self, x: &[f64]) -> Result<Evaluation, String> {
-        let found = self
-            .problem
-            .gradient(x)
-            .map_err(|error| error.to_string())?;
+    fn gradient(&self, x: &[f64]) -> Result<Evaluation, Error> {
+        let found = self.problem.gradient(x)?;
         if let Some(failure) = found.failures.first() {
-            return Err(self.sentence(failure));
+            return Err(self.stopped(failure));
         }
         let (mut value, mut gradient) = (found.value, found.gradient);
         for (prior, residual) in self.priors.iter().zip(self.prior_residuals(x)) {
@@ -292,7 +293,7 @@ impl<'a> Task<'a> {
 
     /// The Jacobian by the parameters alone, with what free starts could make up for taken out, and the residuals: row by
     /// row, those of the priors at the end. Its products of columns are the information on the parameters.
-    pub(super) fn marginal(&self, linear: &Linear) -> Result<Marginal, String> {
+    pub(super) fn marginal(&self, linear: &Linear) -> Result<Marginal, Error> {
         let count = linear.parameters;
         let mut numbers: Vec<f64> = Vec::with_capacity(linear.residuals.len() * count);
         let mut runs: Vec<std::ops::Range<usize>> = Vec::with_capacity(linear.blocks.len());
@@ -323,8 +324,9 @@ impl<'a> Task<'a> {
             numbers[start + prior.index] = prior.factor;
         }
         let rows = linear.residuals.len() + self.priors.len();
-        let jacobian = Matrix::from_data(rows, count, numbers)
-            .ok_or("the Jacobian has not as many rows as there are residuals")?;
+        let jacobian = Matrix::from_data(rows, count, numbers).ok_or_else(|| {
+            error::simulation("the Jacobian has not as many rows as there are residuals")
+        })?;
         Ok(Marginal {
             jacobian,
             runs,
@@ -380,13 +382,15 @@ struct Known<'a, 'p> {
 
 impl Known<'_, '_> {
     /// θ for a value of a parameter, in the units of the model.
-    fn theta(&self, index: usize, value: f64) -> Result<f64, IdentifyError> {
+    fn theta(&self, index: usize, value: f64) -> Result<f64, Error> {
         let parameters = self.problem.parameters();
         let name = parameters.names().nth(index).unwrap_or_default().to_owned();
         let mut theta = parameters.theta0().to_vec();
-        parameters
-            .set(&mut theta, &name, value)
-            .map_err(|error| IdentifyError::Settings(format!("{name}: {error}")))?;
+        parameters.set(&mut theta, &name, value).map_err(|cause| {
+            error::settings(&name)
+                .because(cause)
+                .at(Place::Element(name.clone()))
+        })?;
         Ok(theta[index])
     }
 
@@ -399,7 +403,7 @@ impl Known<'_, '_> {
         }
     }
 
-    fn space(&self) -> Result<Space, IdentifyError> {
+    fn space(&self) -> Result<Space, Error> {
         let parameters = self.problem.parameters();
         let count = parameters.len();
         let mut start = self.problem.start();
@@ -443,7 +447,7 @@ impl Known<'_, '_> {
                 let inside = lower[index] <= start[index] && start[index] <= upper[index];
                 if !inside {
                     let value = parameters.values(&start[..count])[index];
-                    return Err(IdentifyError::Settings(format!(
+                    return Err(error::settings(format!(
                         "{name} starts at {value}, outside of its bounds {low} to {high}: give another start, or wider bounds"
                     )));
                 }
@@ -459,10 +463,12 @@ impl Known<'_, '_> {
         for (index, sigma) in self.problem.start_deviations().enumerate() {
             scale[count + index] = sigma;
         }
-        Ok(Space::new(start, Bounds::new(lower, upper)?)?.with_scale(scale)?)
+        Bounds::new(lower, upper)
+            .and_then(|bounds| Space::new(start, bounds)?.with_scale(scale))
+            .map_err(error::space)
     }
 
-    fn priors(&self) -> Result<Vec<ThetaPrior>, IdentifyError> {
+    fn priors(&self) -> Result<Vec<ThetaPrior>, Error> {
         let mut priors = Vec::new();
         for (index, free) in self.owners.iter().enumerate() {
             let Some(Prior { mean, sd }) = free.prior else {

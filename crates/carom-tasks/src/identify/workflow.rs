@@ -49,13 +49,12 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use carom::Model;
+use carom::{Error, ErrorKind};
 use carom_spec::ModelSpec;
 
 use super::conclude::Identified;
 use super::outcome::{Checks, Outcome};
-use super::{
-    Excitation, IdentifyError, Inspection, Settings, Solution, Task, Watch, calibrated, check_folds,
-};
+use super::{Excitation, Inspection, Settings, Solution, Task, Watch, calibrated, check_folds};
 use crate::evaluate::{Report, evaluate};
 use crate::recording::Recordings;
 
@@ -153,7 +152,7 @@ pub fn identify(
     question: &Question<'_>,
     stop: Option<&AtomicBool>,
     watch: &mut dyn Watch,
-) -> Result<Outcome, IdentifyError> {
+) -> Result<Outcome, Error> {
     if let Some(folds) = question.checks.folds {
         check_folds(folds, question.recordings.trajectories.len())?;
     }
@@ -190,7 +189,7 @@ fn prepare(
     task: &mut Task<'_>,
     stop: Option<&AtomicBool>,
     watch: &mut dyn Watch,
-) -> Result<Inspection, IdentifyError> {
+) -> Result<Inspection, Error> {
     can_be_written(task, question.spec)?;
     task.find_starts(stop)?;
     let mut inspection = task.inspect()?;
@@ -206,17 +205,15 @@ fn prepare(
         let suggestions = suggestions_before(task, &inspection);
         watch.event(Event::Suggested(&suggestions));
         let motions = suggestions.into_iter().map(|one| one.motion);
-        return Err(IdentifyError::NotIdentifiable {
-            why,
-            motions: motions.collect(),
-        });
+        let motions = motions.collect();
+        return Err(Error::new(ErrorKind::NotIdentifiable { motions }, why));
     }
     task.warm_up(stop)?;
     Ok(inspection)
 }
 
 /// Refuses parameters that no model file can hold before the search, not after it.
-fn can_be_written(task: &Task<'_>, spec: &ModelSpec) -> Result<(), IdentifyError> {
+fn can_be_written(task: &Task<'_>, spec: &ModelSpec) -> Result<(), Error> {
     let moved = |side: f64| {
         let theta = task.start_theta().iter();
         let moved: Vec<f64> = theta
@@ -237,7 +234,7 @@ fn search(
     resume: Option<&[u8]>,
     stop: Option<&AtomicBool>,
     watch: &mut dyn Watch,
-) -> Result<Outcome, IdentifyError> {
+) -> Result<Outcome, Error> {
     let begin = Instant::now();
     watch.event(Event::SearchBegins);
     let solution = task.solve(resume, stop, watch);
@@ -246,7 +243,6 @@ fn search(
     let identified = task.conclude(&solution)?;
     let errors = Replayed::new(question, task, &solution, &identified)?;
     let description = calibrated(question.spec, task.parameters(), &identified.theta);
-    let description = description.map_err(|error| error.to_string());
     let mut outcome = Outcome::new(question.model, task, inspection, solution, identified);
     outcome.fitted = errors.fitted;
     outcome.held_out = errors.held_out;
@@ -267,10 +263,10 @@ impl Replayed {
         task: &Task<'_>,
         solution: &Solution,
         identified: &Identified,
-    ) -> Result<Self, IdentifyError> {
+    ) -> Result<Self, Error> {
         let stepping = task.settings().problem.stepping;
         let of = |model: &Model, recordings: &Recordings| evaluate(model, recordings, stepping);
-        let errors = |recordings: &Recordings| -> Result<[Report; 2], IdentifyError> {
+        let errors = |recordings: &Recordings| -> Result<[Report; 2], Error> {
             Ok([
                 of(question.model, recordings)?,
                 of(&identified.model, recordings)?,
@@ -315,7 +311,7 @@ fn checks_after(
     outcome: &Outcome,
     suggestions: Vec<Excitation>,
     stop: Option<&AtomicBool>,
-) -> Result<Checks, IdentifyError> {
+) -> Result<Checks, Error> {
     let (solution, identified) = (&outcome.solution, &outcome.identified);
     let mut checks = Checks {
         suggestions,

@@ -4,11 +4,13 @@
 //! learned simulator, a reduced model or a user's own type is fitted by the gradient of the same losses over the same runs.
 //! A model stands beside the system to say what recordings mean: names of joints and where bodies and sites are.
 
+use crate::error;
 use carom::cotangent::{Cotangents, ModelBar, StateBar};
 use carom::dynamics::At;
 use carom::parameters::Parameters;
 use carom::system::Shape;
 use carom::{Data, Dynamics, Input, Model, State};
+use carom::{Error, ErrorKind};
 use carom_optimise::{
     Bounds, Evaluation, Failure, LbfgsbSettings, Limits, LocalSettings, OneByOne, Optimiser,
     Request, Settings, Space, Unobserved, minimise,
@@ -16,7 +18,7 @@ use carom_optimise::{
 use rayon::prelude::*;
 
 use super::runner::{self, FrameBar, Predicted};
-use super::{Job, ProblemError, Run, schedule, weigh};
+use super::{Job, Run, schedule, weigh};
 use crate::loss::{Loss, Observed, Observer};
 use crate::recording::{Recordings, Trajectory};
 
@@ -29,7 +31,7 @@ pub trait Family: Sync {
     ///
     /// # Errors
     /// When there is none.
-    fn at(&self, theta: &[f64]) -> Result<Self::System, ProblemError>;
+    fn at(&self, theta: &[f64]) -> Result<Self::System, Error>;
 
     /// The cotangent of θ from that of the system's own numbers.
     ///
@@ -39,19 +41,19 @@ pub trait Family: Sync {
         &self,
         theta: &[f64],
         bar: &<Self::System as Dynamics>::Bar,
-    ) -> Result<Vec<f64>, ProblemError>;
+    ) -> Result<Vec<f64>, Error>;
 }
 
 /// Models by the values of some of their parameters.
 impl Family for Parameters {
     type System = Model;
 
-    fn at(&self, theta: &[f64]) -> Result<Model, ProblemError> {
-        Ok(self.apply(theta)?)
+    fn at(&self, theta: &[f64]) -> Result<Model, Error> {
+        self.apply(theta)
     }
 
-    fn backward(&self, theta: &[f64], bar: &ModelBar) -> Result<Vec<f64>, ProblemError> {
-        Ok(Parameters::backward(self, theta, bar, None)?)
+    fn backward(&self, theta: &[f64], bar: &ModelBar) -> Result<Vec<f64>, Error> {
+        Parameters::backward(self, theta, bar, None)
     }
 }
 
@@ -88,7 +90,7 @@ impl<'a, F: Family> Fit<'a, F> {
         model: &'a Model,
         recordings: &'a Recordings,
         loss: Loss,
-    ) -> Result<Self, ProblemError> {
+    ) -> Result<Self, Error> {
         let (system, n) = (family.at(theta)?, model.counts());
         let Shape {
             nq,
@@ -100,7 +102,7 @@ impl<'a, F: Family> Fit<'a, F> {
         let observer = Observer::new(loss, &recordings.channels);
         let is_sensed = !observer.needs_sensors() || sensors == n.nsensor_value;
         if [nq, nv, nu] != [n.nq, n.nv, n.nu] || !is_sensed {
-            return Err(ProblemError::new(format!(
+            return Err(error::settings(format!(
                 "the system has {nq} positions, {nv} velocities, {nu} controls and {sensors} sensor values, the model {}, {}, {} and {}",
                 n.nq, n.nv, n.nu, n.nsensor_value
             )));
@@ -130,7 +132,7 @@ impl<'a, F: Family> Fit<'a, F> {
         }
         jobs.retain(|job| job.count > 0);
         if jobs.is_empty() {
-            return Err(ProblemError::new("there is nothing to compare"));
+            return Err(error::settings("there is nothing to compare"));
         }
         weigh(&mut jobs, loss.average, 1.0);
         Ok(Self {
@@ -146,9 +148,9 @@ impl<'a, F: Family> Fit<'a, F> {
     ///
     /// # Errors
     /// When there is no such system, or it cannot be followed, or has no derivative.
-    pub fn gradient(&self, theta: &[f64]) -> Result<(f64, Vec<f64>), ProblemError> {
+    pub fn gradient(&self, theta: &[f64]) -> Result<(f64, Vec<f64>), Error> {
         let system = self.family.at(theta)?;
-        let parts: Result<Vec<_>, ProblemError> = (self.jobs.par_iter())
+        let parts: Result<Vec<_>, Error> = (self.jobs.par_iter())
             .map(|job| self.part(&system, job))
             .collect();
         let (mut value, mut sum) = (0.0, zero_bar(&system));
@@ -168,9 +170,9 @@ impl<'a, F: Family> Fit<'a, F> {
         start: &[f64],
         bounds: Bounds,
         limits: &Limits<'_>,
-    ) -> Result<Fitted, ProblemError> {
+    ) -> Result<Fitted, Error> {
         let space = Space::new(start.to_vec(), bounds)
-            .map_err(|error| ProblemError::new(error.to_string()))?;
+            .map_err(|cause| Error::of(ErrorKind::Settings, cause))?;
         let settings = LocalSettings::Lbfgsb(LbfgsbSettings::default());
         let mut search = Settings::Local(settings).search(space, 0);
         let mut evaluator = OneByOne(|request: &Request| {
@@ -179,9 +181,9 @@ impl<'a, F: Family> Fit<'a, F> {
             Ok(Evaluation::Gradient { value, gradient })
         });
         let end = minimise(&mut search, &mut evaluator, limits, &mut Unobserved)
-            .map_err(|error| ProblemError::new(error.to_string()))?;
+            .map_err(|cause| Error::of(ErrorKind::Loss, cause))?;
         let best = (search.best())
-            .ok_or_else(|| ProblemError::new("the system could not be followed at the start"))?;
+            .ok_or_else(|| error::simulation("the system could not be followed at the start"))?;
         Ok(Fitted {
             theta: best.point.clone(),
             value: best.value,
@@ -194,16 +196,14 @@ impl<'a, F: Family> Fit<'a, F> {
         &self,
         system: &F::System,
         job: &Job,
-    ) -> Result<(f64, <F::System as Dynamics>::Bar), ProblemError> {
+    ) -> Result<(f64, <F::System as Dynamics>::Bar), Error> {
         let trajectory = &self.recordings.trajectories[job.run.trajectory];
         let (mut work, mut look) = (system.work(), Look::new(self.model));
         let has_sensors = self.observer.needs_sensors();
         let (predicted, rollouts) =
             runner::simulate(system, job, &job.start, has_sensors, &mut work).map_err(|stop| {
-                ProblemError::new(format!(
-                    "{}: frame {} was not reached: {}",
-                    trajectory.label, stop.frame, stop.why
-                ))
+                let reached = format!("{}: frame {} was not reached", trajectory.label, stop.frame);
+                error::simulation(reached).because(stop.why)
             })?;
         let mut residuals = Vec::with_capacity(job.count);
         let mut bars = Vec::with_capacity(predicted.len());
@@ -217,7 +217,7 @@ impl<'a, F: Family> Fit<'a, F> {
         }
         let value = 0.5 * residuals.iter().map(|r| r * r).sum::<f64>();
         let mut sum = zero_bar(system);
-        runner::backward(system, job, &rollouts, &bars, &mut sum).map_err(ProblemError::new)?;
+        runner::backward(system, job, &rollouts, &bars, &mut sum)?;
         Ok((value, sum))
     }
 

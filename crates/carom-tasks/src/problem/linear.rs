@@ -1,10 +1,10 @@
 //! Residuals with their Jacobian: by formulas for fixed steps where they cover what is free, by forward sensitivities over dual
 //! numbers, or by a backward pass for every residual, whichever is less work.
 
+use carom::Error;
 use carom::dual::LANES;
 use carom::flow::{Flow, Motion, Variation};
 use carom::linearize::{Linearization, Tangent};
-use carom::parameters::ParameterError;
 use carom::rollout::Rollout;
 use carom::varied::{self, Varied as Number};
 use carom::{Data, Input, Model, State};
@@ -12,7 +12,7 @@ use carom::{Data, Input, Model, State};
 use super::runner::{Predicted, Stop};
 use super::sum::{Engine, Failure, Tape, Worker};
 use super::tangents::{Changes, Followed, Stepper};
-use super::{Job, Problem, ProblemError, Stepping, starts};
+use super::{Job, Problem, Stepping, starts};
 
 /// A backward pass costs about so many forward passes of plain numbers; one over dual numbers about one a direction.
 const BACKWARD_COST: usize = 2;
@@ -146,12 +146,12 @@ impl Problem<'_> {
     ///
     /// # Errors
     /// When the unknowns give no model. Runs that fail are named, with residuals that are NaN.
-    pub fn linearise(&self, x: &[f64]) -> Result<Linear, ProblemError> {
+    pub fn linearise(&self, x: &[f64]) -> Result<Linear, Error> {
         self.linearise_by(x, None)
     }
 
     /// [`Self::linearise`] one way or the other; the cheaper one if none is given.
-    pub(super) fn linearise_by(&self, x: &[f64], way: Option<Way>) -> Result<Linear, ProblemError> {
+    pub(super) fn linearise_by(&self, x: &[f64], way: Option<Way>) -> Result<Linear, Error> {
         let (theta, shifts) = self.unknowns(x)?;
         let engine = Engine::new(self, theta)?;
         let varied = self.varied_models(theta)?;
@@ -237,7 +237,7 @@ impl Problem<'_> {
     }
 
     /// Models over dual numbers, the same for all runs: those whose directions are parameters, and one whose are none.
-    fn varied_models(&self, theta: &[f64]) -> Result<Vec<Model<Number>>, ParameterError> {
+    fn varied_models(&self, theta: &[f64]) -> Result<Vec<Model<Number>>, Error> {
         let columns = Columns { theta, shift: &[] };
         let of = |first: usize| {
             let mut model = varied::model(&self.parameters, &columns.seeded(first).0)?;
@@ -290,7 +290,7 @@ impl Problem<'_> {
                 let state = varied::start(&self.parameters, &theta, &job.start);
                 let mut state = state.map_err(|error| Stop {
                     frame: job.run.last,
-                    why: error.to_string(),
+                    why: error,
                 })?;
                 starts::moved(model, &mut state, &shift);
                 changes.read(&varied[varied_place(varied, first)], &state, first);
@@ -363,7 +363,7 @@ impl Problem<'_> {
         varied: &[Model<Number>],
         job: &Job,
         columns: &Columns<'_>,
-    ) -> Result<Vec<f64>, String> {
+    ) -> Result<Vec<f64>, Error> {
         let mut lines = vec![0.0; job.count * columns.len()];
         for first in (0..columns.len()).step_by(LANES) {
             let (theta, shift) = columns.seeded(first);
@@ -371,8 +371,7 @@ impl Problem<'_> {
             worker.varied.resize(varied.len(), None);
             let model = &varied[place];
             let data = worker.varied[place].get_or_insert_with(|| varied::data(model));
-            let mut state = varied::start(&self.parameters, &theta, &job.start)
-                .map_err(|error| error.to_string())?;
+            let mut state = varied::start(&self.parameters, &theta, &job.start)?;
             starts::moved(self.parameters.base(), &mut state, &shift);
             let residuals = self.dual_residuals((model, data), state, job);
             write_columns(&residuals, first, columns.len(), &mut lines);
@@ -427,14 +426,13 @@ impl Problem<'_> {
         job: &Job,
         (predicted, motions): (&[Predicted], &[Rollout<Option<Motion>>]),
         columns: &Columns<'_>,
-    ) -> Result<Vec<f64>, String> {
+    ) -> Result<Vec<f64>, Error> {
         let trajectory = &self.recordings.trajectories[job.run.trajectory];
         let mut lines = vec![0.0; job.count * columns.len()];
         for first in (0..columns.len()).step_by(LANES) {
             let (theta, shift) = columns.seeded(first);
             let model = &varied[varied_place(varied, first)];
-            let mut start = varied::start(&self.parameters, &theta, &job.start)
-                .map_err(|error| error.to_string())?;
+            let mut start = varied::start(&self.parameters, &theta, &job.start)?;
             starts::moved(&engine.model, &mut start, &shift);
             let count = LANES.min(columns.len() - first);
             let along = (0..count)
@@ -470,16 +468,15 @@ impl Problem<'_> {
         job: &Job,
         (predicted, tape): (&[Predicted], &Tape),
         columns: &Columns<'_>,
-    ) -> Result<Vec<f64>, String> {
+    ) -> Result<Vec<f64>, Error> {
         let mut lines = Vec::with_capacity(job.count * columns.len());
         let mut seeds = vec![0.0; job.count];
         for row in 0..job.count {
             seeds.fill(0.0);
             seeds[row] = 1.0;
             let start_bar = worker.backward((engine, self), job, (predicted, tape), &seeds)?;
-            let by_theta = (self.parameters)
-                .backward(columns.theta, &worker.bars.model, Some(&start_bar))
-                .map_err(|error| error.to_string())?;
+            let by_theta =
+                (self.parameters).backward(columns.theta, &worker.bars.model, Some(&start_bar))?;
             lines.extend(by_theta);
             if !columns.shift.is_empty() {
                 let (qpos, qvel) = (&start_bar.qpos, &start_bar.qvel);
@@ -496,13 +493,11 @@ fn changes_of_motions(
     job: &Job,
     motions: &[Rollout<Option<Motion>>],
     mut along: Vec<Variation>,
-) -> Result<Vec<Vec<Tangent>>, String> {
+) -> Result<Vec<Vec<Tangent>>, Error> {
     let mut changes: Vec<Vec<Tangent>> = vec![Vec::new(); along.len()];
     let motions = motions.iter().filter_map(|motion| motion.trace().as_ref());
     for (stretch, motion) in job.stretches.iter().zip(motions) {
-        let found = motion
-            .forward(flow, &stretch.controls, &along)
-            .map_err(|error| error.to_string())?;
+        let found = motion.forward(flow, &stretch.controls, &along)?;
         for ((changes, found), variation) in changes.iter_mut().zip(found).zip(&mut along) {
             if let Some(last) = found.last() {
                 variation.start.qpos.clone_from(&last.qpos);

@@ -46,16 +46,16 @@ pub use linear::{Block, Linear};
 pub use starts::Starts;
 pub use sum::{Failure, GradientSum, Residuals, Value};
 
-use std::fmt;
-
+use crate::error;
+use carom::Error;
 use carom::flow::FlowSettings;
 use carom::model::ContactsFromDistance;
-use carom::parameters::{ParameterError, Parameters};
+use carom::parameters::Parameters;
 use carom::rollout::Controls;
 use carom::{Model, State};
 
 use crate::loss::{Average, Loss, Observer};
-use crate::recording::{RecordingError, Recordings, Trajectory};
+use crate::recording::{Recordings, Trajectory};
 use schedule::Stretch;
 
 /// How far a simulation goes from its start.
@@ -122,37 +122,6 @@ pub struct FrameResidual {
     pub after: f64,
 }
 
-/// Why there is no answer.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ProblemError(pub(crate) String);
-
-impl fmt::Display for ProblemError {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for ProblemError {}
-
-impl ProblemError {
-    /// An error with a reason, as a sentence.
-    pub fn new(why: impl Into<String>) -> Self {
-        Self(why.into())
-    }
-}
-
-impl From<ParameterError> for ProblemError {
-    fn from(error: ParameterError) -> Self {
-        Self(error.to_string())
-    }
-}
-
-impl From<RecordingError> for ProblemError {
-    fn from(error: RecordingError) -> Self {
-        Self(error.to_string())
-    }
-}
-
 /// A run made ready.
 #[derive(Clone, Debug)]
 pub(crate) struct Job {
@@ -199,18 +168,18 @@ impl<'a> Problem<'a> {
         recordings: &'a Recordings,
         parameters: Parameters,
         settings: Settings,
-    ) -> Result<Self, ProblemError> {
+    ) -> Result<Self, Error> {
         let model = parameters.base().clone();
         let observer = Observer::new(settings.loss, &recordings.channels);
         if let (Stepping::Flow(_), true) = (settings.stepping, observer.needs_sensors()) {
-            return Err(ProblemError(
+            return Err(error::settings(
                 "sensors are compared in fixed steps only; set their weight to 0 or use fixed steps".to_owned(),
             ));
         }
         if let Horizon::Segments { frames, every } = settings.horizon
             && (frames < 2 || every < 1)
         {
-            return Err(ProblemError(format!(
+            return Err(error::settings(format!(
                 "segments of {frames} frames, every {every}: a segment has 2 frames or more, and starts are 1 or more apart"
             )));
         }
@@ -229,7 +198,7 @@ impl<'a> Problem<'a> {
         }
         if problem.jobs.is_empty() {
             let first = problem.skipped.first().cloned().unwrap_or_default();
-            return Err(ProblemError(format!(
+            return Err(error::settings(format!(
                 "there is nothing to compare: no run has a start and a compared value after it. {first}"
             )));
         }
@@ -287,7 +256,7 @@ impl<'a> Problem<'a> {
             Stepping::Fixed => stretches.first().map_or(0.0, |stretch| stretch.timestep),
             Stepping::Flow(_) => 0.0,
         };
-        let starts: Result<Vec<State>, RecordingError> = std::iter::once(self.recordings)
+        let starts: Result<Vec<State>, Error> = std::iter::once(self.recordings)
             .chain(drawn)
             .map(|recordings| starts::state(recordings, model, &run, timestep))
             .collect();
@@ -366,7 +335,7 @@ impl<'a> Problem<'a> {
     }
 
     /// The recordings with every run started where the unknowns put it.
-    pub(crate) fn with_found_starts(&self, x: &[f64]) -> Result<Recordings, ProblemError> {
+    pub(crate) fn with_found_starts(&self, x: &[f64]) -> Result<Recordings, Error> {
         let n = self.parameters.base().counts();
         let mut recordings = self.recordings.clone();
         // Starts that were found are those at the frame itself.
@@ -447,7 +416,7 @@ impl<'a> Problem<'a> {
     ///
     /// # Errors
     /// When there is no such model.
-    pub fn starts(&self, x: &[f64]) -> Result<Vec<State>, ProblemError> {
+    pub fn starts(&self, x: &[f64]) -> Result<Vec<State>, Error> {
         let (theta, shifts) = self.unknowns(x)?;
         let model = self.parameters.base();
         (self.jobs.iter().enumerate())
@@ -456,11 +425,11 @@ impl<'a> Problem<'a> {
     }
 
     /// θ and the shifts of the starts.
-    fn unknowns<'x>(&self, x: &'x [f64]) -> Result<(&'x [f64], &'x [f64]), ProblemError> {
+    fn unknowns<'x>(&self, x: &'x [f64]) -> Result<(&'x [f64], &'x [f64]), Error> {
         if x.len() == self.len() {
             return Ok(x.split_at(self.parameters.len()));
         }
-        Err(ProblemError(format!(
+        Err(error::settings(format!(
             "there are {} unknowns, {} numbers were given",
             self.len(),
             x.len()
@@ -478,17 +447,15 @@ impl<'a> Problem<'a> {
     }
 
     /// The model for θ, with contacts from distance if they are asked for; an error if no file could hold it.
-    fn model(&self, theta: &[f64]) -> Result<Model, ProblemError> {
+    fn model(&self, theta: &[f64]) -> Result<Model, Error> {
         let mut model = self.parameters.apply(theta)?;
         self.leave_out(&mut model.settings);
         if let Some(why) = physical::impossible(&model, self.parameters.base()) {
-            return Err(ProblemError(why));
+            return Err(error::settings(why));
         }
         match &self.settings.from_distance {
             None => Ok(model),
-            Some(distant) => model
-                .with_contacts_from_distance(distant.clone())
-                .map_err(|error| ProblemError(error.to_string())),
+            Some(distant) => model.with_contacts_from_distance(distant.clone()),
         }
     }
 }

@@ -1,10 +1,12 @@
 //! Runs of any system from frame to frame, forwards and backwards: the one place where problems and evaluations step.
 
+use carom::Error;
 use carom::cotangent::StateBar;
 use carom::rollout::{self, Course, Rollout};
 use carom::{Dynamics, State};
 
 use super::Job;
+use crate::error;
 
 /// What a simulation predicts for a frame.
 #[derive(Clone, Debug)]
@@ -19,7 +21,7 @@ pub(crate) struct Predicted {
 #[derive(Clone, Debug)]
 pub(crate) struct Stop {
     pub(crate) frame: usize,
-    pub(crate) why: String,
+    pub(crate) why: Error,
 }
 
 /// Cotangents of what is predicted for a frame.
@@ -57,7 +59,7 @@ pub(crate) fn simulate<D: Dynamics>(
             let reached = stretch.marks.iter().find(|(end, _)| *end > step);
             return Err(Stop {
                 frame: reached.map_or(job.run.last, |&(_, frame)| frame),
-                why,
+                why: error::simulation(why),
             });
         }
         if let Some(last) = predicted.last_mut().filter(|_| has_sensors) {
@@ -91,7 +93,7 @@ pub(crate) fn backward<D: Dynamics>(
     rollouts: &[Rollout<D::Trace>],
     bars: &[FrameBar],
     sum: &mut D::Bar,
-) -> Result<StateBar, String> {
+) -> Result<StateBar, Error> {
     let mut carried = StateBar::like(&job.start);
     let mut end = bars.len();
     for (stretch, rollout) in job.stretches.iter().zip(rollouts).rev() {
@@ -110,9 +112,7 @@ pub(crate) fn backward<D: Dynamics>(
             end: stretch.steps,
             has_sensors: bars.iter().any(|bar| !bar.sensors.is_empty()),
         };
-        let gradient = dynamics
-            .gradient(rollout, &stretch.controls, &mut loss, &mut ())
-            .map_err(|error| error.to_string())?;
+        let gradient = dynamics.gradient(rollout, &stretch.controls, &mut loss, &mut ())?;
         *sum += &gradient.model;
         carried = gradient.start;
         end = first;

@@ -1,13 +1,15 @@
 //! Start states: as recorded, or shifted by unknowns.
 
+use crate::error;
+use carom::Error;
 use carom::math::{Quat, Vec3};
 use carom::model::JointKind;
 use carom::scalar::Scalar;
 use carom::{Data, Input, Model, State};
 use carom_optimise::random::Random;
 
-use super::{ProblemError, Run};
-use crate::recording::{Frame, Quantity, RecordingError, Recordings, Trajectory, measure_again};
+use super::Run;
+use crate::recording::{Frame, Quantity, Recordings, Trajectory, measure_again};
 
 /// Deviations of coordinates that nothing measures, and of their velocities: with angles it is a radian, with slides a metre.
 const UNMEASURED: [f64; 2] = [1.0, 10.0];
@@ -58,12 +60,12 @@ impl Starts {
         self,
         model: &Model,
         recordings: &Recordings,
-    ) -> Result<Vec<Recordings>, ProblemError> {
+    ) -> Result<Vec<Recordings>, Error> {
         let Self::Drawn { count } = self else {
             return Ok(Vec::new());
         };
         if !(1..=MAX_DRAWS).contains(&count) {
-            return Err(ProblemError(format!(
+            return Err(error::settings(format!(
                 "{count} drawn starts: draw 1 to {MAX_DRAWS} of them for every run"
             )));
         }
@@ -71,7 +73,7 @@ impl Starts {
             .map(|channel| channel.noise.unwrap_or(0.0))
             .collect();
         if count > 1 && deviations.iter().all(|deviation| *deviation == 0.0) {
-            return Err(ProblemError(
+            return Err(error::settings(
                 "starts are drawn from the noise of the recordings, and the mapping states none: give it there as `noise`".to_owned(),
             ));
         }
@@ -85,16 +87,12 @@ impl Starts {
     }
 
     /// Standard deviations of the shift of a start, positions then velocities; empty if starts are fixed.
-    pub(super) fn prior(
-        self,
-        model: &Model,
-        recordings: &Recordings,
-    ) -> Result<Vec<f64>, ProblemError> {
+    pub(super) fn prior(self, model: &Model, recordings: &Recordings) -> Result<Vec<f64>, Error> {
         let Self::Free { position, velocity } = self else {
             return Ok(Vec::new());
         };
         if !(position > 0.0 && velocity > 0.0) {
-            return Err(ProblemError(format!(
+            return Err(error::settings(format!(
                 "free starts need standard deviations above 0, not {position} and {velocity}"
             )));
         }
@@ -146,7 +144,7 @@ pub(crate) fn state(
     model: &Model,
     run: &Run,
     timestep: f64,
-) -> Result<State, RecordingError> {
+) -> Result<State, Error> {
     let mut start = recordings.start(model, run.trajectory, run.first)?;
     let trajectory = &recordings.trajectories[run.trajectory];
     remember_controls(model, trajectory, run.first, &mut start);

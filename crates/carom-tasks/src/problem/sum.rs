@@ -1,5 +1,7 @@
 //! The value of the loss and its gradient, over all runs.
 
+use crate::error;
+use carom::Error;
 use carom::cotangent::{Cotangents, ModelBar, StateBar};
 use carom::dynamics::At;
 use carom::flow::{Flow, Motion};
@@ -10,11 +12,11 @@ use rayon::prelude::*;
 
 use super::runner::{self, FrameBar, Predicted, Stop};
 use super::tangents::Stepper;
-use super::{Job, Problem, ProblemError, Stepping, starts};
+use super::{Job, Problem, Stepping, starts};
 use crate::loss::Observed;
 
 /// A run that could not be simulated, or has no gradient.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Failure {
     /// Its index among the runs.
     pub run: usize,
@@ -22,8 +24,8 @@ pub struct Failure {
     pub trajectory: usize,
     /// The frame that was not reached.
     pub frame: usize,
-    /// What happened, in a sentence.
-    pub why: String,
+    /// What happened.
+    pub why: Error,
 }
 
 /// The value of the loss.
@@ -83,13 +85,11 @@ pub(crate) struct Worker {
 }
 
 impl Engine {
-    pub(crate) fn new(problem: &Problem<'_>, theta: &[f64]) -> Result<Self, ProblemError> {
+    pub(crate) fn new(problem: &Problem<'_>, theta: &[f64]) -> Result<Self, Error> {
         let model = problem.model(theta)?;
         let flow = match problem.settings.stepping {
             Stepping::Fixed => None,
-            Stepping::Flow(settings) => {
-                Some(Flow::new(&model, settings).map_err(|error| ProblemError(error.to_string()))?)
-            }
+            Stepping::Flow(settings) => Some(Flow::new(&model, settings)?),
         };
         Ok(Self { model, flow })
     }
@@ -130,7 +130,7 @@ impl Worker {
         job: &Job,
         (predicted, tape): (&[Predicted], &Tape),
         residual_bars: &[f64],
-    ) -> Result<StateBar, String> {
+    ) -> Result<StateBar, Error> {
         self.bars.model.set_zero();
         let bars = self.frame_bars((engine, problem), job, predicted, residual_bars);
         let sum = &mut self.bars.model;
@@ -139,7 +139,7 @@ impl Worker {
                 runner::backward(&engine.model, job, rollouts, &bars, sum)
             }
             (Tape::Flow(motions), Some(flow)) => runner::backward(flow, job, motions, &bars, sum),
-            (Tape::Flow(_), None) => Err("the motion has no flow".to_owned()),
+            (Tape::Flow(_), None) => Err(error::simulation("the motion has no flow")),
         }
     }
 
@@ -237,7 +237,7 @@ impl Problem<'_> {
     ///
     /// # Errors
     /// When the unknowns give no model. Runs that fail are no error: they are named, and the value is infinite.
-    pub fn value(&self, x: &[f64]) -> Result<Value, ProblemError> {
+    pub fn value(&self, x: &[f64]) -> Result<Value, Error> {
         let Residuals {
             residuals,
             failures,
@@ -263,7 +263,7 @@ impl Problem<'_> {
     ///
     /// # Errors
     /// As [`Self::value`].
-    pub fn residuals(&self, x: &[f64]) -> Result<Residuals, ProblemError> {
+    pub fn residuals(&self, x: &[f64]) -> Result<Residuals, Error> {
         let (theta, shifts) = self.unknowns(x)?;
         let engine = Engine::new(self, theta)?;
         let chunks = self.in_chunks(&engine, |worker, index, job| {
@@ -295,11 +295,11 @@ impl Problem<'_> {
     ///
     /// # Errors
     /// As [`Self::value`].
-    pub fn gradient(&self, x: &[f64]) -> Result<GradientSum, ProblemError> {
+    pub fn gradient(&self, x: &[f64]) -> Result<GradientSum, Error> {
         let (theta, shifts) = self.unknowns(x)?;
         let engine = Engine::new(self, theta)?;
         let size = self.chunk_size();
-        let chunks: Result<Vec<_>, ProblemError> = (self.jobs.par_chunks(size).enumerate())
+        let chunks: Result<Vec<_>, Error> = (self.jobs.par_chunks(size).enumerate())
             .map(|(chunk, jobs)| {
                 let mut worker = engine.worker();
                 let mut model_bar = ModelBar::zeros(&engine.model);
@@ -358,7 +358,7 @@ impl Problem<'_> {
         engine: &Engine,
         theta: &[f64],
         chunks: Vec<Chunk>,
-    ) -> Result<GradientSum, ProblemError> {
+    ) -> Result<GradientSum, Error> {
         let mut model_bar = ModelBar::zeros(&engine.model);
         let mut start_sum = StateBar::zeros(&engine.model);
         let mut sum = GradientSum {
@@ -397,7 +397,7 @@ impl Problem<'_> {
         theta: &[f64],
         job: &Job,
         shift: &[f64],
-    ) -> Result<State, ProblemError> {
+    ) -> Result<State, Error> {
         let mut start = self.parameters.apply_state(theta, &job.start)?;
         starts::moved(model, &mut start, shift);
         Ok(start)
@@ -434,10 +434,10 @@ impl Problem<'_> {
     pub(super) fn in_chunks<R: Send>(
         &self,
         engine: &Engine,
-        work: impl Fn(&mut Worker, usize, &Job) -> Result<R, ProblemError> + Sync,
-    ) -> Result<Vec<R>, ProblemError> {
+        work: impl Fn(&mut Worker, usize, &Job) -> Result<R, Error> + Sync,
+    ) -> Result<Vec<R>, Error> {
         let size = self.chunk_size();
-        let chunks: Result<Vec<Vec<R>>, ProblemError> = (self.jobs.par_chunks(size).enumerate())
+        let chunks: Result<Vec<Vec<R>>, Error> = (self.jobs.par_chunks(size).enumerate())
             .map(|(chunk, jobs)| {
                 let mut worker = engine.worker();
                 (jobs.iter().enumerate())

@@ -14,6 +14,7 @@ use carom::{Data, Input, Model, State, integrate};
 
 use super::runner::Stop;
 use super::{Job, Problem};
+use crate::error;
 
 /// How a state changes along some directions, in tangent space: one row a number of the state, one column a direction.
 #[derive(Clone, Debug)]
@@ -208,7 +209,7 @@ impl Stepper {
                     let reached = mark.or_else(|| marks.next());
                     return Err(Stop {
                         frame: reached.map_or(job.run.last, |&(_, frame)| frame),
-                        why: place.describe(model),
+                        why: error::simulation(place.describe(model)),
                     });
                 }
                 let (state, out) = (&self.state_before, &mut self.step);

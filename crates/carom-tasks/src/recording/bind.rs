@@ -1,10 +1,12 @@
 //! From names in a mapping to places in a model.
 
+use crate::error;
 use carom::Model;
 use carom::model::JointKind;
+use carom::{Error, Place};
 
+use super::Frame;
 use super::mapping::Mapping;
-use super::{Frame, RecordingError};
 
 /// Finds elements of a model by name, with kind words where there is none.
 pub(super) struct Binder<'a> {
@@ -13,11 +15,12 @@ pub(super) struct Binder<'a> {
 }
 
 impl Binder<'_> {
-    pub(super) fn error(&self, message: &str) -> RecordingError {
-        RecordingError(format!("mapping '{}': {message}", self.mapping.file))
+    pub(super) fn error(&self, message: &str) -> Error {
+        let file = &self.mapping.file;
+        error::recording(format!("mapping '{file}': {message}")).at(Place::File(file.into()))
     }
 
-    fn find(&self, kind: &str, names: &[String], wanted: &str) -> Result<usize, RecordingError> {
+    fn find(&self, kind: &str, names: &[String], wanted: &str) -> Result<usize, Error> {
         if let Some(index) = names.iter().position(|name| name == wanted) {
             return Ok(index);
         }
@@ -44,7 +47,7 @@ impl Binder<'_> {
     }
 
     /// A hinge or slide: its places in qpos and qvel, and whether it turns.
-    pub(super) fn joint(&self, name: &str) -> Result<(usize, usize, bool), RecordingError> {
+    pub(super) fn joint(&self, name: &str) -> Result<(usize, usize, bool), Error> {
         let structure = &self.model.structure;
         let joint = self.find("joint", &structure.names.joints, name)?;
         let joints = &structure.joints;
@@ -61,10 +64,7 @@ impl Binder<'_> {
     }
 
     /// A body: its frame for positions, and for rotations.
-    pub(super) fn body(
-        &self,
-        name: &str,
-    ) -> Result<(Frame, Frame, Option<usize>, f64), RecordingError> {
+    pub(super) fn body(&self, name: &str) -> Result<(Frame, Frame, Option<usize>, f64), Error> {
         let structure = &self.model.structure;
         let body = self.find("body", &structure.names.bodies, name)?;
         let joints = &structure.joints;
@@ -87,12 +87,12 @@ impl Binder<'_> {
     }
 
     /// A site.
-    pub(super) fn site(&self, name: &str) -> Result<usize, RecordingError> {
+    pub(super) fn site(&self, name: &str) -> Result<usize, Error> {
         self.find("site", &self.model.structure.names.sites, name)
     }
 
     /// A sensor: its first value and how many it has.
-    pub(super) fn sensor(&self, name: &str) -> Result<(usize, usize), RecordingError> {
+    pub(super) fn sensor(&self, name: &str) -> Result<(usize, usize), Error> {
         let structure = &self.model.structure;
         let sensor = self.find("sensor", &structure.names.sensors, name)?;
         Ok((
@@ -102,7 +102,7 @@ impl Binder<'_> {
     }
 
     /// The control of an actuator, or one of several by its word.
-    pub(super) fn actuator(&self, name: &str) -> Result<usize, RecordingError> {
+    pub(super) fn actuator(&self, name: &str) -> Result<usize, Error> {
         self.find("actuator", &self.model.structure.control_names(), name)
     }
 

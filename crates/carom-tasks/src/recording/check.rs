@@ -1,10 +1,12 @@
 //! What is suspicious about recordings that can be read: warnings that say what to look at.
 
+use crate::error;
+use carom::Error;
 use carom::model::JointKind;
 
 use super::bind::Binder;
 use super::load::Plan;
-use super::{Quantity, RecordingError, Recordings, Trajectory, outliers};
+use super::{Quantity, Recordings, Trajectory, outliers};
 use crate::evaluate::figure;
 
 /// Motions that are larger or smaller than these multiples of the body look like a wrong unit: a factor of 1000 for
@@ -25,21 +27,21 @@ const MAX_STEPS_PER_TRAJECTORY: f64 = 5e6;
 const MAX_USUAL_STEPS_PER_FRAME: f64 = 2e3;
 
 /// Refuses times that would take the model too many steps.
-pub(super) fn steps(binder: &Binder<'_>, recordings: &Recordings) -> Result<(), RecordingError> {
+pub(super) fn steps(binder: &Binder<'_>, recordings: &Recordings) -> Result<(), Error> {
     let timestep = binder.model.option.timestep[0];
     for Trajectory { label, times, .. } in &recordings.trajectories {
         let gaps: Vec<f64> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
         let gap = gaps.iter().copied().fold(0.0, f64::max);
         let span = times.last().copied().unwrap_or(0.0);
         if gap > MAX_STEPS_PER_FRAME * timestep || span > MAX_STEPS_PER_TRAJECTORY * timestep {
-            return Err(RecordingError(format!(
+            return Err(error::recording(format!(
                 "{label}: it lasts {span} s with frames up to {gap} s apart, but the model steps by {timestep} s; if time stamps are not in seconds, give [time] factor (0.001 for milliseconds, 1e-9 for nanoseconds), or cut gaps by [trajectories] longest_gap"
             )));
         }
         let usual = median(gaps);
         let is_asked_for = recordings.steps_per_frame.is_some();
         if usual > (MAX_USUAL_STEPS_PER_FRAME * timestep).max(MAX_FRAME_INTERVAL) && !is_asked_for {
-            return Err(RecordingError(format!(
+            return Err(error::recording(format!(
                 "{label}: frames are {usual:.3} s apart, {:.0} steps of the model; if time stamps are not in seconds, give [time] factor (0.001 for milliseconds, 1e-9 for nanoseconds); if they are, ask for that many by [simulation] steps_per_frame",
                 usual / timestep
             )));

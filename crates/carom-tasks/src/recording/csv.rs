@@ -3,14 +3,15 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::RecordingError;
 use super::table::{Array, Table, number_words, shortened};
+use crate::error;
+use carom::Error;
 
 /// Reads a table: a header, then one row a line, separated by commas, semicolons or tabs. Empty cells and `nan` are missing
 /// numbers; columns with words can only be used to split trajectories.
-pub(super) fn read(path: &Path) -> Result<Table, RecordingError> {
+pub(super) fn read(path: &Path) -> Result<Table, Error> {
     let file = path.display().to_string();
-    let fail = |message: String| RecordingError(format!("'{file}': {message}"));
+    let fail = |message: String| error::in_recording(&file, message);
     let bytes = super::read_bytes(path)?;
     let text = String::from_utf8(bytes).map_err(|_| {
         fail("not UTF-8 text; save the table as plain .csv (not as a spreadsheet)".to_owned())

@@ -1,10 +1,11 @@
 //! Starts of bodies that lie on a table: their tracked height and tilt are noise, and would let them jump or fall over.
 
+use carom::Error;
 use carom::Model;
 use carom::math::{Quat, Vec3};
 
 use super::bind::Binder;
-use super::{Channel, Frame, Quantity, RecordingError, Trajectory};
+use super::{Channel, Frame, Quantity, Trajectory};
 
 /// A body that lies flat at the starts of simulations.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -18,10 +19,7 @@ pub struct FlatStart {
 }
 
 /// Bodies that lie flat, where the mapping says so.
-pub(super) fn starts(
-    binder: &Binder<'_>,
-    channels: &[Channel],
-) -> Result<Vec<FlatStart>, RecordingError> {
+pub(super) fn starts(binder: &Binder<'_>, channels: &[Channel]) -> Result<Vec<FlatStart>, Error> {
     let mut starts = Vec::new();
     for pose in &binder.mapping.bodies {
         let Some(height) = pose.flat_start else {

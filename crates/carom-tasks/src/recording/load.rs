@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::error;
+use carom::Error;
 use carom::Model;
 
 use super::bind::Binder;
@@ -9,7 +11,7 @@ use super::mapping::{JointMapping, Mapping, PoseMapping, Source, unit_factor};
 use super::pose::{self, PoseSeries, check_values, check_width};
 use super::split::{Series, split};
 use super::table::Table;
-use super::{Channel, Frame, Quantity, RecordingError, Recordings, assemble, check, flat};
+use super::{Channel, Frame, Quantity, Recordings, assemble, check, flat};
 
 /// Channels of a mapping, and from which channel of positions each velocity is found that was not recorded.
 #[derive(Debug, Default)]
@@ -23,11 +25,7 @@ pub(super) struct Plan {
 ///
 /// # Errors
 /// When a file or the mapping is wrong, with file, array or column, row, and what to do about it.
-pub fn load(
-    model: &Model,
-    mapping: &Mapping,
-    paths: &[PathBuf],
-) -> Result<Recordings, RecordingError> {
+pub fn load(model: &Model, mapping: &Mapping, paths: &[PathBuf]) -> Result<Recordings, Error> {
     let read = |path: &PathBuf| Table::read(path, mapping.trajectories.axis);
     from_tables(model, mapping, paths.iter().map(read))
 }
@@ -39,8 +37,8 @@ pub fn load(
 pub fn from_tables(
     model: &Model,
     mapping: &Mapping,
-    tables: impl IntoIterator<Item = Result<Table, RecordingError>>,
-) -> Result<Recordings, RecordingError> {
+    tables: impl IntoIterator<Item = Result<Table, Error>>,
+) -> Result<Recordings, Error> {
     let binder = Binder { model, mapping };
     let plan = plan(&binder)?;
     let mut recordings = Recordings {
@@ -56,7 +54,7 @@ pub fn from_tables(
     check_counts(&binder)?;
     let mut tables = tables.into_iter().peekable();
     if tables.peek().is_none() {
-        return Err(RecordingError("no recordings were given".to_owned()));
+        return Err(error::recording("no recordings were given".to_owned()));
     }
     for table in tables {
         add_table(&binder, &plan, &table?, &mut recordings)?;
@@ -77,7 +75,7 @@ pub fn from_tables(
 const MAX_COUNT: usize = 10_000;
 
 /// Refuses numbers in a mapping that cannot be meant.
-fn check_counts(binder: &Binder<'_>) -> Result<(), RecordingError> {
+fn check_counts(binder: &Binder<'_>) -> Result<(), Error> {
     let mapping = binder.mapping;
     let counts = [
         (
@@ -132,7 +130,7 @@ fn add_table(
     plan: &Plan,
     table: &Table,
     recordings: &mut Recordings,
-) -> Result<(), RecordingError> {
+) -> Result<(), Error> {
     let mapping = binder.mapping;
     let frames = mapping.trajectories.frames_per_row.unwrap_or(1);
     let mut reader = Reader {
@@ -177,7 +175,7 @@ fn add_table(
 }
 
 /// The channels that a mapping describes.
-fn plan(binder: &Binder<'_>) -> Result<Plan, RecordingError> {
+fn plan(binder: &Binder<'_>) -> Result<Plan, Error> {
     let mut plan = Plan::default();
     let mapping = binder.mapping;
     for body in &mapping.bodies {
@@ -234,7 +232,7 @@ fn channel(kind: &str, element: &str, part: &str, quantity: Quantity, width: usi
     }
 }
 
-fn check_noise(binder: &Binder<'_>, noise: Option<f64>) -> Result<Option<f64>, RecordingError> {
+fn check_noise(binder: &Binder<'_>, noise: Option<f64>) -> Result<Option<f64>, Error> {
     match noise {
         Some(sigma) if !(sigma > 0.0 && sigma.is_finite()) => Err(binder.error(&format!(
             "noise = {sigma}: a standard deviation is a number above 0; leave it out if it is unknown"
@@ -250,7 +248,7 @@ fn is_compared(
     list: Option<&Vec<String>>,
     parts: &[&str],
     part: &str,
-) -> Result<bool, RecordingError> {
+) -> Result<bool, Error> {
     let Some(list) = list else { return Ok(true) };
     if let Some(unknown) = list.iter().find(|word| !parts.contains(&word.as_str())) {
         return Err(binder.error(&format!(
@@ -273,7 +271,7 @@ impl Plan {
         (kind, pose): (&str, &PoseMapping),
         (position, rotation, dof): (Frame, Frame, Option<usize>),
         radius: f64,
-    ) -> Result<(), RecordingError> {
+    ) -> Result<(), Error> {
         let what = format!("[[{kind}]] \"{}\"", pose.name);
         let velocities = [&pose.linear_velocity, &pose.angular_velocity];
         if dof.is_none() && velocities.iter().any(|source| source.is_some()) {
@@ -336,7 +334,7 @@ impl Plan {
         Ok(())
     }
 
-    fn joint(&mut self, binder: &Binder<'_>, joint: &JointMapping) -> Result<(), RecordingError> {
+    fn joint(&mut self, binder: &Binder<'_>, joint: &JointMapping) -> Result<(), Error> {
         let (qpos, dof, is_hinge) = binder.joint(&joint.name)?;
         let what = format!("[[joint]] \"{}\"", joint.name);
         if joint.position.is_none() && joint.velocity.is_none() {
@@ -384,7 +382,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn poses(&mut self) -> Result<(), RecordingError> {
+    fn poses(&mut self) -> Result<(), Error> {
         let mapping = self.binder.mapping;
         let ignore = mapping.velocity.ignore_recorded;
         let bodies = mapping.bodies.iter().map(|pose| ("body", pose));
@@ -427,7 +425,7 @@ impl Reader<'_> {
         (width, missing): (usize, bool),
         (factor, offset): (f64, f64),
         what: &str,
-    ) -> Result<Series, RecordingError> {
+    ) -> Result<Series, Error> {
         let block = self.table.block(source.places(), self.frames, what)?;
         check_width(self.table, &block, width, what)?;
         check_values(self.table, &block, missing, what)?;
@@ -440,7 +438,7 @@ impl Reader<'_> {
         })
     }
 
-    fn joints(&mut self) -> Result<(), RecordingError> {
+    fn joints(&mut self) -> Result<(), Error> {
         for joint in &self.binder.mapping.joints {
             let (.., is_hinge) = self.binder.joint(&joint.name)?;
             let what = format!("[[joint]] \"{}\"", joint.name);
@@ -496,7 +494,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn sensors(&mut self) -> Result<(), RecordingError> {
+    fn sensors(&mut self) -> Result<(), Error> {
         for sensor in &self.binder.mapping.sensors {
             let (_, width) = self.binder.sensor(&sensor.name)?;
             let what = format!("[[sensor]] \"{}\"", sensor.name);
@@ -510,7 +508,7 @@ impl Reader<'_> {
     }
 
     /// Controls with their actuators.
-    fn controls(&self) -> Result<Vec<(usize, Series)>, RecordingError> {
+    fn controls(&self) -> Result<Vec<(usize, Series)>, Error> {
         let read = |actuator: &super::mapping::ActuatorMapping| {
             let what = format!("[[actuator]] \"{}\"", actuator.name);
             let scale = (actuator.factor.unwrap_or(1.0), actuator.offset);

@@ -3,11 +3,11 @@
 //! The page for users is `docs/recordings.md`. Everything is optional that has a sensible default; what is unknown is refused
 //! with line and column.
 
+use crate::error;
+use carom::{Error, Place};
 use std::path::Path;
 
 use serde::Deserialize;
-
-use super::RecordingError;
 
 /// What a mapping file says.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
@@ -391,10 +391,10 @@ impl Mapping {
     ///
     /// # Errors
     /// When it cannot be read, or says what cannot be meant.
-    pub fn read(path: &Path) -> Result<Self, RecordingError> {
+    pub fn read(path: &Path) -> Result<Self, Error> {
         let text = String::from_utf8(super::read_bytes(path)?).map_err(|_| {
             let place = path.display();
-            RecordingError(format!(
+            error::recording(format!(
                 "'{place}': not UTF-8 text; a mapping is a TOML file"
             ))
         })?;
@@ -405,16 +405,24 @@ impl Mapping {
     ///
     /// # Errors
     /// When it says what cannot be meant.
-    pub fn parse(text: &str, file: &str) -> Result<Self, RecordingError> {
+    pub fn parse(text: &str, file: &str) -> Result<Self, Error> {
         let mut mapping: Self = toml::from_str(text).map_err(|cause| {
-            let place = cause.span().map_or_else(String::new, |span| {
-                let before = text.get(..span.start).unwrap_or(text);
-                let line = before.matches('\n').count() + 1;
-                let column = before.rsplit('\n').next().unwrap_or("").chars().count() + 1;
-                format!(", line {line}, column {column}")
-            });
             let message = cause.message().trim_end();
-            RecordingError(format!("mapping '{file}'{place}: {message}"))
+            let Some(span) = cause.span() else {
+                return error::recording(format!("mapping '{file}': {message}"))
+                    .at(Place::File(file.into()));
+            };
+            let before = text.get(..span.start).unwrap_or(text);
+            let line = before.matches('\n').count() + 1;
+            let column = before.rsplit('\n').next().unwrap_or("").chars().count() + 1;
+            error::recording(format!(
+                "mapping '{file}', line {line}, column {column}: {message}"
+            ))
+            .at(Place::Text {
+                file: file.into(),
+                line,
+                column,
+            })
         })?;
         file.clone_into(&mut mapping.file);
         Ok(mapping)

@@ -16,9 +16,10 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::Path;
 
-use super::RecordingError;
 use super::cdr::{Cdr, CdrError};
 use super::table::{Array, Table};
+use crate::error;
+use carom::Error;
 
 const MAGIC: &[u8] = b"\x89MCAP0\r\n";
 /// Chunks that are larger when unpacked are not read: a guard against files that expand without end.
@@ -50,10 +51,10 @@ struct Bag {
 }
 
 /// Reads a bag.
-pub(super) fn read(path: &Path) -> Result<Table, RecordingError> {
+pub(super) fn read(path: &Path) -> Result<Table, Error> {
     let file = path.display().to_string();
     let bytes = super::read_bytes(path)?;
-    let fail = |message: String| RecordingError(format!("'{file}': {message}"));
+    let fail = |message: String| error::in_recording(&file, message);
     let Some(records) = bytes.strip_prefix(MAGIC) else {
         return Err(fail(
             "not an MCAP file; a ROS 2 bag in .db3 can be converted by 'ros2 bag convert'"

@@ -45,30 +45,19 @@ pub use load::{from_tables, load};
 pub use mapping::Mapping;
 pub(crate) use noise::measure_again;
 
-use std::fmt;
 use std::path::Path;
 
+use crate::error;
+use carom::{Error, ErrorKind, Place};
 use carom::{Model, State};
 use carom_spec::source::{DiskSource, FileSource};
 use mapping::{EvaluateMapping, VelocityMapping};
 
-/// What is wrong with a recording or a mapping, where, and what to do.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RecordingError(pub(crate) String);
-
-impl fmt::Display for RecordingError {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for RecordingError {}
-
 /// All of a file; pipes, folders and files beyond any recording are refused unread.
-fn read_bytes(path: &Path) -> Result<Vec<u8>, RecordingError> {
+fn read_bytes(path: &Path) -> Result<Vec<u8>, Error> {
     let source = DiskSource::with_size_limit(crate::npz::MAX_BYTES);
     let bytes = source.read(path);
-    bytes.map_err(|cause| RecordingError(cause.to_string()))
+    bytes.map_err(|cause| Error::of(ErrorKind::Recording, Error::from(cause)))
 }
 
 /// Whose pose is compared.
@@ -212,12 +201,7 @@ impl Recordings {
     ///
     /// # Errors
     /// When a coordinate of it is missing.
-    pub fn start(
-        &self,
-        model: &Model,
-        trajectory: usize,
-        frame: usize,
-    ) -> Result<State, RecordingError> {
+    pub fn start(&self, model: &Model, trajectory: usize, frame: usize) -> Result<State, Error> {
         let n = model.counts();
         let motion = &self.trajectories[trajectory];
         let mut state = State::reference(model);
@@ -233,9 +217,17 @@ impl Recordings {
             (_, Some(index)) => format!("qvel[{index}]"),
             _ => return Ok(state),
         };
-        Err(RecordingError(format!(
-            "{}: frame {frame} cannot start a simulation: {what} is missing there and around it; start from another frame ([trajectories] start)",
+        let sentence = format!(
+            "{}: frame {frame} cannot start a simulation: {what} is missing there and around it",
             motion.label
-        )))
+        );
+        let place = Place::Recording {
+            recording: motion.label.clone(),
+            column: Some(what),
+            frame: Some(frame),
+        };
+        Err(error::recording(sentence)
+            .remedy("start from another frame ([trajectories] start)")
+            .at(place))
     }
 }

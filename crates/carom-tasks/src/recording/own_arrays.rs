@@ -13,10 +13,10 @@
 
 use std::collections::BTreeMap;
 
+use carom::Error;
 use carom::Model;
 use carom::model::JointKind;
 
-use super::RecordingError;
 use super::mapping::{
     ActuatorMapping, JointMapping, Mapping, PoseMapping, PoseNoise, SensorMapping, Source,
     TimeMapping,
@@ -44,7 +44,7 @@ impl Mapping {
         model: &Model,
         table: &Table,
         noise: &BTreeMap<String, f64>,
-    ) -> Result<Self, RecordingError> {
+    ) -> Result<Self, Error> {
         let mut own = OwnArrays {
             model,
             table,
@@ -113,7 +113,7 @@ impl OwnArrays<'_> {
     }
 
     /// Refuses a whole array whose rows are not those of the model.
-    fn check_width(&self, name: &str, expected: usize) -> Result<(), RecordingError> {
+    fn check_width(&self, name: &str, expected: usize) -> Result<(), Error> {
         match self.table.arrays.get(name) {
             Some(array) if array.width != expected => Err(self.table.error(&format!(
                 "'{name}' has {} numbers a row, the model has {expected}: is it a recording of this model? It may have one row a frame, or be given by [[joint]] in a mapping",
@@ -124,7 +124,7 @@ impl OwnArrays<'_> {
     }
 
     /// `qpos`, `qvel` and `ctrl`.
-    fn whole_states(&mut self) -> Result<(), RecordingError> {
+    fn whole_states(&mut self) -> Result<(), Error> {
         let counts = self.model.counts();
         for (name, width) in [
             ("qpos", counts.nq),
@@ -196,7 +196,7 @@ impl OwnArrays<'_> {
     }
 
     /// An array named after an element.
-    fn named(&mut self, array: &str) -> Result<(), RecordingError> {
+    fn named(&mut self, array: &str) -> Result<(), Error> {
         let plain = array.split('[').next().unwrap_or_default();
         if plain == "time" || WHOLE.contains(&plain) || IGNORED.contains(&plain) {
             return Ok(());

@@ -1,8 +1,8 @@
 //! Recorded poses, in the conventions of their makers, as poses of bodies of the model.
 
+use carom::Error;
 use carom::math::{Mat3, Quat, Vec3};
 
-use super::RecordingError;
 use super::bind::Binder;
 use super::mapping::{Axes, FixedPose, PoseMapping, RotationFormat, unit_factor};
 use super::table::{Block, Table};
@@ -30,7 +30,7 @@ pub(super) fn read(
     kind: &str,
     pose: &PoseMapping,
     warnings: &mut Vec<String>,
-) -> Result<PoseSeries, RecordingError> {
+) -> Result<PoseSeries, Error> {
     let what = |part: &str| {
         format!("[[{kind}]] \"{}\" {part}", pose.name)
             .trim_end()
@@ -86,7 +86,7 @@ pub(super) fn check_width(
     block: &Block,
     width: usize,
     what: &str,
-) -> Result<(), RecordingError> {
+) -> Result<(), Error> {
     if block.width == width {
         return Ok(());
     }
@@ -103,7 +103,7 @@ pub(super) fn check_values(
     block: &Block,
     missing: bool,
     what: &str,
-) -> Result<(), RecordingError> {
+) -> Result<(), Error> {
     let is_wrong = |value: &f64| value.is_infinite() || (value.is_nan() && !missing);
     let Some(index) = block.values.iter().position(is_wrong) else {
         return Ok(());
@@ -141,7 +141,7 @@ fn quaternions(
     format: RotationFormat,
     what: &str,
     warnings: &mut Vec<String>,
-) -> Result<Vec<f64>, RecordingError> {
+) -> Result<Vec<f64>, Error> {
     let mut quats = Vec::with_capacity(block.values.len() / block.width * 4);
     let mut odd = None;
     for (row, numbers) in block.values.chunks_exact(block.width).enumerate() {
@@ -263,7 +263,7 @@ fn place(
     pose: &PoseMapping,
     what: &str,
     series: &mut PoseSeries,
-) -> Result<(), RecordingError> {
+) -> Result<(), Error> {
     let (world, tracked) = (Rigid::new(&pose.world), Rigid::new(&pose.tracked));
     let offset = pose.tracked.position != [0.0; 3];
     if offset

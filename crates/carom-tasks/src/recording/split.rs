@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use super::RecordingError;
 use super::bind::Binder;
 use super::mapping::NumberOrName;
 use super::table::Table;
+use carom::Error;
 
 /// Times closer than this are one frame (s), where arrays have time stamps of their own.
 const SAME_TIME: f64 = 1e-6;
@@ -47,7 +47,7 @@ pub(super) fn split(
     frames: usize,
     series: &[Series],
     controls: &[(usize, Series)],
-) -> Result<Vec<Piece>, RecordingError> {
+) -> Result<Vec<Piece>, Error> {
     let all = series
         .iter()
         .chain(controls.iter().map(|(_, series)| series));
@@ -76,7 +76,7 @@ impl Splitter<'_> {
         &self,
         series: &[Series],
         controls: &[(usize, Series)],
-    ) -> Result<Vec<Piece>, RecordingError> {
+    ) -> Result<Vec<Piece>, Error> {
         let first = &series[0];
         let rows = first.rows();
         if let Some(other) = series.iter().find(|other| other.rows() != rows) {
@@ -139,7 +139,7 @@ impl Splitter<'_> {
         &self,
         rows: usize,
         per_trajectory: Option<usize>,
-    ) -> Result<Vec<Range<usize>>, RecordingError> {
+    ) -> Result<Vec<Range<usize>>, Error> {
         let how = &self.binder.mapping.trajectories;
         if let Some(count) = per_trajectory.filter(|&count| count > 0) {
             return Ok((0..rows / count)
@@ -172,7 +172,7 @@ impl Splitter<'_> {
         clippy::cast_sign_loss,
         reason = "checked to be whole numbers within the rows"
     )]
-    fn offsets(&self, name: &str, rows: usize) -> Result<Vec<usize>, RecordingError> {
+    fn offsets(&self, name: &str, rows: usize) -> Result<Vec<usize>, Error> {
         let what = "[trajectories] offsets";
         let block = self.table.block(&[name.to_owned()], 1, what)?;
         let mut starts = Vec::new();
@@ -198,10 +198,7 @@ impl Splitter<'_> {
     }
 
     /// Trajectories with their numbers, without those that are left out.
-    fn kept(
-        &self,
-        ranges: Vec<Range<usize>>,
-    ) -> Result<Vec<(usize, Range<usize>)>, RecordingError> {
+    fn kept(&self, ranges: Vec<Range<usize>>) -> Result<Vec<(usize, Range<usize>)>, Error> {
         let Some(name) = &self.binder.mapping.trajectories.keep else {
             return Ok(ranges.into_iter().enumerate().collect());
         };
@@ -222,7 +219,7 @@ impl Splitter<'_> {
     }
 
     /// Time stamps (s) of all rows, if there are any.
-    fn stamps(&self, rows: usize) -> Result<Option<Vec<f64>>, RecordingError> {
+    fn stamps(&self, rows: usize) -> Result<Option<Vec<f64>>, Error> {
         let time = &self.binder.mapping.time;
         let given = [
             time.dt.is_some(),
@@ -268,11 +265,7 @@ impl Splitter<'_> {
     }
 
     /// Times of the frames of a trajectory.
-    fn times(
-        &self,
-        range: &Range<usize>,
-        stamps: Option<&[f64]>,
-    ) -> Result<Vec<f64>, RecordingError> {
+    fn times(&self, range: &Range<usize>, stamps: Option<&[f64]>) -> Result<Vec<f64>, Error> {
         let time = &self.binder.mapping.time;
         let Some(stamps) = stamps else {
             let dt = self.time_between_frames()?;
@@ -289,7 +282,7 @@ impl Splitter<'_> {
             .collect())
     }
 
-    fn time_between_frames(&self) -> Result<f64, RecordingError> {
+    fn time_between_frames(&self) -> Result<f64, Error> {
         let time = &self.binder.mapping.time;
         let factor = time.factor.unwrap_or(1.0);
         let dt = match (&time.dt, &time.rate) {
@@ -305,7 +298,7 @@ impl Splitter<'_> {
         )))
     }
 
-    fn number(&self, given: &NumberOrName, what: &str) -> Result<f64, RecordingError> {
+    fn number(&self, given: &NumberOrName, what: &str) -> Result<f64, Error> {
         match given {
             NumberOrName::Number(number) => Ok(*number),
             NumberOrName::Name(name) => {
@@ -335,7 +328,7 @@ impl Splitter<'_> {
         rows: usize,
         index: usize,
         range: &Range<usize>,
-    ) -> Result<Vec<Vec<usize>>, RecordingError> {
+    ) -> Result<Vec<Vec<usize>>, Error> {
         let mut all = Vec::new();
         for (_, series) in controls {
             let (start, count) = match (series.rows_per_trajectory, first.rows_per_trajectory) {
@@ -366,7 +359,7 @@ fn check_rising(
     rows: &[usize],
     stamps: &[f64],
     factor: f64,
-) -> Result<(), RecordingError> {
+) -> Result<(), Error> {
     for pair in rows.windows(2) {
         let (before, now) = (stamps[pair[0]], stamps[pair[1]]);
         if now > before {
@@ -416,7 +409,7 @@ fn by_clocks(
     table: &Table,
     series: &[Series],
     controls: &[(usize, Series)],
-) -> Result<Vec<Piece>, RecordingError> {
+) -> Result<Vec<Piece>, Error> {
     let how = &binder.mapping.trajectories;
     if how.axis || how.offsets.is_some() || !how.columns.is_empty() || how.keep.is_some() {
         return Err(binder.error(
@@ -424,7 +417,7 @@ fn by_clocks(
         ));
     }
     let factor = binder.mapping.time.factor.unwrap_or(1.0);
-    let stamps_of = |series: &Series| -> Result<Vec<f64>, RecordingError> {
+    let stamps_of = |series: &Series| -> Result<Vec<f64>, Error> {
         let clock = series
             .clock
             .as_ref()

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::RecordingError;
+use crate::error;
 use crate::npz::{self, Values};
+use carom::{Error, ErrorKind};
 
 /// Rows of numbers.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -61,21 +62,21 @@ impl Table {
     ///
     /// # Errors
     /// When it cannot be read.
-    pub fn read(path: &Path, has_axis: bool) -> Result<Self, RecordingError> {
+    pub fn read(path: &Path, has_axis: bool) -> Result<Self, Error> {
         let extension = path.extension().unwrap_or_default().to_string_lossy();
         match extension.to_ascii_lowercase().as_str() {
             "npz" => Self::from_npz(path, has_axis),
             "csv" | "tsv" | "txt" => super::csv::read(path),
             "mcap" => super::mcap::read(path),
-            _ => Err(RecordingError(format!(
+            _ => Err(error::recording(format!(
                 "'{}': recordings are .npz, .csv or .mcap files",
                 path.display()
             ))),
         }
     }
 
-    fn from_npz(path: &Path, has_axis: bool) -> Result<Self, RecordingError> {
-        let arrays = npz::read(path).map_err(|cause| RecordingError(cause.to_string()))?;
+    fn from_npz(path: &Path, has_axis: bool) -> Result<Self, Error> {
+        let arrays = npz::read(path).map_err(|cause| Error::of(ErrorKind::Recording, cause))?;
         let file = path.display().to_string();
         Ok(Self::from_arrays(file, arrays, has_axis))
     }
@@ -101,12 +102,7 @@ impl Table {
     ///
     /// # Errors
     /// When a place is not there, or is text, or lengths differ.
-    pub fn block(
-        &self,
-        places: &[String],
-        frames: usize,
-        what: &str,
-    ) -> Result<Block, RecordingError> {
+    pub fn block(&self, places: &[String], frames: usize, what: &str) -> Result<Block, Error> {
         let mut columns = Vec::new();
         for place in places {
             columns.extend(self.columns(place, frames, what)?);
@@ -141,12 +137,7 @@ impl Table {
     }
 
     /// The columns that a place means.
-    fn columns(
-        &self,
-        place: &str,
-        frames: usize,
-        what: &str,
-    ) -> Result<Vec<NamedColumn>, RecordingError> {
+    fn columns(&self, place: &str, frames: usize, what: &str) -> Result<Vec<NamedColumn>, Error> {
         if frames <= 1 {
             return self.plain_columns(place, what);
         }
@@ -181,7 +172,7 @@ impl Table {
         Ok((0..parts[0].len()).map(interleave).collect())
     }
 
-    fn plain_columns(&self, place: &str, what: &str) -> Result<Vec<NamedColumn>, RecordingError> {
+    fn plain_columns(&self, place: &str, what: &str) -> Result<Vec<NamedColumn>, Error> {
         if let Some(array) = self.arrays.get(place) {
             return self.pick(place, array, 0..array.width, what);
         }
@@ -230,7 +221,7 @@ impl Table {
         array: &Array,
         range: std::ops::Range<usize>,
         what: &str,
-    ) -> Result<Vec<NamedColumn>, RecordingError> {
+    ) -> Result<Vec<NamedColumn>, Error> {
         if let Some((row, word)) = &array.word {
             let is_comma = word.contains(',') && word.replace(',', ".").parse::<f64>().is_ok();
             let advice = if is_comma {
@@ -269,8 +260,8 @@ impl Table {
     }
 
     /// An error that names the file.
-    pub fn error(&self, message: &str) -> RecordingError {
-        RecordingError(format!("'{}': {message}", self.file))
+    pub fn error(&self, message: &str) -> Error {
+        error::in_recording(&self.file, message)
     }
 
     /// What a row is called: `row 17` of an array, `line 18` of a table.

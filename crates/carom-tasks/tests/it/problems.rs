@@ -329,7 +329,7 @@ fn the_loss_of_drawn_starts_is_the_mean_over_them() {
             1e-8,
             "Jacobian",
         );
-        Ok::<f64, carom_tasks::problem::ProblemError>(value.value)
+        Ok::<f64, carom_tasks::Error>(value.value)
     };
     let refused = problem(&recordings, 4, Average::Sum).unwrap_err();
     assert!(refused.to_string().contains("noise"), "{refused}");

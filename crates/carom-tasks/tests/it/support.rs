@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use carom::{Data, Input, Model, State};
 use carom_tasks::npz::{self, Array};
-use carom_tasks::recording::{self, Mapping, RecordingError, Recordings};
+use carom_tasks::recording::{self, Mapping, Recordings};
 
 /// The root of the repository.
 pub(crate) fn root() -> PathBuf {
@@ -22,12 +22,7 @@ pub(crate) fn model(path: &str) -> Model {
 pub(crate) fn model_of(folder: &Folder, text: &str) -> Model {
     let path = folder.write("model.xml", text);
     carom::load::file(&path, &[])
-        .unwrap_or_else(|error| {
-            panic!(
-                "{}",
-                carom_spec::diagnostic::render_all(&error.diagnostics, &error.sources)
-            )
-        })
+        .unwrap_or_else(|error| panic!("{}", error))
         .model
 }
 
@@ -84,7 +79,7 @@ pub(crate) fn load(
     model: &Model,
     mapping: &str,
     path: &Path,
-) -> Result<Recordings, RecordingError> {
+) -> Result<Recordings, carom_tasks::Error> {
     let mapping = Mapping::parse(mapping, "map.toml")?;
     recording::load(model, &mapping, &[path.to_owned()])
 }

@@ -1,7 +1,8 @@
 //! From wanted physical behaviour to solref.
 
-use super::error::{UnitsError, positive};
+use super::error::{no_impedance, no_restitution, positive};
 use super::{NormalContact, damping_ratio_of_restitution};
+use crate::error::Error;
 use crate::stages::constraint::Reference;
 
 /// What is given before the behaviour is chosen: the effective mass and how the impedance depends on depth.
@@ -18,15 +19,15 @@ pub struct ContactDesign {
 
 impl ContactDesign {
     /// A contact of bodies with this effective mass (kg) whose impedance is the same at all depths.
-    pub fn constant(mass: f64, impedance: f64) -> Result<Self, UnitsError> {
+    pub fn constant(mass: f64, impedance: f64) -> Result<Self, Error> {
         Self::new(mass, [impedance, impedance, 0.001, 0.5, 2.0])
     }
 
     /// A contact of bodies with this effective mass (kg) and any `solimp`.
-    pub fn new(mass: f64, solimp: [f64; 5]) -> Result<Self, UnitsError> {
+    pub fn new(mass: f64, solimp: [f64; 5]) -> Result<Self, Error> {
         let outside = |d: &&f64| !(0.0001..=0.9999).contains(*d);
         if let Some(&impedance) = solimp[..2].iter().find(outside) {
-            return Err(UnitsError::Impedance(impedance));
+            return Err(no_impedance(impedance));
         }
         Ok(Self {
             mass: positive("effective mass", mass)?,
@@ -36,17 +37,13 @@ impl ContactDesign {
     }
 
     /// The same with another κ, the engine's inverse mass for the row times the effective mass.
-    pub fn with_ratio(self, ratio: f64) -> Result<Self, UnitsError> {
+    pub fn with_ratio(self, ratio: f64) -> Result<Self, Error> {
         let ratio = positive("ratio of inverse masses", ratio)?;
         Ok(Self { ratio, ..self })
     }
 
     /// From full stiffness (N/m) and damping (N·s/m).
-    pub fn stiffness_damping(
-        &self,
-        stiffness: f64,
-        damping: f64,
-    ) -> Result<NormalContact, UnitsError> {
+    pub fn stiffness_damping(&self, stiffness: f64, damping: f64) -> Result<NormalContact, Error> {
         let stiffness = positive("stiffness", stiffness)?;
         if damping != 0.0 {
             positive("damping", damping)?;
@@ -62,7 +59,7 @@ impl ContactDesign {
         stiffness: f64,
         restitution: f64,
         speed: f64,
-    ) -> Result<NormalContact, UnitsError> {
+    ) -> Result<NormalContact, Error> {
         let d = self.end();
         let k = positive("stiffness", stiffness)? / (self.inertance(d) * d);
         self.with_restitution(restitution, speed, &|_| k)
@@ -74,7 +71,7 @@ impl ContactDesign {
         (force, penetration): (f64, f64),
         restitution: f64,
         speed: f64,
-    ) -> Result<NormalContact, UnitsError> {
+    ) -> Result<NormalContact, Error> {
         let force = positive("force", force)?;
         let penetration = positive("penetration", penetration)?;
         let d = self.contact(1.0, 0.0).impedance(penetration);
@@ -87,7 +84,7 @@ impl ContactDesign {
         &self,
         time_constant: f64,
         damping_ratio: f64,
-    ) -> Result<NormalContact, UnitsError> {
+    ) -> Result<NormalContact, Error> {
         let b = self.damping_of_time_constant(time_constant)?;
         let ratio = positive("damping ratio", damping_ratio)?;
         Ok(self.contact(self.stiffness_of_ratio(b, ratio), b))
@@ -100,11 +97,11 @@ impl ContactDesign {
         time_constant: f64,
         restitution: f64,
         speed: f64,
-    ) -> Result<NormalContact, UnitsError> {
+    ) -> Result<NormalContact, Error> {
         let b = self.damping_of_time_constant(time_constant)?;
         check_restitution(restitution)?;
         if restitution == 1.0 {
-            return Err(UnitsError::Restitution(restitution));
+            return Err(no_restitution(restitution));
         }
         let speed = positive("speed", speed)?;
         let guess = damping_ratio_of_restitution(restitution);
@@ -121,7 +118,7 @@ impl ContactDesign {
         restitution: f64,
         speed: f64,
         stiffness: &dyn Fn(f64) -> f64,
-    ) -> Result<NormalContact, UnitsError> {
+    ) -> Result<NormalContact, Error> {
         check_restitution(restitution)?;
         let speed = positive("speed", speed)?;
         let k = stiffness(restitution);
@@ -137,7 +134,7 @@ impl ContactDesign {
         Ok(candidate(b))
     }
 
-    fn damping_of_time_constant(&self, time_constant: f64) -> Result<f64, UnitsError> {
+    fn damping_of_time_constant(&self, time_constant: f64) -> Result<f64, Error> {
         let time_constant = positive("time constant", time_constant)?;
         let d = self.end();
         let share = d / (d + (1.0 - d) * self.ratio);
@@ -171,11 +168,11 @@ impl ContactDesign {
     }
 }
 
-fn check_restitution(restitution: f64) -> Result<(), UnitsError> {
+fn check_restitution(restitution: f64) -> Result<(), Error> {
     if restitution > 0.0 && restitution <= 1.0 {
         Ok(())
     } else {
-        Err(UnitsError::Restitution(restitution))
+        Err(no_restitution(restitution))
     }
 }
 

@@ -37,7 +37,7 @@
 //! let design = ContactDesign::constant(2.0, 0.9)?;
 //! let contact = design.penetration_restitution((2.0 * 9.81, 1e-4), 0.5, 1.0)?;
 //! println!("solref=\"{:?}\"", contact.solref());
-//! # Ok::<(), carom::contact_units::UnitsError>(())
+//! # Ok::<(), carom::Error>(())
 //! ```
 
 mod design;
@@ -48,13 +48,13 @@ mod survey;
 mod tests;
 
 pub use design::ContactDesign;
-pub use error::UnitsError;
 pub use impact::{
     Impact, damping_ratio_of_restitution, impact_duration_of_damping_ratio,
     restitution_of_damping_ratio,
 };
 pub use survey::{ContactKind, SURVEY_SPEED, metres, newtons, seconds, survey};
 
+use crate::error::Error;
 use crate::model::Model;
 use crate::stages::constraint::Reference;
 use error::positive;
@@ -77,7 +77,7 @@ pub fn pyramid_ratio(friction: f64, impratio: f64, dimension: u8) -> f64 {
 impl NormalContact {
     /// The contact that solref and solimp make of bodies with this effective mass (kg), for κ = 1 and a time step short
     /// enough for the time constant.
-    pub fn new(solref: [f64; 2], solimp: [f64; 5], mass: f64) -> Result<Self, UnitsError> {
+    pub fn new(solref: [f64; 2], solimp: [f64; 5], mass: f64) -> Result<Self, Error> {
         Self::from_reference(Reference::unlimited(solref, solimp), mass)
     }
 
@@ -87,12 +87,12 @@ impl NormalContact {
         solref: [f64; 2],
         solimp: [f64; 5],
         mass: f64,
-    ) -> Result<Self, UnitsError> {
+    ) -> Result<Self, Error> {
         let timestep = model.option.timestep[0];
         Self::from_reference(Reference::new(model, timestep, solref, solimp), mass)
     }
 
-    fn from_reference(reference: Reference, mass: f64) -> Result<Self, UnitsError> {
+    fn from_reference(reference: Reference, mass: f64) -> Result<Self, Error> {
         Ok(Self {
             reference,
             mass: positive("effective mass", mass)?,
@@ -101,7 +101,7 @@ impl NormalContact {
     }
 
     /// The same contact with another κ, the engine's inverse mass for the row times the effective mass.
-    pub fn with_ratio(self, ratio: f64) -> Result<Self, UnitsError> {
+    pub fn with_ratio(self, ratio: f64) -> Result<Self, Error> {
         let ratio = positive("ratio of inverse masses", ratio)?;
         Ok(Self { ratio, ..self })
     }

@@ -1,11 +1,11 @@
 //! Identities of the law, round trips, and predictions against the simulation.
 
 use super::{
-    ContactDesign, NormalContact, UnitsError, damping_ratio_of_restitution,
-    impact_duration_of_damping_ratio, metres, newtons, pyramid_ratio, restitution_of_damping_ratio,
-    seconds, survey,
+    ContactDesign, NormalContact, damping_ratio_of_restitution, impact_duration_of_damping_ratio,
+    metres, newtons, pyramid_ratio, restitution_of_damping_ratio, seconds, survey,
 };
 use crate::data::Data;
+use crate::error::Error;
 use crate::integrate;
 use crate::model::Model;
 use crate::state::{Input, State};
@@ -128,7 +128,7 @@ fn both_forms_of_solref_are_the_same_contact() {
 #[test]
 fn what_makes_no_contact_is_refused_with_a_sentence() {
     let design = ContactDesign::constant(1.0, 0.9).unwrap();
-    let says = |problem: Result<NormalContact, UnitsError>| problem.unwrap_err().to_string();
+    let says = |problem: Result<NormalContact, Error>| problem.unwrap_err().to_string();
     assert!(says(design.stiffness_damping(-1.0, 1.0)).contains("stiffness must be a positive"));
     assert!(says(design.stiffness_restitution(1.0, 1.5, 1.0)).contains("found 1.5"));
     assert!(says(design.time_constant_restitution(0.1, 1.0, 1.0)).contains("restitution"));

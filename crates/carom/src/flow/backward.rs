@@ -28,11 +28,12 @@ use crate::cotangent::{Cotangents, DataBar, StateBar};
 use crate::data::Data;
 use crate::dynamics::backward::Observer;
 use crate::dynamics::{self, At, Surrogate};
+use crate::error::Error;
 use crate::integrate::{
     add_scaled, integrate_positions, integrate_positions_vjp, tangent_rates, tangent_rates_vjp,
 };
 use crate::model::{JointKind, Model};
-use crate::rollout::{Controls, Gradient, GradientError, Loss};
+use crate::rollout::{Controls, Gradient, Loss, NoGradient};
 use crate::stages::actuation::is_disabled;
 use crate::stages::constraint::Constraint;
 use crate::stages::solve::Phase;
@@ -54,7 +55,7 @@ impl Motion {
         flow: &Flow,
         controls: &Controls,
         loss: &mut dyn Loss,
-    ) -> Result<Gradient, GradientError> {
+    ) -> Result<Gradient, Error> {
         let mut reading = Reading::new(flow, self, controls, loss)?;
         match flow.settings.adjoint {
             Adjoint::Continuous { tolerance } => {
@@ -95,10 +96,10 @@ impl<'a, 'l> Reading<'a, 'l> {
         motion: &'a Motion,
         controls: &'a Controls,
         loss: &'l mut dyn Loss,
-    ) -> Result<Self, GradientError> {
+    ) -> Result<Self, Error> {
         controls.assert_fit(flow.model.counts().nu);
         if !motion.status.is_done() {
-            return Err(GradientError::Refused(motion.status.to_string()));
+            return Err(NoGradient::refused(motion.status.to_string()));
         }
         Ok(Self {
             motion,
@@ -111,7 +112,7 @@ impl<'a, 'l> Reading<'a, 'l> {
     }
 
     /// Goes from the start of the next step to the end of a step, over what is there: ends of intervals and onsets.
-    pub(super) fn arrive_after(&mut self, step: usize) -> Result<(), GradientError> {
+    pub(super) fn arrive_after(&mut self, step: usize) -> Result<(), Error> {
         self.read_states_from(self.motion.steps[step].interval + 1);
         self.pass_onsets_after(step)
     }
@@ -138,11 +139,11 @@ impl<'a, 'l> Reading<'a, 'l> {
     }
 
     /// Passes the onsets between a step and the next one, at `self.pass.start`.
-    fn pass_onsets_after(&mut self, step: usize) -> Result<(), GradientError> {
+    fn pass_onsets_after(&mut self, step: usize) -> Result<(), Error> {
         self.pass_onsets(|onset| onset.steps > step)
     }
 
-    fn pass_onsets(&mut self, are_here: impl Fn(&Onset) -> bool) -> Result<(), GradientError> {
+    fn pass_onsets(&mut self, are_here: impl Fn(&Onset) -> bool) -> Result<(), Error> {
         while let Some(onset) = self.motion.onsets[..self.onsets]
             .last()
             .filter(|&it| are_here(it))
@@ -154,7 +155,7 @@ impl<'a, 'l> Reading<'a, 'l> {
     }
 
     /// The gradient, after the last step that was read.
-    pub(super) fn finish(mut self) -> Result<Gradient, GradientError> {
+    pub(super) fn finish(mut self) -> Result<Gradient, Error> {
         self.read_states_from(0);
         self.pass_onsets(|_| true)?;
         Ok(self.pass.finish())
@@ -253,7 +254,7 @@ impl<'a> Pass<'a> {
     }
 
     /// The adjoint of a step: from the cotangents of its end in `self.next` to those of its start.
-    pub(super) fn step(&mut self, index: usize) -> Result<(), GradientError> {
+    pub(super) fn step(&mut self, index: usize) -> Result<(), Error> {
         if self.tableau.is_extrapolated() {
             return self.extrapolated_step(index);
         }
@@ -302,7 +303,7 @@ impl<'a> Pass<'a> {
         if self.next.norm().is_finite() {
             Ok(())
         } else {
-            Err(GradientError::Exploded { step: index })
+            Err(NoGradient::Exploded.at(index))
         }
     }
 
@@ -358,7 +359,7 @@ impl<'a> Pass<'a> {
     }
 
     /// From the cotangents of the rates of a stage to those of its state, in `self.bar.state`.
-    fn stage(&mut self, step: usize, stage: usize) -> Result<(), GradientError> {
+    fn stage(&mut self, step: usize, stage: usize) -> Result<(), Error> {
         self.bar.state.set_zero();
         let motion = self.motion;
         let regime = &motion.regimes[motion.steps[step].regime];
@@ -385,14 +386,14 @@ impl<'a> Pass<'a> {
             .pieces
             .put_again(model, data, (&mut self.keys, &mut self.phases));
         if !dynamics::settle(model, state, acceleration, phases, data) {
-            return Err(GradientError::NotUnique { step });
+            return Err(NoGradient::NotUnique.at(step));
         }
         self.pull((stage, 1.0, true), None, &mut ());
         Ok(())
     }
 
     /// [`Self::stage`] of the surrogate, which knows nothing of contacts that are held.
-    fn by_surrogate(&mut self, step: usize, stage: usize) -> Result<(), GradientError> {
+    fn by_surrogate(&mut self, step: usize, stage: usize) -> Result<(), Error> {
         let Some(surrogate) = self.surrogate.take() else {
             return Ok(());
         };
@@ -408,16 +409,12 @@ impl<'a> Pass<'a> {
         if is_unique {
             Ok(())
         } else {
-            Err(GradientError::NotUnique { step })
+            Err(NoGradient::NotUnique.at(step))
         }
     }
 
     /// [`Self::stage`] where contacts are held: one pass for every combination of them.
-    fn held_stage(
-        &mut self,
-        (step, stage): (usize, usize),
-        mode: &Mode,
-    ) -> Result<(), GradientError> {
+    fn held_stage(&mut self, (step, stage): (usize, usize), mode: &Mode) -> Result<(), Error> {
         let mut blend = Blend::default();
         let Self {
             model,
@@ -442,7 +439,7 @@ impl<'a> Pass<'a> {
             dynamics::solve_constraints(model, state, data);
             let acceleration = data.solve.qacc.clone();
             if !dynamics::settle(model, state, &acceleration, &[], data) {
-                return Err(GradientError::NotUnique { step });
+                return Err(NoGradient::NotUnique.at(step));
             }
             let weight = blend.weight_of(bits);
             // The last combination has all contacts, and so the rows that the shares depend on.
@@ -518,7 +515,7 @@ impl<'a> Pass<'a> {
     }
 
     /// The adjoint of a jump at `self.start`. (2̄)
-    fn onset(&mut self, onset: &Onset) -> Result<(), GradientError> {
+    fn onset(&mut self, onset: &Onset) -> Result<(), Error> {
         if onset.grazes {
             return Ok(());
         }
@@ -556,7 +553,7 @@ impl<'a> Pass<'a> {
         if self.next.norm().is_finite() {
             Ok(())
         } else {
-            Err(GradientError::Exploded { step: onset.steps })
+            Err(NoGradient::Exploded.at(onset.steps))
         }
     }
 

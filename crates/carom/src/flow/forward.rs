@@ -17,11 +17,12 @@ use super::{Flow, Tableau};
 use crate::data::Data;
 use crate::dual::{Dual, LANES};
 use crate::dynamics;
+use crate::error::Error;
 use crate::integrate::{difference, integrate_positions, tangent_rates};
 use crate::linearize::{Tangent, turn};
 use crate::math::Quat;
 use crate::model::{JointKind, Model};
-use crate::rollout::{Controls, GradientError};
+use crate::rollout::{Controls, NoGradient};
 use crate::scalar::Scalar;
 use crate::stages::actuation::is_disabled;
 use crate::stages::solve::{self, Phase};
@@ -54,7 +55,7 @@ impl Motion {
         flow: &Flow,
         controls: &Controls,
         along: &[Variation],
-    ) -> Result<Vec<Vec<Tangent>>, GradientError> {
+    ) -> Result<Vec<Vec<Tangent>>, Error> {
         controls.assert_fit(flow.model.counts().nu);
         let why = if !self.status.is_done() {
             self.status.to_string()
@@ -73,7 +74,7 @@ impl Motion {
             }
             return Ok(changes);
         };
-        Err(GradientError::Refused(why))
+        Err(NoGradient::refused(why))
     }
 }
 
@@ -215,7 +216,7 @@ impl<'a> Varied<'a> {
     }
 
     #[inline]
-    fn follow(mut self) -> Result<Vec<Vec<Tangent>>, GradientError> {
+    fn follow(mut self) -> Result<Vec<Vec<Tangent>>, Error> {
         let mut changes = vec![Vec::new(); self.along.len()];
         self.write_changes(0, &mut changes);
         let motion = self.motion;
@@ -237,7 +238,7 @@ impl<'a> Varied<'a> {
 
     /// Takes a step, whose values are known.
     #[inline]
-    fn step(&mut self, index: usize, step: Step) -> Result<(), GradientError> {
+    fn step(&mut self, index: usize, step: Step) -> Result<(), Error> {
         let h = Number::constant(step.h);
         self.motion.read(index, &mut self.start, &mut self.rates);
         set_values(&mut self.state, &self.start);
@@ -256,7 +257,7 @@ impl<'a> Varied<'a> {
             advance(&self.model, &mut self.stage, &self.slope, h);
             self.stage.time = self.state.time + h * self.tableau.place(stage);
             if !self.evaluate(stage, &self.motion.regimes[step.regime]) {
-                return Err(GradientError::NotUnique { step: index });
+                return Err(NoGradient::NotUnique.at(index));
             }
             let rates = &mut self.dual_rates[stage].position;
             rates.copy_from_slice(&self.slope.position);

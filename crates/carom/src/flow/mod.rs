@@ -33,7 +33,7 @@
 //! let flow = Flow::new(&model, FlowSettings::default())?;
 //! let motion = flow.run(&State::reference(&model), &Controls::Zero, 0.5, 1);
 //! println!("{} steps, {} onsets: {}", motion.steps(), motion.onsets().len(), motion.status());
-//! # Ok::<(), carom::flow::FlowError>(())
+//! # Ok::<(), carom::Error>(())
 //! ```
 
 mod adjoint;
@@ -62,8 +62,7 @@ pub use mode::Switch;
 pub use motion::{Motion, Onset, Status};
 pub use tableau::{Extrapolation, Method, Tableau};
 
-use std::fmt;
-
+use crate::error::{Error, ErrorKind};
 use crate::laws::admits;
 use crate::model::{GainKind, Model};
 use crate::stages::solve;
@@ -137,18 +136,6 @@ impl Default for FlowSettings {
     }
 }
 
-/// Why a model has no motion in continuous time.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FlowError(String);
-
-impl fmt::Display for FlowError {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for FlowError {}
-
 /// How far contacts may seem to be apart and still act, per height of the bounces that need not be resolved.
 const SLACK_PER_BOUNCE: f64 = 0.2;
 
@@ -169,7 +156,7 @@ pub struct Flow {
 impl Flow {
     /// # Errors
     /// When the model is one of steps and not of continuous time.
-    pub fn new(model: &Model, settings: FlowSettings) -> Result<Self, FlowError> {
+    pub fn new(model: &Model, settings: FlowSettings) -> Result<Self, Error> {
         let structure = &model.structure;
         let has_history = |list: &[Option<usize>]| list.iter().any(Option::is_some);
         let why = if let Some(why) = admits::continuous_time(&structure.laws) {
@@ -198,7 +185,7 @@ impl Flow {
             }
             return Ok(Self { model, settings });
         };
-        Err(FlowError(why.to_owned()))
+        Err(Error::new(ErrorKind::Unsupported, why))
     }
 
     /// The model, its constraints solved to rounding, its contacts seen from a distance.

@@ -9,13 +9,14 @@ use super::Flow;
 use super::backward::Reading;
 use super::motion::{Regime, Step};
 use super::stepper::Stepper;
+use crate::error::Error;
 use crate::model::Model;
+use crate::rollout::Gradient;
 use crate::rollout::schedule::{self, Reversible};
-use crate::rollout::{Gradient, GradientError};
 use crate::state::{Input, State};
 
 /// Reads a motion backwards within its own budget of memory.
-pub(super) fn backward(flow: &Flow, reading: Reading<'_, '_>) -> Result<Gradient, GradientError> {
+pub(super) fn backward(flow: &Flow, reading: Reading<'_, '_>) -> Result<Gradient, Error> {
     let motion = reading.motion;
     let mut replay = Replay {
         model: &flow.model,
@@ -127,7 +128,7 @@ impl Reversible for Replay<'_, '_> {
         self.rows.len() / self.width()
     }
 
-    fn simulate(&mut self, steps: Range<usize>, store: bool) -> Result<(), GradientError> {
+    fn simulate(&mut self, steps: Range<usize>, store: bool) -> Result<(), Error> {
         self.restore(self.stored() - 1);
         for step in steps {
             self.step(step);
@@ -157,7 +158,7 @@ impl Reversible for Replay<'_, '_> {
         self.rows.truncate(states * self.width());
     }
 
-    fn reverse_stored(&mut self, first: usize, steps: Range<usize>) -> Result<(), GradientError> {
+    fn reverse_stored(&mut self, first: usize, steps: Range<usize>) -> Result<(), Error> {
         let offset = steps.start;
         for index in steps.rev() {
             self.restore(first + index - offset);

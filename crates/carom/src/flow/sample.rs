@@ -24,7 +24,7 @@ impl Motion {
     /// let motion = flow.run(&State::reference(&model), &Controls::Zero, 0.5, 1);
     /// let frames = (0..30).filter_map(|frame| motion.state_at(&flow, f64::from(frame) / 60.0));
     /// assert_eq!(frames.count(), 30);
-    /// # Ok::<(), carom::flow::FlowError>(())
+    /// # Ok::<(), carom::Error>(())
     /// ```
     pub fn state_at(&self, flow: &Flow, time: f64) -> Option<State> {
         let tableau = flow.settings.method.tableau();

@@ -23,9 +23,10 @@ mod trajectory;
 use std::time::Duration;
 
 use crate::data::Data;
+use crate::error::Error;
 use crate::integrate;
 use crate::model::Model;
-use crate::rollout::GradientError;
+use crate::rollout::NoGradient;
 use crate::state::{Input, State};
 pub(crate) use directions::tangent_of;
 use directions::{Given, Noise, Variable};
@@ -152,7 +153,7 @@ impl Kinks {
 /// When the motion is not finite or has no derivative.
 // Inline, so that whoever calls it compiles the step over dual numbers, and not everybody who builds this crate.
 #[inline]
-pub fn check(model: &Model, settings: Settings) -> Result<Report, GradientError> {
+pub fn check(model: &Model, settings: Settings) -> Result<Report, Error> {
     check_watched(model, settings, &mut |_, _| true)
 }
 
@@ -166,7 +167,7 @@ pub fn check_watched(
     model: &Model,
     settings: Settings,
     watch: &mut dyn FnMut(usize, usize) -> bool,
-) -> Result<Report, GradientError> {
+) -> Result<Report, Error> {
     let model = &comparable(model);
     let mut noise = Noise(settings.seed);
     let (mut state, mut input) = (State::reference(model), Input::zeros(model));
@@ -191,7 +192,7 @@ pub fn check_watched(
             let report = integrate::step(model, &mut state, &input, &mut data);
             if let Some(place) = report.not_finite {
                 let step = visit * settings.steps_between + step;
-                return Err(GradientError::NotFinite { step, place });
+                return Err(NoGradient::NotFinite(place).at(step));
             }
         }
         let given = Given {

@@ -11,8 +11,9 @@ use super::sides::Sides;
 use super::{DIFFERENCE_BAR, DUAL_BAR, Sums};
 use crate::cotangent::{Cotangents, StateBar};
 use crate::data::Data;
+use crate::error::Error;
 use crate::integrate::{self, Retraced};
-use crate::rollout::GradientError;
+use crate::rollout::NoGradient;
 use crate::state::State;
 
 /// Directions of a quantity along which differences are taken.
@@ -48,7 +49,7 @@ impl<'a> Point<'a> {
         given: Given<'a>,
         noise: &mut Noise,
         visit: usize,
-    ) -> Result<(Self, [Duration; 2]), GradientError> {
+    ) -> Result<(Self, [Duration; 2]), Error> {
         let mut loss = StateBar::zeros(given.model);
         noise.weigh(&mut loss);
         // The least of a few times; the first one fills the caches.
@@ -61,7 +62,7 @@ impl<'a> Point<'a> {
         loss: StateBar,
         visit: usize,
         repeats: usize,
-    ) -> Result<(Self, [Duration; 2]), GradientError> {
+    ) -> Result<(Self, [Duration; 2]), Error> {
         let Given {
             model,
             state,
@@ -79,7 +80,7 @@ impl<'a> Point<'a> {
             gradient = Cotangents::zeros(model);
             let start = Instant::now();
             if !retraced.retrace(model, state, input, &end.warmstart) {
-                return Err(GradientError::NotUnique { step: visit });
+                return Err(NoGradient::NotUnique.at(visit));
             }
             gradient.data.start(retraced.data());
             retraced.backward(model, input, &loss, &mut gradient);

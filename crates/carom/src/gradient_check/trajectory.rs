@@ -23,10 +23,11 @@ use super::{DUAL_BAR, comparable, tangent_of};
 use crate::cotangent::{Cotangents, StateBar};
 use crate::data::Data;
 use crate::dual::Dual;
+use crate::error::Error;
 use crate::history::History;
 use crate::integrate;
 use crate::model::Model;
-use crate::rollout::{Adjoint, Controls, GradientError, Loss, gradient};
+use crate::rollout::{Adjoint, Controls, Loss, NoGradient, gradient};
 use crate::scalar::Scalar;
 use crate::state::{Input, State};
 
@@ -72,7 +73,7 @@ pub fn check_trajectory(
     before: usize,
     steps: usize,
     seed: u64,
-) -> Result<TrajectoryReport, GradientError> {
+) -> Result<TrajectoryReport, Error> {
     let model = &comparable(model);
     let (mut motion, ended) = Motion::new(model, (before, steps), seed)?;
     let mut report = motion.compare(&mut Noise(seed))?;
@@ -110,7 +111,7 @@ impl<'a> Motion<'a> {
         model: &'a Model,
         (before, steps): (usize, usize),
         seed: u64,
-    ) -> Result<(Self, Option<(usize, String)>), GradientError> {
+    ) -> Result<(Self, Option<(usize, String)>), Error> {
         let mut noise = Noise(seed);
         let (mut state, mut input) = (State::reference(model), Input::zeros(model));
         let mut data = Data::new(model);
@@ -119,7 +120,7 @@ impl<'a> Motion<'a> {
         for step in 0..before {
             let report = integrate::step(model, &mut state, &input, &mut data);
             if let Some(place) = report.not_finite {
-                return Err(GradientError::NotFinite { step, place });
+                return Err(NoGradient::NotFinite(place).at(step));
             }
         }
         let (mut states, mut controls) = (vec![state.clone()], Vec::new());
@@ -157,7 +158,7 @@ impl<'a> Motion<'a> {
     }
 
     #[inline]
-    fn compare(&mut self, noise: &mut Noise) -> Result<TrajectoryReport, GradientError> {
+    fn compare(&mut self, noise: &mut Noise) -> Result<TrajectoryReport, Error> {
         let (model, steps) = (self.model, self.steps());
         let mut last = StateBar::zeros(model);
         noise.weigh(&mut last);

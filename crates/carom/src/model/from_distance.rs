@@ -10,10 +10,10 @@
 //! A robot simulated so hovers over the floor. Only gradients therefore use it, unless a model asks for more: the motion
 //! is that of F, bit for bit, and derivatives are those of the system F̃ with (1), at the states of that motion.
 
-use std::fmt;
 use std::sync::Arc;
 
 use super::{LawLevel, Model};
+use crate::error::{Error, ErrorKind};
 use crate::laws::admits;
 use crate::scalar::Scalar;
 
@@ -76,28 +76,12 @@ impl Default for ContactsFromDistance {
     }
 }
 
-/// Why contacts cannot act from a distance as asked.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FromDistanceError(String);
-
-impl fmt::Display for FromDistanceError {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for FromDistanceError {}
-
 impl ContactsFromDistance {
     /// The same between some geoms, given by name, and all that they may touch.
     ///
     /// # Errors
     /// When the model has no geom of a name.
-    pub fn of_geoms<T: Scalar>(
-        self,
-        model: &Model<T>,
-        names: &[&str],
-    ) -> Result<Self, FromDistanceError> {
+    pub fn of_geoms<T: Scalar>(self, model: &Model<T>, names: &[&str]) -> Result<Self, Error> {
         let geoms: Result<Vec<_>, _> = names.iter().map(|name| geom(model, name)).collect();
         let mut geoms = geoms?;
         geoms.sort_unstable();
@@ -111,11 +95,7 @@ impl ContactsFromDistance {
     ///
     /// # Errors
     /// When the model has no geom of a name.
-    pub fn of_pairs<T: Scalar>(
-        self,
-        model: &Model<T>,
-        names: &[[&str; 2]],
-    ) -> Result<Self, FromDistanceError> {
+    pub fn of_pairs<T: Scalar>(self, model: &Model<T>, names: &[[&str; 2]]) -> Result<Self, Error> {
         let mut pairs = Vec::with_capacity(names.len());
         for [first, second] in names {
             let (first, second) = (geom(model, first)?, geom(model, second)?);
@@ -132,7 +112,7 @@ impl ContactsFromDistance {
     ///
     /// # Errors
     /// With the number that is not.
-    pub fn check(&self) -> Result<(), FromDistanceError> {
+    pub fn check(&self) -> Result<(), Error> {
         let is_impedance = |number: f64| (0.0..1.0).contains(&number);
         let is_positive = |number: f64| number.is_finite() && number > 0.0;
         let wrong = if !is_impedance(self.far_impedance) {
@@ -150,9 +130,8 @@ impl ContactsFromDistance {
         } else {
             return Ok(());
         };
-        Err(FromDistanceError(format!(
-            "contacts from distance: {wrong}"
-        )))
+        let message = format!("contacts from distance: {wrong}");
+        Err(Error::new(ErrorKind::Value, message))
     }
 
     /// Whether contacts of two geoms act from a distance.
@@ -197,7 +176,7 @@ impl ContactsFromDistance {
 /// Most names that an error lists.
 const SHOWN_NAMES: usize = 10;
 
-fn geom<T: Scalar>(model: &Model<T>, name: &str) -> Result<usize, FromDistanceError> {
+fn geom<T: Scalar>(model: &Model<T>, name: &str) -> Result<usize, Error> {
     let names = &model.structure.names.geoms;
     let found = (!name.is_empty())
         .then(|| names.iter().position(|other| other == name))
@@ -207,14 +186,13 @@ fn geom<T: Scalar>(model: &Model<T>, name: &str) -> Result<usize, FromDistanceEr
         let mut known: Vec<&str> = named.filter(|known| !known.is_empty()).collect();
         known.sort_by_key(|known| !known.contains(name));
         known.truncate(SHOWN_NAMES);
-        FromDistanceError(format!(
-            "contacts from distance: the model has no geom '{name}'; it has {}",
-            if known.is_empty() {
-                "none with a name".to_owned()
-            } else {
-                known.join(", ")
-            }
-        ))
+        let known = if known.is_empty() {
+            "none with a name".to_owned()
+        } else {
+            known.join(", ")
+        };
+        let message = format!("contacts from distance: the model has no geom '{name}'");
+        Error::new(ErrorKind::Name, message).remedy(format!("it has {known}"))
     })
 }
 
@@ -267,10 +245,10 @@ impl Model {
     pub fn with_contacts_from_distance(
         mut self,
         distant: ContactsFromDistance,
-    ) -> Result<Self, FromDistanceError> {
+    ) -> Result<Self, Error> {
         distant.check()?;
         if let Some(why) = admits::contacts_from_distance(&self.structure.laws) {
-            return Err(FromDistanceError(why.to_owned()));
+            return Err(Error::new(ErrorKind::Unsupported, why));
         }
         self.from_distance = Some(Arc::new(distant));
         Ok(self)

@@ -26,7 +26,7 @@ pub use appearance::{Appearance, Look, Shine};
 pub use carom_hull::{HullTopology, Lists};
 pub use coincidence::{Coincidence, Coincidences};
 pub use contact_sensor::ContactSensor;
-pub use from_distance::{ActsIn, Attracting, ContactsFromDistance, FromDistanceError};
+pub use from_distance::{ActsIn, Attracting, ContactsFromDistance};
 pub use laws::{ImpulsePair, LawKind, LawLevel, LawStructure};
 pub use numbers::{
     ActuatorNumbers, BodyNumbers, CameraNumbers, ContactPointNumbers, DofNumbers, EqualityNumbers,

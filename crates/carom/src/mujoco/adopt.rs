@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::error::{Error, ErrorKind};
 use crate::model::{Model, Names, Quantity};
 
 /// Differences that are rounding: relative to a number, and to the largest of its kind.
@@ -21,11 +22,12 @@ impl Model {
     ///
     /// # Errors
     /// When the model has no such numbers, or not so many of them.
-    pub fn adopt(mut self, numbers: &Numbers<'_>, names: Names) -> Result<Self, String> {
+    pub fn adopt(mut self, numbers: &Numbers<'_>, names: Names) -> Result<Self, Error> {
         for (&quantity, given) in numbers {
             let (found, count) = (self.numbers(quantity).len(), given.len());
             if found != count {
-                return Err(format!("there are {found} numbers {quantity}, not {count}"));
+                let message = format!("there are {found} numbers {quantity}, not {count}");
+                return Err(Error::new(ErrorKind::Value, message));
             }
         }
         // What MuJoCo keeps, where that is another number than ours.

@@ -6,8 +6,9 @@ use carom_spec::model_spec::MeshInertia;
 
 use super::inertia::{self, from_log_cholesky};
 use super::layout::{self, Place, StateField};
-use super::{Entry, ParameterError, Parameters, Unit};
+use super::{Entry, ParameterProblem, Parameters, Unit};
 use crate::compile::{MovingMesh, Singular, derive};
+use crate::error::Error;
 use crate::math::{Quat, Vec3};
 use crate::model::{GeomShape, Given, Model, Recipe};
 use crate::ray;
@@ -23,7 +24,7 @@ impl Parameters {
     /// # Errors
     ///
     /// When θ has the wrong length, or makes a mechanism whose inertia cannot be inverted.
-    pub fn apply<T: Scalar>(&self, theta: &[T]) -> Result<Model<T>, ParameterError> {
+    pub fn apply<T: Scalar>(&self, theta: &[T]) -> Result<Model<T>, Error> {
         self.check_length(theta.len())?;
         if self.is_direct() {
             let mut model = self.base.map(T::from);
@@ -41,7 +42,7 @@ impl Parameters {
     /// # Errors
     ///
     /// As [`Self::apply`].
-    pub fn bake(&self, theta: &[f64]) -> Result<Model, ParameterError> {
+    pub fn bake(&self, theta: &[f64]) -> Result<Model, Error> {
         let mut model = self.apply(theta)?;
         let mut recipe = Recipe::clone(&self.recipe);
         recipe.given = self.given(theta);
@@ -54,11 +55,7 @@ impl Parameters {
     /// # Errors
     ///
     /// When θ has the wrong length.
-    pub fn apply_state<T: Scalar>(
-        &self,
-        theta: &[T],
-        start: &State,
-    ) -> Result<State<T>, ParameterError> {
+    pub fn apply_state<T: Scalar>(&self, theta: &[T], start: &State) -> Result<State<T>, Error> {
         self.check_length(theta.len())?;
         let mut state = start.map(T::from);
         for (entry, &theta) in self.entries.iter().zip(theta) {
@@ -87,7 +84,7 @@ impl Parameters {
     /// # Errors
     ///
     /// When θ has the wrong length, or a transform does not admit a number.
-    pub fn read_state(&self, theta: &mut [f64], state: &State) -> Result<(), ParameterError> {
+    pub fn read_state(&self, theta: &mut [f64], state: &State) -> Result<(), Error> {
         self.check_length(theta.len())?;
         let mut state = state.clone();
         for (entry, theta) in self.entries.iter().zip(theta) {
@@ -248,7 +245,7 @@ impl Parameters {
     }
 
     /// A sentence about a mechanism without inertia.
-    pub(super) fn singular(&self, singular: Singular) -> ParameterError {
+    pub(super) fn singular(&self, singular: Singular) -> Error {
         let structure = &self.base.structure;
         let joint = singular.dof.map(|dof| structure.dofs.joint[dof]);
         let message = match joint {
@@ -258,7 +255,7 @@ impl Parameters {
             ),
             None => "with these parameters the inertia matrix is singular".to_owned(),
         };
-        ParameterError::Value(message)
+        ParameterProblem::Value.error(message)
     }
 }
 

@@ -6,10 +6,11 @@
 //! through the derivation over dual numbers, `LANES` directions at a time.
 
 use super::layout::{self, Place, StateField};
-use super::{ParameterError, Parameters, Unit};
+use super::{ParameterProblem, Parameters, Unit};
 use crate::compile::derive;
 use crate::cotangent::{StateBar, quat_bar};
 use crate::dual::{Dual, LANES};
+use crate::error::Error;
 use crate::math::{Quat, Vec3};
 use crate::model::{Given, JointKind, Model, Quantity};
 use crate::rollout::Gradient;
@@ -35,7 +36,7 @@ impl Parameters {
         theta: &[f64],
         model_bar: &Model,
         state_bar: Option<&StateBar>,
-    ) -> Result<Vec<f64>, ParameterError> {
+    ) -> Result<Vec<f64>, Error> {
         self.check_length(theta.len())?;
         self.check_cotangents(model_bar, state_bar)?;
         let mut theta_bar = vec![0.0; self.len()];
@@ -47,7 +48,7 @@ impl Parameters {
         if self.has_state() {
             let Some(state_bar) = state_bar else {
                 let message = "numbers of the initial state are selected: give its cotangent";
-                return Err(ParameterError::Value(message.to_owned()));
+                return Err(ParameterProblem::Value.error(message.to_owned()));
             };
             self.backward_state(theta, state_bar, &mut theta_bar);
         }
@@ -61,11 +62,7 @@ impl Parameters {
     /// As [`Self::backward`].
     // Inline, so that whoever calls it compiles the derivation over dual numbers, and not everybody who builds this crate.
     #[inline]
-    pub fn pull_back(
-        &self,
-        theta: &[f64],
-        gradient: &Gradient,
-    ) -> Result<Vec<f64>, ParameterError> {
+    pub fn pull_back(&self, theta: &[f64], gradient: &Gradient) -> Result<Vec<f64>, Error> {
         self.backward(theta, &gradient.model, Some(&gradient.start))
     }
 
@@ -74,7 +71,7 @@ impl Parameters {
         &self,
         model_bar: &Model,
         state_bar: Option<&StateBar>,
-    ) -> Result<(), ParameterError> {
+    ) -> Result<(), Error> {
         let n = self.base.counts();
         let expected = [n.nv, n.nv, n.na, n.nmocap, n.nmocap];
         let fits = |bar: &StateBar| {
@@ -92,7 +89,7 @@ impl Parameters {
         }
         let message = "the gradient is that of another model than the parameters are of; choose parameters of the model that was \
                        simulated";
-        Err(ParameterError::Value(message.to_owned()))
+        Err(ParameterProblem::Value.error(message.to_owned()))
     }
 
     /// Numbers that go straight to the model.
@@ -118,7 +115,7 @@ impl Parameters {
         theta: &[f64],
         bars: &[f64],
         theta_bar: &mut [f64],
-    ) -> Result<(), ParameterError> {
+    ) -> Result<(), Error> {
         let derived: Vec<usize> = (0..self.len())
             .filter(|&index| !self.entries[index].direct)
             .collect();
@@ -142,7 +139,7 @@ impl Parameters {
         &self,
         given: &Given<Dual<LANES>>,
         bars: &[f64],
-    ) -> Result<[f64; LANES], ParameterError> {
+    ) -> Result<[f64; LANES], Error> {
         let model = derive(&self.recipe, given).map_err(|error| self.singular(error))?;
         let mut sums = [0.0; LANES];
         let mut place = 0;
@@ -167,7 +164,7 @@ impl Parameters {
         theta: &[f64],
         bars: &[f64],
         theta_bar: &mut [f64],
-    ) -> Result<(), ParameterError> {
+    ) -> Result<(), Error> {
         if self.meshes.is_empty() {
             return Ok(());
         }

@@ -1,42 +1,28 @@
 //! Why numbers cannot be parameters.
 
-use std::fmt;
+use crate::error::{Error, ErrorKind};
 
-/// Why numbers cannot be parameters; the text says what is wrong and what would be right.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ParameterError {
+/// Why numbers cannot be parameters; the sentence of the [`Error`] says what would be right.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ParameterProblem {
     /// A selector that is not of the form `family.name.attribute[components] modifiers`.
-    Syntax(String),
+    Syntax,
     /// A family, attribute or element that does not exist.
-    Unknown(String),
+    Unknown,
     /// A number without a derivative, or without an effect.
-    Refused(String),
+    Refused,
     /// Two selections that contradict each other.
-    Conflict(String),
+    Conflict,
     /// A value that a transform or the physics does not admit.
-    Value(String),
+    Value,
     /// A model whose numbers do not follow from a recipe.
-    Model(String),
+    Model,
 }
 
-impl ParameterError {
-    /// The sentence.
-    pub fn message(&self) -> &str {
-        match self {
-            Self::Syntax(text)
-            | Self::Unknown(text)
-            | Self::Refused(text)
-            | Self::Conflict(text)
-            | Self::Value(text)
-            | Self::Model(text) => text,
-        }
+impl ParameterProblem {
+    /// The error, in a sentence.
+    pub(crate) fn error(self, sentence: impl Into<String>) -> Error {
+        Error::new(ErrorKind::Parameter(self), sentence)
     }
 }
-
-impl fmt::Display for ParameterError {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(self.message())
-    }
-}
-
-impl std::error::Error for ParameterError {}

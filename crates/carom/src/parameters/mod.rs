@@ -26,7 +26,7 @@
 //! let gradient = parameters.backward(&theta, &model_bar, None)?;
 //! assert!((gradient[0] - 2.0 * on_the_moon.bodies.inertia[1][0]).abs() < 1e-12);
 //! println!("{}", parameters.describe(&theta));
-//! # Ok::<(), carom::parameters::ParameterError>(())
+//! # Ok::<(), carom::Error>(())
 //! ```
 //!
 //! What is different from compiling again:
@@ -35,7 +35,7 @@
 //!   count;
 //! - the topology of convex hulls stays when vertices move.
 //!
-//! Selectors, transforms and what is refused are described in [`Selection`], [`Transform`] and [`ParameterError`].
+//! Selectors, transforms and what is refused are described in [`Selection`], [`Transform`] and [`Error`].
 //! A wrong selector is an error that says what would be right; so is a number without a derivative.
 //! [`Parameters::self_check`] finds parameters that nothing depends on in a given motion.
 
@@ -55,13 +55,14 @@ mod tests;
 mod transform;
 mod units;
 
-pub use error::ParameterError;
+pub use error::ParameterProblem;
 pub use selector::{Selection, Tie};
 pub use self_check::{Finding, Motion};
 pub use transform::Transform;
 
 use std::sync::Arc;
 
+use crate::error::Error;
 use crate::model::{Model, Recipe};
 use crate::quantity::Range;
 use crate::scalar::Scalar;
@@ -138,7 +139,7 @@ impl Parameters {
     /// # Errors
     ///
     /// For selectors that mean nothing, or numbers without a derivative.
-    pub fn select(model: &Model, selectors: &[&str]) -> Result<Self, ParameterError> {
+    pub fn select(model: &Model, selectors: &[&str]) -> Result<Self, Error> {
         let selections: Result<Vec<Selection>, _> =
             selectors.iter().map(|text| text.parse()).collect();
         Self::new(model, &selections?)
@@ -149,7 +150,7 @@ impl Parameters {
     /// # Errors
     ///
     /// For selectors that mean nothing, or numbers without a derivative.
-    pub fn new(model: &Model, selections: &[Selection]) -> Result<Self, ParameterError> {
+    pub fn new(model: &Model, selections: &[Selection]) -> Result<Self, Error> {
         select::select(model, selections)
     }
 
@@ -221,11 +222,11 @@ impl Parameters {
     /// # Errors
     ///
     /// When there is none, with the nearest name.
-    pub fn index(&self, name: &str) -> Result<usize, ParameterError> {
+    pub fn index(&self, name: &str) -> Result<usize, Error> {
         let found = self.names().position(|known| known == name);
         found.ok_or_else(|| {
             let help = selector::suggestion(name, self.names());
-            ParameterError::Unknown(format!("no parameter is called '{name}': {help}"))
+            ParameterProblem::Unknown.error(format!("no parameter is called '{name}': {help}"))
         })
     }
 
@@ -234,7 +235,7 @@ impl Parameters {
     /// # Errors
     ///
     /// When there is no parameter of this name.
-    pub fn get(&self, theta: &[f64], name: &str) -> Result<f64, ParameterError> {
+    pub fn get(&self, theta: &[f64], name: &str) -> Result<f64, Error> {
         let index = self.index(name)?;
         self.check_length(theta.len())?;
         Ok(self.entries[index].value(theta[index]))
@@ -245,7 +246,7 @@ impl Parameters {
     /// # Errors
     ///
     /// When there is no parameter of this name, or its transform does not admit the value.
-    pub fn set(&self, theta: &mut [f64], name: &str, value: f64) -> Result<(), ParameterError> {
+    pub fn set(&self, theta: &mut [f64], name: &str, value: f64) -> Result<(), Error> {
         let index = self.index(name)?;
         self.check_length(theta.len())?;
         let entry = &self.entries[index];
@@ -253,7 +254,7 @@ impl Parameters {
         Ok(())
     }
 
-    fn check_length(&self, length: usize) -> Result<(), ParameterError> {
+    fn check_length(&self, length: usize) -> Result<(), Error> {
         if length == self.len() {
             return Ok(());
         }
@@ -261,6 +262,6 @@ impl Parameters {
             "θ has {length} numbers, there are {} parameters",
             self.len()
         );
-        Err(ParameterError::Value(message))
+        Err(ParameterProblem::Value.error(message))
     }
 }

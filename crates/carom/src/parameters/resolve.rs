@@ -1,10 +1,11 @@
 //! From selectors to places of numbers.
 
 use super::catalogue::{self, ATTRIBUTES, Attribute, Part, Source, available};
-use super::error::ParameterError;
+use super::error::ParameterProblem;
 use super::inertia;
 use super::layout::{Layout, Place, StateField};
 use super::selector::{Selector, suggestion};
+use crate::error::Error;
 use crate::model::{JointKind, Model, Recipe, Structure, Wrap};
 use crate::quantity::{ElementKind, Over};
 
@@ -48,23 +49,23 @@ pub(super) struct Resolved {
 }
 
 /// The attribute that a selector names.
-pub(super) fn find_attribute(selector: &Selector) -> Result<&'static Attribute, ParameterError> {
+pub(super) fn find_attribute(selector: &Selector) -> Result<&'static Attribute, Error> {
     let asked = selector.family.as_str();
     let Some(element) = ElementKind::called(asked) else {
         let help = suggestion(asked, ElementKind::ALL.iter().map(|kind| kind.name()));
         let message = format!("there is no family '{asked}': {help}");
-        return Err(ParameterError::Unknown(message));
+        return Err(ParameterProblem::Unknown.error(message));
     };
     let asked = selector.attribute.as_str();
     let own = || (ATTRIBUTES.iter()).filter(|attribute| attribute.element == element);
     let Some(attribute) = own().find(|attribute| attribute.is_called(asked)) else {
         let help = suggestion(asked, own().map(|found| found.name));
         let message = format!("{} has no attribute '{asked}': {help}", element.name());
-        return Err(ParameterError::Unknown(message));
+        return Err(ParameterProblem::Unknown.error(message));
     };
     if let Source::Refused(why) = attribute.source {
         let message = format!("{}.{} {why}", element.name(), attribute.name);
-        return Err(ParameterError::Refused(message));
+        return Err(ParameterProblem::Refused.error(message));
     }
     Ok(attribute)
 }
@@ -75,7 +76,7 @@ pub(super) fn resolve(
     recipe: &Recipe,
     layout: &Layout,
     selector: &Selector,
-) -> Result<Resolved, ParameterError> {
+) -> Result<Resolved, Error> {
     let attribute = find_attribute(selector)?;
     let element = attribute.element;
     let candidates = candidates(&model.structure, attribute, selector);
@@ -133,12 +134,12 @@ fn check_found(
     (element, known): (ElementKind, bool),
     candidates: &[String],
     resolved: &Resolved,
-) -> Result<(), ParameterError> {
+) -> Result<(), Error> {
     if !known {
         let asked = selector.name.as_deref().unwrap_or("*");
         let help = suggestion(asked, candidates.iter().map(String::as_str));
         let message = format!("no {} is called '{asked}': {help}", element.name());
-        return Err(ParameterError::Unknown(message));
+        return Err(ParameterProblem::Unknown.error(message));
     }
     // Named elements must have the attribute; of a pattern at least one.
     let is_wrong = if selector.is_pattern() {
@@ -152,7 +153,7 @@ fn check_found(
                 1 => format!("{name}: it {why}"),
                 more => format!("{name}: it {why}; likewise {} others", more - 1),
             };
-            Err(ParameterError::Refused(message))
+            Err(ParameterProblem::Refused.error(message))
         }
         _ => Ok(()),
     }

@@ -9,17 +9,15 @@ use super::layout::{self, Layout, Light, Place, StateField};
 use super::resolve::{Element, Target, resolve};
 use super::selector::{Selection, Selector, Tie};
 use super::units::unit;
-use super::{Entry, ParameterError, Parameters, PseudoInertia, Transform, Unit};
+use super::{Entry, ParameterProblem, Parameters, PseudoInertia, Transform, Unit};
 use crate::compile::{derive, geom_mass, inertia_before_alignment};
+use crate::error::{self, Error};
 use crate::model::{GeomShape, JointKind, MassSource, Model, Quantity, Recipe, Structure};
 use crate::quantity::{Range, Role};
 use crate::state::State;
 
 /// Chooses numbers of a model.
-pub(super) fn select(
-    model: &Model,
-    selections: &[Selection],
-) -> Result<Parameters, ParameterError> {
+pub(super) fn select(model: &Model, selections: &[Selection]) -> Result<Parameters, Error> {
     let mut recipe = recipe_of(model)?;
     let layout = Layout::new(model.counts());
     let mut chosen = Vec::new();
@@ -81,8 +79,8 @@ pub(super) fn select(
 }
 
 /// The recipe of a model, with numbers that were changed by hand since it was compiled.
-fn recipe_of(model: &Model) -> Result<Recipe, ParameterError> {
-    let refuse = |message: String| Err(ParameterError::Model(message));
+fn recipe_of(model: &Model) -> Result<Recipe, Error> {
+    let refuse = |message: String| Err(ParameterProblem::Model.error(message));
     let Some(recipe) = model.recipe() else {
         return refuse(
             "the model was not compiled from a description, so nothing says what follows from its numbers".to_owned(),
@@ -117,7 +115,7 @@ fn recipe_of(model: &Model) -> Result<Recipe, ParameterError> {
 }
 
 /// Makes the numbers of an element given ones, where they follow from others.
-fn make_given(model: &Model, recipe: &mut Recipe, element: &Element) -> Result<(), ParameterError> {
+fn make_given(model: &Model, recipe: &mut Recipe, element: &Element) -> Result<(), Error> {
     let id = element.id;
     match element.attribute.source {
         Source::Of(
@@ -142,7 +140,7 @@ fn make_given(model: &Model, recipe: &mut Recipe, element: &Element) -> Result<(
             recipe.geoms[id].mass = source;
             if mass <= 0.0 {
                 let message = format!("{}: it has no mass", element.name);
-                return Err(ParameterError::Refused(message));
+                return Err(ParameterProblem::Refused.error(message));
             }
         }
         Source::Of(Quantity::MeshVertex) => move_mesh(recipe, id),
@@ -199,10 +197,7 @@ fn write_inertia(recipe: &mut Recipe, body: usize) {
 }
 
 /// Refuses masses of geoms whose body has an inertia of its own by another selection.
-fn check_geom_masses(
-    recipe: &Recipe,
-    chosen: &[(&Selection, Vec<Element>)],
-) -> Result<(), ParameterError> {
+fn check_geom_masses(recipe: &Recipe, chosen: &[(&Selection, Vec<Element>)]) -> Result<(), Error> {
     let structure = &recipe.given.model.structure;
     for element in chosen.iter().flat_map(|(_, elements)| elements) {
         let is_mass = matches!(
@@ -215,7 +210,7 @@ fn check_geom_masses(
                 "{} has no effect: mass or inertia of body '{body}' is selected as well; choose one of them",
                 element.name
             );
-            return Err(ParameterError::Conflict(message));
+            return Err(ParameterProblem::Conflict.error(message));
         }
     }
     Ok(())
@@ -233,7 +228,7 @@ struct Builder<'a> {
 }
 
 impl Builder<'_> {
-    fn add(&mut self, selection: &Selection, elements: &[Element]) -> Result<(), ParameterError> {
+    fn add(&mut self, selection: &Selection, elements: &[Element]) -> Result<(), Error> {
         let Some(first) = elements.first() else {
             return Ok(());
         };
@@ -245,7 +240,7 @@ impl Builder<'_> {
                     "'{}' is a transform already: it takes no modifiers and no components",
                     selection.selector
                 );
-                return Err(ParameterError::Conflict(message));
+                return Err(ParameterProblem::Conflict.error(message));
             }
             return elements
                 .iter()
@@ -266,11 +261,7 @@ impl Builder<'_> {
     }
 
     /// One parameter for each component, or for all components where a selector asks for one element alone.
-    fn add_tied(
-        &mut self,
-        selection: &Selection,
-        elements: &[Element],
-    ) -> Result<(), ParameterError> {
+    fn add_tied(&mut self, selection: &Selection, elements: &[Element]) -> Result<(), Error> {
         let mut shared: BTreeMap<usize, Vec<Target>> = BTreeMap::new();
         for element in elements {
             for (component, targets) in &element.components {
@@ -298,7 +289,7 @@ impl Builder<'_> {
             if selection.tie == Tie::Ratio {
                 if value == 0.0 {
                     let message = format!("'{}' ties ratios to a zero", selection.selector);
-                    return Err(ParameterError::Value(message));
+                    return Err(ParameterProblem::Value.error(message));
                 }
                 for (target, number) in targets.iter_mut().zip(&numbers) {
                     target.factor *= number / value;
@@ -337,9 +328,14 @@ impl Builder<'_> {
         (elements, component): (&[Element], usize),
         (name, value): (String, f64),
         targets: Vec<Target>,
-    ) -> Result<(), ParameterError> {
+    ) -> Result<(), Error> {
         let theta = selection.transform.invert(value / selection.scale);
-        let theta = theta.map_err(|error| ParameterError::Value(format!("{name}: {error}")))?;
+        let theta = theta.map_err(|error| {
+            ParameterProblem::Value
+                .error(&name)
+                .because(error)
+                .at(error::Place::Element(name.clone()))
+        })?;
         let quantities = || {
             let places = targets.iter().map(|target| target.place);
             places.filter_map(|place| self.layout.quantity(place))
@@ -365,7 +361,7 @@ impl Builder<'_> {
         Ok(())
     }
 
-    fn add_pseudo_inertia(&mut self, element: &Element) -> Result<(), ParameterError> {
+    fn add_pseudo_inertia(&mut self, element: &Element) -> Result<(), Error> {
         let bodies = &self.recipe.given.model.bodies;
         let (body, start) = (element.id, self.entries.len());
         let center = bodies.inertial_position[body].0;
@@ -375,7 +371,7 @@ impl Builder<'_> {
                 "{}: the inertia is at the limit of what is physical (one moment is the sum of the others)",
                 element.name
             );
-            return Err(ParameterError::Value(message));
+            return Err(ParameterProblem::Value.error(message));
         };
         self.pseudo_inertias.push(PseudoInertia { body, start });
         for (component, theta) in theta.into_iter().enumerate() {
@@ -395,7 +391,7 @@ impl Builder<'_> {
 }
 
 /// Refuses numbers that follow two parameters.
-fn check_once(entries: &[Entry]) -> Result<(), ParameterError> {
+fn check_once(entries: &[Entry]) -> Result<(), Error> {
     let mut owners: BTreeMap<Place, &str> = BTreeMap::new();
     let mut names: BTreeSet<&str> = BTreeSet::new();
     for entry in entries {
@@ -409,7 +405,7 @@ fn check_once(entries: &[Entry]) -> Result<(), ParameterError> {
                 "'{}' and '{other}' select the same number; leave one out",
                 entry.name
             );
-            return Err(ParameterError::Conflict(message));
+            return Err(ParameterProblem::Conflict.error(message));
         }
     }
     Ok(())
@@ -440,7 +436,7 @@ fn units(
 }
 
 /// Refuses parts of rotations of the initial state: the rest would depend on the state it is applied to.
-fn check_rotations(units: &[Unit], entries: &[Entry]) -> Result<(), ParameterError> {
+fn check_rotations(units: &[Unit], entries: &[Entry]) -> Result<(), Error> {
     let is_partial = |unit: &&Unit| {
         matches!(unit.place, Place::State(..)) && unit.sources.iter().any(Option::is_none)
     };
@@ -451,7 +447,7 @@ fn check_rotations(units: &[Unit], entries: &[Entry]) -> Result<(), ParameterErr
     let name = name.map_or("state.qpos", |&(index, _)| &entries[index].name);
     let message =
         format!("{name} is part of a rotation: select all four numbers of its quaternion");
-    Err(ParameterError::Conflict(message))
+    Err(ParameterProblem::Conflict.error(message))
 }
 
 /// The numbers of a unit vector at the start.

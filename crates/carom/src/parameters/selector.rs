@@ -1,7 +1,8 @@
 //! Selectors: `family.name.attribute[components] modifiers`.
 
-use super::error::ParameterError;
+use super::error::ParameterProblem;
 use super::transform::Transform;
+use crate::error::Error;
 
 /// Whether the elements of a selection share their parameters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,7 +33,7 @@ pub enum Tie {
 /// let selection: Selection = "geom.foot*.friction[0] log tied".parse()?;
 /// assert_eq!(selection, Selection::new("geom.foot*.friction[0]").log().tied());
 /// assert_eq!((selection.transform, selection.tie), (Transform::Log, Tie::Equal));
-/// # Ok::<(), carom::parameters::ParameterError>(())
+/// # Ok::<(), carom::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Selection {
@@ -105,19 +106,19 @@ impl Selection {
 }
 
 impl std::str::FromStr for Selection {
-    type Err = ParameterError;
+    type Err = Error;
 
-    fn from_str(text: &str) -> Result<Self, ParameterError> {
+    fn from_str(text: &str) -> Result<Self, Error> {
         let mut words = text.split_whitespace();
         let Some(selector) = words.next() else {
-            return Err(ParameterError::Syntax("an empty selector".to_owned()));
+            return Err(ParameterProblem::Syntax.error("an empty selector".to_owned()));
         };
         words.try_fold(Self::new(selector), modified)
     }
 }
 
 /// A selection with one more modifier.
-fn modified(selection: Selection, word: &str) -> Result<Selection, ParameterError> {
+fn modified(selection: Selection, word: &str) -> Result<Selection, Error> {
     let (name, arguments) = match word.split_once('(') {
         Some((name, rest)) => (name, rest.strip_suffix(')')),
         None => (word, Some("")),
@@ -136,7 +137,7 @@ fn modified(selection: Selection, word: &str) -> Result<Selection, ParameterErro
         }
         ("tied", Some([])) => Ok(selection.tied()),
         ("tied-ratio", Some([])) => Ok(selection.tied_ratio()),
-        _ => Err(ParameterError::Syntax(format!(
+        _ => Err(ParameterProblem::Syntax.error(format!(
             "modifier '{word}' of '{}' is none of log, softplus, bounds(low,high), scale(c), tied, tied-ratio",
             selection.selector
         ))),
@@ -156,12 +157,11 @@ pub(super) struct Selector {
 
 impl Selector {
     /// Takes a selector apart.
-    pub(super) fn parse(text: &str) -> Result<Self, ParameterError> {
+    pub(super) fn parse(text: &str) -> Result<Self, Error> {
         let refuse = |why: &str| {
             let form = "family.name.attribute[components], such as geom.cube.size[0]";
-            Err(ParameterError::Syntax(format!(
-                "selector '{text}' {why}; it should be {form}"
-            )))
+            Err(ParameterProblem::Syntax
+                .error(format!("selector '{text}' {why}; it should be {form}")))
         };
         let (path, components) = match text.rsplit_once('[') {
             Some((path, rest)) if rest.ends_with(']') => {
@@ -302,7 +302,9 @@ mod tests {
         ] {
             let error = Selector::parse(wrong).unwrap_err();
             assert!(
-                error.message().contains("should be family.name.attribute"),
+                error
+                    .to_string()
+                    .contains("should be family.name.attribute"),
                 "{error}"
             );
         }
@@ -342,10 +344,11 @@ mod tests {
             "a.b exp",
             "  ",
         ] {
-            assert!(matches!(
-                wrong.parse::<Selection>(),
-                Err(ParameterError::Syntax(_))
-            ));
+            let error = wrong.parse::<Selection>().unwrap_err();
+            assert_eq!(
+                error.kind(),
+                &crate::ErrorKind::Parameter(ParameterProblem::Syntax)
+            );
         }
     }
 

@@ -6,8 +6,9 @@
 use rayon::prelude::*;
 
 use super::layout::Place;
-use super::{Entry, ParameterError, Parameters};
+use super::{Entry, Parameters};
 use crate::data::Data;
+use crate::error::Error;
 use crate::integrate;
 use crate::model::{Family, Model, Quantity, Settings};
 use crate::quantity::Purpose;
@@ -60,13 +61,9 @@ impl Parameters {
     /// # Errors
     ///
     /// When θ gives no model.
-    pub fn self_check(
-        &self,
-        theta: &[f64],
-        motion: &Motion<'_>,
-    ) -> Result<Vec<Finding>, ParameterError> {
+    pub fn self_check(&self, theta: &[f64], motion: &Motion<'_>) -> Result<Vec<Finding>, Error> {
         let reference = self.trace(theta, motion)?;
-        let findings: Result<Vec<Option<Finding>>, ParameterError> = (0..self.len())
+        let findings: Result<Vec<Option<Finding>>, Error> = (0..self.len())
             .into_par_iter()
             .map(|index| {
                 let mut changed = theta.to_vec();
@@ -83,7 +80,7 @@ impl Parameters {
     }
 
     /// Simulates a motion.
-    fn trace(&self, theta: &[f64], motion: &Motion<'_>) -> Result<Trace, ParameterError> {
+    fn trace(&self, theta: &[f64], motion: &Motion<'_>) -> Result<Trace, Error> {
         let model = self.apply(theta)?;
         let mut state = self.apply_state(theta, motion.start)?;
         let mut input = Input::zeros(&model);

@@ -1,6 +1,7 @@
 //! Transforms from a free number θ to a number x of the model.
 
-use super::error::ParameterError;
+use super::error::ParameterProblem;
+use crate::error::Error;
 use crate::scalar::Scalar;
 
 /// Width of the soft edges of bounds, as a share of the interval.
@@ -79,10 +80,10 @@ impl Transform {
     /// # Errors
     ///
     /// When the number is outside of the transform's range.
-    pub fn invert(self, x: f64) -> Result<f64, ParameterError> {
+    pub fn invert(self, x: f64) -> Result<f64, Error> {
         let refuse = |range: &str| {
             let message = format!("{} needs a number {range}, found {x}", self.name());
-            Err(ParameterError::Value(message))
+            Err(ParameterProblem::Value.error(message))
         };
         match self {
             Self::Identity => Ok(x),

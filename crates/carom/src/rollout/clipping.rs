@@ -4,11 +4,10 @@
 //! within a bound: the result is no longer the gradient, but mostly still a direction of descent. It is the last resort;
 //! a shorter horizon ([`Growth`](super::Growth)) keeps the gradient right.
 
-use std::fmt;
-
 use crate::cotangent::{DataBar, StateBar};
 use crate::dynamics::At;
 use crate::dynamics::backward::Observer;
+use crate::error::{Error, ErrorKind};
 use crate::history::HistoryBar;
 use crate::math::Components;
 use crate::stages::constraint::RowBar;
@@ -38,7 +37,7 @@ const STATE: &str = "state";
 /// ```
 /// # use carom::rollout::Clipping;
 /// let clipping = Clipping::default().at("state", 1e3)?.at("collision", 1e4)?;
-/// # Ok::<(), carom::rollout::ClippingError>(())
+/// # Ok::<(), carom::Error>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Clipping {
@@ -46,43 +45,22 @@ pub struct Clipping {
     clipped: usize,
 }
 
-/// A bound that cannot be kept.
-#[derive(Clone, Debug, PartialEq)]
-pub enum ClippingError {
-    /// There is no such place to clip at.
-    UnknownPlace(String),
-    /// The bound is not a positive number.
-    Bound(f64),
-}
-
-impl fmt::Display for ClippingError {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::UnknownPlace(place) => {
-                let places = PLACES.join(", ");
-                write!(
-                    out,
-                    "cotangents cannot be clipped at '{place}'; choose one of {places}"
-                )
-            }
-            Self::Bound(bound) => write!(out, "the bound must be a positive number, not {bound}"),
-        }
-    }
-}
-
-impl std::error::Error for ClippingError {}
-
 impl Clipping {
     /// Keeps the cotangents of a stage's results, or those of the `state` between steps, within ±`bound`.
     ///
     /// # Errors
     /// When there is no such stage, or the bound is not positive.
-    pub fn at(mut self, place: &str, bound: f64) -> Result<Self, ClippingError> {
+    pub fn at(mut self, place: &str, bound: f64) -> Result<Self, Error> {
         if bound.is_nan() || bound <= 0.0 {
-            return Err(ClippingError::Bound(bound));
+            let message = format!("the bound must be a positive number, not {bound}");
+            return Err(Error::new(ErrorKind::Value, message));
         }
         let known = PLACES.into_iter().find(|&known| known == place);
-        let known = known.ok_or_else(|| ClippingError::UnknownPlace(place.to_owned()))?;
+        let known = known.ok_or_else(|| {
+            let message = format!("cotangents cannot be clipped at '{place}'");
+            let remedy = format!("choose one of {}", PLACES.join(", "));
+            Error::new(ErrorKind::Name, message).remedy(remedy)
+        })?;
         self.bounds.push((known, bound));
         Ok(self)
     }

@@ -4,7 +4,6 @@
 //! are stored. Under a [budget](Adjoint::Checkpointed) only some are, and the others are simulated again by a
 //! [`schedule`]. Steps are functions of the state alone, so both ways give the same bits.
 
-use std::fmt;
 use std::ops::Range;
 
 use super::schedule::{self, Reversible};
@@ -12,6 +11,7 @@ use super::tape::{Rows, StateRow, Tape};
 use super::{Controls, Course, Rollout};
 use crate::cotangent::{DataBar, ModelBar, StateBar};
 use crate::dynamics::{At, backward::Observer};
+use crate::error::{Error, ErrorKind, Place};
 use crate::report::NotFinite;
 use crate::state::{Input, State};
 use crate::system::{Dynamics, NoDerivative, Passing, Seen, StepBar};
@@ -72,59 +72,55 @@ pub struct Gradient<Bar = ModelBar> {
 }
 
 /// The end of a trajectory and the gradient of a loss over it, or why there is none.
-pub type EndAndGradient<Bar = ModelBar> = Result<(State, Gradient<Bar>), GradientError>;
+pub type EndAndGradient<Bar = ModelBar> = Result<(State, Gradient<Bar>), Error>;
 
-/// Why there is no gradient.
-#[derive(Clone, Debug, PartialEq)]
-pub enum GradientError {
+/// Why there is no gradient; the place of the [`Error`] says at which step.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum NoGradient {
     /// There is none of this motion, for a reason given in a sentence.
-    Refused(String),
+    Refused,
     /// The trajectory itself is not finite.
-    NotFinite {
-        /// The step.
-        step: usize,
-        /// What was not finite.
-        place: NotFinite,
-    },
+    NotFinite(NotFinite),
     /// The equations of the constraint solver have no unique solution.
-    NotUnique {
-        /// The step.
-        step: usize,
-    },
-    /// An [`Observer`] has stopped the pass.
-    Stopped {
-        /// The step before which it did.
-        step: usize,
-    },
-    /// The derivative by the state grew beyond all numbers.
-    Exploded {
-        /// The step before which it did.
-        step: usize,
-    },
+    NotUnique,
+    /// An [`Observer`] has stopped the pass before the step.
+    Stopped,
+    /// The derivative with respect to the state before the step grew beyond all numbers.
+    Exploded,
 }
 
-impl fmt::Display for GradientError {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl NoGradient {
+    /// None of this motion, for a reason given in a sentence.
+    pub fn refused(why: impl Into<String>) -> Error {
+        Error::new(ErrorKind::Gradient(Self::Refused), why)
+    }
+
+    /// The error, at a step.
+    pub fn at(self, step: usize) -> Error {
+        let say = |sentence: String| {
+            Error::new(ErrorKind::Gradient(self), sentence).at(Place::Step(step))
+        };
         match self {
-            Self::Refused(why) => write!(out, "{why}"),
-            Self::NotFinite { step, place } => write!(
-                out,
-                "the trajectory is not finite from step {step} on: {place}; take a smaller time step or shorten it"
+            Self::Refused => say(format!("step {step} has no derivative")),
+            Self::NotFinite(place) => {
+                say(format!("the trajectory is not finite from step {step} on: {place}"))
+                    .remedy("take a smaller time step or shorten it")
+            }
+            Self::NotUnique => say(format!(
+                "in step {step} the constraint solver's equations have no unique solution, hence no derivative"
+            ))
+            .remedy(
+                "a body without mass or armature may be the reason, or equalities that repeat each other under the complementarity law without mixing",
             ),
-            Self::NotUnique { step } => write!(
-                out,
-                "in step {step} the constraint solver's equations have no unique solution, hence no derivative; a body without mass or armature may be the reason, or equalities that repeat each other under the complementarity law without mixing"
-            ),
-            Self::Stopped { step } => write!(out, "stopped before step {step}"),
-            Self::Exploded { step } => write!(
-                out,
-                "the derivative by the state before step {step} is not finite; a shorter horizon keeps it in bounds"
-            ),
+            Self::Stopped => say(format!("stopped before step {step}")),
+            Self::Exploded => say(format!(
+                "the derivative by the state before step {step} is not finite"
+            ))
+            .remedy("a shorter horizon keeps it in bounds"),
         }
     }
 }
-
-impl std::error::Error for GradientError {}
 
 /// Cotangents of everything that a [`Rollout`] records, in its layout; configurations in tangent space.
 #[derive(Clone, Debug, PartialEq)]
@@ -215,7 +211,7 @@ impl<Trace> Rollout<Trace> {
         dynamics: &D,
         controls: &Controls,
         loss: &mut dyn Loss,
-    ) -> Result<Gradient<D::Bar>, GradientError> {
+    ) -> Result<Gradient<D::Bar>, Error> {
         self.observe_backward(dynamics, controls, loss, &mut ())
     }
 
@@ -232,13 +228,13 @@ impl<Trace> Rollout<Trace> {
         controls: &Controls,
         loss: &mut dyn Loss,
         observer: &mut dyn Observer,
-    ) -> Result<Gradient<D::Bar>, GradientError> {
+    ) -> Result<Gradient<D::Bar>, Error> {
         dynamics.gradient(self, controls, loss, observer)
     }
 
-    pub(super) fn check_finite(&self) -> Result<(), GradientError> {
+    pub(super) fn check_finite(&self) -> Result<(), Error> {
         match self.not_finite {
-            Some((step, place)) => Err(GradientError::NotFinite { step, place }),
+            Some((step, place)) => Err(NoGradient::NotFinite(place).at(step)),
             None => Ok(()),
         }
     }
@@ -257,7 +253,7 @@ pub fn read_backwards<D: Dynamics>(
     controls: &Controls,
     loss: &mut dyn Loss,
     observer: &mut dyn Observer,
-) -> Result<Gradient<D::Bar>, GradientError> {
+) -> Result<Gradient<D::Bar>, Error> {
     rollout.check_finite()?;
     let course = Course {
         controls,
@@ -285,7 +281,7 @@ pub fn backward_of_record<D: Dynamics>(
     controls: &Controls,
     loss: &mut dyn Loss,
     observer: &mut dyn Observer,
-) -> Result<Gradient<D::Bar>, GradientError> {
+) -> Result<Gradient<D::Bar>, Error> {
     let layout = StateRow::like(like);
     let rows = Rows::new(states, &layout);
     let course = Course {
@@ -378,11 +374,11 @@ impl<D: Dynamics> Reversible for Trajectory<'_, '_, D> {
         self.tape.len()
     }
 
-    fn simulate(&mut self, steps: Range<usize>, store: bool) -> Result<(), GradientError> {
+    fn simulate(&mut self, steps: Range<usize>, store: bool) -> Result<(), Error> {
         self.simulation.restart(&self.tape);
         for step in steps {
             if !self.observer.goes_on() {
-                return Err(GradientError::Stopped { step });
+                return Err(NoGradient::Stopped.at(step));
             }
             self.simulation.step(step)?;
             if store {
@@ -400,7 +396,7 @@ impl<D: Dynamics> Reversible for Trajectory<'_, '_, D> {
         self.tape.truncate(states);
     }
 
-    fn reverse_stored(&mut self, first: usize, steps: Range<usize>) -> Result<(), GradientError> {
+    fn reverse_stored(&mut self, first: usize, steps: Range<usize>) -> Result<(), Error> {
         if self.end.is_none() {
             self.end = Some(self.simulation.state.clone());
             self.pass.begin(self.tape.rows(), steps.end, self.loss);
@@ -439,12 +435,12 @@ impl<'a, D: Dynamics> Simulation<'a, D> {
         tape.read(tape.len() - 1, &mut self.state);
     }
 
-    fn step(&mut self, step: usize) -> Result<(), GradientError> {
+    fn step(&mut self, step: usize) -> Result<(), Error> {
         self.controls.write(step, &mut self.input.ctrl);
         let report = (self.dynamics).step(&mut self.state, &self.input, &mut self.work);
         self.steps_taken += 1;
         match report.not_finite {
-            Some(place) => Err(GradientError::NotFinite { step, place }),
+            Some(place) => Err(NoGradient::NotFinite(place).at(step)),
             None => Ok(()),
         }
     }
@@ -490,7 +486,7 @@ impl<'a, D: Dynamics> Pass<'a, D> {
         rows: Rows<'_>,
         loss: &mut dyn Loss,
         observer: &mut dyn Observer,
-    ) -> Result<(), GradientError> {
+    ) -> Result<(), Error> {
         self.begin(rows, self.course.steps, loss);
         self.reverse(rows, 0, 0..self.course.steps, loss, observer)
     }
@@ -510,11 +506,11 @@ impl<'a, D: Dynamics> Pass<'a, D> {
         steps: Range<usize>,
         loss: &mut dyn Loss,
         observer: &mut dyn Observer,
-    ) -> Result<(), GradientError> {
+    ) -> Result<(), Error> {
         let offset = steps.start;
         for step in steps.rev() {
             if !observer.goes_on() {
-                return Err(GradientError::Stopped { step });
+                return Err(NoGradient::Stopped.at(step));
             }
             let index = first + step - offset;
             tape.read(index, &mut self.state);
@@ -529,7 +525,7 @@ impl<'a, D: Dynamics> Pass<'a, D> {
         warmstart: &[f64],
         loss: &mut dyn Loss,
         observer: &mut dyn Observer,
-    ) -> Result<(), GradientError> {
+    ) -> Result<(), Error> {
         let (bar, next) = (&mut self.bar, &mut self.next);
         self.course.controls.write(step, &mut self.input.ctrl);
         bar.input.next_step();
@@ -547,8 +543,8 @@ impl<'a, D: Dynamics> Pass<'a, D> {
         };
         let outcome = (self.dynamics).backward(seen, passing, bar, &mut self.reverse);
         outcome.map_err(|why| match why {
-            NoDerivative::NotUnique => GradientError::NotUnique { step },
-            NoDerivative::Because(why) => GradientError::Refused(why),
+            NoDerivative::NotUnique => NoGradient::NotUnique.at(step),
+            NoDerivative::Because(why) => NoGradient::refused(why),
         })?;
         loss.by_state(step, &self.state, &mut bar.state);
         std::mem::swap(&mut bar.state, next);
@@ -558,7 +554,7 @@ impl<'a, D: Dynamics> Pass<'a, D> {
         if self.norms[step].is_finite() {
             Ok(())
         } else {
-            Err(GradientError::Exploded { step })
+            Err(NoGradient::Exploded.at(step))
         }
     }
 

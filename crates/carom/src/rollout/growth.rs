@@ -7,10 +7,11 @@
 
 use std::fmt::Write;
 
-use super::{Controls, GradientError, Loss, Rollout};
+use super::{Controls, Loss, NoGradient, Rollout};
 use crate::cotangent::{Cotangents, DataBar, StateBar};
 use crate::dynamics::At;
 use crate::dynamics::backward::Observer;
+use crate::error::Error;
 use crate::integrate::Retraced;
 use crate::model::Model;
 use crate::report::Element;
@@ -111,7 +112,7 @@ impl Rollout {
         controls: &Controls,
         loss: &mut dyn Loss,
         count: usize,
-    ) -> Result<Growth, GradientError> {
+    ) -> Result<Growth, Error> {
         self.check_finite()?;
         controls.assert_fit(model.counts().nu);
         let steps = self.steps();
@@ -190,7 +191,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn go_to(&mut self, step: usize, senses: bool) -> Result<(), GradientError> {
+    fn go_to(&mut self, step: usize, senses: bool) -> Result<(), Error> {
         let Self {
             model,
             input,
@@ -202,7 +203,7 @@ impl<'a> Walk<'a> {
         tape.read(step, state);
         self.controls.write(step, &mut input.ctrl);
         if !retraced.retrace(model, state, input, tape.acceleration(step + 1)) {
-            return Err(GradientError::NotUnique { step });
+            return Err(NoGradient::NotUnique.at(step));
         }
         if senses {
             retraced.sense(model, input);

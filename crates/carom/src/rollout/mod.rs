@@ -31,7 +31,7 @@
 //! let gradient = trajectory.backward(&model, &controls, &mut loss)?;
 //! println!("by the first angle: {}", gradient.start.qpos[0]);
 //! println!("by the damping: {}", gradient.model.dofs.damping[0]);
-//! # Ok::<(), carom::rollout::GradientError>(())
+//! # Ok::<(), carom::Error>(())
 //! ```
 
 mod batch;
@@ -44,10 +44,10 @@ mod tape;
 mod tests;
 
 pub use batch::{gradient_batch, rollout_batch};
-pub use clipping::{Clipping, ClippingError};
+pub use clipping::Clipping;
 pub use gradient::{
-    Adjoint, EndAndGradient, Gradient, GradientError, Loss, Nothing, RolloutBar,
-    backward_of_record, gradient, observe_gradient, read_backwards,
+    Adjoint, EndAndGradient, Gradient, Loss, NoGradient, Nothing, RolloutBar, backward_of_record,
+    gradient, observe_gradient, read_backwards,
 };
 pub use growth::{Growth, Surge};
 pub use tape::StateRow;

@@ -3,9 +3,8 @@
 //! The others are simulated again from the nearest one before them, by the schedule that repeats the fewest steps
 //! [Griewank 2000]: with room for c states and every step simulated at most t times, C(c + t, c) steps can be reversed.
 
+use crate::error::Error;
 use std::ops::Range;
-
-use super::GradientError;
 
 /// States that are stored in any case: the first, and those before and after the step at hand.
 pub(crate) const RESERVE: usize = 3;
@@ -15,13 +14,13 @@ pub(crate) trait Reversible {
     /// Number of states that are stored.
     fn stored(&self) -> usize;
     /// Simulates steps from the last stored state on, storing the states after them or not.
-    fn simulate(&mut self, steps: Range<usize>, store: bool) -> Result<(), GradientError>;
+    fn simulate(&mut self, steps: Range<usize>, store: bool) -> Result<(), Error>;
     /// Stores the state that the simulation is at.
     fn store(&mut self);
     /// Forgets all stored states but the first ones.
     fn forget(&mut self, states: usize);
     /// Reads steps backwards whose states are stored from `first` on.
-    fn reverse_stored(&mut self, first: usize, steps: Range<usize>) -> Result<(), GradientError>;
+    fn reverse_stored(&mut self, first: usize, steps: Range<usize>) -> Result<(), Error>;
 }
 
 /// Reverses steps, the first of which begins at the one stored state, with room for so many states in all, [`RESERVE`] at
@@ -30,7 +29,7 @@ pub(crate) fn reverse(
     what: &mut impl Reversible,
     steps: Range<usize>,
     states: usize,
-) -> Result<(), GradientError> {
+) -> Result<(), Error> {
     reverse_within(what, steps, states.saturating_sub(RESERVE))
 }
 
@@ -40,7 +39,7 @@ fn reverse_within(
     what: &mut impl Reversible,
     steps: Range<usize>,
     room: usize,
-) -> Result<(), GradientError> {
+) -> Result<(), Error> {
     let first = what.stored() - 1;
     // Of the reserve, the states before and after the step at hand are free here.
     if steps.len() < room + RESERVE {

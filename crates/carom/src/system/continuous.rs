@@ -3,9 +3,10 @@
 use super::{Dynamics, NoDerivative, Passing, Seen, Shape, StepBar};
 use crate::cotangent::{ModelBar, StateBar};
 use crate::dynamics::backward::Observer;
+use crate::error::Error;
 use crate::flow::{Flow, Motion};
 use crate::report::{NotFinite, StepReport};
-use crate::rollout::{Controls, Course, Gradient, GradientError, Loss, Rollout};
+use crate::rollout::{Controls, Course, Gradient, Loss, NoGradient, Rollout};
 use crate::state::{Input, State};
 
 /// Derivatives of a loss that looks at the end of an interval alone.
@@ -112,10 +113,10 @@ impl Dynamics for Flow {
         controls: &Controls,
         loss: &mut dyn Loss,
         _: &mut dyn Observer,
-    ) -> Result<Gradient, GradientError> {
+    ) -> Result<Gradient, Error> {
         match rollout.trace() {
             Some(motion) => motion.backward(self, controls, loss),
-            None => Err(GradientError::Refused(
+            None => Err(NoGradient::refused(
                 "the trajectory was not followed by this flow".to_owned(),
             )),
         }

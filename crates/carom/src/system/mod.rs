@@ -26,8 +26,9 @@ use std::ops::AddAssign;
 
 use crate::cotangent::{InputBar, StateBar};
 use crate::dynamics::backward::Observer;
+use crate::error::Error;
 use crate::report::{NotFinite, StepReport};
-use crate::rollout::{self, Controls, Course, Gradient, GradientError, Loss, Rollout};
+use crate::rollout::{self, Controls, Course, Gradient, Loss, Rollout};
 use crate::state::{Input, State};
 
 /// Sizes of what a system takes and gives.
@@ -281,7 +282,7 @@ pub trait Dynamics: Sync {
         controls: &Controls,
         loss: &mut dyn Loss,
         observer: &mut dyn Observer,
-    ) -> Result<Gradient<Self::Bar>, GradientError>
+    ) -> Result<Gradient<Self::Bar>, Error>
     where
         Self: Sized,
     {

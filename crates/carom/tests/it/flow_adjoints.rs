@@ -1,9 +1,10 @@
 //! All ways to the gradient of a motion lead to the same one.
 
+use carom::Error;
 use carom::cotangent::StateBar;
 use carom::flow::{Adjoint, Flow, FlowSettings, Motion, Tolerances, Variation};
 use carom::linearize::Tangent;
-use carom::rollout::{Controls, Gradient, GradientError, Loss};
+use carom::rollout::{Controls, Gradient, Loss};
 use carom::{Model, State};
 
 use crate::models;
@@ -46,7 +47,7 @@ impl Case {
         (flow, motion)
     }
 
-    fn gradient(&self, adjoint: Adjoint, tolerance: f64) -> Result<Gradient, GradientError> {
+    fn gradient(&self, adjoint: Adjoint, tolerance: f64) -> Result<Gradient, Error> {
         let (flow, motion) = self.follow(adjoint, tolerance);
         motion.backward(&flow, &self.controls, &mut Everything)
     }

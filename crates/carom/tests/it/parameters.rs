@@ -71,7 +71,7 @@ fn every_model_has_parameters_that_give_it_back() {
             let parameters = match Parameters::select(&model, &[selector]) {
                 Ok(parameters) => parameters,
                 Err(error) => {
-                    assert!(error.message().len() > 20, "{}: {error}", path.display());
+                    assert!(error.to_string().len() > 20, "{}: {error}", path.display());
                     continue;
                 }
             };

@@ -8,6 +8,7 @@ use carom::Model;
 use carom::math::{Pose, SpatialInertia, Vec3};
 use carom::model::GeomShape;
 use carom::quantity::{Family, Quantity};
+use carom::{Error, ErrorKind};
 
 /// Numbers may differ by this part, and by this part of 10⁻⁶ where they are small.
 const EXACT: (f64, f64) = (1e-9, 1e-6);
@@ -15,9 +16,9 @@ const EXACT: (f64, f64) = (1e-9, 1e-6);
 const SINGLE: (f64, f64) = (1e-5, 1e-2);
 
 /// Compares the model that was found with the one that was read again; what differs is the error.
-pub(super) fn check(wanted: &Model, found: &Model, moved_meshes: &[usize]) -> Result<(), String> {
+pub(super) fn check(wanted: &Model, found: &Model, moved_meshes: &[usize]) -> Result<(), Error> {
     if wanted.counts() != found.counts() {
-        return Err("it would have other elements".to_owned());
+        return Err(differs("it would have other elements"));
     }
     // First, since all else follows from it.
     check_meshes(wanted, found, moved_meshes)?;
@@ -56,7 +57,7 @@ pub(super) fn check(wanted: &Model, found: &Model, moved_meshes: &[usize]) -> Re
         }
     });
     match wrong {
-        Some(wrong) => Err(wrong),
+        Some(wrong) => Err(differs(wrong)),
         None if moved_meshes.is_empty() => Ok(()),
         None => check_inertias(wanted, found),
     }
@@ -68,7 +69,7 @@ fn agree(wanted: f64, found: f64, (part, least): (f64, f64)) -> bool {
 }
 
 /// Compares vertices in the frames of bodies, and which of them are corners of the hull.
-fn check_meshes(wanted: &Model, found: &Model, moved: &[usize]) -> Result<(), String> {
+fn check_meshes(wanted: &Model, found: &Model, moved: &[usize]) -> Result<(), Error> {
     let structure = &wanted.structure;
     for (geom, shape) in structure.geoms.shape.iter().enumerate() {
         let GeomShape::Mesh(mesh) = *shape else {
@@ -89,10 +90,10 @@ fn check_meshes(wanted: &Model, found: &Model, moved: &[usize]) -> Result<(), St
         let name = &structure.names.meshes[mesh];
         for (vertex, (one, other)) in before.iter().zip(&after).enumerate() {
             if !(0..3).all(|axis| agree(one[axis], other[axis], SINGLE)) {
-                return Err(format!(
+                return Err(differs(format!(
                     "vertex {vertex} of mesh '{name}' would be at {:?}, not {:?}",
                     other.0, one.0
-                ));
+                )));
             }
         }
         let corners = |model: &Model| {
@@ -101,16 +102,16 @@ fn check_meshes(wanted: &Model, found: &Model, moved: &[usize]) -> Result<(), St
             corners
         };
         if corners(wanted) != corners(found) {
-            return Err(format!(
+            return Err(differs(format!(
                 "the vertices of mesh '{name}' have left its convex hull or come into it, so that other ones would collide; give them bounds"
-            ));
+            )));
         }
     }
     Ok(())
 }
 
 /// Compares inertias of bodies about their frames.
-fn check_inertias(wanted: &Model, found: &Model) -> Result<(), String> {
+fn check_inertias(wanted: &Model, found: &Model) -> Result<(), Error> {
     for (body, name) in wanted.structure.names.bodies.iter().enumerate() {
         let matrix = |model: &Model| {
             let numbers = &model.bodies;
@@ -123,14 +124,19 @@ fn check_inertias(wanted: &Model, found: &Model) -> Result<(), String> {
         };
         let (one, other) = (matrix(wanted), matrix(found));
         let size = one[..3].iter().sum::<f64>();
-        let differs = (one[..6].iter().zip(&other)).any(|(a, b)| (a - b).abs() > SINGLE.0 * size);
-        if differs {
-            return Err(format!(
+        let is_other = (one[..6].iter().zip(&other)).any(|(a, b)| (a - b).abs() > SINGLE.0 * size);
+        if is_other {
+            return Err(differs(format!(
                 "the inertia of body '{name}' would be {:?}, not {:?}",
                 &other[..6],
                 &one[..6]
-            ));
+            )));
         }
     }
     Ok(())
+}
+
+/// A description that gives another model.
+fn differs(why: impl Into<String>) -> Error {
+    Error::new(ErrorKind::Description, why)
 }

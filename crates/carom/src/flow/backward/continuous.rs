@@ -14,6 +14,7 @@
 use super::{Pass, Reading, rates_backward};
 use crate::cotangent::{Cotangents, StateBar};
 use crate::dynamics::{self, At};
+use crate::error::Error;
 use crate::flow::control::History;
 use crate::flow::motion::{Regime, Step};
 use crate::flow::stepper::Stepper;
@@ -21,7 +22,7 @@ use crate::flow::{Flow, Method, StepControl, Tableau};
 use crate::integrate::add_scaled;
 use crate::math::Vec3;
 use crate::model::{JointKind, Model};
-use crate::rollout::{Gradient, GradientError};
+use crate::rollout::{Gradient, NoGradient};
 use crate::stages::solve::Phase;
 
 /// From which end of a step its states are computed.
@@ -45,17 +46,17 @@ pub(super) fn backward(
     mut reading: Reading<'_, '_>,
     tolerance: f64,
     anchor: Anchor,
-) -> Result<Gradient, GradientError> {
+) -> Result<Gradient, Error> {
     let motion = reading.motion;
     let has_range = |limited: &[bool]| limited.iter().any(|&limited| limited);
     if anchor == Anchor::End && has_range(&flow.model.structure.actuators.activation_limited) {
-        return Err(GradientError::Refused(
+        return Err(NoGradient::refused(
             "activations with a range cannot be followed backwards from the end; use another adjoint than 'backsolve'"
                 .to_owned(),
         ));
     }
     if motion.has_holds() {
-        return Err(GradientError::Refused(
+        return Err(NoGradient::refused(
             "a contact chatters and is held, which the equation of the cotangents does not know; use the adjoint 'stored'"
                 .to_owned(),
         ));
@@ -131,7 +132,7 @@ impl<'a> Follower<'a> {
 
     /// From the cotangents of the end of a step in `pass.next` to those of its start; `pass.start` is the end of the step that
     /// states are computed from, and its start afterwards.
-    fn read_step(&mut self, pass: &mut Pass<'_>, index: usize) -> Result<(), GradientError> {
+    fn read_step(&mut self, pass: &mut Pass<'_>, index: usize) -> Result<(), Error> {
         let step = pass.motion.steps[index];
         self.load(&pass.next);
         self.begin(pass, step);
@@ -141,7 +142,7 @@ impl<'a> Follower<'a> {
         while left > 0.0 {
             attempts += 1;
             if attempts > self.most_steps || self.h < MIN_COTANGENT_STEP {
-                return Err(GradientError::Refused(format!(
+                return Err(NoGradient::refused(format!(
                     "the cotangents cannot be followed at {} s; loosen the tolerance of the adjoint or use the stored one",
                     step.time + left
                 )));
@@ -175,7 +176,7 @@ impl<'a> Follower<'a> {
         if pass.next.norm().is_finite() {
             Ok(())
         } else {
-            Err(GradientError::Exploded { step: index })
+            Err(NoGradient::Exploded.at(index))
         }
     }
 
@@ -205,7 +206,7 @@ impl<'a> Follower<'a> {
         (index, step): (usize, Step),
         left: f64,
         h: f64,
-    ) -> Result<f64, GradientError> {
+    ) -> Result<f64, Error> {
         (self.trial.model).for_each_mut(|_, _, _, number| *number = 0.0);
         self.trial.input.set_zero();
         self.mocap.set_zero();
@@ -253,7 +254,7 @@ impl<'a> Follower<'a> {
         index: usize,
         stage: usize,
         weight: Option<f64>,
-    ) -> Result<(), GradientError> {
+    ) -> Result<(), Error> {
         let Self {
             model,
             stepper,
@@ -274,7 +275,7 @@ impl<'a> Follower<'a> {
             dynamics::settle(model, state, &state.warmstart, phases, data)
         };
         if !is_unique {
-            return Err(GradientError::NotUnique { step: index });
+            return Err(NoGradient::NotUnique.at(index));
         }
         let at = At {
             model: acting.map_or(model, |surrogate| &surrogate.model),

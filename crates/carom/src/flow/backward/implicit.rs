@@ -8,12 +8,13 @@
 use super::{Pass, add_mocap};
 use crate::cotangent::StateBar;
 use crate::dynamics::{self, At, backward as stages};
+use crate::error::Error;
 use crate::flow::hold::{Softened, soften};
 use crate::flow::implicit::Substep;
 use crate::flow::stepper::{Rates, prepare, write_rates};
 use crate::integrate::{add_scaled, integrate_positions_vjp, tangent_rates_vjp};
 use crate::model::Model;
-use crate::rollout::GradientError;
+use crate::rollout::NoGradient;
 use crate::stages::constraint::Row;
 use crate::state::State;
 
@@ -61,7 +62,7 @@ impl Columns {
 
 impl Pass<'_> {
     /// The adjoint of an extrapolated step: from the cotangents of its end in `self.next` to those of its start.
-    pub(super) fn extrapolated_step(&mut self, index: usize) -> Result<(), GradientError> {
+    pub(super) fn extrapolated_step(&mut self, index: usize) -> Result<(), Error> {
         let step = self.motion.steps[index];
         let (h, last) = (step.h, self.tableau.len());
         let start = self.start.clone();
@@ -106,7 +107,7 @@ impl Pass<'_> {
         if self.next.norm().is_finite() {
             Ok(())
         } else {
-            Err(GradientError::Exploded { step: index })
+            Err(NoGradient::Exploded.at(index))
         }
     }
 
@@ -116,7 +117,7 @@ impl Pass<'_> {
         step: usize,
         substep: &Substep<'_>,
         place: usize,
-    ) -> Result<(), GradientError> {
+    ) -> Result<(), Error> {
         substep.go(self.model, &self.columns.slope, &mut self.state);
         self.evaluate_ahead(step, substep.length(), None)?;
         let Columns {
@@ -135,7 +136,7 @@ impl Pass<'_> {
         step: usize,
         length: f64,
         acceleration: Option<&[f64]>,
-    ) -> Result<(), GradientError> {
+    ) -> Result<(), Error> {
         let Self {
             model,
             input,
@@ -160,7 +161,7 @@ impl Pass<'_> {
         if is_unique {
             Ok(())
         } else {
-            Err(GradientError::NotUnique { step })
+            Err(NoGradient::NotUnique.at(step))
         }
     }
 
@@ -171,7 +172,7 @@ impl Pass<'_> {
         substep: &Substep<'_>,
         place: usize,
         start_bar: &mut StateBar,
-    ) -> Result<(), GradientError> {
+    ) -> Result<(), Error> {
         let (h, share) = (substep.h, substep.share());
         let known = self.columns.substeps[place].clone();
         let Columns {

@@ -233,7 +233,7 @@ fn numbers_changed_by_hand_are_kept_or_refused() {
     let error = super::Parameters::select(&model, &["geom.hull.size"]).unwrap_err();
     assert!(
         error
-            .message()
+            .to_string()
             .starts_with("bodies.subtree_mass of element 1 was changed"),
         "{error}"
     );

@@ -79,11 +79,13 @@ fn values_are_set_and_read_by_name() {
     );
     let error = parameters.get(&theta, "option.gravity[4]").unwrap_err();
     assert!(
-        error.message().contains("did you mean 'option.gravity[0]'"),
+        error
+            .to_string()
+            .contains("did you mean 'option.gravity[0]'"),
         "{error}"
     );
     let error = parameters.apply(&theta[1..]).unwrap_err();
-    assert_eq!(error.message(), "θ has 3 numbers, there are 4 parameters");
+    assert_eq!(error.to_string(), "θ has 3 numbers, there are 4 parameters");
     assert_eq!(parameters.bounds().len(), 4);
 }
 

@@ -10,11 +10,11 @@
 //! The adjoint asks the map once for the cotangents of its inputs. Dual numbers ask it once for each number of each point,
 //! and chain its slopes with the tangents of p, R and the sizes.
 
-use std::fmt;
 use std::sync::Arc;
 
 use super::backward::{Cotangent, PairBar};
 use super::{ContactPoint, MAX_POINTS, Manifold, PosedShape};
+use crate::error::{Error, ErrorKind};
 use crate::math::{Mat3, Vec3};
 use crate::model::{LawLevel, Model};
 use crate::scalar::Scalar;
@@ -47,7 +47,7 @@ pub struct MapInputBar {
 ///
 /// Points are in the frame of the first geom, normals point from the first geom to the second. Tangents are left to the
 /// engine. The points of one input must always be the same, in the same order.
-pub trait ContactMap: fmt::Debug + Send + Sync {
+pub trait ContactMap: std::fmt::Debug + Send + Sync {
     /// Calls `found` for each point of the two geoms that are closer than the reach; at most [`MAX_POINTS`] are taken.
     fn contacts(&self, input: &MapInput, found: &mut dyn FnMut(ContactPoint));
 
@@ -70,35 +70,6 @@ impl PartialEq for MappedPair {
     }
 }
 
-/// Why the contacts of two geoms cannot come from a map.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ContactMapError {
-    /// There is no such geom.
-    NoSuchGeom(usize),
-    /// A geom does not touch itself.
-    SameGeom(usize),
-    /// Impacts are found along the motion within a step, from distances of shapes.
-    ImpactLaw,
-    /// The law of the geoms says at which points they touch.
-    ContactPoints,
-}
-
-impl fmt::Display for ContactMapError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoSuchGeom(geom) => write!(formatter, "the model has no geom {geom}"),
-            Self::SameGeom(geom) => write!(formatter, "geom {geom} does not touch itself"),
-            Self::ImpactLaw => formatter.write_str(
-                "the impulse law finds impacts from the distance of shapes; choose another law for the pair",
-            ),
-            Self::ContactPoints => formatter
-                .write_str("the law of the pair gives it contact points; leave out 'points' and 'grid'"),
-        }
-    }
-}
-
-impl std::error::Error for ContactMapError {}
-
 impl<T: Scalar> Model<T> {
     /// The pair of two geoms, in any order, if their contacts come from a map.
     #[inline]
@@ -118,20 +89,29 @@ impl Model {
         mut self,
         geoms: [usize; 2],
         map: Arc<dyn ContactMap>,
-    ) -> Result<Self, ContactMapError> {
+    ) -> Result<Self, Error> {
         if let Some(&geom) = geoms.iter().find(|&&geom| geom >= self.counts().ngeom) {
-            return Err(ContactMapError::NoSuchGeom(geom));
+            return Err(Error::new(
+                ErrorKind::Name,
+                format!("the model has no geom {geom}"),
+            ));
         }
         if geoms[0] == geoms[1] {
-            return Err(ContactMapError::SameGeom(geoms[0]));
+            let message = format!("geom {} does not touch itself", geoms[0]);
+            return Err(Error::new(ErrorKind::Value, message));
         }
         let laws = &self.structure.laws;
         let law = laws.find(geoms);
         if laws.level_of(law) == LawLevel::Impact {
-            return Err(ContactMapError::ImpactLaw);
+            let message = "the impulse law finds impacts from the distance of shapes";
+            return Err(Error::new(ErrorKind::Unsupported, message)
+                .remedy("choose another law for the pair"));
         }
         if law.is_some_and(|law| !laws.points[law].is_empty()) {
-            return Err(ContactMapError::ContactPoints);
+            let message = "the law of the pair gives it contact points";
+            return Err(
+                Error::new(ErrorKind::Unsupported, message).remedy("leave out 'points' and 'grid'")
+            );
         }
         let others = self.mapped_pairs.as_deref().unwrap_or_default().iter();
         let is_other =

@@ -31,7 +31,7 @@ pub use distance::{GeomDistance, distance, distance_backward, shape_distance};
 pub(crate) use forward::frame as contact_frame;
 pub use forward::{forward, posed_shape};
 pub(crate) use map::MappedPair;
-pub use map::{ContactMap, ContactMapError, MapInput, MapInputBar};
+pub use map::{ContactMap, MapInput, MapInputBar};
 pub use narrow::convex::Workspace;
 pub(crate) use narrow::{PairSource, can_touch};
 
