@@ -2,7 +2,6 @@
 //!
 //! Read [`dynamics`] first: it is the one list of stages. [`step`] advances a state.
 
-pub mod aba;
 mod arrays;
 pub mod compile;
 pub mod contact_force;

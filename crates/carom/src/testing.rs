@@ -1,5 +1,6 @@
 //! What the unit tests of several modules share.
 
+pub(crate) mod aba;
 mod constrained;
 mod mechanism;
 #[path = "../tests/shared/random_mjcf.rs"]

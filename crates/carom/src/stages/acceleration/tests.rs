@@ -1,8 +1,8 @@
 //! Forward dynamics against the articulated-body algorithm.
 
-use crate::aba;
 use crate::data::Data;
 use crate::dynamics;
+use crate::testing::aba;
 use crate::testing::{assert_close, random_input, random_model, random_state};
 
 #[test]

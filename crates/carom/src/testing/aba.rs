@@ -25,7 +25,7 @@ type Matrix6<T> = [Spatial<T>; 6];
 
 /// Work area, allocated once.
 #[derive(Clone, Debug)]
-pub struct Workspace<T: Scalar = f64> {
+pub(crate) struct Workspace<T: Scalar = f64> {
     velocity: Vec<Spatial<T>>,
     axis: Vec<Spatial<T>>,
     axis_drift: Vec<Spatial<T>>,
@@ -39,7 +39,7 @@ pub struct Workspace<T: Scalar = f64> {
 
 impl<T: Scalar> Workspace<T> {
     /// Room for a model.
-    pub fn new(model: &Model<T>) -> Self {
+    pub(crate) fn new(model: &Model<T>) -> Self {
         let (nbody, nv) = (model.counts().nbody, model.counts().nv);
         Self {
             velocity: vec![Spatial::ZERO; nbody],
@@ -56,7 +56,7 @@ impl<T: Scalar> Workspace<T> {
 }
 
 /// Acceleration under generalised forces `force` (everything but gravity and velocity-product forces).
-pub fn acceleration<T: Scalar>(
+pub(crate) fn acceleration<T: Scalar>(
     model: &Model<T>,
     qvel: &[T],
     kinematics: &Kinematics<T>,
