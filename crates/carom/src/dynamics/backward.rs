@@ -76,10 +76,10 @@ pub(crate) fn observe_backward_of_rows(
     };
     read("constraint", constraint::backward);
     read("acceleration", acceleration::backward);
-    read("actuation", actuation);
-    read("compliance", compliance);
+    read("actuation", actuation::backward);
+    read("compliance", compliance::backward);
     read("bias", bias::backward);
-    read("passive", passive);
+    read("passive", passive::backward);
     read("velocity", velocity::backward);
     read("transmission", transmission::backward);
     read("collision", collision::backward);
@@ -90,63 +90,4 @@ pub(crate) fn observe_backward_of_rows(
 
 pub(crate) fn solve(at: At<'_>, bar: &mut Cotangents) {
     solve::level::backward(at, bar);
-}
-
-pub(crate) fn actuation(at: At<'_>, bar: &mut Cotangents) {
-    let data = &mut bar.data;
-    actuation::backward(
-        at.model,
-        (at.state, at.input),
-        (&at.data.transmission, &at.data.velocity, &at.data.passive),
-        &at.data.actuation,
-        &mut data.actuation,
-        actuation::Targets {
-            transmission: &mut data.transmission,
-            velocity: &mut data.velocity,
-            passive: &mut data.passive,
-            model: &mut bar.model,
-            state: &mut bar.state,
-            input: &mut bar.input,
-        },
-    );
-}
-
-/// After the adjoint of the acceleration, the cotangent of the smooth force is that of each of its terms.
-pub(crate) fn compliance(at: At<'_>, bar: &mut Cotangents) {
-    let data = &mut bar.data;
-    compliance::backward(
-        at.model,
-        (&at.data.kinematics, &at.data.collision, &at.data.velocity),
-        &data.acceleration.force_smooth,
-        compliance::Targets {
-            kinematics: &mut data.kinematics,
-            velocity: &mut data.velocity,
-            contacts: &mut data.contacts,
-            model: &mut bar.model,
-        },
-    );
-}
-
-pub(crate) fn passive(at: At<'_>, bar: &mut Cotangents) {
-    let data = &mut bar.data;
-    passive::backward(
-        at.model,
-        at.state,
-        (
-            &at.data.kinematics,
-            &at.data.tendon,
-            &at.data.velocity,
-            &at.data.collision,
-        ),
-        &mut data.passive,
-        passive::Targets {
-            kinematics: &mut data.kinematics,
-            tendon: &mut data.tendon,
-            velocity: &mut data.velocity,
-            contacts: &mut data.contacts,
-            model: &mut bar.model,
-            state: &mut bar.state,
-            body_work: &mut data.frame_wrench,
-        },
-    );
 }

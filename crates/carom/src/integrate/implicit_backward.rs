@@ -19,7 +19,7 @@ use crate::dynamics::At;
 use crate::linalg::tree_ldl;
 use crate::math::Spatial;
 use crate::model::{Integrator, Model};
-use crate::stages::actuation::{self, ActuatorPlace, Place, ServoAt, ServoBar};
+use crate::stages::actuation::{self, ActuatorPlace};
 use crate::stages::bias::{self, Bias};
 use crate::stages::inertia;
 use crate::stages::velocity::{self, Velocity};
@@ -137,31 +137,7 @@ fn actuators(at: At<'_>, matrix_bar: &[f64], bars: &mut Cotangents) {
             );
         }
         bars.input.timestep += derivative * factor_bar;
-        if let Some(servo) = ServoAt::find(model, actuator, place) {
-            let mut targets = ServoBar {
-                model: &mut bars.model,
-                act: &mut bars.state.act,
-                activation_dot: &mut [],
-                velocity: &mut data_bar.velocity.actuator,
-                length: &mut data_bar.transmission.length,
-                control: &mut data_bar.actuation.control,
-            };
-            let (bar, found) = (h * factor_bar, &data.actuation);
-            bars.input.timestep += servo.velocity_derivative_vjp(act, found, bar, &mut targets);
-            continue;
-        }
-        Place::new(at, actuator).velocity_derivative_vjp(
-            h * factor_bar,
-            &mut data_bar.actuation,
-            &mut actuation::Targets {
-                transmission: &mut data_bar.transmission,
-                velocity: &mut data_bar.velocity,
-                passive: &mut data_bar.passive,
-                model: &mut bars.model,
-                state: &mut bars.state,
-                input: &mut bars.input,
-            },
-        );
+        actuation::velocity_derivative_vjp(at, actuator, h * factor_bar, bars);
     }
 }
 
@@ -214,14 +190,7 @@ fn medium(at: At<'_>, lambda: &[f64], work: &mut Work, bars: &mut Cotangents) {
     for body_bars in &mut work.motion_bars {
         body_bars.fill(Spatial::ZERO);
     }
-    let mut immersed = Immersed {
-        model,
-        kinematics: &data.kinematics,
-        velocity: &data.velocity,
-        kinematics_bar: &mut bars.data.kinematics,
-        velocity_bar: &mut bars.data.velocity,
-        model_bar: &mut bars.model,
-    };
+    let mut immersed = Immersed::new(at, &mut bars.data, &mut bars.model);
     let mut sum = 0.0;
     for body in 1..model.counts().nbody {
         let pair = [0, 1].map(|index| work.motions[index][body]);

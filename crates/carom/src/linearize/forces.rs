@@ -9,6 +9,7 @@
 use super::bends::Bends;
 use super::{Layout, Rows};
 use crate::data::Data;
+use crate::dynamics::At;
 use crate::jacobian;
 use crate::laws::lift::lift;
 use crate::math::{Spatial, Vec3};
@@ -133,13 +134,12 @@ impl ForceDerivative {
         let Context {
             model,
             state,
-            input,
             data,
             layout,
             ..
         } = *context;
         for actuator in 0..self.actuators.len() {
-            let found = actuation::sensitivity(model, state, input, data, actuator);
+            let found = actuation::sensitivity(context.at(), actuator);
             self.actuators[actuator] = found;
             let length = bends.actuator(model, data, actuator, &self.open);
             let push = Push {
@@ -157,7 +157,23 @@ impl ForceDerivative {
     }
 }
 
-impl Context<'_> {
+impl<'a> Context<'a> {
+    pub(super) fn at(&self) -> At<'a> {
+        let Self {
+            model,
+            state,
+            input,
+            data,
+            ..
+        } = *self;
+        At {
+            model,
+            state,
+            input,
+            data,
+        }
+    }
+
     fn tendons(&self, bends: &Bends, rows: &mut Rows<'_>) {
         let (model, data) = (self.model, self.data);
         let disable = &model.settings.disable;

@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::rne::Motion;
 use super::{Linearization, Rows, armature, medium};
 use crate::data::Data;
+use crate::dynamics::At;
 use crate::integrate::free_body::{self, Block};
 use crate::integrate::{euler, implicit};
 use crate::linalg::tree_ldl;
@@ -169,7 +170,8 @@ impl Linearization {
     }
 
     /// (3) of the module: the rows become derivatives of the advancing acceleration.
-    pub(super) fn advance_implicitly(&mut self, model: &Model, state: &State, data: &Data) {
+    pub(super) fn advance_implicitly(&mut self, at: At<'_>) {
+        let (model, state, data) = (at.model, at.state, at.data);
         let islands = &data.solve.islands;
         self.extra.fill(0.0);
         if islands.count() > 0 {
@@ -197,7 +199,7 @@ impl Linearization {
             width: self.layout.width,
         };
         let numbers = &self.numbers;
-        numbers.add_damping_change(model, state, data, advance, &self.layout, &mut rows);
+        numbers.add_damping_change(at, advance, &self.layout, &mut rows);
         let width = self.layout.width;
         for (tree, dofs) in model.structure.tree_dofs.iter().enumerate() {
             if islands.of_tree(tree).is_none() {

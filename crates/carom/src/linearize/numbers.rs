@@ -21,6 +21,7 @@ use super::rne::TreeDerivative;
 use super::{Layout, Rows, medium};
 use crate::data::Data;
 use crate::dual::LANES;
+use crate::dynamics::At;
 use crate::integrate::free_body;
 use crate::jacobian;
 use crate::laws::actuator::PARAMETERS;
@@ -29,7 +30,6 @@ use crate::model::{EqualityKind, Family, Integrator, JointKind, Model, Quantity,
 use crate::stages::actuation;
 use crate::stages::constraint::{Block, BlockKind, equality_anchors};
 use crate::stages::solve::law::Phase;
-use crate::state::State;
 use crate::terms::actuator::Force;
 use crate::terms::along::Changes;
 use crate::terms::length::{Advance, Length, Row};
@@ -299,7 +299,7 @@ impl Numbers {
         for change in self.actuators.iter() {
             let actuator = change.element;
             if !disable.actuation && actuation::is_free(model, actuator, data) {
-                let x = actuation::force_inputs(model, actuator, &state.act, data);
+                let x = actuation::force_inputs(context.at(), actuator);
                 let push = change.of(Force::by_parameters(model, actuator, x));
                 let place = moment(model, data, actuator, Some(open));
                 place.column(first + change.direction, push, rows);
@@ -385,18 +385,17 @@ impl Numbers {
     /// Adds h·dD·ȧ.
     pub(super) fn add_damping_change(
         &self,
-        model: &Model,
-        state: &State,
-        data: &Data,
+        at: At<'_>,
         advance: Advance<'_>,
         layout: &Layout,
         rows: &mut Rows<'_>,
     ) {
+        let (model, data) = (at.model, at.data);
         let (first, settings) = (self.first(layout), &model.settings);
         if !settings.disable.damper {
             for change in self.dampers.iter() {
                 let dof = change.element;
-                let x = [state.qvel[dof]];
+                let x = [at.state.qvel[dof]];
                 let slope = change.of(DofDamper::rate_derivative_by_parameters(model, dof, x));
                 rows.row(dof)[first + change.direction] +=
                     advance.h * slope * advance.acceleration[dof];
@@ -408,7 +407,7 @@ impl Numbers {
         for change in self.actuators.iter() {
             let actuator = change.element;
             if !(data.actuation.saturated[actuator] || actuation::is_disabled(model, actuator)) {
-                let x = actuation::force_inputs(model, actuator, &state.act, data);
+                let x = actuation::force_inputs(at, actuator);
                 let slope = change.of(Force::rate_derivative_by_parameters(model, actuator, x));
                 let place = moment(model, data, actuator, None);
                 place.damping_column(first + change.direction, slope, advance, rows);

@@ -8,6 +8,7 @@ use super::implicit::Implicit;
 use super::rne::Motion;
 use super::{Layout, Linearization, Rows, armature, coverage, rows, runge_kutta};
 use crate::data::Data;
+use crate::dynamics::At;
 use crate::linalg::many;
 use crate::model::{Integrator, Model};
 use crate::stages::solve;
@@ -72,7 +73,12 @@ fn by_formulas(
         return false;
     }
     if implicit {
-        out.advance_implicitly(model, state, data);
+        out.advance_implicitly(At {
+            model,
+            state,
+            input,
+            data,
+        });
     }
     out.write(model, state, data);
     true

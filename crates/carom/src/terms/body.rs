@@ -19,7 +19,9 @@
 //!   F̄ = the motion of the body when the dofs move at τ̄, from the root to the leaves               (4)
 //!   s̄(i) += τ̄(i)·Σ F over the subtree of dof i, from the leaves to the root                       (5)
 
+use crate::cotangent::DataBar;
 use crate::dual::Dual;
+use crate::dynamics::At;
 use crate::laws::fluid::{BOX_PARAMETERS, ELLIPSOID_PARAMETERS, ForceDerivative, Law, Medium};
 use crate::math::{MIN_LENGTH, Mat3, Spatial, Vec3};
 use crate::model::{Model, Structure};
@@ -242,15 +244,27 @@ pub(crate) fn derivative_change(
 
 /// Bodies in the medium, and where their cotangents go.
 pub(crate) struct Immersed<'a> {
-    pub(crate) model: &'a Model,
-    pub(crate) kinematics: &'a Kinematics,
-    pub(crate) velocity: &'a Velocity,
-    pub(crate) kinematics_bar: &'a mut Kinematics,
-    pub(crate) velocity_bar: &'a mut Velocity,
-    pub(crate) model_bar: &'a mut Model,
+    model: &'a Model,
+    kinematics: &'a Kinematics,
+    velocity: &'a Velocity,
+    kinematics_bar: &'a mut Kinematics,
+    velocity_bar: &'a mut Velocity,
+    model_bar: &'a mut Model,
 }
 
-impl Immersed<'_> {
+impl<'a> Immersed<'a> {
+    /// Those of a state.
+    pub(crate) fn new(at: At<'a>, data_bar: &'a mut DataBar, model_bar: &'a mut Model) -> Self {
+        Self {
+            model: at.model,
+            kinematics: &at.data.kinematics,
+            velocity: &at.data.velocity,
+            kinematics_bar: &mut data_bar.kinematics,
+            velocity_bar: &mut data_bar.velocity,
+            model_bar,
+        }
+    }
+
     /// The contraction A·F of the force on a body for one motion, A·B·C for two: adds `bar` times its derivatives by everything but
     /// the motions; returns its value, and `bar` times those by the motions.
     pub(crate) fn contract_vjp<const N: usize>(

@@ -4,10 +4,10 @@ use super::forward::{gained, is_disabled};
 use super::servo::ServoAt;
 use super::{Actuation, ActuatorPlace};
 use crate::data::Data;
+use crate::dynamics::At;
 use crate::history::is_delayed;
 use crate::model::Model;
 use crate::scalar::Scalar;
-use crate::state::{Input, State};
 use crate::terms::Term;
 use crate::terms::actuator::{Force, Next, Rate};
 
@@ -57,13 +57,13 @@ pub(crate) struct ByInputs {
 
 /// Derivatives of an actuator's force and activation rate at the state of `data`; a control that its range holds, or
 /// that is refused or comes later, has none. Limits of tendons and joints on the force are not regarded.
-pub(crate) fn sensitivity(
-    model: &Model,
-    state: &State,
-    input: &Input,
-    data: &Data,
-    actuator: usize,
-) -> Sensitivity {
+pub(crate) fn sensitivity(at: At<'_>, actuator: usize) -> Sensitivity {
+    let At {
+        model,
+        state,
+        input,
+        data,
+    } = at;
     let structure = &model.structure.actuators;
     let mut out = Sensitivity::default();
     if is_disabled(model, actuator) {
@@ -91,7 +91,7 @@ pub(crate) fn sensitivity(
     if is_limited(model, actuator, data) {
         return out;
     }
-    let x = force_inputs(model, actuator, &state.act, data);
+    let x = force_inputs(at, actuator);
     out.force = ByInputs::new(Force::by_inputs(model, actuator, x), by_source);
     if !data.actuation.saturated[actuator] {
         let slopes = Force::rate_derivative_by_inputs(model, actuator, x);
@@ -113,12 +113,13 @@ impl ByInputs {
 }
 
 /// Length, rate and input of an actuator's force.
-pub(crate) fn force_inputs(model: &Model, actuator: usize, act: &[f64], data: &Data) -> [f64; 3] {
-    let output = model.structure.actuators.outputs[actuator].start;
+pub(crate) fn force_inputs(at: At<'_>, actuator: usize) -> [f64; 3] {
+    let (data, h) = (at.data, at.input.timestep);
+    let output = at.model.structure.actuators.outputs[actuator].start;
     [
         data.transmission.length[output],
         data.velocity.actuator[output],
-        gained(model, actuator, act, &data.actuation, data.timestep),
+        gained(at.model, actuator, &at.state.act, &data.actuation, h),
     ]
 }
 

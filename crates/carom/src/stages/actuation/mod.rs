@@ -10,8 +10,8 @@ mod derivative;
 mod forward;
 mod servo;
 
-pub(crate) use backward::Place;
-pub use backward::{Targets, backward, nearest_setpoint_vjp};
+pub(crate) use backward::velocity_derivative_vjp;
+pub use backward::{backward, nearest_setpoint_vjp};
 pub(crate) use bends::write_bends;
 pub(crate) use derivative::{
     Sensitivity, force_inputs, is_free, next_derivatives, sensitivity, velocity_derivative,
@@ -22,6 +22,7 @@ pub(crate) use servo::{ServoAt, ServoBar};
 
 use crate::arrays::arrays;
 use crate::data::Data;
+use crate::dynamics::At;
 use crate::scalar::Scalar;
 use crate::stages::transmission::TransmissionData;
 use crate::stages::velocity::Velocity;
@@ -55,6 +56,16 @@ pub(crate) struct ActuatorPlace<'a, T: Scalar> {
     pub(crate) velocity: &'a Velocity<T>,
     /// (s)
     pub(crate) timestep: T,
+}
+
+impl<'a> ActuatorPlace<'a, f64> {
+    /// Where derivatives are taken.
+    pub(crate) fn at(at: At<'a>) -> Self {
+        Self {
+            timestep: at.input.timestep,
+            ..Self::of(at.data)
+        }
+    }
 }
 
 impl<'a, T: Scalar> ActuatorPlace<'a, T> {

@@ -2,9 +2,11 @@
 //!
 //! The laws are functions of [`Seen`]; here its numbers are gathered, and their cotangents go back to where they came from.
 
-use super::backward::{Targets, period_vjp};
+use super::backward::period_vjp;
 use super::forward::{is_disabled, rotational_period};
 use super::{Actuation, ActuatorPlace};
+use crate::cotangent::Cotangents;
+use crate::dynamics::At;
 use crate::laws::servo::{MOST_STATES, Seen, Servo};
 use crate::math::Vec3;
 use crate::model::{GainKind, Model};
@@ -30,6 +32,20 @@ pub(crate) struct ServoBar<'a> {
     pub(crate) velocity: &'a mut [f64],
     pub(crate) length: &'a mut [f64],
     pub(crate) control: &'a mut [f64],
+}
+
+impl<'a> ServoBar<'a> {
+    /// Those of a stage, which does not look at rates.
+    fn of(bars: &'a mut Cotangents) -> Self {
+        Self {
+            model: &mut bars.model,
+            act: &mut bars.state.act,
+            activation_dot: &mut [],
+            velocity: &mut bars.data.velocity.actuator,
+            length: &mut bars.data.transmission.length,
+            control: &mut bars.data.actuation.control,
+        }
+    }
 }
 
 impl<'a, T: Scalar> ServoAt<'a, T> {
@@ -129,17 +145,11 @@ impl<'a, T: Scalar> ServoAt<'a, T> {
 
 impl ServoAt<'_, f64> {
     /// The twin of [`Self::forward`].
-    pub(super) fn backward(
-        &self,
-        state: &State,
-        actuation: &Actuation,
-        bar: &mut Actuation,
-        targets: &mut Targets<'_>,
-    ) {
+    pub(super) fn backward(&self, at: At<'_>, bars: &mut Cotangents) {
         let structure = &self.model.structure.actuators;
-        let found = self
-            .law
-            .act(&self.see(&state.act, &actuation.control).varied());
+        let seen = self.see(&at.state.act, &at.data.actuation.control);
+        let found = self.law.act(&seen.varied());
+        let bar = &bars.data.actuation;
         let on = f64::from(u8::from(!is_disabled(self.model, self.actuator)));
         let outputs = structure.outputs[self.actuator].clone();
         let forces = found.force.into_iter().zip(outputs).map(|(force, output)| {
@@ -153,18 +163,8 @@ impl ServoAt<'_, f64> {
         let rates = found.rates.into_iter().zip(rates_bar);
         let outputs = forces.chain([(found.mechanical, mechanical)]).chain(rates);
         let seen_bar = Seen::pull_back(outputs);
-        self.scatter(
-            &seen_bar,
-            &mut ServoBar {
-                model: &mut *targets.model,
-                act: &mut targets.state.act,
-                activation_dot: &mut [],
-                velocity: &mut targets.velocity.actuator,
-                length: &mut targets.transmission.length,
-                control: &mut bar.control,
-            },
-        );
-        targets.input.timestep += seen_bar.timestep;
+        self.scatter(&seen_bar, &mut ServoBar::of(bars));
+        bars.input.timestep += seen_bar.timestep;
     }
 
     /// The twin of [`Self::advance`]; returns the cotangent of the time step.
@@ -186,22 +186,14 @@ impl ServoAt<'_, f64> {
         seen_bar.timestep
     }
 
-    /// The twin of [`Self::velocity_derivative`]; returns the cotangent of the time step.
-    pub(crate) fn velocity_derivative_vjp(
-        &self,
-        act: &[f64],
-        actuation: &Actuation,
-        bar: f64,
-        targets: &mut ServoBar<'_>,
-    ) -> f64 {
-        if actuation.saturated[self.actuator] || is_disabled(self.model, self.actuator) {
-            return 0.0;
-        }
-        let seen = self.see(act, &actuation.control).varied();
+    /// The twin of [`Self::velocity_derivative`].
+    pub(super) fn velocity_derivative_vjp(&self, at: At<'_>, bar: f64, bars: &mut Cotangents) {
+        let actuation = &at.data.actuation;
+        let seen = self.see(&at.state.act, &actuation.control).varied();
         let found = self.law.velocity_derivative(&seen, self.is_held(actuation));
         let seen_bar = Seen::pull_back([(found, bar)]);
-        self.scatter(&seen_bar, targets);
-        seen_bar.timestep
+        self.scatter(&seen_bar, &mut ServoBar::of(bars));
+        bars.input.timestep += seen_bar.timestep;
     }
 
     /// Adds cotangents, but for that of the time step.

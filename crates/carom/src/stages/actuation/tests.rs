@@ -187,5 +187,5 @@ crate::testing::stage_check::check_stage!(
         &point.data.passive,
         &mut point.data.actuation,
     ),
-    |point, bar| crate::dynamics::backward::actuation(point.at(), bar)
+    |point, bar| crate::stages::actuation::backward(point.at(), bar)
 );

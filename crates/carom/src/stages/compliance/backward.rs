@@ -9,71 +9,35 @@
 //! the bodies receive what [`apply_force_vjp`](jacobian::apply_force_vjp) and the velocity of a point leave them.
 
 use super::forward;
+use crate::cotangent::Cotangents;
+use crate::dynamics::At;
 use crate::jacobian;
 use crate::laws;
 use crate::math::{Spatial, Vec3};
-use crate::model::{LawLevel, Model};
-use crate::stages::collision::{Collision, Contact};
-use crate::stages::kinematics::Kinematics;
-use crate::stages::velocity::Velocity;
+use crate::model::LawLevel;
 
-/// Cotangents that compliant contacts pass on.
-#[derive(Debug)]
-#[allow(missing_docs, reason = "each field is the cotangent of what it names")]
-pub struct Targets<'a> {
-    pub kinematics: &'a mut Kinematics,
-    pub velocity: &'a mut Velocity,
-    pub contacts: &'a mut [Contact],
-    pub model: &'a mut Model,
-}
-
-/// Adds the cotangents of everything that the forces depend on, given that of their generalised force, nv.
-pub fn backward(
-    model: &Model,
-    (kinematics, collision, velocity): (&Kinematics, &Collision, &Velocity),
-    force_bar: &[f64],
-    mut targets: Targets<'_>,
-) {
-    if !model.structure.laws.acts_on(LawLevel::Force) {
+/// Adds the cotangents of everything that the forces depend on. After the adjoint of the acceleration, the cotangent of
+/// the smooth force is that of each of its terms.
+pub fn backward(at: At<'_>, bars: &mut Cotangents) {
+    if !at.model.structure.laws.acts_on(LawLevel::Force) {
         return;
     }
-    let sources = Sources {
-        model,
-        kinematics,
-        collision,
-        velocity,
-        force_bar,
-    };
-    for (index, contact) in collision.contacts.iter().enumerate() {
-        if let Some(law) = forward::compliant_law(model, contact) {
-            one_contact(sources, index, law, &mut targets);
+    for (index, contact) in at.data.collision.contacts.iter().enumerate() {
+        if let Some(law) = forward::compliant_law(at.model, contact) {
+            one_contact(at, index, law, bars);
         }
     }
 }
 
-/// What the adjoint of a contact reads.
-#[derive(Clone, Copy)]
-struct Sources<'a> {
-    model: &'a Model,
-    kinematics: &'a Kinematics,
-    collision: &'a Collision,
-    velocity: &'a Velocity,
-    force_bar: &'a [f64],
-}
-
-fn one_contact(from: Sources<'_>, index: usize, law: usize, targets: &mut Targets<'_>) {
-    let Sources {
-        model,
-        kinematics,
-        velocity,
-        ..
-    } = from;
-    let contact = &from.collision.contacts[index];
+fn one_contact(at: At<'_>, index: usize, law: usize, bars: &mut Cotangents) {
+    let (model, contact) = (at.model, &at.data.collision.contacts[index]);
+    let (kinematics, velocity) = (&at.data.kinematics, &at.data.velocity);
+    let (data_bar, model_bar) = (&mut bars.data, &mut bars.model);
     let speed = forward::relative_velocity(model, kinematics, velocity, contact);
     let (kind, numbers) = (model.structure.laws.kind[law], (&model.laws, law));
     let touch = forward::touch(contact, speed);
     let force = laws::contact_force(kind, numbers, &touch);
-    let contact_bar = &mut targets.contacts[index];
+    let contact_bar = &mut data_bar.contacts[index];
 
     // f̄ from the points that the force acts at.
     let world = contact.frame.transpose_mul_vec(force);
@@ -85,14 +49,14 @@ fn one_contact(from: Sources<'_>, index: usize, law: usize, targets: &mut Target
             model,
             kinematics,
             jacobian::Wrench::force(body, contact.position, world * sign),
-            dofs.map(|&dof| (dof, from.force_bar[dof])),
-            targets.kinematics,
+            dofs.map(|&dof| (dof, data_bar.acceleration.force_smooth[dof])),
+            &mut data_bar.kinematics,
         );
         world_bar = world_bar.scale_add(bar.force, sign);
         contact_bar.position += bar.point;
     }
     let local_bar = contact.frame.mul_vec(world_bar);
-    let slopes = laws::contact_force_vjp(kind, numbers, &touch, local_bar, &mut targets.model.laws);
+    let slopes = laws::contact_force_vjp(kind, numbers, &touch, local_bar, &mut model_bar.laws);
     contact_bar.distance += slopes.distance;
     for j in 0..2 {
         contact_bar.friction[j] += slopes.friction[j];
@@ -114,9 +78,9 @@ fn one_contact(from: Sources<'_>, index: usize, law: usize, targets: &mut Target
         let (bar, motion) = (difference_bar * sign, velocity.body[body]);
         let offset = jacobian::offset(model, kinematics, body, contact.position);
         // v + ω × r
-        targets.velocity.body[body] += Spatial::new(offset.cross(bar), bar);
+        data_bar.velocity.body[body] += Spatial::new(offset.cross(bar), bar);
         let offset_bar = bar.cross(motion.angular());
         contact_bar.position += offset_bar;
-        targets.kinematics.subtree_com[model.structure.bodies.root[body]] -= offset_bar;
+        data_bar.kinematics.subtree_com[model.structure.bodies.root[body]] -= offset_bar;
     }
 }

@@ -14,7 +14,7 @@ mod forward;
 #[cfg(test)]
 pub(crate) mod tests;
 
-pub use backward::{Targets, backward};
+pub use backward::backward;
 pub use forward::forward;
 pub(crate) use forward::relative_velocity;
 

@@ -276,7 +276,7 @@ crate::testing::stage_check::check_stage!(
         &mut point.data.compliance,
     ),
     |point, bar| {
-        crate::dynamics::backward::compliance(point.at(), bar);
+        crate::stages::compliance::backward(point.at(), bar);
         // That of the forces was read, not used up.
         bar.data.acceleration.set_zero();
     }

@@ -4,7 +4,9 @@
 //! attraction δ along the normal, which is passive, and a contact that only pushes but whose reference acceleration
 //! rises by R·δ: what it pushes less δ is the force between the geoms.
 
-use super::{Passive, Targets};
+use super::Passive;
+use crate::cotangent::Cotangents;
+use crate::dynamics::At;
 use crate::jacobian::{self, Wrench};
 use crate::math::Vec3;
 use crate::model::Model;
@@ -39,18 +41,14 @@ pub(super) fn forward<T: Scalar>(
 }
 
 /// The adjoint of [`forward`].
-pub(super) fn backward(
-    model: &Model,
-    kinematics: &Kinematics,
-    collision: &Collision,
-    adhesion_bar: &[f64],
-    targets: &mut Targets<'_>,
-) {
+pub(super) fn backward(at: At<'_>, adhesion_bar: &[f64], bars: &mut Cotangents) {
+    let (model, kinematics) = (at.model, &at.data.kinematics);
     if !model.structure.has_adhesion {
         return;
     }
     let bodies = &model.structure.geoms.body;
-    for (contact, contact_bar) in (collision.contacts.iter()).zip(targets.contacts.iter_mut()) {
+    let contacts = at.data.collision.contacts.iter();
+    for (contact, contact_bar) in contacts.zip(&mut bars.data.contacts) {
         let normal = contact.frame.row(0);
         let mut pull_bar = Vec3::ZERO;
         for (geom, sign) in contact.geoms.into_iter().zip([1.0, -1.0]) {
@@ -61,7 +59,7 @@ pub(super) fn backward(
                 kinematics,
                 Wrench::force(body, contact.position, normal * (contact.adhesion * sign)),
                 dofs.map(|&dof| (dof, adhesion_bar[dof])),
-                targets.kinematics,
+                &mut bars.data.kinematics,
             );
             pull_bar = pull_bar.scale_add(bar.force, sign);
             contact_bar.position += bar.point;

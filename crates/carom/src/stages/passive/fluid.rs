@@ -1,7 +1,8 @@
 //! Forces of the surrounding medium on all bodies, by [`terms::body`](crate::terms::body).
 
 use super::Passive;
-use super::backward::Targets;
+use crate::cotangent::Cotangents;
+use crate::dynamics::At;
 use crate::math::Spatial;
 use crate::model::Model;
 use crate::scalar::Scalar;
@@ -30,30 +31,18 @@ pub(super) fn forward<T: Scalar>(
 }
 
 /// Adds the cotangents of frames, velocities, masses, geoms and the medium.
-pub(super) fn backward(
-    model: &Model,
-    kinematics: &Kinematics,
-    velocity: &Velocity,
-    bar: &mut Passive,
-    targets: &mut Targets<'_>,
-) {
+pub(super) fn backward(at: At<'_>, own: &mut Passive, bars: &mut Cotangents) {
+    let (model, kinematics) = (at.model, &at.data.kinematics);
     let structure = &model.structure;
-    body::motions(structure, kinematics, &bar.fluid, &mut bar.body_force);
-    let mut immersed = Immersed {
-        model,
-        kinematics,
-        velocity,
-        kinematics_bar: targets.kinematics,
-        velocity_bar: targets.velocity,
-        model_bar: targets.model,
-    };
-    targets.body_work.fill(Spatial::ZERO);
+    body::motions(structure, kinematics, &own.fluid, &mut own.body_force);
+    let mut immersed = Immersed::new(at, &mut bars.data, &mut bars.model);
     for body in 1..structure.counts.nbody {
-        let (_, [force]) = immersed.contract_vjp(body, [bar.body_force[body]], 1.0);
-        targets.body_work[body] = force;
+        let (_, [force]) = immersed.contract_vjp(body, [own.body_force[body]], 1.0);
+        own.body_force[body] = force;
     }
     if !body::is_absent(model) {
-        let axes_bar = &mut targets.kinematics.dof_axis;
-        body::axes_vjp(structure, &bar.fluid, targets.body_work, axes_bar);
+        own.body_force[0] = Spatial::ZERO;
+        let axes_bar = &mut bars.data.kinematics.dof_axis;
+        body::axes_vjp(structure, &own.fluid, &mut own.body_force, axes_bar);
     }
 }

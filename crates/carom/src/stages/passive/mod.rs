@@ -8,7 +8,7 @@ mod backward;
 mod fluid;
 mod forward;
 
-pub use backward::{Targets, backward};
+pub use backward::backward;
 pub use forward::forward;
 
 use crate::arrays::arrays;

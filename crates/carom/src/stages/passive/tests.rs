@@ -211,5 +211,5 @@ crate::testing::stage_check::check_stage!(
         &point.data.collision,
         &mut point.data.passive,
     ),
-    |point, bar| crate::dynamics::backward::passive(point.at(), bar)
+    |point, bar| crate::stages::passive::backward(point.at(), bar)
 );
