@@ -1,25 +1,20 @@
 //! How Jacobians of lengths change with the configuration: B(i, j) = ∂J(i)/∂q(j).
 //!
-//! A leg of a tendon from a point p₁ to a point p₂, with u the unit vector along it and P(i) the velocities of its ends by
-//! dof i, has J(i) = u·(P₂(i) − P₁(i)). With E(j) the change of p₂ − p₁, slipping along a wrapped geom included,
+//! A leg of a tendon from a point p₁ to a point p₂, with u the unit vector along it, pulls with the forces ∓u at its ends
+//! (`levers`). With E(j) the change of p₂ − p₁ by a dof, slipping along a wrapped geom included, they change by
 //!
-//!   B(i, j) = E(j)·(1 − u·uᵀ)·(P₂(i) − P₁(i))/|p₂ − p₁| + u·(dP₂(i) − dP₁(i))                          (1)
-//!   dP(i) = ω(j) × P(i) for i beyond j,   ω(i) × P(j) for i before j,   and ω(i) × slip(j)                (2)
+//!   du = (1 − u·uᵀ)·E(j)/|p₂ − p₁|                                                                       (1)
 //!
-//! Where a string meets and leaves a geom depends on its ends as seen from the geom, by dual numbers. A wrench w that is
-//! fixed to a body, that of a site's actuator, has J(i) = s(i)·w and
-//!
-//!   B(i, j) = s(i)·(s(j) ×* w) for i before j, and zero otherwise                                        (3)
+//! Where a string meets and leaves a geom depends on its ends as seen from the geom, by dual numbers.
 
 use super::forces::Context;
 use super::forward_mode::Number;
-use super::levers;
+use super::levers::{self, Attachment, Change, Target};
 use crate::data::Data;
 use crate::dual::Dual;
-use crate::jacobian;
-use crate::math::{Mat3, Spatial, Vec3};
-use crate::model::{Model, SparsePattern, Transmission, Wrap};
-use crate::stages::tendon::{Obstacle, WrapShape, wrap};
+use crate::math::{Mat3, Vec3};
+use crate::model::{Model, SparsePattern, Transmission};
+use crate::stages::tendon::{Leg, Obstacle, Step, steps, wrap};
 use crate::terms::length::{Length, Row};
 
 /// B of each spatial tendon and of each actuator that has one by itself, dense over the columns of its Jacobian.
@@ -29,10 +24,6 @@ pub(super) struct Bends {
     actuators: Blocks,
     /// ∂length/∂q of these actuators, in the pattern of their moments.
     lengths: Vec<f64>,
-    /// Work area: the ends of a string and, between them, where it meets and leaves a geom.
-    ends: [PathEnd; 4],
-    /// Work area: velocities of the ends as points of the geom.
-    carried: [Vec<Option<Vec3>>; 2],
 }
 
 /// Square blocks, one a row of a pattern.
@@ -106,55 +97,6 @@ impl Bend<'_> {
     }
 }
 
-/// The string's start and end among the ends of legs.
-const START: usize = 0;
-const END: usize = 3;
-
-/// One end of a leg.
-#[derive(Clone, Debug, Default)]
-struct PathEnd {
-    position: Vec3,
-    /// Velocity by each column; none where the dof does not move the body.
-    velocity: Vec<Option<Vec3>>,
-    /// Slip along the body by each column; empty for points that are fixed to it.
-    slip: Vec<Vec3>,
-}
-
-impl PathEnd {
-    fn set(&mut self, context: &Context<'_>, columns: &[usize], body: usize, position: Vec3) {
-        self.position = position;
-        self.slip.clear();
-        velocities(context, columns, body, position, &mut self.velocity);
-    }
-
-    fn slip(&self, column: usize) -> Vec3 {
-        self.slip.get(column).copied().unwrap_or_default()
-    }
-
-    fn velocity(&self, column: usize) -> Vec3 {
-        self.velocity[column].unwrap_or_default()
-    }
-}
-
-/// Velocities of a point of a body by some dofs, given in increasing order.
-fn velocities(
-    context: &Context<'_>,
-    columns: &[usize],
-    body: usize,
-    position: Vec3,
-    out: &mut Vec<Option<Vec3>>,
-) {
-    let kinematics = &context.data.kinematics;
-    let offset = jacobian::offset(context.model, kinematics, body, position);
-    let mut moving = jacobian::moving_dofs(context.model, body).iter().peekable();
-    out.clear();
-    out.extend(columns.iter().map(|&dof| {
-        while moving.next_if(|&&other| other < dof).is_some() {}
-        let moves = moving.peek().is_some_and(|&&other| other == dof);
-        moves.then(|| jacobian::point_velocity(kinematics.dof_axis[dof], offset))
-    }));
-}
-
 impl Bends {
     /// Room for a model.
     pub(super) fn new(model: &Model) -> Self {
@@ -165,8 +107,6 @@ impl Bends {
             tendons: Blocks::new(&structure.tendons.jacobian, n.ntendon, spatial),
             actuators: Blocks::new(&structure.actuators.moment, n.nactuator, own),
             lengths: vec![0.0; n.nmoment],
-            ends: Default::default(),
-            carried: Default::default(),
         }
     }
 
@@ -241,201 +181,165 @@ impl Bends {
         let structure = &*context.model.structure;
         for (tendon, &spatial) in structure.tendons.spatial.iter().enumerate() {
             if spatial {
-                self.tendons.block_mut(tendon).fill(0.0);
-                self.trace(context, tendon);
+                let target = Target::new(
+                    &structure.tendons.jacobian,
+                    tendon,
+                    self.tendons.block_mut(tendon),
+                );
+                trace(context, tendon, target);
             }
         }
-        for (actuator, &transmission) in structure.actuators.transmission.iter().enumerate() {
-            if let Transmission::Site {
-                site,
-                reference: None,
-            } = transmission
-            {
-                self.wrench(context, actuator, site);
-            } else if self.actuators.block(actuator).is_some() {
-                let row = structure.actuators.moment.row(actuator);
-                let bend = self.actuators.block_mut(actuator);
-                levers::find(context, actuator, bend, &mut self.lengths[row]);
-            }
-        }
-    }
-
-    /// (3)
-    fn wrench(&mut self, context: &Context<'_>, actuator: usize, site: usize) {
-        let (model, kinematics) = (context.model, &context.data.kinematics);
-        let columns = model.structure.actuators.moment.columns(actuator);
-        let body = model.structure.sites.body[site];
-        let rotation = &kinematics.site_rotation[site];
-        let [fx, fy, fz, tx, ty, tz] = model.actuators.gear[actuator];
-        let force = rotation.mul_vec(Vec3([fx, fy, fz]));
-        let torque = rotation.mul_vec(Vec3([tx, ty, tz]));
-        let position = kinematics.site_position[site];
-        let arm = jacobian::offset(model, kinematics, body, position);
-        let wrench = Spatial::new(torque + arm.cross(force), force);
-        velocities(context, columns, body, position, &mut self.ends[0].velocity);
-        let moves = &self.ends[0].velocity;
-        let block = self.actuators.block_mut(actuator);
-        for (i, &dof) in columns.iter().enumerate() {
-            for (j, &other) in columns.iter().enumerate() {
-                let before = dof < context.turn_start[other];
-                block[i * columns.len() + j] = if before && moves[i].is_some() && moves[j].is_some()
-                {
-                    let axes = &kinematics.dof_axis;
-                    axes[dof].dot(axes[other].cross_force(wrench))
-                } else {
-                    0.0
-                };
+        for actuator in 0..structure.actuators.transmission.len() {
+            if self.actuators.block(actuator).is_some() {
+                let pattern = &structure.actuators.moment;
+                let lengths = &mut self.lengths[pattern.row(actuator)];
+                let target = Target::new(pattern, actuator, self.actuators.block_mut(actuator));
+                levers::find(context, actuator, target, lengths);
             }
         }
     }
+}
 
-    /// Walks along a spatial path, leg by leg, as the tendon stage does.
-    fn trace(&mut self, context: &Context<'_>, tendon: usize) {
-        let model = context.model;
-        let tendons = &model.structure.tendons;
-        let range = tendons.wraps[tendon].clone();
-        let mut scale = 1.0;
-        let mut position = range.start;
-        while position + 1 < range.end {
-            match tendons.path[position..range.end] {
-                [Wrap::Site(start), Wrap::Site(end), ..] => {
-                    let columns = tendons.jacobian.columns(tendon);
-                    self.place(context, columns, [start, end]);
-                    self.add_leg(context, tendon, [START, END], scale);
-                    position += 1;
-                }
-                [
-                    Wrap::Site(start),
-                    Wrap::Sphere { geom, side },
-                    Wrap::Site(end),
-                    ..,
-                ] => {
-                    let shape = (WrapShape::Sphere, geom, side);
-                    self.around(context, tendon, shape, [start, end], scale);
-                    position += 2;
-                }
-                [
-                    Wrap::Site(start),
-                    Wrap::Cylinder { geom, side },
-                    Wrap::Site(end),
-                    ..,
-                ] => {
-                    let shape = (WrapShape::Cylinder, geom, side);
-                    self.around(context, tendon, shape, [start, end], scale);
-                    position += 2;
-                }
-                [Wrap::Pulley, ..] => {
-                    scale = model.wraps.coefficient[position].recip();
-                    position += 1;
-                }
-                _ => position += 1,
-            }
+/// Walks along a spatial path, leg by leg.
+fn trace(context: &Context<'_>, tendon: usize, mut target: Target<'_>) {
+    let model = context.model;
+    let mut scale = 1.0;
+    for step in steps(&model.structure.tendons, tendon) {
+        match step {
+            Step::Pulley(position) => scale = model.wraps.coefficient[position].recip(),
+            Step::Leg(leg) => add_leg(context, &leg, scale, &mut target),
         }
     }
+}
 
-    /// Puts the ends of a string at two sites.
-    fn place(&mut self, context: &Context<'_>, columns: &[usize], sites: [usize; 2]) {
-        for (end, site) in [START, END].into_iter().zip(sites) {
-            let body = context.model.structure.sites.body[site];
-            let position = context.data.kinematics.site_position[site];
-            self.ends[end].set(context, columns, body, position);
-        }
-    }
+/// A point of a body.
+#[derive(Clone, Copy)]
+struct End {
+    body: usize,
+    position: Vec3,
+}
 
-    /// Two legs with a geom in between, or one past it.
-    fn around(
-        &mut self,
-        context: &Context<'_>,
-        tendon: usize,
-        (shape, geom, side): (WrapShape, usize, Option<usize>),
-        sites: [usize; 2],
-        scale: f64,
-    ) {
-        let (model, kinematics) = (context.model, &context.data.kinematics);
-        let columns = model.structure.tendons.jacobian.columns(tendon);
-        self.place(context, columns, sites);
+/// One straight piece, or two with a geom in between.
+fn add_leg(context: &Context<'_>, leg: &Leg, scale: f64, target: &mut Target<'_>) {
+    let (model, kinematics) = (context.model, &context.data.kinematics);
+    let [start, end] = leg.sites.map(|site| End {
+        body: model.structure.sites.body[site],
+        position: kinematics.site_position[site],
+    });
+    let around = leg.around.and_then(|around| {
         let (center, rotation) = (
-            kinematics.geom_position[geom],
-            kinematics.geom_rotation[geom],
+            kinematics.geom_position[around.geom],
+            kinematics.geom_rotation[around.geom],
         );
-        let local =
-            |site: usize| rotation.transpose_mul_vec(kinematics.site_position[site] - center);
+        let local = |point: Vec3| rotation.transpose_mul_vec(point - center);
         let obstacle = Obstacle {
-            shape,
+            shape: around.shape,
             center: Vec3::ZERO,
             rotation: &Mat3::identity(),
-            radius: Number::constant(model.geoms.size[geom][0]),
+            radius: Number::constant(model.geoms.size[around.geom][0]),
         };
-        let [start, end] = [0, 1].map(|end: usize| {
-            let point = local(sites[end]);
+        let [first, second] = [(start, 0), (end, 3)].map(|(end, first)| {
+            let point = local(end.position);
             Vec3(std::array::from_fn(|k| {
-                Number::variable(point[k], 3 * end + k)
+                Number::variable(point[k], first + k)
             }))
         });
-        let side = side.map(|site| local(site).map(Dual::constant));
-        let Some(contact) = wrap(&obstacle, start, end, side) else {
-            self.add_leg(context, tendon, [START, END], scale);
-            return;
-        };
-        let body = model.structure.geoms.body[geom];
-        for (carried, end) in self.carried.iter_mut().zip([START, END]) {
-            let position = self.ends[end].position;
-            velocities(context, columns, body, position, carried);
-        }
-        for (index, point) in contact.points.iter().enumerate() {
-            let position = center + rotation.mul_vec(point.value());
-            self.ends[1 + index].set(context, columns, body, position);
-            self.slide(columns.len(), rotation, 1 + index, point);
-        }
-        self.add_leg(context, tendon, [START, 1], scale);
-        self.add_leg(context, tendon, [2, END], scale);
-    }
+        let side = around
+            .side
+            .map(|site| local(kinematics.site_position[site]).map(Dual::constant));
+        let points = wrap(&obstacle, first, second, side)?.points;
+        Some((
+            model.structure.geoms.body[around.geom],
+            center,
+            rotation,
+            points,
+        ))
+    });
+    let Some((body, center, rotation, points)) = around else {
+        let fixed = |_| [Vec3::ZERO; 2];
+        add_piece(
+            context,
+            3 * leg.position,
+            [start, end],
+            scale,
+            target,
+            fixed,
+        );
+        return;
+    };
+    // How the points on the geom slip as the ends of the string move relative to it.
+    let slip = |index: usize, dof: usize| {
+        let relative = [start, end].map(|end| {
+            let [own, carried] = [end.body, body]
+                .map(|body| levers::moved(context, body, end.position, dof).unwrap_or_default());
+            rotation.transpose_mul_vec(own - carried)
+        });
+        let local = points[index].map(|number| {
+            let motions = relative[0].0.iter().chain(&relative[1].0);
+            number
+                .tangent
+                .iter()
+                .zip(motions)
+                .map(|(slope, along)| slope * along)
+                .sum()
+        });
+        rotation.mul_vec(local)
+    };
+    let [enter, leave] = points.map(|point| End {
+        body,
+        position: center + rotation.mul_vec(point.value()),
+    });
+    let entering = |dof| [Vec3::ZERO, slip(0, dof)];
+    add_piece(
+        context,
+        3 * leg.position + 1,
+        [start, enter],
+        scale,
+        target,
+        entering,
+    );
+    let leaving = |dof| [slip(1, dof), Vec3::ZERO];
+    add_piece(
+        context,
+        3 * leg.position + 2,
+        [leave, end],
+        scale,
+        target,
+        leaving,
+    );
+}
 
-    /// How a point on a geom slips as the ends of the string move relative to it.
-    fn slide(&mut self, count: usize, rotation: Mat3, index: usize, point: &Vec3<Number>) {
-        for column in 0..count {
-            let [start, end] = [(START, 0), (END, 1)].map(|(end, carried)| {
-                let carried = self.carried[carried][column].unwrap_or_default();
-                rotation.transpose_mul_vec(self.ends[end].velocity(column) - carried)
-            });
-            let local = point.map(|number| {
-                let terms = number.tangent.iter().zip(start.0.iter().chain(&end.0));
-                terms.map(|(slope, along)| slope * along).sum::<f64>()
-            });
-            self.ends[index].slip.push(rotation.mul_vec(local));
-        }
+/// A straight piece between two points that slip along their bodies. (1)
+fn add_piece(
+    context: &Context<'_>,
+    piece: usize,
+    ends: [End; 2],
+    scale: f64,
+    target: &mut Target<'_>,
+    slip: impl Fn(usize) -> [Vec3; 2],
+) {
+    let (along, length) = (ends[1].position - ends[0].position).normalized();
+    if length <= 0.0 {
+        return;
     }
-
-    /// Adds one leg between two of the ends. (1), (2)
-    fn add_leg(&mut self, context: &Context<'_>, tendon: usize, ends: [usize; 2], scale: f64) {
-        let columns = context.model.structure.tendons.jacobian.columns(tendon);
-        let [first, second] = ends.map(|end| &self.ends[end]);
-        let (along, length) = (second.position - first.position).normalized();
-        if length <= 0.0 {
-            return;
-        }
-        let axes = &context.data.kinematics.dof_axis;
-        let size = columns.len();
-        let block = &mut self.tendons.values[self.tendons.start[tendon]..][..size * size];
-        for (j, &other) in columns.iter().enumerate() {
-            let change = second.velocity(j) + second.slip(j) - first.velocity(j) - first.slip(j);
-            let turned = (change - along * along.dot(change)) * length.recip();
-            for (i, &dof) in columns.iter().enumerate() {
-                let mut sum = turned.dot(second.velocity(i) - first.velocity(i));
-                for (end, sign) in [(first, -1.0), (second, 1.0)] {
-                    let Some(own) = end.velocity[i] else { continue };
-                    let mut bent = axes[dof].angular().cross(end.slip(j));
-                    if let Some(moved) = end.velocity[j] {
-                        bent += if dof >= context.turn_start[other] {
-                            axes[other].angular().cross(own)
-                        } else {
-                            axes[dof].angular().cross(moved)
-                        };
-                    }
-                    sum += sign * along.dot(bent);
-                }
-                block[i * size + j] += scale * sum;
-            }
-        }
-    }
+    let legs = &context.model.structure.tendons.legs;
+    let entries = [legs.first(piece), legs.second(piece)];
+    let attached = [(0, -scale), (1, scale)].map(|(end, sign)| Attachment {
+        body: ends[end].body,
+        point: ends[end].position,
+        torque: Vec3::ZERO,
+        force: along * sign,
+        entries: entries[end],
+    });
+    target.spread(context, &attached, |motion| {
+        let slip = slip(motion.dof);
+        let points = [0, 1].map(|end| motion.points[end].unwrap_or_default() + slip[end]);
+        let change = points[1] - points[0];
+        let turned = (change - along * along.dot(change)) * (scale / length);
+        [(0, -turned), (1, turned)].map(|(end, force)| Change {
+            point: points[end],
+            force,
+            ..Change::default()
+        })
+    });
 }

@@ -35,8 +35,7 @@ use crate::model::{GeomKind, Model};
 use crate::stages::kinematics::Kinematics;
 pub(crate) use local::add as add_tangent;
 pub(super) use local::turn;
-pub(crate) use pair_bar::PairBar;
-pub(super) use pair_bar::{ShapeBar, add_wrench};
+pub(crate) use pair_bar::{PairBar, ShapeBar, add_wrench};
 
 /// Work area of the backward pass; keeps its capacity.
 #[derive(Clone, Debug, Default, PartialEq)]

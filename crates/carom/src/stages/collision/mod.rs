@@ -22,7 +22,7 @@ mod surface_velocity;
 pub(crate) mod tests;
 
 pub use backward::{BackwardWork, backward};
-pub(crate) use backward::{PairBar, add_tangent};
+pub(crate) use backward::{PairBar, ShapeBar, add_tangent, add_wrench};
 pub(crate) use broad::is_within_reach;
 pub use broad::{Broad, Candidate};
 pub(crate) use coverage::for_each_unfiltered_pair;

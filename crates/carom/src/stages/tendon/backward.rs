@@ -7,19 +7,27 @@
 //!   ū = κ·(ṽ(q) − ṽ(p)),   κ̄ += u·(ṽ(q) − ṽ(p)) + ℓ·L̄,   q̄ = −p̄ = (1 − u·uᵀ)·ū/ℓ + κL̄·u      (1̄)
 //!
 //! besides what the lever arms receive. The path around a geom is differentiated in the geom's frame by dual numbers:
-//! ten inputs (two ends, side point, radius), seven outputs (arc, two points).
+//! ten inputs (two ends, side point, radius), seven outputs (arc, two points). With x the points that go in and y those
+//! that come out, force and torque on the frame, about its centre c, are
+//!
+//!   F = Σ ȳ − Σ x̄,   T = Σ (y − c) × ȳ − Σ (x − c) × x̄                                             (2̄)
 
 use std::mem::take;
 
 use super::Tendon;
-use super::wrap::{Contact, Shape, wrap_local};
+use super::path::{Around, Step, steps};
+use super::wrap::wrap_local;
 use crate::cotangent::Cotangents;
 use crate::dual::Dual;
 use crate::dynamics::At;
 use crate::jacobian::{Wrench, apply_force_vjp};
-use crate::math::{Mat3, Vec3};
+use crate::math::Vec3;
 use crate::model::{Model, Wrap};
+use crate::stages::collision::{ShapeBar, add_tangent, add_wrench};
 use crate::stages::kinematics::Kinematics;
+
+/// A number of the path around a geom: two ends, side point, radius.
+type Number = Dual<10>;
 
 /// Adds the cotangents of sites, wrapping geoms, axes, joint positions and coefficients.
 pub fn backward(at: At<'_>, bar: &mut Cotangents) {
@@ -84,52 +92,30 @@ struct Tracer<'a> {
 
 impl Tracer<'_> {
     fn trace(&mut self, tendon: usize) {
-        let tendons = &self.model.structure.tendons;
-        let range = tendons.wraps[tendon].clone();
+        let model = self.model;
         let mut pulley = None;
-        let mut position = range.start;
-        while position + 1 < range.end {
-            let path = &tendons.path[position..range.end];
-            let (end, consumed) = match *path {
-                [Wrap::Site(start), Wrap::Site(end), ..] => {
-                    self.pop(start);
-                    let ends = [start, end].map(|site| self.site(site));
-                    let bars = self.straight(3 * position, ends);
-                    self.add_to_sites([start, end], bars);
-                    (end, 1)
+        for step in steps(&model.structure.tendons, tendon) {
+            match step {
+                Step::Pulley(position) => {
+                    self.finish_branch(pulley);
+                    pulley = Some(position);
+                    self.scale = model.wraps.coefficient[position].recip();
+                    self.points += 1;
                 }
-                [
-                    Wrap::Site(start),
-                    Wrap::Sphere { geom, side },
-                    Wrap::Site(end),
-                    ..,
-                ] => {
-                    self.around(position, Shape::Sphere, (geom, side), [start, end]);
-                    (end, 2)
-                }
-                [
-                    Wrap::Site(start),
-                    Wrap::Cylinder { geom, side },
-                    Wrap::Site(end),
-                    ..,
-                ] => {
-                    self.around(position, Shape::Cylinder, (geom, side), [start, end]);
-                    (end, 2)
-                }
-                _ => {
-                    if path[0] == Wrap::Pulley {
-                        self.finish_branch(pulley);
-                        pulley = Some(position);
-                        self.scale = self.model.wraps.coefficient[position].recip();
-                        self.points += 1;
+                Step::Leg(leg) => {
+                    self.pop(leg.sites[0]);
+                    let ends = leg.sites.map(|site| self.site(site));
+                    let bars = match leg.around {
+                        Some(around) => self.around(leg.position, around, ends),
+                        None => self.straight(3 * leg.position, ends),
+                    };
+                    for (site, bar) in leg.sites.into_iter().zip(bars) {
+                        self.bar.data.kinematics.site_position[site] += bar;
                     }
-                    position += 1;
-                    continue;
+                    if leg.is_last {
+                        self.pop(leg.sites[1]);
+                    }
                 }
-            };
-            position += consumed;
-            if position + 1 == range.end || tendons.path[position + 1] == Wrap::Pulley {
-                self.pop(end);
             }
         }
         self.finish_branch(pulley);
@@ -143,63 +129,74 @@ impl Tracer<'_> {
         self.scale_bar = 0.0;
     }
 
-    /// A leg with a wrapping geom in between.
-    fn around(
-        &mut self,
-        position: usize,
-        shape: Shape,
-        (geom, side): (usize, Option<usize>),
-        sites: [usize; 2],
-    ) {
-        self.pop(sites[0]);
-        let [start, end] = sites.map(|site| self.site(site));
-        let local = Local {
-            center: self.kinematics.geom_position[geom],
-            rotation: &self.kinematics.geom_rotation[geom],
+    /// A leg with a wrapping geom in between; returns the cotangents of its ends.
+    fn around(&mut self, position: usize, around: Around, ends: [End; 2]) -> [Vec3; 2] {
+        let Around { shape, geom, side } = around;
+        let (center, rotation) = (
+            self.kinematics.geom_position[geom],
+            &self.kinematics.geom_rotation[geom],
+        );
+        // Three independent variables each, in the frame of the geom.
+        let variables = |point: Vec3, first: usize| {
+            let local = rotation.transpose_mul_vec(point - center);
+            Vec3(std::array::from_fn(|i| {
+                Number::variable(local[i], first + i)
+            }))
         };
         let side_position = side.map(|site| self.kinematics.site_position[site]);
+        let [start, end] = ends;
         let contact = wrap_local(
             shape,
-            Dual::<10>::variable(self.model.geoms.size[geom][0], 9),
-            [
-                local.variables(start.position, 0),
-                local.variables(end.position, 3),
-            ],
-            side_position.map(|side| local.variables(side, 6)),
+            Number::variable(self.model.geoms.size[geom][0], 9),
+            [variables(start.position, 0), variables(end.position, 3)],
+            side_position.map(|side| variables(side, 6)),
         );
         let Some(contact) = contact else {
-            let bars = self.straight(3 * position, [start, end]);
-            self.add_to_sites(sites, bars);
-            return;
+            return self.straight(3 * position, ends);
         };
         let body = self.model.structure.geoms.body[geom];
         let [enter, leave] = contact.points.map(|point| End {
-            position: local.rotation.mul_vec(point.value()) + local.center,
+            position: rotation.mul_vec(point.value()) + center,
             body,
         });
         let mut point_bars = [0, 1].map(|k| self.own.path_point[self.points + k]);
         self.points += 2;
-        let [start_bar, enter_bar] = self.straight(3 * position + 1, [start, enter]);
-        let [leave_bar, end_bar] = self.straight(3 * position + 2, [leave, end]);
-        self.add_to_sites(sites, [start_bar, end_bar]);
+        let [mut start_bar, enter_bar] = self.straight(3 * position + 1, [start, enter]);
+        let [leave_bar, mut end_bar] = self.straight(3 * position + 2, [leave, end]);
         point_bars[0] += enter_bar;
         point_bars[1] += leave_bar;
         self.scale_bar += self.length_bar * contact.length.value;
 
-        let arc_bar = self.length_bar * self.scale;
-        let mut frame_bar = LocalBar::default();
-        let inputs_bar = frame_bar.outputs(&local, &contact, arc_bar, point_bars);
-        let vector = |first: usize| Vec3(std::array::from_fn(|i| inputs_bar[first + i]));
-        let start_bar = frame_bar.input(&local, start.position, vector(0));
-        let end_bar = frame_bar.input(&local, end.position, vector(3));
-        self.add_to_sites(sites, [start_bar, end_bar]);
+        let mut inputs_bar = [0.0; 10];
+        add_tangent(
+            &mut inputs_bar,
+            contact.length,
+            self.length_bar * self.scale,
+        );
+        for (point, bar) in contact.points.iter().zip(point_bars) {
+            let local_bar = rotation.transpose_mul_vec(bar);
+            for axis in 0..3 {
+                add_tangent(&mut inputs_bar, point[axis], local_bar[axis]);
+            }
+        }
+        // A rigid motion of everything takes the points along: the geom receives what the ends do not. (2̄)
+        let mut geom_bar = ShapeBar::default();
+        geom_bar.add_point(enter.position - center, point_bars[0]);
+        geom_bar.add_point(leave.position - center, point_bars[1]);
+        let mut input = |point: Vec3, first: usize| {
+            let bar = rotation.mul_vec(Vec3(std::array::from_fn(|i| inputs_bar[first + i])));
+            geom_bar.add_point(point - center, -bar);
+            bar
+        };
+        start_bar += input(start.position, 0);
+        end_bar += input(end.position, 3);
+        let kinematics_bar = &mut self.bar.data.kinematics;
         if let (Some(site), Some(position)) = (side, side_position) {
-            self.bar.data.kinematics.site_position[site] +=
-                frame_bar.input(&local, position, vector(6));
+            kinematics_bar.site_position[site] += input(position, 6);
         }
         self.bar.model.geoms.size[geom][0] += inputs_bar[9];
-        self.bar.data.kinematics.geom_position[geom] += frame_bar.center;
-        self.bar.data.kinematics.geom_rotation[geom] += frame_bar.rotation;
+        add_wrench(self.kinematics, geom, &geom_bar, kinematics_bar);
+        [start_bar, end_bar]
     }
 
     /// A straight leg; returns the cotangents of its ends. (1̄)
@@ -251,69 +248,5 @@ impl Tracer<'_> {
     fn pop(&mut self, site: usize) {
         self.bar.data.kinematics.site_position[site] += self.own.path_point[self.points];
         self.points += 1;
-    }
-
-    fn add_to_sites(&mut self, sites: [usize; 2], bars: [Vec3; 2]) {
-        for (site, bar) in sites.into_iter().zip(bars) {
-            self.bar.data.kinematics.site_position[site] += bar;
-        }
-    }
-}
-
-/// The frame of a wrapping geom.
-struct Local<'a> {
-    center: Vec3,
-    rotation: &'a Mat3,
-}
-
-impl Local<'_> {
-    /// A world point in the frame, as three independent variables.
-    fn variables(&self, point: Vec3, first: usize) -> Vec3<Dual<10>> {
-        let local = self.rotation.transpose_mul_vec(point - self.center);
-        Vec3(std::array::from_fn(|i| Dual::variable(local[i], first + i)))
-    }
-}
-
-/// Cotangent of the frame of a wrapping geom.
-#[derive(Default)]
-struct LocalBar {
-    center: Vec3,
-    rotation: Mat3,
-}
-
-impl LocalBar {
-    /// From the cotangents of arc and world points to those of the ten inputs in the frame.
-    fn outputs(
-        &mut self,
-        local: &Local<'_>,
-        contact: &Contact<Dual<10>>,
-        arc_bar: f64,
-        point_bars: [Vec3; 2],
-    ) -> [f64; 10] {
-        let mut inputs_bar = contact.length.tangent.map(|slope| slope * arc_bar);
-        for (point, bar) in contact.points.iter().zip(point_bars) {
-            self.center += bar;
-            let mut local_bar = Vec3::ZERO;
-            (local.rotation).mul_vec_vjp(point.value(), bar, &mut self.rotation, &mut local_bar);
-            for (component, bar) in point.0.iter().zip(local_bar.0) {
-                for (input_bar, slope) in inputs_bar.iter_mut().zip(component.tangent) {
-                    *input_bar += slope * bar;
-                }
-            }
-        }
-        inputs_bar
-    }
-
-    /// From the cotangent of a point in the frame to that of the point in the world.
-    fn input(&mut self, local: &Local<'_>, point: Vec3, local_bar: Vec3) -> Vec3 {
-        let mut bar = Vec3::ZERO;
-        (local.rotation).transpose_mul_vec_vjp(
-            point - local.center,
-            local_bar,
-            &mut self.rotation,
-            &mut bar,
-        );
-        self.center -= bar;
-        bar
     }
 }

@@ -1,5 +1,6 @@
 use super::Tendon;
-use super::wrap::{Obstacle, Shape, wrap};
+use super::path::{Around, Step, steps};
+use super::wrap::{Obstacle, wrap};
 use crate::math::{Spatial, Vec3};
 use crate::model::{Model, Wrap};
 use crate::scalar::Scalar;
@@ -76,69 +77,36 @@ impl<T: Scalar> Tracer<'_, T> {
     /// Walks the whole path; returns its length.
     fn trace(&mut self, tendon: usize) -> T {
         let model = self.model;
-        let tendons = &model.structure.tendons;
-        let range = tendons.wraps[tendon].clone();
         let mut length = T::ZERO;
-        let mut position = range.start;
-        while position + 1 < range.end {
-            let path = &tendons.path[position..range.end];
-            let (leg, end, consumed) = match *path {
-                [Wrap::Site(start), Wrap::Site(end), ..] => {
-                    let (start, end) = (self.site(start), self.site(end));
-                    self.push(start);
-                    (self.straight(3 * position, start, end), end, 1)
+        for step in steps(&model.structure.tendons, tendon) {
+            match step {
+                Step::Pulley(position) => {
+                    self.scale = model.wraps.coefficient[position].recip();
+                    self.push(PathPoint {
+                        position: Vec3::ZERO,
+                        body: PULLEY,
+                    });
                 }
-                [
-                    Wrap::Site(start),
-                    Wrap::Sphere { geom, side },
-                    Wrap::Site(end),
-                    ..,
-                ] => {
-                    let (start, end) = (self.site(start), self.site(end));
-                    let leg = self.around(position, Shape::Sphere, geom, side, start, end);
-                    (leg, end, 2)
-                }
-                [
-                    Wrap::Site(start),
-                    Wrap::Cylinder { geom, side },
-                    Wrap::Site(end),
-                    ..,
-                ] => {
-                    let (start, end) = (self.site(start), self.site(end));
-                    let leg = self.around(position, Shape::Cylinder, geom, side, start, end);
-                    (leg, end, 2)
-                }
-                _ => {
-                    if path[0] == Wrap::Pulley {
-                        self.scale = model.wraps.coefficient[position].recip();
-                        self.push(PathPoint {
-                            position: Vec3::ZERO,
-                            body: PULLEY,
-                        });
+                Step::Leg(leg) => {
+                    let ends = leg.sites.map(|site| self.site(site));
+                    self.push(ends[0]);
+                    let part = match leg.around {
+                        Some(around) => self.around(leg.position, around, ends),
+                        None => self.straight(3 * leg.position, ends),
+                    };
+                    length += part * self.scale;
+                    if leg.is_last {
+                        self.push(ends[1]);
                     }
-                    position += 1;
-                    continue;
                 }
-            };
-            length += leg * self.scale;
-            position += consumed;
-            if position + 1 == range.end || tendons.path[position + 1] == Wrap::Pulley {
-                self.push(end);
             }
         }
         length
     }
 
     /// A leg with a wrapping geom in between; returns its length.
-    fn around(
-        &mut self,
-        position: usize,
-        shape: Shape,
-        geom: usize,
-        side: Option<usize>,
-        start: PathPoint<T>,
-        end: PathPoint<T>,
-    ) -> T {
+    fn around(&mut self, position: usize, around: Around, ends: [PathPoint<T>; 2]) -> T {
+        let Around { shape, geom, side } = around;
         let obstacle = Obstacle {
             shape,
             center: self.kinematics.geom_position[geom],
@@ -146,23 +114,23 @@ impl<T: Scalar> Tracer<'_, T> {
             radius: self.model.geoms.size[geom][0],
         };
         let side = side.map(|site| self.kinematics.site_position[site]);
-        self.push(start);
+        let [start, end] = ends;
         let Some(contact) = wrap(&obstacle, start.position, end.position, side) else {
-            return self.straight(3 * position, start, end);
+            return self.straight(3 * position, ends);
         };
         let body = self.model.structure.geoms.body[geom];
         let [enter, leave] = contact.points.map(|position| PathPoint { position, body });
         self.push(enter);
         self.push(leave);
-        let before = self.straight(3 * position + 1, start, enter);
-        let after = self.straight(3 * position + 2, leave, end);
+        let before = self.straight(3 * position + 1, [start, enter]);
+        let after = self.straight(3 * position + 2, [leave, end]);
         before + contact.length + after
     }
 
     /// A straight leg: adds its part of the Jacobian, returns its length.
     ///
     /// A unit force at both ends along the leg, pulling them apart, does the power of the length's rate of change.
-    fn straight(&mut self, leg: usize, start: PathPoint<T>, end: PathPoint<T>) -> T {
+    fn straight(&mut self, leg: usize, [start, end]: [PathPoint<T>; 2]) -> T {
         let (direction, length) = (end.position - start.position).normalized();
         let legs = &self.model.structure.tendons.legs;
         let direction = direction * self.scale;

@@ -5,12 +5,14 @@
 
 mod backward;
 mod forward;
+mod path;
 mod wrap;
 
 pub use backward::backward;
 pub(crate) use forward::PULLEY;
 pub use forward::forward;
-pub(crate) use wrap::{Obstacle, Shape as WrapShape, wrap};
+pub(crate) use path::{Leg, Step, steps};
+pub(crate) use wrap::{Obstacle, wrap};
 
 use crate::arrays::arrays;
 use crate::math::Vec3;
