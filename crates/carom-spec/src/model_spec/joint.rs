@@ -17,6 +17,31 @@ pub enum JointKind {
     Hinge,
 }
 
+impl JointKind {
+    /// Number of degrees of freedom.
+    pub fn dof_count(self) -> usize {
+        match self {
+            Self::Free => 6,
+            Self::Ball => 3,
+            Self::Slide | Self::Hinge => 1,
+        }
+    }
+
+    /// Number of coordinates: orientations are quaternions.
+    pub fn coordinate_count(self) -> usize {
+        self.dof_count() + usize::from(matches!(self, Self::Free | Self::Ball))
+    }
+
+    /// How many of the coordinates move along straight lines, each with a degree of freedom of its own.
+    pub fn straight_count(self) -> usize {
+        match self {
+            Self::Free => 3,
+            Self::Ball => 0,
+            Self::Slide | Self::Hinge => 1,
+        }
+    }
+}
+
 /// One joint of a body. Angles are radians.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JointSpec {

@@ -497,15 +497,7 @@ fn moment_dofs(structure: &Structure, transmission: Transmission) -> Vec<usize> 
     match transmission {
         Transmission::Joint(joint)
         | Transmission::JointInParent(joint)
-        | Transmission::BallOrientation(joint) => {
-            let start = structure.joints.dof[joint];
-            let count = match structure.joints.kind[joint] {
-                JointKind::Free => 6,
-                JointKind::Ball => 3,
-                JointKind::Slide | JointKind::Hinge => 1,
-            };
-            (start..start + count).collect()
-        }
+        | Transmission::BallOrientation(joint) => structure.joints.dofs(joint).collect(),
         Transmission::Tendon(tendon) => structure.tendons.jacobian.columns(tendon).to_vec(),
         Transmission::Site {
             site,

@@ -327,11 +327,7 @@ fn spring_dampers<T: Scalar>(given: &Given<T>, model: &mut Model<T>) {
             continue;
         }
         let first = structure.joints.dof[joint];
-        let dofs = match structure.joints.kind[joint] {
-            JointKind::Free => first..first + 6,
-            JointKind::Ball => first..first + 3,
-            JointKind::Slide | JointKind::Hinge => first..first + 1,
-        };
+        let dofs = structure.joints.dofs(joint);
         let weights = model.dofs.inverse_weight[dofs.clone()].iter();
         let weight = weights.fold(T::ZERO, |sum, &weight| sum + weight);
         let inertia = T::from(dofs.len() as f64) / weight.max(min);

@@ -328,13 +328,7 @@ fn keyframes<T: Scalar>(recipe: &Recipe, model: &mut Model<T>) {
 }
 
 fn normalize_quaternions<T: Scalar>(structure: &Structure, qpos: &mut [T]) {
-    let joints = structure.joints.kind.iter().zip(&structure.joints.qpos);
-    for (kind, &start) in joints {
-        let start = match kind {
-            JointKind::Free => start + 3,
-            JointKind::Ball => start,
-            JointKind::Slide | JointKind::Hinge => continue,
-        };
+    for (start, _) in structure.joints.rotations() {
         if let Some(numbers) = qpos[start..].first_chunk_mut() {
             *numbers = Quat(*numbers).normalized().0;
         }

@@ -14,24 +14,6 @@ const MAX_BODY_DOFS: usize = 6;
 /// Squares of lengths below this are too small to give a direction, as in MuJoCo.
 const MIN_SQUARE: f64 = 1e-14;
 
-/// Numbers in `qpos` of a joint.
-fn coordinate_count(kind: JointKind) -> usize {
-    match kind {
-        JointKind::Free => 7,
-        JointKind::Ball => 4,
-        JointKind::Slide | JointKind::Hinge => 1,
-    }
-}
-
-/// Degrees of freedom of a joint.
-fn dof_count(kind: JointKind) -> usize {
-    match kind {
-        JointKind::Free => 6,
-        JointKind::Ball => 3,
-        JointKind::Slide | JointKind::Hinge => 1,
-    }
-}
-
 /// Fills the structure of joints and the dofs of bodies; checks the joints.
 pub(super) fn structure(source: Source<'_>, structure: &mut Structure, report: &mut Report) {
     for (id, body) in source.spec.bodies.iter().enumerate() {
@@ -91,12 +73,12 @@ fn push_joint(
     joints
         .actuator_gravcomp
         .push(joint.actuator_gravity_compensation);
-    for _ in 0..dof_count(joint.kind) {
+    for _ in 0..joint.kind.dof_count() {
         structure.dofs.body.push(body);
         structure.dofs.joint.push(counts.njoint);
     }
-    counts.nq += coordinate_count(joint.kind);
-    counts.nv += dof_count(joint.kind);
+    counts.nq += joint.kind.coordinate_count();
+    counts.nv += joint.kind.dof_count();
     counts.njoint += 1;
 }
 
@@ -125,7 +107,7 @@ fn ball_is_limited(joint: &JointSpec, auto_limits: bool, name: &str, report: &mu
 /// Joints of one body that MuJoCo refuses to combine.
 fn check_combination(body: &BodySpec, report: &mut Report) {
     let name = called("body", &body.name);
-    let dofs: usize = body.joints.iter().map(|joint| dof_count(joint.kind)).sum();
+    let dofs: usize = body.joints.iter().map(|joint| joint.kind.dof_count()).sum();
     if dofs > MAX_BODY_DOFS {
         report.error_help(
             code::JOINT_PLACE,
@@ -254,7 +236,7 @@ pub(super) fn numbers(source: Source<'_>, model: &mut Model) {
         numbers.solref[id] = joint.limit_solver_reference;
         numbers.solimp[id] = joint.limit_solver_impedance;
         let first = structure.joints.dof[id];
-        for dof in first..first + dof_count(joint.kind) {
+        for dof in first..first + joint.kind.dof_count() {
             fill_dof(joint, dof, model);
         }
         fill_reference(joint, id, model);
@@ -284,7 +266,7 @@ fn fill_dof(joint: &JointSpec, dof: usize, model: &mut Model) {
 fn fill_reference(joint: &JointSpec, id: usize, model: &mut Model) {
     let start = model.structure.joints.qpos[id];
     let body = model.structure.joints.body[id];
-    let place = start..start + coordinate_count(joint.kind);
+    let place = start..start + joint.kind.coordinate_count();
     let (reference, spring) = (
         &mut model.qpos.reference[place.clone()],
         &mut model.qpos.spring[place],

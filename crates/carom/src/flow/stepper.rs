@@ -17,7 +17,7 @@ use super::tableau::{Method, Tableau};
 use crate::data::Data;
 use crate::dynamics;
 use crate::integrate::{add_scaled, integrate_positions, tangent_rates};
-use crate::model::{JointKind, Model};
+use crate::model::Model;
 use crate::stages::actuation::{is_disabled, write_bends};
 use crate::stages::collision::Contact;
 use crate::stages::solve::{Phase, SolveStatus};
@@ -430,25 +430,18 @@ impl Stepper {
             &end.act,
         );
         let mut of_position = 0.0;
+        let mut measure = |dof: usize, before: f64, after: f64| {
+            let error = h * self.slope.position[dof];
+            let measured = tolerances.position.measure(error, before, after);
+            of_position = nan_max(of_position, measured);
+        };
         let joints = &model.structure.joints;
-        for (joint, &dof) in joints.dof.iter().enumerate() {
-            let position = joints.qpos[joint];
-            let (straight, turned) = match joints.kind[joint] {
-                JointKind::Hinge | JointKind::Slide => (1, 0),
-                JointKind::Ball => (0, 3),
-                JointKind::Free => (3, 3),
-            };
-            for k in 0..straight + turned {
-                let error = h * self.slope.position[dof + k];
-                // Angles have no size to be relative to: take one radian.
-                let (before, after) = if k < straight {
-                    (start.qpos[position + k], end.qpos[position + k])
-                } else {
-                    (1.0, 1.0)
-                };
-                let measured = tolerances.position.measure(error, before, after);
-                of_position = nan_max(of_position, measured);
-            }
+        for (position, dof) in joints.straight() {
+            measure(dof, start.qpos[position], end.qpos[position]);
+        }
+        // Angles have no size to be relative to: take one radian.
+        for (_, first) in joints.rotations() {
+            (first..first + 3).for_each(|dof| measure(dof, 1.0, 1.0));
         }
         nan_max(of_position, nan_max(of_velocity, of_activation))
     }

@@ -4,9 +4,10 @@ use std::ops::Range;
 
 use crate::cotangent::{Cotangents, StateBar};
 use crate::history::History;
+use crate::integrate::{quat_at, vector_at};
 use crate::laws::servo::Servo;
 use crate::math::{Components, Quat, Vec3};
-use crate::model::{Family, JointKind, Model, Quantity};
+use crate::model::{Family, Model, Quantity};
 use crate::quantity::Role;
 use crate::scalar::Scalar;
 use crate::state::{Input, State};
@@ -455,53 +456,28 @@ pub(crate) fn normalize<T: Scalar>(model: &mut Model<T>) {
 /// The tangent of qpos, nq, for a direction in tangent space, nv.
 pub(crate) fn qpos_tangent(model: &Model, qpos: &[f64], direction: &[f64]) -> Vec<f64> {
     let mut tangent = vec![0.0; qpos.len()];
-    for_parts(model, |part, address, dof| match part {
-        Part::Straight => tangent[address] = direction[dof],
-        Part::Rotation => {
-            let quat = Quat(std::array::from_fn(|i| qpos[address + i]));
-            let turn = Vec3(std::array::from_fn(|i| direction[dof + i]));
-            tangent[address..address + 4].copy_from_slice(&quat.derivative(turn).0);
-        }
-    });
+    let joints = &model.structure.joints;
+    for (address, dof) in joints.straight() {
+        tangent[address] = direction[dof];
+    }
+    for (address, dof) in joints.rotations() {
+        let rate = quat_at(qpos, address).derivative(vector_at(direction, dof));
+        tangent[address..address + 4].copy_from_slice(&rate.0);
+    }
     tangent
 }
 
 /// The direction in tangent space, nv, of rates of qpos, nq.
 pub(crate) fn tangent_of(model: &Model, qpos: &[f64], rates: &[f64]) -> Vec<f64> {
     let mut tangent = vec![0.0; model.counts().nv];
-    for_parts(model, |part, address, dof| match part {
-        Part::Straight => tangent[dof] = rates[address],
-        Part::Rotation => {
-            let quat = |numbers: &[f64]| Quat(std::array::from_fn(|i| numbers[address + i]));
-            let turn: Vec3 = quat(qpos).conjugate().mul(quat(rates)).parts().1.scale(2.0);
-            tangent[dof..dof + 3].copy_from_slice(&turn.0);
-        }
-    });
-    tangent
-}
-
-/// Part of a joint's configuration.
-enum Part {
-    /// One number, one dof.
-    Straight,
-    /// A quaternion, three dofs.
-    Rotation,
-}
-
-/// Calls `each(part, first number in qpos, first dof)` for all parts of all joints.
-fn for_parts(model: &Model, mut each: impl FnMut(Part, usize, usize)) {
     let joints = &model.structure.joints;
-    for joint in 0..model.counts().njoint {
-        let (address, dof) = (joints.qpos[joint], joints.dof[joint]);
-        match joints.kind[joint] {
-            JointKind::Hinge | JointKind::Slide => each(Part::Straight, address, dof),
-            JointKind::Ball => each(Part::Rotation, address, dof),
-            JointKind::Free => {
-                for k in 0..3 {
-                    each(Part::Straight, address + k, dof + k);
-                }
-                each(Part::Rotation, address + 3, dof + 3);
-            }
-        }
+    for (address, dof) in joints.straight() {
+        tangent[dof] = rates[address];
     }
+    for (address, dof) in joints.rotations() {
+        let [quat, rate] = [qpos, rates].map(|numbers| quat_at(numbers, address));
+        let turn = quat.conjugate().mul(rate).parts().1.scale(2.0);
+        tangent[dof..dof + 3].copy_from_slice(&turn.0);
+    }
+    tangent
 }

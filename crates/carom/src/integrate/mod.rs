@@ -28,8 +28,8 @@ mod surrogate;
 mod tests;
 
 pub use backward::Retraced;
-pub(crate) use positions::integrate_positions_vjp;
 pub use positions::{difference, integrate_positions};
+pub(crate) use positions::{integrate_positions_vjp, quat_at, vector_at};
 pub(crate) use runge_kutta::{add_scaled, tangent_rates};
 pub(crate) use runge_kutta_backward::tangent_rates_vjp;
 

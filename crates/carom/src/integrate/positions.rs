@@ -2,33 +2,31 @@
 
 use crate::cotangent::{quat_bar, turn_bar};
 use crate::math::{Quat, Vec3};
-use crate::model::{JointKind, Model};
+use crate::model::Model;
 use crate::scalar::Scalar;
 
 /// qpos ← qpos ⊕ h·velocity: addition, except that orientations turn with a local angular velocity.
 pub fn integrate_positions<T: Scalar>(model: &Model<T>, qpos: &mut [T], velocity: &[T], h: T) {
     let joints = &model.structure.joints;
-    for joint in 0..model.counts().njoint {
-        let (position, dof) = (joints.qpos[joint], joints.dof[joint]);
-        match joints.kind[joint] {
-            JointKind::Hinge | JointKind::Slide => qpos[position] += velocity[dof] * h,
-            JointKind::Ball => turn(&mut qpos[position..], &velocity[dof..], h),
-            JointKind::Free => {
-                for k in 0..3 {
-                    qpos[position + k] += velocity[dof + k] * h;
-                }
-                turn(&mut qpos[position + 3..], &velocity[dof + 3..], h);
-            }
-        }
+    for (position, dof) in joints.straight() {
+        qpos[position] += velocity[dof] * h;
+    }
+    for (position, dof) in joints.rotations() {
+        let turned = quat_at(qpos, position).integrate(vector_at(velocity, dof), h);
+        qpos[position..position + 4].copy_from_slice(&turned.0);
     }
 }
 
-/// Turns the quaternion at the start of `qpos`.
+/// The quaternion that starts at a place.
 #[inline]
-fn turn<T: Scalar>(qpos: &mut [T], velocity: &[T], h: T) {
-    let quat = Quat([qpos[0], qpos[1], qpos[2], qpos[3]]);
-    let turned = quat.integrate(Vec3([velocity[0], velocity[1], velocity[2]]), h);
-    qpos[..4].copy_from_slice(&turned.0);
+pub(crate) fn quat_at<T: Scalar>(numbers: &[T], start: usize) -> Quat<T> {
+    Quat(std::array::from_fn(|k| numbers[start + k]))
+}
+
+/// The vector that starts at a place.
+#[inline]
+pub(crate) fn vector_at<T: Scalar>(numbers: &[T], start: usize) -> Vec3<T> {
+    Vec3(std::array::from_fn(|k| numbers[start + k]))
 }
 
 /// The twin of [`integrate_positions`]: from the cotangent of the end, adds to those of start and velocity, positions' in
@@ -42,37 +40,28 @@ pub(crate) fn integrate_positions_vjp(
 ) -> f64 {
     let joints = &model.structure.joints;
     let mut h_bar = 0.0;
-    for joint in 0..model.counts().njoint {
-        let (position, dof) = (joints.qpos[joint], joints.dof[joint]);
-        let (straight, rotation) = match joints.kind[joint] {
-            JointKind::Hinge | JointKind::Slide => (dof..dof + 1, None),
-            JointKind::Ball => (dof..dof, Some((position, dof))),
-            JointKind::Free => (dof..dof + 3, Some((position + 3, dof + 3))),
-        };
-        for dof in straight {
-            qpos_bar[dof] += bar[dof];
-            velocity_bar[dof] += bar[dof] * h;
-            h_bar += bar[dof] * velocity[dof];
-        }
-        if let Some((position, dof)) = rotation {
-            let vector = |values: &[f64]| Vec3([values[dof], values[dof + 1], values[dof + 2]]);
-            let quat = Quat(std::array::from_fn(|i| qpos[position + i])).normalized();
-            let omega = vector(velocity);
-            let (mut start_bar, mut omega_bar) = (Quat::default(), Vec3::ZERO);
-            let end_bar = quat_bar(quat.integrate(omega, h), vector(bar));
-            quat.integrate_vjp(
-                omega,
-                h,
-                end_bar,
-                &mut start_bar,
-                &mut omega_bar,
-                &mut h_bar,
-            );
-            let start_bar = turn_bar(quat, start_bar);
-            for i in 0..3 {
-                qpos_bar[dof + i] += start_bar[i];
-                velocity_bar[dof + i] += omega_bar[i];
-            }
+    for (_, dof) in joints.straight() {
+        qpos_bar[dof] += bar[dof];
+        velocity_bar[dof] += bar[dof] * h;
+        h_bar += bar[dof] * velocity[dof];
+    }
+    for (position, dof) in joints.rotations() {
+        let quat = quat_at(qpos, position).normalized();
+        let omega = vector_at(velocity, dof);
+        let (mut start_bar, mut omega_bar) = (Quat::default(), Vec3::ZERO);
+        let end_bar = quat_bar(quat.integrate(omega, h), vector_at(bar, dof));
+        quat.integrate_vjp(
+            omega,
+            h,
+            end_bar,
+            &mut start_bar,
+            &mut omega_bar,
+            &mut h_bar,
+        );
+        let start_bar = turn_bar(quat, start_bar);
+        for i in 0..3 {
+            qpos_bar[dof + i] += start_bar[i];
+            velocity_bar[dof + i] += omega_bar[i];
         }
     }
     h_bar
@@ -81,25 +70,11 @@ pub(crate) fn integrate_positions_vjp(
 /// The tangent from one configuration to another: `from` ⊕ result = `to` (quaternions up to sign).
 pub fn difference<T: Scalar>(model: &Model<T>, from: &[T], to: &[T], tangent: &mut [T]) {
     let joints = &model.structure.joints;
-    for joint in 0..model.counts().njoint {
-        let (position, dof) = (joints.qpos[joint], joints.dof[joint]);
-        match joints.kind[joint] {
-            JointKind::Hinge | JointKind::Slide => tangent[dof] = to[position] - from[position],
-            JointKind::Ball => turned(&from[position..], &to[position..], &mut tangent[dof..]),
-            JointKind::Free => {
-                for k in 0..3 {
-                    tangent[dof + k] = to[position + k] - from[position + k];
-                }
-                let (from, to) = (&from[position + 3..], &to[position + 3..]);
-                turned(from, to, &mut tangent[dof + 3..]);
-            }
-        }
+    for (position, dof) in joints.straight() {
+        tangent[dof] = to[position] - from[position];
     }
-}
-
-/// The rotation vector between the quaternions at the starts of `from` and `to`.
-#[inline]
-fn turned<T: Scalar>(from: &[T], to: &[T], tangent: &mut [T]) {
-    let quat = |q: &[T]| Quat([q[0], q[1], q[2], q[3]]).normalized();
-    tangent[..3].copy_from_slice(&quat(to).difference(quat(from)).0);
+    for (position, dof) in joints.rotations() {
+        let [from, to] = [from, to].map(|qpos| quat_at(qpos, position).normalized());
+        tangent[dof..dof + 3].copy_from_slice(&to.difference(from).0);
+    }
 }

@@ -10,11 +10,12 @@
 
 use std::f64::consts::PI;
 
+use super::positions::vector_at;
 use super::{Rates, integrate_positions, update_state};
 use crate::data::Data;
 use crate::dynamics;
 use crate::math::Vec3;
-use crate::model::{Counts, JointKind, Model};
+use crate::model::{Counts, Model};
 use crate::scalar::Scalar;
 use crate::stages::actuation::ActuatorPlace;
 use crate::state::{Input, State};
@@ -161,22 +162,12 @@ pub(crate) fn add_scaled<T: Scalar>(target: &mut [T], source: &[T], factor: impl
 /// `rates` holds those of the previous stage and receives those of this one.
 pub(crate) fn tangent_rates<T: Scalar>(model: &Model<T>, qvel: &[T], reach: T, rates: &mut [T]) {
     let joints = &model.structure.joints;
-    for (joint, &dof) in joints.dof.iter().enumerate() {
-        let rotation = match joints.kind[joint] {
-            JointKind::Hinge | JointKind::Slide => {
-                rates[dof] = qvel[dof];
-                continue;
-            }
-            JointKind::Ball => dof,
-            JointKind::Free => {
-                rates[dof..dof + 3].copy_from_slice(&qvel[dof..dof + 3]);
-                dof + 3
-            }
-        };
-        let vector =
-            |values: &[T]| Vec3([values[rotation], values[rotation + 1], values[rotation + 2]]);
-        let rate = rotation_vector_rate(vector(rates) * reach, vector(qvel));
-        rates[rotation..rotation + 3].copy_from_slice(&rate.0);
+    for (_, dof) in joints.straight() {
+        rates[dof] = qvel[dof];
+    }
+    for (_, dof) in joints.rotations() {
+        let rate = rotation_vector_rate(vector_at(rates, dof) * reach, vector_at(qvel, dof));
+        rates[dof..dof + 3].copy_from_slice(&rate.0);
     }
 }
 

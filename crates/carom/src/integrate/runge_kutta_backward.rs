@@ -16,7 +16,7 @@ use crate::dual::Dual;
 use crate::dynamics::{self, At, backward::Observer};
 use crate::history;
 use crate::math::Vec3;
-use crate::model::{JointKind, Model};
+use crate::model::Model;
 use crate::stages::{sensing, solve};
 use crate::state::Input;
 
@@ -256,16 +256,10 @@ pub(crate) fn tangent_rates_vjp(
 ) -> f64 {
     let joints = &model.structure.joints;
     let mut reach_bar = 0.0;
-    for (joint, &dof) in joints.dof.iter().enumerate() {
-        let (straight, rotation) = match joints.kind[joint] {
-            JointKind::Hinge | JointKind::Slide => (dof..dof + 1, None),
-            JointKind::Ball => (dof..dof, Some(dof)),
-            JointKind::Free => (dof..dof + 3, Some(dof + 3)),
-        };
-        for dof in straight {
-            qvel_bar[dof] += bar[dof];
-        }
-        let Some(first) = rotation else { continue };
+    for (_, dof) in joints.straight() {
+        qvel_bar[dof] += bar[dof];
+    }
+    for (_, first) in joints.rotations() {
         let seeded = |values: &[f64], scale: f64, slot: usize| {
             Vec3(std::array::from_fn(|i| {
                 Dual::<6>::variable(values[first + i] * scale, slot + i)

@@ -11,8 +11,8 @@ use super::Layout;
 use crate::data::Data;
 use crate::dual::{Dual, LANES};
 use crate::integrate;
-use crate::math::{Quat, Vec3};
-use crate::model::{JointKind, Model};
+use crate::math::Quat;
+use crate::model::Model;
 use crate::state::{Input, State};
 
 /// A number with its derivatives along some directions.
@@ -265,24 +265,13 @@ impl ForwardMode {
 /// qpos ← qpos ⊕ tangent, to first order.
 pub(crate) fn turn(model: &Model<Number>, tangent: &[Number], qpos: &mut [Number]) {
     let joints = &model.structure.joints;
-    for (joint, &kind) in joints.kind.iter().enumerate() {
-        let (position, dof) = (joints.qpos[joint], joints.dof[joint]);
-        let (rotation, direction) = match kind {
-            JointKind::Hinge | JointKind::Slide => {
-                qpos[position] += tangent[dof];
-                continue;
-            }
-            JointKind::Ball => (position, dof),
-            JointKind::Free => {
-                for k in 0..3 {
-                    qpos[position + k] += tangent[dof + k];
-                }
-                (position + 3, dof + 3)
-            }
-        };
-        let quat = Quat(std::array::from_fn(|k| qpos[rotation + k]));
-        let half = Vec3(std::array::from_fn(|k| tangent[direction + k] * 0.5));
-        let turned = quat.mul(Quat::from_parts(Number::constant(1.0), half));
-        qpos[rotation..rotation + 4].copy_from_slice(&turned.0);
+    for (position, dof) in joints.straight() {
+        qpos[position] += tangent[dof];
+    }
+    for (position, dof) in joints.rotations() {
+        let half = integrate::vector_at(tangent, dof).scale(0.5);
+        let turn = Quat::from_parts(Number::constant(1.0), half);
+        let turned = integrate::quat_at(qpos, position).mul(turn);
+        qpos[position..position + 4].copy_from_slice(&turned.0);
     }
 }

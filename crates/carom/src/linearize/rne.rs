@@ -78,12 +78,7 @@ impl TreeDerivative {
         let (nbody, nv) = (model.counts().nbody, model.counts().nv);
         let joints = &model.structure.joints;
         let mut turn_start: Vec<usize> = (0..nv).collect();
-        for (joint, &dof) in joints.dof.iter().enumerate() {
-            let first = match joints.kind[joint] {
-                JointKind::Ball => dof,
-                JointKind::Free => dof + 3,
-                JointKind::Hinge | JointKind::Slide => continue,
-            };
+        for (_, first) in joints.rotations() {
             turn_start[first..first + 3].fill(first);
         }
         Self {

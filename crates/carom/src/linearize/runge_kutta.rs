@@ -17,7 +17,7 @@ use crate::dynamics;
 use crate::integrate::integrate_positions;
 use crate::integrate::runge_kutta::{STAGE, WEIGHT, rotation_vector_rate};
 use crate::math::Vec3;
-use crate::model::{JointKind, Model};
+use crate::model::Model;
 use crate::state::{Input, State};
 use crate::terms::Term;
 use crate::terms::actuator::Next;
@@ -143,18 +143,12 @@ impl Stages {
             state,
             ..
         } = self;
-        for (joint, &dof) in joints.dof.iter().enumerate() {
-            let (linear, rotation) = match joints.kind[joint] {
-                JointKind::Hinge | JointKind::Slide => (dof..dof + 1, None),
-                JointKind::Ball => (dof..dof, Some(dof)),
-                JointKind::Free => (dof..dof + 3, Some(dof + 3)),
-            };
-            for dof in linear {
-                rate.value[dof] = state.qvel[dof];
-                let row = dof * width..(dof + 1) * width;
-                rate.rows[row.clone()].copy_from_slice(&velocity.rows[row]);
-            }
-            let Some(first) = rotation else { continue };
+        for (_, dof) in joints.straight() {
+            rate.value[dof] = state.qvel[dof];
+            let row = dof * width..(dof + 1) * width;
+            rate.rows[row.clone()].copy_from_slice(&velocity.rows[row]);
+        }
+        for (_, first) in joints.rotations() {
             let turn = |k: usize| Dual::<6>::variable(rate.value[first + k] * reach, k);
             let spin = |k: usize| Dual::<6>::variable(state.qvel[first + k], 3 + k);
             let found = rotation_vector_rate(
@@ -183,20 +177,14 @@ impl Stages {
 /// rows ← derivatives of q ⊕ reach·rate by the inputs, for positions q that are the first inputs.
 fn advance_positions(model: &Model, rate: &Carried, reach: f64, rows: &mut [f64]) {
     let (joints, width) = (&model.structure.joints, rate.width);
-    for (joint, &dof) in joints.dof.iter().enumerate() {
-        let (linear, rotation) = match joints.kind[joint] {
-            JointKind::Hinge | JointKind::Slide => (dof..dof + 1, None),
-            JointKind::Ball => (dof..dof, Some(dof)),
-            JointKind::Free => (dof..dof + 3, Some(dof + 3)),
-        };
-        for dof in linear {
-            let row = &mut rows[dof * width..(dof + 1) * width];
-            for (target, &rate) in row.iter_mut().zip(rate.row(dof)) {
-                *target = reach * rate;
-            }
-            row[dof] += 1.0;
+    for (_, dof) in joints.straight() {
+        let row = &mut rows[dof * width..(dof + 1) * width];
+        for (target, &rate) in row.iter_mut().zip(rate.row(dof)) {
+            *target = reach * rate;
         }
-        let Some(first) = rotation else { continue };
+        row[dof] += 1.0;
+    }
+    for (_, first) in joints.rotations() {
         let turn = Vec3(std::array::from_fn(|k| reach * rate.value[first + k]));
         let (carry, right) = step_jacobians(turn);
         let sources: [&[f64]; 3] = std::array::from_fn(|k| rate.row(first + k));

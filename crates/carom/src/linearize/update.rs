@@ -4,7 +4,7 @@ use super::rotation::step_jacobians;
 use super::{Layout, Linearization};
 use crate::data::Data;
 use crate::math::Vec3;
-use crate::model::{JointKind, Model};
+use crate::model::Model;
 use crate::stages::actuation;
 use crate::state::State;
 
@@ -30,17 +30,11 @@ impl Linearization {
             }
         }
         let joints = &model.structure.joints;
-        for (joint, &dof) in joints.dof.iter().enumerate() {
-            match joints.kind[joint] {
-                JointKind::Hinge | JointKind::Slide => self.write_translation(dof, h),
-                JointKind::Ball => self.write_rotation(state, dof, h),
-                JointKind::Free => {
-                    for dof in dof..dof + 3 {
-                        self.write_translation(dof, h);
-                    }
-                    self.write_rotation(state, dof + 3, h);
-                }
-            }
+        for (_, dof) in joints.straight() {
+            self.write_translation(dof, h);
+        }
+        for (_, dof) in joints.rotations() {
+            self.write_rotation(state, dof, h);
         }
         self.write_activations(model, state, data);
     }

@@ -159,6 +159,38 @@ pub struct JointStructure {
     pub actuator_gravcomp: Vec<bool>,
 }
 
+impl JointStructure {
+    /// The dofs of a joint.
+    pub fn dofs(&self, joint: usize) -> Range<usize> {
+        self.dof[joint]..self.dof[joint] + self.kind[joint].dof_count()
+    }
+
+    /// The coordinates of a joint.
+    pub fn coordinates(&self, joint: usize) -> Range<usize> {
+        self.qpos[joint]..self.qpos[joint] + self.kind[joint].coordinate_count()
+    }
+
+    /// Coordinates that move along straight lines, each with its dof: all but those of quaternions.
+    #[inline]
+    pub fn straight(&self) -> impl Iterator<Item = (usize, usize)> {
+        (0..self.kind.len()).flat_map(move |joint| {
+            let count = self.kind[joint].straight_count();
+            (0..count).map(move |k| (self.qpos[joint] + k, self.dof[joint] + k))
+        })
+    }
+
+    /// The first coordinates of quaternions, each with the first of its three dofs.
+    #[inline]
+    pub fn rotations(&self) -> impl Iterator<Item = (usize, usize)> {
+        let turning = (0..self.kind.len())
+            .filter(|&joint| matches!(self.kind[joint], JointKind::Free | JointKind::Ball));
+        turning.map(|joint| {
+            let before = self.kind[joint].straight_count();
+            (self.qpos[joint] + before, self.dof[joint] + before)
+        })
+    }
+}
+
 /// Degrees of freedom.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DofStructure {

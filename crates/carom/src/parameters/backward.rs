@@ -11,8 +11,9 @@ use crate::compile::derive;
 use crate::cotangent::{StateBar, quat_bar};
 use crate::dual::{Dual, LANES};
 use crate::error::Error;
+use crate::integrate::vector_at;
 use crate::math::{Quat, Vec3};
-use crate::model::{Given, JointKind, Model, Quantity};
+use crate::model::{Given, Model, Quantity};
 use crate::rollout::Gradient;
 
 /// Moments of a mesh in one pass: half of them.
@@ -237,27 +238,18 @@ impl Parameters {
             StateField::MocapPosition => Some(bar.mocap_position[index / 3][index % 3]),
             StateField::MocapQuat => None,
             StateField::Qpos => {
-                let joints = &self.base.structure.joints;
-                let joint = joints.qpos.partition_point(|&start| start <= index) - 1;
-                let (offset, dof) = (index - joints.qpos[joint], joints.dof[joint]);
-                match joints.kind[joint] {
-                    JointKind::Slide | JointKind::Hinge => Some(bar.qpos[dof]),
-                    JointKind::Free if offset < 3 => Some(bar.qpos[dof + offset]),
-                    JointKind::Free | JointKind::Ball => None,
-                }
+                let mut straight = self.base.structure.joints.straight();
+                let (_, dof) = straight.find(|&(position, _)| position == index)?;
+                Some(bar.qpos[dof])
             }
         }
     }
 
     /// The cotangent of the turn of the quaternion that starts at a coordinate.
     fn turn_bar(&self, start: usize, bar: &StateBar) -> Vec3 {
-        let joints = &self.base.structure.joints;
-        let joint = joints.qpos.partition_point(|&first| first <= start) - 1;
-        let dof = match joints.kind[joint] {
-            JointKind::Free => joints.dof[joint] + 3,
-            _ => joints.dof[joint],
-        };
-        Vec3([bar.qpos[dof], bar.qpos[dof + 1], bar.qpos[dof + 2]])
+        let mut rotations = self.base.structure.joints.rotations();
+        let found = rotations.find(|&(position, _)| position == start);
+        found.map_or(Vec3::ZERO, |(_, dof)| vector_at(&bar.qpos, dof))
     }
 
     /// Through the normalisation of a quaternion: its numbers over dual numbers, against the tangential cotangent.

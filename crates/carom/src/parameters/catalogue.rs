@@ -448,11 +448,7 @@ fn actuator(model: &Model, recipe: &Recipe, source: Source, actuator: usize) -> 
     match source {
         Source::Of(Quantity::ActuatorGear) => Ok(Some(match actuators.transmission[actuator] {
             Transmission::Joint(joint) | Transmission::JointInParent(joint) => {
-                match model.structure.joints.kind[joint] {
-                    JointKind::Free => 6,
-                    JointKind::Ball => 3,
-                    JointKind::Slide | JointKind::Hinge => 1,
-                }
+                model.structure.joints.kind[joint].dof_count()
             }
             Transmission::Site { .. } => 6,
             _ => 1,

@@ -6,7 +6,7 @@ use super::inertia;
 use super::layout::{Layout, Place, StateField};
 use super::selector::{Selector, suggestion};
 use crate::error::Error;
-use crate::model::{JointKind, Model, Recipe, Structure, Wrap};
+use crate::model::{Model, Recipe, Structure, Wrap};
 use crate::quantity::{ElementKind, Over};
 
 /// A number that follows a parameter.
@@ -207,8 +207,7 @@ fn part_targets(model: &Model, layout: &Layout, part: &Part, id: usize) -> Vec<V
     match part.over {
         Over::Element => components(id).collect(),
         Over::Dofs => {
-            let start = structure.joints.dof[id];
-            let dofs = start..start + dof_count(structure.joints.kind[id]);
+            let dofs = structure.joints.dofs(id);
             (first..first + count)
                 .map(|component| dofs.clone().map(|dof| target(dof, component)).collect())
                 .collect()
@@ -232,14 +231,6 @@ fn part_targets(model: &Model, layout: &Layout, part: &Part, id: usize) -> Vec<V
     }
 }
 
-fn dof_count(kind: JointKind) -> usize {
-    match kind {
-        JointKind::Free => 6,
-        JointKind::Ball => 3,
-        JointKind::Slide | JointKind::Hinge => 1,
-    }
-}
-
 /// Numbers of the initial state: of one element, or all.
 fn state_targets(model: &Model, field: StateField, is_named: bool, id: usize) -> Vec<Vec<Target>> {
     let (structure, n) = (&model.structure, model.counts());
@@ -249,20 +240,9 @@ fn state_targets(model: &Model, field: StateField, is_named: bool, id: usize) ->
         _ => 0..n.nmocap * width,
     };
     let range = match field {
-        StateField::Qpos if is_named => {
-            let start = structure.joints.qpos[id];
-            let count = match structure.joints.kind[id] {
-                JointKind::Free => 7,
-                JointKind::Ball => 4,
-                JointKind::Slide | JointKind::Hinge => 1,
-            };
-            start..start + count
-        }
+        StateField::Qpos if is_named => structure.joints.coordinates(id),
         StateField::Qpos => 0..n.nq,
-        StateField::Qvel if is_named => {
-            let start = structure.joints.dof[id];
-            start..start + dof_count(structure.joints.kind[id])
-        }
+        StateField::Qvel if is_named => structure.joints.dofs(id),
         StateField::Qvel => 0..n.nv,
         StateField::Act if is_named => structure.actuators.activations[id].clone(),
         StateField::Act => 0..n.na,

@@ -12,7 +12,7 @@ use super::units::unit;
 use super::{Entry, ParameterProblem, Parameters, PseudoInertia, Transform, Unit};
 use crate::compile::{derive, geom_mass, inertia_before_alignment};
 use crate::error::{self, Error};
-use crate::model::{GeomShape, JointKind, MassSource, Model, Quantity, Recipe, Structure};
+use crate::model::{GeomShape, MassSource, Model, Quantity, Recipe, Structure};
 use crate::quantity::{Range, Role};
 use crate::state::State;
 
@@ -493,13 +493,8 @@ fn unit_of(layout: &Layout, structure: &Structure, place: Place) -> Option<(Plac
             Some((Place::State(StateField::MocapQuat, index / 4 * 4), 4))
         }
         Place::State(StateField::Qpos, index) => {
-            let joints = structure.joints.kind.iter().zip(&structure.joints.qpos);
-            let mut quats = joints.filter_map(|(kind, &start)| match kind {
-                JointKind::Free => Some(start + 3),
-                JointKind::Ball => Some(start),
-                JointKind::Slide | JointKind::Hinge => None,
-            });
-            let start = quats.find(|start| (*start..start + 4).contains(&index))?;
+            let mut quats = structure.joints.rotations();
+            let (start, _) = quats.find(|(start, _)| (*start..start + 4).contains(&index))?;
             Some((Place::State(StateField::Qpos, start), 4))
         }
         Place::State(..) => None,

@@ -19,9 +19,8 @@ use crate::flow::control::History;
 use crate::flow::motion::{Regime, Step};
 use crate::flow::stepper::Stepper;
 use crate::flow::{Flow, Method, StepControl, Tableau};
-use crate::integrate::add_scaled;
-use crate::math::Vec3;
-use crate::model::{JointKind, Model};
+use crate::integrate::{add_scaled, vector_at};
+use crate::model::Model;
 use crate::rollout::{Gradient, NoGradient};
 use crate::stages::solve::Phase;
 
@@ -345,15 +344,8 @@ impl<'a> Follower<'a> {
 
 /// Adds ω × λ to the rates of cotangents of orientations.
 fn turn_with_bodies(model: &Model, qvel: &[f64], lambda: &[f64], rates: &mut [f64]) {
-    let joints = &model.structure.joints;
-    for (joint, &dof) in joints.dof.iter().enumerate() {
-        let first = match joints.kind[joint] {
-            JointKind::Hinge | JointKind::Slide => continue,
-            JointKind::Ball => dof,
-            JointKind::Free => dof + 3,
-        };
-        let vector = |values: &[f64]| Vec3([values[first], values[first + 1], values[first + 2]]);
-        let turned = vector(qvel).cross(vector(lambda));
+    for (_, first) in model.structure.joints.rotations() {
+        let turned = vector_at(qvel, first).cross(vector_at(lambda, first));
         add_scaled(&mut rates[first..first + 3], &turned.0, 1.0);
     }
 }
