@@ -2,7 +2,7 @@
 //!
 //! Gain and bias are constant, affine, p₀ + p₁ℓ + p₂ℓ̇, or those of a [muscle](super::muscle).
 
-use super::law::{Law, variables};
+use super::law::Law;
 use super::muscle::Muscle;
 use crate::dual::Dual;
 use crate::model::{BiasKind, GainKind};
@@ -21,10 +21,14 @@ pub(crate) const BIAS: usize = 10;
 pub(crate) const LENGTH_RANGE: usize = 20;
 pub(crate) const ACCELERATION_REFERENCE: usize = 22;
 
-/// p₀ + p₁ℓ + p₂ℓ̇, of the parameters from `first` on.
+/// Length, rate, ten parameters of the muscle, the range of lengths and the acceleration of unit force.
+const MUSCLE_LANES: usize = 15;
+type Lanes = Dual<MUSCLE_LANES>;
+
+/// p₀ + p₁ℓ + p₂ℓ̇.
 #[inline]
-fn affine<T: Scalar>(p: &[T; PARAMETERS], first: usize, length: T, rate: T) -> T {
-    p[first] + p[first + 1] * length + p[first + 2] * rate
+fn affine<T: Scalar>(p: [T; 3], length: T, rate: T) -> T {
+    p[0] + p[1] * length + p[2] * rate
 }
 
 /// The muscle whose parameters start at `first`.
@@ -37,30 +41,144 @@ fn muscle<T: Scalar>(p: &[T; PARAMETERS], first: usize) -> Muscle<T> {
     }
 }
 
-impl ActuatorForce {
+/// A curve of the muscle whose parameters start at `first`, with its derivatives with respect to all it depends on: one pass
+/// over fifteen numbers instead of one over all that an actuator has.
+fn muscle_lanes(
+    p: &[f64; PARAMETERS],
+    first: usize,
+    [length, rate]: [f64; 2],
+    curve: impl Fn(&Muscle<Lanes>, Lanes, Lanes) -> Lanes,
+) -> Lanes {
+    let own = muscle(p, first);
+    let muscle = Muscle {
+        parameters: std::array::from_fn(|k| Dual::variable(own.parameters[k], 2 + k)),
+        length_range: std::array::from_fn(|k| Dual::variable(own.length_range[k], 12 + k)),
+        acceleration_reference: Dual::variable(own.acceleration_reference, 14),
+    };
+    curve(&muscle, Dual::variable(length, 0), Dual::variable(rate, 1))
+}
+
+/// Adds the derivatives of a muscle's curve, times a factor, to those with respect to inputs and parameters.
+fn add_lanes(
+    lanes: Lanes,
+    factor: f64,
+    first: usize,
+    (by_inputs, by_parameters): &mut ([f64; 3], [f64; PARAMETERS]),
+) {
+    let [inputs, own] = [&lanes.tangent[..2], &lanes.tangent[2..]];
+    let own_places = (first..first + 10).chain(LENGTH_RANGE..PARAMETERS);
+    for (sum, slope) in by_inputs.iter_mut().zip(inputs) {
+        *sum += slope * factor;
+    }
+    for (place, slope) in own_places.zip(own) {
+        by_parameters[place] += slope * factor;
+    }
+}
+
+/// The force of an actuator without a muscle, over three parameters of the gain and three of the bias.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AffineForce {
+    gain: GainKind,
+    bias: BiasKind,
+}
+
+impl AffineForce {
     #[inline]
-    fn gain<T: Scalar>(self, p: &[T; PARAMETERS], length: T, rate: T) -> T {
+    fn gain<T: Scalar>(self, p: [T; 6], length: T, rate: T) -> T {
         match self.gain {
             GainKind::Fixed => p[0],
-            GainKind::Affine => affine(p, 0, length, rate),
-            GainKind::Muscle => muscle(p, 0).gain(length, rate),
-            // Motors and servos with set points have laws of their own.
-            GainKind::User | GainKind::DcMotor | GainKind::Pid | GainKind::So3 => T::ONE,
+            GainKind::Affine => affine([p[0], p[1], p[2]], length, rate),
+            // Muscles, motors and servos with set points have laws of their own.
+            _ => T::ONE,
         }
     }
 
     #[inline]
-    fn bias<T: Scalar>(self, p: &[T; PARAMETERS], length: T, rate: T) -> T {
+    fn bias<T: Scalar>(self, p: [T; 6], length: T, rate: T) -> T {
         match self.bias {
-            BiasKind::None | BiasKind::User | BiasKind::DcMotor | BiasKind::So3 => T::ZERO,
-            BiasKind::Affine => affine(p, BIAS, length, rate),
-            BiasKind::Muscle => muscle(p, BIAS).bias(length),
+            BiasKind::Affine => affine([p[3], p[4], p[5]], length, rate),
+            _ => T::ZERO,
+        }
+    }
+}
+
+impl Law<3, 6> for AffineForce {
+    #[inline]
+    fn value<T: Scalar>(self, [length, rate, input]: [T; 3], p: [T; 6]) -> T {
+        self.gain(p, length, rate) * input + self.bias(p, length, rate)
+    }
+
+    #[inline]
+    fn by_inputs(self, [length, rate, input]: [f64; 3], p: [f64; 6]) -> [f64; 3] {
+        let mut slopes = [0.0, 0.0, self.gain(p, length, rate)];
+        if self.gain == GainKind::Affine {
+            slopes[0] += p[1] * input;
+            slopes[1] += p[2] * input;
+        }
+        if self.bias == BiasKind::Affine {
+            slopes[0] += p[4];
+            slopes[1] += p[5];
+        }
+        slopes
+    }
+
+    #[inline]
+    fn by_parameters(self, [length, rate, input]: [f64; 3], _p: [f64; 6]) -> [f64; 6] {
+        let mut slopes = [0.0; 6];
+        match self.gain {
+            GainKind::Fixed => slopes[0] = input,
+            GainKind::Affine => {
+                slopes[..3].copy_from_slice(&[input, length * input, rate * input]);
+            }
+            _ => {}
+        }
+        if self.bias == BiasKind::Affine {
+            slopes[3..].copy_from_slice(&[1.0, length, rate]);
+        }
+        slopes
+    }
+
+    #[inline]
+    fn rate_derivative<T: Scalar>(self, [_, _, input]: [T; 3], p: [T; 6]) -> T {
+        let bias = match self.bias {
+            BiasKind::Affine => p[5],
+            _ => T::ZERO,
+        };
+        match self.gain {
+            GainKind::Affine => bias + p[2] * input,
+            _ => bias,
         }
     }
 
-    /// Whether dual numbers are to differentiate it.
-    fn has_muscle(self) -> bool {
+    #[inline]
+    fn rate_derivative_by_inputs(self, _x: [f64; 3], p: [f64; 6]) -> [f64; 3] {
+        let is_affine = self.gain == GainKind::Affine;
+        [0.0, 0.0, if is_affine { p[2] } else { 0.0 }]
+    }
+
+    #[inline]
+    fn rate_derivative_by_parameters(self, x: [f64; 3], _p: [f64; 6]) -> [f64; 6] {
+        let mut slopes = [0.0; 6];
+        if self.gain == GainKind::Affine {
+            slopes[2] = x[2];
+        }
+        if self.bias == BiasKind::Affine {
+            slopes[5] = 1.0;
+        }
+        slopes
+    }
+}
+
+impl ActuatorForce {
+    pub(crate) fn has_muscle(self) -> bool {
         self.gain == GainKind::Muscle || self.bias == BiasKind::Muscle
+    }
+
+    /// The parts that are no muscle's.
+    #[inline]
+    pub(crate) fn affine(self) -> AffineForce {
+        let Self { gain, bias } = self;
+        AffineForce { gain, bias }
     }
 
     /// Appends numbers that change their sign where the force bends.
@@ -78,83 +196,85 @@ impl ActuatorForce {
         }
     }
 }
+/// The parameters of gain and bias that are no muscle's.
+#[inline]
+fn affine_parameters<T: Scalar>(p: &[T; PARAMETERS]) -> [T; 6] {
+    [p[0], p[1], p[2], p[BIAS], p[BIAS + 1], p[BIAS + 2]]
+}
+
+/// Derivatives with respect to those among those with respect to all.
+#[inline]
+fn among_all(slopes: [f64; 6]) -> [f64; PARAMETERS] {
+    let mut all = [0.0; PARAMETERS];
+    all[..3].copy_from_slice(&slopes[..3]);
+    all[BIAS..BIAS + 3].copy_from_slice(&slopes[3..]);
+    all
+}
 
 impl Law<3, PARAMETERS> for ActuatorForce {
     #[inline]
     fn value<T: Scalar>(self, [length, rate, input]: [T; 3], p: [T; PARAMETERS]) -> T {
-        self.gain(&p, length, rate) * input + self.bias(&p, length, rate)
+        let (rest, own) = (self.affine(), affine_parameters(&p));
+        let gain = match self.gain {
+            GainKind::Muscle => muscle(&p, 0).gain(length, rate),
+            _ => rest.gain(own, length, rate),
+        };
+        let bias = match self.bias {
+            BiasKind::Muscle => muscle(&p, BIAS).bias(length),
+            _ => rest.bias(own, length, rate),
+        };
+        gain * input + bias
     }
 
-    fn by_inputs(self, x: [f64; 3], p: [f64; PARAMETERS]) -> [f64; 3] {
-        if self.has_muscle() {
-            return (self.value(variables(x), p.map(Dual::constant))).tangent;
-        }
+    fn gradient(self, x: [f64; 3], p: [f64; PARAMETERS]) -> ([f64; 3], [f64; PARAMETERS]) {
+        let (rest, own) = (self.affine(), affine_parameters(&p));
+        let slopes = rest.by_parameters(x, own);
+        let mut sums = (rest.by_inputs(x, own), among_all(slopes));
         let [length, rate, input] = x;
-        let mut slopes = [0.0, 0.0, self.gain(&p, length, rate)];
-        if self.gain == GainKind::Affine {
-            slopes[0] += p[1] * input;
-            slopes[1] += p[2] * input;
+        if self.gain == GainKind::Muscle {
+            let gain = muscle_lanes(&p, 0, [length, rate], Muscle::gain);
+            sums.0[2] = gain.value;
+            add_lanes(gain, input, 0, &mut sums);
         }
-        if self.bias == BiasKind::Affine {
-            slopes[0] += p[BIAS + 1];
-            slopes[1] += p[BIAS + 2];
+        if self.bias == BiasKind::Muscle {
+            let passive = |muscle: &Muscle<Lanes>, length, _| muscle.bias(length);
+            let bias = muscle_lanes(&p, BIAS, [length, rate], passive);
+            add_lanes(bias, 1.0, BIAS, &mut sums);
         }
-        slopes
+        sums
     }
 
     fn by_parameters(self, x: [f64; 3], p: [f64; PARAMETERS]) -> [f64; PARAMETERS] {
-        if self.has_muscle() {
-            return (self.value(x.map(Dual::constant), variables(p))).tangent;
-        }
-        let [length, rate, input] = x;
-        let mut slopes = [0.0; PARAMETERS];
-        match self.gain {
-            GainKind::Fixed => slopes[0] = input,
-            GainKind::Affine => {
-                slopes[..3].copy_from_slice(&[input, length * input, rate * input]);
-            }
-            _ => {}
-        }
-        if self.bias == BiasKind::Affine {
-            slopes[BIAS..BIAS + 3].copy_from_slice(&[1.0, length, rate]);
-        }
-        slopes
+        self.gradient(x, p).1
     }
 
     #[inline]
     fn rate_derivative<T: Scalar>(self, [length, rate, input]: [T; 3], p: [T; PARAMETERS]) -> T {
-        let bias = match self.bias {
-            BiasKind::Affine => p[BIAS + 2],
-            _ => T::ZERO,
-        };
-        let gain = match self.gain {
-            GainKind::Affine => p[2],
-            GainKind::Muscle => muscle(&p, 0).gain_velocity_derivative(length, rate),
-            _ => return bias,
-        };
-        bias + gain * input
+        let rest = (self.affine()).rate_derivative([length, rate, input], affine_parameters(&p));
+        match self.gain {
+            GainKind::Muscle => rest + muscle(&p, 0).gain_velocity_derivative(length, rate) * input,
+            _ => rest,
+        }
     }
 
-    fn rate_derivative_by_inputs(self, x: [f64; 3], p: [f64; PARAMETERS]) -> [f64; 3] {
-        match self.gain {
-            GainKind::Affine => [0.0, 0.0, p[2]],
-            GainKind::Muscle => (self.rate_derivative(variables(x), p.map(Dual::constant))).tangent,
-            _ => [0.0; 3],
+    fn rate_derivative_gradient(
+        self,
+        x: [f64; 3],
+        p: [f64; PARAMETERS],
+    ) -> ([f64; 3], [f64; PARAMETERS]) {
+        let (rest, own) = (self.affine(), affine_parameters(&p));
+        let slopes = rest.rate_derivative_by_parameters(x, own);
+        let mut sums = (rest.rate_derivative_by_inputs(x, own), among_all(slopes));
+        if self.gain == GainKind::Muscle {
+            let slope = muscle_lanes(&p, 0, [x[0], x[1]], Muscle::gain_velocity_derivative);
+            sums.0[2] = slope.value;
+            add_lanes(slope, x[2], 0, &mut sums);
         }
+        sums
     }
 
     fn rate_derivative_by_parameters(self, x: [f64; 3], p: [f64; PARAMETERS]) -> [f64; PARAMETERS] {
-        if self.gain == GainKind::Muscle {
-            return (self.rate_derivative(x.map(Dual::constant), variables(p))).tangent;
-        }
-        let mut slopes = [0.0; PARAMETERS];
-        if self.gain == GainKind::Affine {
-            slopes[2] = x[2];
-        }
-        if self.bias == BiasKind::Affine {
-            slopes[BIAS + 2] = 1.0;
-        }
-        slopes
+        self.rate_derivative_gradient(x, p).1
     }
 }
 

@@ -25,6 +25,12 @@ pub(crate) trait Law<const N: usize, const K: usize>: Copy {
         (self.value(x.map(Dual::constant), variables(p))).tangent
     }
 
+    /// ∂f/∂x and ∂f/∂p; a law that finds both in one pass says so here.
+    #[inline]
+    fn gradient(self, x: [f64; N], p: [f64; K]) -> ([f64; N], [f64; K]) {
+        (self.by_inputs(x, p), self.by_parameters(x, p))
+    }
+
     /// g = ∂f/∂ẋ by the rate among the inputs, as implicit integrators take it: a part of the step, with derivatives of its own.
     #[inline]
     fn rate_derivative<T: Scalar>(self, _x: [T; N], _p: [T; K]) -> T {
@@ -41,6 +47,13 @@ pub(crate) trait Law<const N: usize, const K: usize>: Copy {
     #[inline]
     fn rate_derivative_by_parameters(self, x: [f64; N], p: [f64; K]) -> [f64; K] {
         (self.rate_derivative(x.map(Dual::constant), variables(p))).tangent
+    }
+
+    /// ∂g/∂x and ∂g/∂p.
+    #[inline]
+    fn rate_derivative_gradient(self, x: [f64; N], p: [f64; K]) -> ([f64; N], [f64; K]) {
+        let by_inputs = self.rate_derivative_by_inputs(x, p);
+        (by_inputs, self.rate_derivative_by_parameters(x, p))
     }
 }
 
@@ -80,6 +93,12 @@ pub(super) mod check {
         agree(&law.rate_derivative_by_inputs(x, p), &by_inputs);
         let by_parameters = law.rate_derivative(cx, dp).tangent;
         agree(&law.rate_derivative_by_parameters(x, p), &by_parameters);
+        let at_once = law.gradient(x, p);
+        agree(&at_once.0, &law.value(dx, cp).tangent);
+        agree(&at_once.1, &law.value(cx, dp).tangent);
+        let at_once = law.rate_derivative_gradient(x, p);
+        agree(&at_once.0, &by_inputs);
+        agree(&at_once.1, &by_parameters);
     }
 
     fn agree(written: &[f64], found: &[f64]) {

@@ -1,14 +1,44 @@
 //! Forces and activations of actuators, at the actuators themselves; [`length`](super::length) has what their forces push.
 
-use super::Term;
+use super::{Term, pass_on};
 use crate::laws::activation::{ActivationRate, NextActivation};
 use crate::laws::actuator::{
-    ACCELERATION_REFERENCE, ActuatorForce, BIAS, LENGTH_RANGE, PARAMETERS,
+    ACCELERATION_REFERENCE, ActuatorForce, AffineForce, BIAS, LENGTH_RANGE, PARAMETERS,
 };
+use crate::laws::law::Law;
 use crate::model::{ActuatorDynamics, Model, Structure};
 use crate::scalar::Scalar;
 
-/// Forces of actuators, over length, rate and input.
+/// Forces of actuators without muscles, over length, rate and input.
+struct AffineForces;
+
+impl Term<3, 6> for AffineForces {
+    type Law = AffineForce;
+
+    #[inline]
+    fn law(structure: &Structure, actuator: usize) -> AffineForce {
+        Force::law(structure, actuator).affine()
+    }
+
+    #[inline]
+    fn parameters<T: Scalar>(model: &Model<T>, actuator: usize) -> [T; 6] {
+        let numbers = &model.actuators;
+        let (gain, bias) = (&numbers.gain[actuator], &numbers.bias[actuator]);
+        [gain[0], gain[1], gain[2], bias[0], bias[1], bias[2]]
+    }
+
+    #[inline]
+    fn add_parameters(model_bar: &mut Model, actuator: usize, bar: [f64; 6]) {
+        let numbers = &mut model_bar.actuators;
+        for k in 0..3 {
+            numbers.gain[actuator][k] += bar[k];
+            numbers.bias[actuator][k] += bar[3 + k];
+        }
+    }
+}
+
+/// Forces of actuators, over length, rate and input. Those without muscles, which is most of them, go by six parameters
+/// instead of all.
 pub(crate) struct Force;
 
 impl Term<3, PARAMETERS> for Force {
@@ -44,6 +74,70 @@ impl Term<3, PARAMETERS> for Force {
             .chain([&mut numbers.acceleration_reference[output]]);
         for (target, bar) in targets.zip(bar) {
             *target += bar;
+        }
+    }
+
+    #[inline]
+    fn value<T: Scalar>(model: &Model<T>, actuator: usize, x: [T; 3]) -> T {
+        let law = Self::law(&model.structure, actuator);
+        if law.has_muscle() {
+            law.value(x, Self::parameters(model, actuator))
+        } else {
+            AffineForces::value(model, actuator, x)
+        }
+    }
+
+    #[inline]
+    fn by_inputs(model: &Model, actuator: usize, x: [f64; 3]) -> [f64; 3] {
+        let law = Self::law(&model.structure, actuator);
+        if law.has_muscle() {
+            law.by_inputs(x, Self::parameters(model, actuator))
+        } else {
+            AffineForces::by_inputs(model, actuator, x)
+        }
+    }
+
+    #[inline]
+    fn vjp(
+        model: &Model,
+        actuator: usize,
+        x: [f64; 3],
+        bar: f64,
+        model_bar: &mut Model,
+    ) -> [f64; 3] {
+        let law = Self::law(&model.structure, actuator);
+        if law.has_muscle() {
+            let gradient = law.gradient(x, Self::parameters(model, actuator));
+            pass_on::<Self, 3, PARAMETERS>(gradient, actuator, bar, model_bar)
+        } else {
+            AffineForces::vjp(model, actuator, x, bar, model_bar)
+        }
+    }
+
+    #[inline]
+    fn rate_derivative<T: Scalar>(model: &Model<T>, actuator: usize, x: [T; 3]) -> T {
+        let law = Self::law(&model.structure, actuator);
+        if law.has_muscle() {
+            law.rate_derivative(x, Self::parameters(model, actuator))
+        } else {
+            AffineForces::rate_derivative(model, actuator, x)
+        }
+    }
+
+    #[inline]
+    fn rate_derivative_vjp(
+        model: &Model,
+        actuator: usize,
+        x: [f64; 3],
+        bar: f64,
+        model_bar: &mut Model,
+    ) -> [f64; 3] {
+        let law = Self::law(&model.structure, actuator);
+        if law.has_muscle() {
+            let gradient = law.rate_derivative_gradient(x, Self::parameters(model, actuator));
+            pass_on::<Self, 3, PARAMETERS>(gradient, actuator, bar, model_bar)
+        } else {
+            AffineForces::rate_derivative_vjp(model, actuator, x, bar, model_bar)
         }
     }
 }

@@ -72,9 +72,9 @@ pub(crate) trait Term<const N: usize, const K: usize> {
         bar: f64,
         model_bar: &mut Model,
     ) -> [f64; N] {
-        let by_parameters = Self::by_parameters(model, element, x);
-        Self::add_parameters(model_bar, element, by_parameters.map(|slope| slope * bar));
-        Self::by_inputs(model, element, x).map(|slope| slope * bar)
+        let law = Self::law(&model.structure, element);
+        let gradient = law.gradient(x, Self::parameters(model, element));
+        pass_on::<Self, N, K>(gradient, element, bar, model_bar)
     }
 
     /// g = ∂f/∂ẋ as implicit integrators take it.
@@ -107,10 +107,23 @@ pub(crate) trait Term<const N: usize, const K: usize> {
         bar: f64,
         model_bar: &mut Model,
     ) -> [f64; N] {
-        let by_parameters = Self::rate_derivative_by_parameters(model, element, x);
-        Self::add_parameters(model_bar, element, by_parameters.map(|slope| slope * bar));
-        Self::rate_derivative_by_inputs(model, element, x).map(|slope| slope * bar)
+        let law = Self::law(&model.structure, element);
+        let gradient = law.rate_derivative_gradient(x, Self::parameters(model, element));
+        pass_on::<Self, N, K>(gradient, element, bar, model_bar)
     }
+}
+
+/// What a cotangent passes on by the derivatives with respect to inputs and parameters: adds to the cotangents of the parameters,
+/// returns those of the inputs.
+#[inline]
+fn pass_on<S: Term<N, K> + ?Sized, const N: usize, const K: usize>(
+    (by_inputs, by_parameters): ([f64; N], [f64; K]),
+    element: usize,
+    bar: f64,
+    model_bar: &mut Model,
+) -> [f64; N] {
+    S::add_parameters(model_bar, element, by_parameters.map(|slope| slope * bar));
+    by_inputs.map(|slope| slope * bar)
 }
 
 /// Declares a term by its law and the places of its parameters, `family.field[element]` or one component of it. The same list
