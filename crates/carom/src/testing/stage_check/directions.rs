@@ -272,7 +272,7 @@ pub(crate) fn random_direction<S: Stage>(point: &Point, random: &mut Random) -> 
         };
     }
     for_stages!(fill);
-    if matches!(S::NAME, "collision" | "sensing") {
+    if matches!(S::NAME, "tendon" | "collision" | "sensing") {
         // Shapes stay rigid: cotangents of their rotations are tangential.
         let rotations = point.data.kinematics.geom_rotation.iter();
         for (rotation, direction) in rotations.zip(&mut direction.data.kinematics.geom_rotation) {
