@@ -34,68 +34,129 @@ impl<T: Observer + ?Sized> Observer for &mut T {
     }
 }
 
-/// Everything that depends on the configuration alone.
-pub fn forward_position<T: Scalar>(model: &Model<T>, state: &State<T>, data: &mut Data<T>) {
-    observe_position(model, state, data, &mut ());
+/// The list, with what it reads, what it writes and who looks on.
+struct Stages<'a, T: Scalar, O> {
+    model: &'a Model<T>,
+    state: &'a State<T>,
+    data: &'a mut Data<T>,
+    observer: &'a mut O,
 }
 
-fn observe_position<T: Scalar>(
-    model: &Model<T>,
-    state: &State<T>,
-    data: &mut Data<T>,
-    observer: &mut impl Observer,
-) {
-    kinematics::forward(model, state, &mut data.kinematics);
-    observer.ended("kinematics");
-    tendon::forward(model, state, &data.kinematics, &mut data.tendon);
-    observer.ended("tendon");
-    inertia::forward(model, &data.kinematics, &data.tendon, &mut data.inertia);
-    observer.ended("inertia");
-    collision::forward(model, &data.kinematics, &mut data.collision);
-    observer.ended("collision");
-    transmission::forward(
+impl<T: Scalar, O: Observer> Stages<'_, T, O> {
+    fn position(&mut self) {
+        let Self {
+            model,
+            state,
+            data,
+            observer,
+        } = self;
+        kinematics::forward(model, state, &mut data.kinematics);
+        observer.ended("kinematics");
+        tendon::forward(model, state, &data.kinematics, &mut data.tendon);
+        observer.ended("tendon");
+        inertia::forward(model, &data.kinematics, &data.tendon, &mut data.inertia);
+        observer.ended("inertia");
+        collision::forward(model, &data.kinematics, &mut data.collision);
+        observer.ended("collision");
+        transmission::forward(
+            model,
+            state,
+            &data.kinematics,
+            &data.tendon,
+            &data.collision,
+            &mut data.transmission,
+        );
+        observer.ended("transmission");
+    }
+
+    fn velocity(&mut self) {
+        let (model, state, observer) = (self.model, self.state, &mut *self.observer);
+        let Data {
+            kinematics,
+            tendon,
+            transmission,
+            collision,
+            velocity,
+            passive,
+            bias,
+            compliance,
+            ..
+        } = &mut *self.data;
+        velocity::forward(model, state, kinematics, tendon, transmission, velocity);
+        observer.ended("velocity");
+        passive::forward(
+            model, state, kinematics, tendon, velocity, collision, passive,
+        );
+        observer.ended("passive");
+        bias::forward(model, state, kinematics, tendon, velocity, bias);
+        observer.ended("bias");
+        compliance::forward(model, kinematics, collision, velocity, compliance);
+        observer.ended("compliance");
+    }
+
+    fn smooth(&mut self, input: &Input<T>) {
+        self.data.timestep = input.timestep;
+        self.position();
+        self.velocity();
+        let (model, state) = (self.model, self.state);
+        let Data {
+            kinematics,
+            inertia,
+            transmission,
+            velocity,
+            passive,
+            bias,
+            compliance,
+            actuation,
+            acceleration,
+            ..
+        } = &mut *self.data;
+        actuation::forward(
+            model,
+            state,
+            input,
+            transmission,
+            velocity,
+            passive,
+            actuation,
+        );
+        self.observer.ended("actuation");
+        let forces = (&*passive, &*bias, &*compliance, &*actuation);
+        acceleration::forward(model, input, kinematics, inertia, forces, acceleration);
+        self.observer.ended("acceleration");
+    }
+
+    fn constraints(&mut self, input: &Input<T>) {
+        constraint_rows(self.model, self.state, input, self.data);
+        self.observer.ended("constraint");
+        solve_constraints(self.model, self.state, self.data);
+        self.observer.ended("solve");
+    }
+}
+
+/// All stages, unobserved.
+fn stages<'a, T: Scalar>(
+    model: &'a Model<T>,
+    state: &'a State<T>,
+    data: &'a mut Data<T>,
+    observer: &'a mut (),
+) -> Stages<'a, T, ()> {
+    Stages {
         model,
         state,
-        &data.kinematics,
-        &data.tendon,
-        &data.collision,
-        &mut data.transmission,
-    );
-    observer.ended("transmission");
+        data,
+        observer,
+    }
+}
+
+/// Everything that depends on the configuration alone.
+pub fn forward_position<T: Scalar>(model: &Model<T>, state: &State<T>, data: &mut Data<T>) {
+    stages(model, state, data, &mut ()).position();
 }
 
 /// Everything that depends on configuration and velocity.
 pub fn forward_velocity<T: Scalar>(model: &Model<T>, state: &State<T>, data: &mut Data<T>) {
-    observe_velocity(model, state, data, &mut ());
-}
-
-fn observe_velocity<T: Scalar>(
-    model: &Model<T>,
-    state: &State<T>,
-    data: &mut Data<T>,
-    observer: &mut impl Observer,
-) {
-    let Data {
-        kinematics,
-        tendon,
-        transmission,
-        collision,
-        velocity,
-        passive,
-        bias,
-        compliance,
-        ..
-    } = data;
-    velocity::forward(model, state, kinematics, tendon, transmission, velocity);
-    observer.ended("velocity");
-    passive::forward(
-        model, state, kinematics, tendon, velocity, collision, passive,
-    );
-    observer.ended("passive");
-    bias::forward(model, state, kinematics, tendon, velocity, bias);
-    observer.ended("bias");
-    compliance::forward(model, kinematics, collision, velocity, compliance);
-    observer.ended("compliance");
+    stages(model, state, data, &mut ()).velocity();
 }
 
 /// From state and input to acceleration.
@@ -105,18 +166,8 @@ pub fn forward<T: Scalar>(
     input: &Input<T>,
     data: &mut Data<T>,
 ) {
-    observe_forward(model, state, input, data, &mut ());
-}
-
-fn observe_forward<T: Scalar>(
-    model: &Model<T>,
-    state: &State<T>,
-    input: &Input<T>,
-    data: &mut Data<T>,
-    observer: &mut impl Observer,
-) {
-    observe_smooth(model, state, input, data, observer);
-    observe_constraints(model, state, input, data, observer);
+    smooth(model, state, input, data);
+    constrain(model, state, input, data);
 }
 
 /// From state and input to the acceleration without constraints.
@@ -126,55 +177,7 @@ pub(crate) fn smooth<T: Scalar>(
     input: &Input<T>,
     data: &mut Data<T>,
 ) {
-    observe_smooth(model, state, input, data, &mut ());
-}
-
-fn observe_smooth<T: Scalar>(
-    model: &Model<T>,
-    state: &State<T>,
-    input: &Input<T>,
-    data: &mut Data<T>,
-    observer: &mut impl Observer,
-) {
-    data.timestep = input.timestep;
-    observe_position(model, state, data, observer);
-    observe_velocity(model, state, data, observer);
-    let Data {
-        transmission,
-        velocity,
-        passive,
-        actuation,
-        ..
-    } = data;
-    actuation::forward(
-        model,
-        state,
-        input,
-        transmission,
-        velocity,
-        passive,
-        actuation,
-    );
-    observer.ended("actuation");
-    let Data {
-        kinematics,
-        inertia,
-        passive,
-        bias,
-        compliance,
-        actuation,
-        acceleration,
-        ..
-    } = data;
-    acceleration::forward(
-        model,
-        input,
-        kinematics,
-        inertia,
-        (passive, bias, compliance, actuation),
-        acceleration,
-    );
-    observer.ended("acceleration");
+    stages(model, state, data, &mut ()).smooth(input);
 }
 
 /// The part of [`forward`] that depends on contacts: constraint rows and their solution.
@@ -184,20 +187,7 @@ pub fn constrain<T: Scalar>(
     input: &Input<T>,
     data: &mut Data<T>,
 ) {
-    observe_constraints(model, state, input, data, &mut ());
-}
-
-fn observe_constraints<T: Scalar>(
-    model: &Model<T>,
-    state: &State<T>,
-    input: &Input<T>,
-    data: &mut Data<T>,
-    observer: &mut impl Observer,
-) {
-    constraint_rows(model, state, input, data);
-    observer.ended("constraint");
-    solve_constraints(model, state, data);
-    observer.ended("solve");
+    stages(model, state, data, &mut ()).constraints(input);
 }
 
 /// The acceleration that the constraint rows leave.
@@ -268,7 +258,14 @@ pub fn observe_and_sense<T: Scalar>(
     data: &mut Data<T>,
     observer: &mut impl Observer,
 ) {
-    observe_forward(model, state, input, data, observer);
+    let mut stages = Stages {
+        model,
+        state,
+        data,
+        observer,
+    };
+    stages.smooth(input);
+    stages.constraints(input);
     sense(model, state, input, data);
     observer.ended("sensing");
 }
