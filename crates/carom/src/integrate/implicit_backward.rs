@@ -267,23 +267,14 @@ fn bias_force(at: At<'_>, lambda: &[f64], work: &mut Work, bars: &mut Cotangents
         for (bar, &lambda) in work.bias_bar.force.iter_mut().zip(&work.turning) {
             *bar = -h * factor * lambda;
         }
-        let moving = bias::Moving {
-            model,
+        let moving = velocity::Moving {
+            at,
             state,
-            kinematics: &data.kinematics,
             velocity: moved,
-            bias: &work.bias,
         };
         let velocity_bar = &mut work.velocity_bar;
-        bias::newton_euler_backward(moving, &mut work.bias_bar, velocity_bar, bars);
-        let moving = velocity::Moving {
-            model,
-            state,
-            kinematics: &data.kinematics,
-            tendon: &data.tendon,
-            transmission: &data.transmission,
-            velocity: moved,
-        };
+        let found = (moving, &work.bias);
+        bias::newton_euler_backward(found, &mut work.bias_bar, velocity_bar, bars);
         velocity::backward_of(moving, velocity_bar, bars);
     }
     bars.input.timestep -= form;

@@ -10,35 +10,15 @@ use super::{Bias, tendon_bias};
 use crate::cotangent::Cotangents;
 use crate::dynamics::At;
 use crate::math::Spatial;
-use crate::model::Model;
-use crate::stages::kinematics::Kinematics;
-use crate::stages::velocity::Velocity;
-use crate::state::State;
-
-/// A motion, and the forces that it takes.
-#[derive(Clone, Copy, Debug)]
-#[allow(missing_docs, reason = "each field is what it names")]
-pub(crate) struct Moving<'a> {
-    pub(crate) model: &'a Model,
-    pub(crate) state: &'a State,
-    pub(crate) kinematics: &'a Kinematics,
-    pub(crate) velocity: &'a Velocity,
-    pub(crate) bias: &'a Bias,
-}
+use crate::stages::velocity::{Moving, Velocity};
 
 /// Adds the cotangents of axes, inertias, velocities and gravity; those of the bias are used up.
 pub fn backward(at: At<'_>, bar: &mut Cotangents) {
     let mut own = take(&mut bar.data.bias);
     let mut velocity_bar = take(&mut bar.data.velocity);
     tendon_bias::backward(at, &mut own, &mut velocity_bar, bar);
-    let moving = Moving {
-        model: at.model,
-        state: at.state,
-        kinematics: &at.data.kinematics,
-        velocity: &at.data.velocity,
-        bias: &at.data.bias,
-    };
-    newton_euler_backward(moving, &mut own, &mut velocity_bar, bar);
+    let found = (Moving::of(at), &at.data.bias);
+    newton_euler_backward(found, &mut own, &mut velocity_bar, bar);
     bar.data.bias = own;
     bar.data.velocity = velocity_bar;
 }
@@ -46,18 +26,17 @@ pub fn backward(at: At<'_>, bar: &mut Cotangents) {
 /// The adjoint of [`recursive_newton_euler`](super::recursive_newton_euler) without accelerations; `own` and
 /// `velocity_bar` are the cotangents of its forces and velocities.
 pub(crate) fn newton_euler_backward(
-    moving: Moving<'_>,
+    (moving, bias): (Moving<'_>, &Bias),
     own: &mut Bias,
     velocity_bar: &mut Velocity,
     bar: &mut Cotangents,
 ) {
     let Moving {
-        model,
+        at,
         state,
-        kinematics,
         velocity,
-        bias,
     } = moving;
+    let (model, kinematics) = (at.model, &at.data.kinematics);
     let kinematics_bar = &mut bar.data.kinematics;
     let bodies = &model.structure.bodies;
     for body in 1..model.counts().nbody {

@@ -18,7 +18,7 @@ mod tendon_bias;
 pub(crate) mod tests;
 
 pub use backward::backward;
-pub(crate) use backward::{Moving, newton_euler_backward};
+pub(crate) use backward::newton_euler_backward;
 pub use forward::{forward, recursive_newton_euler};
 pub(crate) use tendon_bias::{PathBar, path_acceleration, path_acceleration_vjp};
 

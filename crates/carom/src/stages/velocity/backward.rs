@@ -11,49 +11,43 @@ use super::Velocity;
 use crate::cotangent::Cotangents;
 use crate::dynamics::At;
 use crate::math::Spatial;
-use crate::model::{JointKind, Model, SparsePattern};
-use crate::stages::kinematics::Kinematics;
-use crate::stages::tendon::Tendon;
-use crate::stages::transmission::TransmissionData;
+use crate::model::{JointKind, SparsePattern};
 use crate::state::State;
 
-/// Velocities, and what they follow from.
+/// A motion with the configuration of a state, and perhaps another velocity.
 #[derive(Clone, Copy, Debug)]
-#[allow(missing_docs, reason = "each field is what it names")]
-pub struct Moving<'a> {
-    pub model: &'a Model,
-    pub state: &'a State,
-    pub kinematics: &'a Kinematics,
-    pub tendon: &'a Tendon,
-    pub transmission: &'a TransmissionData,
-    pub velocity: &'a Velocity,
+pub(crate) struct Moving<'a> {
+    pub(crate) at: At<'a>,
+    pub(crate) state: &'a State,
+    pub(crate) velocity: &'a Velocity,
+}
+
+impl<'a> Moving<'a> {
+    /// That of the state itself.
+    pub(crate) fn of(at: At<'a>) -> Self {
+        Self {
+            at,
+            state: at.state,
+            velocity: &at.data.velocity,
+        }
+    }
 }
 
 /// Adds the cotangents of velocities, axes, tendon Jacobians and moments; those of the velocities are used up.
 pub fn backward(at: At<'_>, bar: &mut Cotangents) {
-    let moving = Moving {
-        model: at.model,
-        state: at.state,
-        kinematics: &at.data.kinematics,
-        tendon: &at.data.tendon,
-        transmission: &at.data.transmission,
-        velocity: &at.data.velocity,
-    };
     let mut own = take(&mut bar.data.velocity);
-    backward_of(moving, &mut own, bar);
+    backward_of(Moving::of(at), &mut own, bar);
     bar.data.velocity = own;
 }
 
-/// [`backward`] for the velocities of any state, whose cotangents are `own`.
+/// [`backward`] for any motion, whose velocities have the cotangents `own`.
 pub(crate) fn backward_of(moving: Moving<'_>, own: &mut Velocity, bar: &mut Cotangents) {
     let Moving {
-        model,
+        at,
         state,
-        kinematics,
-        tendon,
-        transmission,
         velocity,
     } = moving;
+    let (model, tendon, transmission) = (at.model, &at.data.tendon, &at.data.transmission);
     let (data_bar, state_bar) = (&mut bar.data, &mut bar.state);
     let structure = &*model.structure;
     sparse_product(
@@ -74,7 +68,7 @@ pub(crate) fn backward_of(moving: Moving<'_>, own: &mut Velocity, bar: &mut Cota
     for body in (1..structure.counts.nbody).rev() {
         let mut walk = Walk {
             qvel: &state.qvel,
-            axes: &kinematics.dof_axis,
+            axes: &at.data.kinematics.dof_axis,
             motion: velocity.body[body],
             motion_bar: own.body[body],
         };

@@ -14,8 +14,8 @@ mod forward;
 #[cfg(test)]
 pub(crate) mod tests;
 
-pub(crate) use backward::backward_of;
-pub use backward::{Moving, backward};
+pub use backward::backward;
+pub(crate) use backward::{Moving, backward_of};
 pub use forward::forward;
 
 use crate::arrays::arrays;
