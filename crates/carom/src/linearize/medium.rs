@@ -98,8 +98,9 @@ impl MediumDerivative {
             let turn = kinematics.dof_axis[dof].angular();
             *drift = velocity.dof_axis_dot[dof] + Spatial::new(Vec3::ZERO, turn.cross(wind)); // (1)
         }
-        self.sum(model, false);
-        self.spread(model, data, (tree, false), (layout, 1.0), rows);
+        self.by_gain.fill(ForceDerivative::default());
+        self.sum(model);
+        self.spread((model, data), tree, (layout, 1.0), rows);
     }
 
     /// Adds `factor` times the derivatives of D·ȧ, after [`Self::add`]; `tree` was led down for the motions of bodies by ȧ.
@@ -121,22 +122,20 @@ impl MediumDerivative {
             self.by_motion[body] =
                 terms::body::derivative_change(model, kinematics, velocity, body, along, !full);
         }
-        self.sum(model, true);
-        self.spread(model, data, (tree, true), (layout, factor), rows);
+        self.sum(model);
+        self.spread((model, data), tree, (layout, factor), rows);
     }
 
     /// Sums over subtrees; the world collects nothing.
-    fn sum(&mut self, model: &Model, products: bool) {
+    fn sum(&mut self, model: &Model) {
         for body in (1..self.force.len()).rev() {
             let parent = model.structure.bodies.parent[body];
             if parent > 0 {
-                let (force, by_motion) = (self.force[body], self.by_motion[body]);
-                self.force[parent] += force;
+                let (by_motion, by_gain) = (self.by_motion[body], self.by_gain[body]);
                 self.by_motion[parent].add(&by_motion);
-                if products {
-                    let by_gain = self.by_gain[body];
-                    self.by_gain[parent].add(&by_gain);
-                }
+                self.by_gain[parent].add(&by_gain);
+                let force = self.force[body];
+                self.force[parent] += force;
             }
         }
     }
@@ -144,9 +143,8 @@ impl MediumDerivative {
     /// (2) to (4), for all pairs of dofs of which one is beyond the other.
     fn spread(
         &self,
-        model: &Model,
-        data: &Data,
-        (tree, products): (&TreeDerivative, bool),
+        (model, data): (&Model, &Data),
+        tree: &TreeDerivative,
         (layout, factor): (&Layout, f64),
         rows: &mut [f64],
     ) {
@@ -155,12 +153,8 @@ impl MediumDerivative {
         for (dof, &body) in structure.dofs.body.iter().enumerate() {
             let (axis, by_motion, by_gain) =
                 (axes[dof], &self.by_motion[body], &self.by_gain[body]);
-            let mut together = by_motion.mul(self.drift[dof]);
-            let (across, mut gaining) = (by_motion.transpose_mul(axis), Spatial::ZERO);
-            if products {
-                together += by_gain.mul(tree.gained_axis[dof]);
-                gaining = by_gain.transpose_mul(axis);
-            }
+            let together = by_motion.mul(self.drift[dof]) + by_gain.mul(tree.gained_axis[dof]);
+            let (across, gaining) = (by_motion.transpose_mul(axis), by_gain.transpose_mul(axis));
             let apart = together + axis.cross_force(self.force[body]);
             let speeding = by_motion.mul(axis);
             let (above, own) = rows.split_at_mut(dof * width);

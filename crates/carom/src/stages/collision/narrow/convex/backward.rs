@@ -94,8 +94,9 @@ pub(in super::super::super) fn backward(
     let in_world = posed.map(|shape| CoreShape::new(shape, Vec3::ZERO));
     if let ([Some(first), Some(second)], false) = (&in_world, work.single_point) {
         let worlds = [first, second];
-        if let Some((clip, nodes)) = clipped(worlds, &found, margin, work) {
-            let normal_bar = clip_bar.add(worlds, &found, &clip, nodes, points, &work.clip, out);
+        if let Some(clip) = clipped(worlds, &found, margin, work) {
+            let normal = found.touch.normal;
+            let normal_bar = clip_bar.add(worlds, normal, &clip, points, &work.clip, out);
             if normal_bar != Vec3::ZERO {
                 let bar = SurfaceBar {
                     normal: normal_bar,

@@ -8,8 +8,7 @@
 //!
 //! Nodes are passed from the last to the first; corners of faces and ends of edges then belong to the shapes.
 
-use super::Found;
-use super::clip::{Buffers, Cut, MOST_POINTS};
+use super::clip::{Buffers, Cut};
 use super::core_shape::{CoreKind, CoreShape};
 use super::faces::{BOX_FACES, Candidate, cap_corner};
 use super::manifold::{Clip, Parts};
@@ -29,18 +28,18 @@ pub(in super::super::super) struct ClipBar {
 
 impl ClipBar {
     /// Adds the cotangents of the shapes, and returns that of the normal of the single contact, on which the surface lines
-    /// of capsules and cylinders depend.
+    /// of capsules and cylinders depend and which is given.
     pub(super) fn add(
         &mut self,
         shapes: [&CoreShape<'_, f64>; 2],
-        found: &Found<'_, '_, f64>,
+        normal: Vec3,
         clip: &Clip<f64>,
-        nodes: [Option<usize>; MOST_POINTS],
         points: &[Cotangent],
         buffers: &Buffers<f64>,
         out: &mut PairBar<'_>,
     ) -> Vec3 {
         self.start(buffers);
+        let nodes = clip.kept;
         for (node, Cotangent { bar, .. }) in nodes.into_iter().flatten().zip(points) {
             self.point(buffers, clip, node, bar);
         }
@@ -60,7 +59,7 @@ impl ClipBar {
                 outline_vjp(shapes, face_side, *face, (&buffers.frame, &self.frame), out);
                 normal_vjp(shapes, face_side, *face, (clip.face_normal, face_bar), out);
                 let sign = if *side == 0 { 1.0 } else { -1.0 };
-                let outward = found.touch.normal * sign;
+                let outward = normal * sign;
                 let ends = [0, 1].map(|end: usize| corners.get(end).copied().unwrap_or_default());
                 edge_vjp(shapes, *side, edge, outward, ends, out) * sign
             }

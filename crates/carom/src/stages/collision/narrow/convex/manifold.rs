@@ -22,6 +22,8 @@ pub(super) struct Clip<T: Scalar> {
     pub(super) normal: Vec3<T>,
     /// What clips and what is clipped.
     pub(super) parts: Parts<T>,
+    /// The nodes that are left.
+    pub(super) kept: [Option<usize>; MOST_POINTS],
 }
 
 /// Which features are parallel.
@@ -45,11 +47,11 @@ pub(super) fn add<T: Scalar>(
     margin: T,
     out: &mut Manifold<T>,
 ) -> bool {
-    let Some((clip, nodes)) = clipped(shapes, found, margin, &mut out.convex) else {
+    let Some(clip) = clipped(shapes, found, margin, &mut out.convex) else {
         return false;
     };
     let on_face = out.convex.clip.frame[0];
-    for node in nodes.into_iter().flatten() {
+    for node in clip.kept.into_iter().flatten() {
         let point = out.convex.clip.nodes[node].point;
         let height = (point - on_face).dot(clip.face_normal);
         let projected = point - clip.face_normal * height;
@@ -64,24 +66,24 @@ pub(super) fn add<T: Scalar>(
     true
 }
 
-/// Clips the features that are parallel, and gives the nodes that are left of them; none when there are none.
+/// Clips the features that are parallel; none when there are none, or nothing is left of them.
 pub(super) fn clipped<T: Scalar>(
     shapes: [&CoreShape<'_, T>; 2],
     found: &Found<'_, '_, T>,
     margin: T,
     work: &mut Workspace<T>,
-) -> Option<(Clip<T>, [Option<usize>; MOST_POINTS])> {
+) -> Option<Clip<T>> {
     let [has_faces1, has_faces2] = shapes.map(|shape| faces::has_faces(shape));
     let [is_edge1, is_edge2] = shapes.map(|shape| matches!(shape.kind, CoreKind::Segment));
     if !(has_faces1 && (has_faces2 || is_edge2) || is_edge1 && has_faces2) {
         return None;
     }
-    let clip = prepare(shapes, found, &mut work.faces, &mut work.clip)?;
+    let mut clip = prepare(shapes, found, &mut work.faces, &mut work.clip)?;
     work.clip.clip(clip.face_normal, margin);
     let is_edge = matches!(clip.parts, Parts::Edge { .. });
     let (nodes, count) = work.clip.reduced(is_edge);
-    let kept = std::array::from_fn(|place| (place < count).then_some(nodes[place]));
-    (count > 0 && !work.clip.frame.is_empty()).then_some((clip, kept))
+    clip.kept = std::array::from_fn(|place| (place < count).then_some(nodes[place]));
+    (count > 0 && !work.clip.frame.is_empty()).then_some(clip)
 }
 
 /// Finds the two features and writes them to the buffers.
@@ -107,6 +109,7 @@ fn prepare<T: Scalar>(
             direction: second.direction,
             normal: -second.direction,
             parts: Parts::Faces([first.face, second.face]),
+            kept: [None; MOST_POINTS],
         });
     }
     let [rank1, rank2] = [0, 1].map(|side| faces::rank(shapes[side], features[side]));
@@ -144,6 +147,7 @@ fn prepare<T: Scalar>(
                     edge,
                     face: face.face,
                 },
+                kept: [None; MOST_POINTS],
             });
         }
     }
