@@ -9,7 +9,7 @@
 //! where positions follow on the manifold (see `rotation`) and the rates of rotation vectors depend on the rotation that
 //! the stage has reached.
 
-use super::rotation::step_jacobians;
+use super::update::{Rates, advance_positions, write_row};
 use super::{Layout, Linearization, coverage};
 use crate::data::Data;
 use crate::dual::Dual;
@@ -65,6 +65,15 @@ impl Carried {
     fn set_zero(&mut self) {
         self.value.fill(0.0);
         self.rows.fill(0.0);
+    }
+
+    /// Those of dofs, as rates.
+    fn moving(&self) -> Rates<'_, impl Fn(usize) -> f64> {
+        Rates {
+            value: |dof| self.value[dof],
+            rows: &self.rows,
+            width: self.width,
+        }
     }
 }
 
@@ -122,7 +131,7 @@ impl Stages {
         state.time = start.time + reach;
         let rates = &self.tangent_rate;
         integrate_positions(model, &mut state.qpos, &rates.value, reach);
-        advance_positions(model, rates, reach, &mut self.position.rows);
+        advance_positions(model, rates.moving(), reach, &mut self.position.rows);
         self.velocity.set_variables(layout.nv);
         self.velocity.value.copy_from_slice(&start.qvel);
         self.velocity.add(&self.acceleration, reach);
@@ -169,33 +178,6 @@ impl Stages {
             }
             for k in 0..3 {
                 rate.value[first + k] = found[k].value;
-            }
-        }
-    }
-}
-
-/// rows ← derivatives of q ⊕ reach·rate by the inputs, for positions q that are the first inputs.
-fn advance_positions(model: &Model, rate: &Carried, reach: f64, rows: &mut [f64]) {
-    let (joints, width) = (&model.structure.joints, rate.width);
-    for (_, dof) in joints.straight() {
-        let row = &mut rows[dof * width..(dof + 1) * width];
-        for (target, &rate) in row.iter_mut().zip(rate.row(dof)) {
-            *target = reach * rate;
-        }
-        row[dof] += 1.0;
-    }
-    for (_, first) in joints.rotations() {
-        let turn = Vec3(std::array::from_fn(|k| reach * rate.value[first + k]));
-        let (carry, right) = step_jacobians(turn);
-        let sources: [&[f64]; 3] = std::array::from_fn(|k| rate.row(first + k));
-        for k in 0..3 {
-            let row = &mut rows[(first + k) * width..(first + k + 1) * width];
-            let factors: [f64; 3] = std::array::from_fn(|j| reach * right.0[3 * k + j]);
-            for (column, target) in row.iter_mut().enumerate() {
-                *target = (0..3).map(|j| factors[j] * sources[j][column]).sum();
-            }
-            for j in 0..3 {
-                row[first + j] += carry.0[3 * k + j];
             }
         }
     }
@@ -301,12 +283,9 @@ impl Linearization {
 
     /// The end of the step, from the means.
     fn write_means(&mut self, model: &Model, state: &State, h: f64, stages: &mut Stages) {
-        let Layout {
-            nv, inputs, width, ..
-        } = self.layout;
-        let size = self.size();
+        let Layout { nv, width, .. } = self.layout;
         let [rate, acceleration, dot] = &stages.mean;
-        advance_positions(model, rate, h, &mut stages.position.rows);
+        advance_positions(model, rate.moving(), h, &mut stages.position.rows);
         stages.velocity.set_variables(nv);
         stages.velocity.add(acceleration, h);
         stages.activation.set_variables(self.layout.activation());
@@ -324,10 +303,11 @@ impl Linearization {
             }
         }
         let all = [&stages.position, &stages.velocity, &stages.activation];
-        let rows = all.iter().flat_map(|part| part.rows.chunks_exact(width));
+        let rows = all
+            .iter()
+            .flat_map(|part| part.rows.chunks_exact(width.max(1)));
         for (index, row) in rows.enumerate() {
-            self.a[index * size..(index + 1) * size].copy_from_slice(&row[..size]);
-            self.b[index * inputs..(index + 1) * inputs].copy_from_slice(&row[size..]);
+            write_row((&mut self.a, &mut self.b), self.layout, index, row);
         }
     }
 }

@@ -8,71 +8,85 @@ use crate::model::Model;
 use crate::stages::actuation;
 use crate::state::State;
 
+/// Rates of the tangent by dofs, with their derivatives by all inputs, one row a dof.
+#[derive(Clone, Copy)]
+pub(super) struct Rates<'a, V> {
+    pub(super) value: V,
+    pub(super) rows: &'a [f64],
+    pub(super) width: usize,
+}
+
+/// rows ← derivatives of q ⊕ reach·rate by the inputs, for positions q that are the first inputs; (1) of `rotation`.
+pub(super) fn advance_positions(
+    model: &Model,
+    rate: Rates<'_, impl Fn(usize) -> f64>,
+    reach: f64,
+    rows: &mut [f64],
+) {
+    let (joints, width) = (&model.structure.joints, rate.width);
+    let row_of = |dof: usize| &rate.rows[dof * width..(dof + 1) * width];
+    for (_, dof) in joints.straight() {
+        let row = &mut rows[dof * width..(dof + 1) * width];
+        for (target, &rate) in row.iter_mut().zip(row_of(dof)) {
+            *target = reach * rate;
+        }
+        row[dof] += 1.0;
+    }
+    for (_, first) in joints.rotations() {
+        let turn = Vec3(std::array::from_fn(|k| reach * (rate.value)(first + k)));
+        let (carry, right) = step_jacobians(turn);
+        let sources: [&[f64]; 3] = std::array::from_fn(|k| row_of(first + k));
+        for k in 0..3 {
+            let row = &mut rows[(first + k) * width..(first + k + 1) * width];
+            let factors: [f64; 3] = std::array::from_fn(|j| reach * right.0[3 * k + j]);
+            for (column, target) in row.iter_mut().enumerate() {
+                *target = (0..3).map(|j| factors[j] * sources[j][column]).sum();
+            }
+            for j in 0..3 {
+                row[first + j] += carry.0[3 * k + j];
+            }
+        }
+    }
+}
+
+/// Writes one row of A and B from the derivatives of a number by all inputs.
+pub(super) fn write_row(
+    (a, b): (&mut [f64], &mut [f64]),
+    layout: Layout,
+    index: usize,
+    row: &[f64],
+) {
+    let (by_state, by_input) = row.split_at(layout.control());
+    a[index * by_state.len()..][..by_state.len()].copy_from_slice(by_state);
+    b[index * by_input.len()..][..by_input.len()].copy_from_slice(by_input);
+}
+
 impl Linearization {
-    /// Rows of the next state.
+    /// Rows of the next state; uses up those of the acceleration.
     pub(super) fn write(&mut self, model: &Model, state: &State, data: &Data) {
-        let h = data.timestep;
-        let Layout {
-            nv, inputs, width, ..
-        } = self.layout;
-        let size = self.size();
-        for dof in 0..nv {
-            let row = &self.rows[dof * width..(dof + 1) * width];
-            let (by_state, by_control) = row.split_at(size);
-            let target = &mut self.a[(nv + dof) * size..(nv + dof + 1) * size];
-            for (target, &rate) in target.iter_mut().zip(by_state) {
-                *target = h * rate;
+        let (h, layout) = (data.timestep, self.layout);
+        let Layout { nv, width, .. } = layout;
+        // dv⁺ = dv + h·dȧ.
+        for (dof, row) in self.rows.chunks_exact_mut(width.max(1)).enumerate() {
+            for rate in row.iter_mut() {
+                *rate *= h;
             }
-            target[nv + dof] += 1.0;
-            let target = &mut self.b[(nv + dof) * inputs..(nv + dof + 1) * inputs];
-            for (target, &rate) in target.iter_mut().zip(by_control) {
-                *target = h * rate;
-            }
+            row[nv + dof] += 1.0;
         }
-        let joints = &model.structure.joints;
-        for (_, dof) in joints.straight() {
-            self.write_translation(dof, h);
+        let at = &self.implicit.advancing;
+        let speeds = Rates {
+            value: |dof: usize| state.qvel[dof] + h * at[dof],
+            rows: &self.rows,
+            width,
+        };
+        advance_positions(model, speeds, h, &mut self.extra);
+        for (dof, row) in self.extra.chunks_exact(width.max(1)).enumerate() {
+            write_row((&mut self.a, &mut self.b), layout, dof, row);
         }
-        for (_, dof) in joints.rotations() {
-            self.write_rotation(state, dof, h);
+        for (dof, row) in self.rows.chunks_exact(width.max(1)).enumerate() {
+            write_row((&mut self.a, &mut self.b), layout, nv + dof, row);
         }
         self.write_activations(model, state, data);
-    }
-
-    /// q⁺ = q + h·v⁺.
-    fn write_translation(&mut self, dof: usize, h: f64) {
-        let (size, nv, inputs) = (self.size(), self.layout.nv, self.layout.inputs);
-        scaled_copy(&mut self.a, [dof * size, (nv + dof) * size], size, h);
-        self.a[dof * size + dof] += 1.0;
-        scaled_copy(&mut self.b, [dof * inputs, (nv + dof) * inputs], inputs, h);
-    }
-
-    /// (1) of `rotation`.
-    fn write_rotation(&mut self, state: &State, dof: usize, h: f64) {
-        let (size, nv, inputs) = (self.size(), self.layout.nv, self.layout.inputs);
-        let at = &self.implicit.advancing[dof..dof + 3];
-        let turn = Vec3(std::array::from_fn(|k| {
-            (state.qvel[dof + k] + h * at[k]) * h
-        }));
-        let (carry, right) = step_jacobians(turn);
-        for (matrix, width) in [(&mut self.a, size), (&mut self.b, inputs)] {
-            let (positions, velocities) = matrix.split_at_mut(nv * width);
-            let velocities = &velocities[dof * width..(dof + 3) * width];
-            for row in 0..3 {
-                let target = &mut positions[(dof + row) * width..(dof + row + 1) * width];
-                let factors: [f64; 3] = std::array::from_fn(|k| right.0[3 * row + k] * h);
-                for (column, target) in target.iter_mut().enumerate() {
-                    *target = factors[0] * velocities[column]
-                        + factors[1] * velocities[width + column]
-                        + factors[2] * velocities[2 * width + column];
-                }
-            }
-        }
-        for row in 0..3 {
-            for column in 0..3 {
-                self.a[(dof + row) * size + dof + column] += carry.0[3 * row + column];
-            }
-        }
     }
 
     fn write_activations(&mut self, model: &Model, state: &State, data: &Data) {
@@ -95,13 +109,5 @@ impl Linearization {
                 self.b[row * inputs + actuator] = control;
             }
         }
-    }
-}
-
-/// The row at `to` becomes a multiple of the one at `from`, which is later.
-fn scaled_copy(matrix: &mut [f64], [to, from]: [usize; 2], width: usize, factor: f64) {
-    let (early, late) = matrix.split_at_mut(from);
-    for (target, &source) in early[to..to + width].iter_mut().zip(&late[..width]) {
-        *target = factor * source;
     }
 }
