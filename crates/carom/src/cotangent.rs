@@ -69,66 +69,48 @@ impl StateBar {
         }
     }
 
+    /// Every number.
+    fn numbers(&self) -> impl Iterator<Item = &f64> {
+        let vectors = self.mocap_position.iter().chain(&self.mocap_rotation);
+        (self.qpos.iter().chain(&self.qvel).chain(&self.act))
+            .chain([&self.time])
+            .chain(vectors.flat_map(|vector| &vector.0))
+            .chain(self.history.iter().flat_map(HistoryBar::numbers))
+    }
+
+    /// Every number, to change.
+    fn numbers_mut(&mut self) -> impl Iterator<Item = &mut f64> {
+        let vectors = (self.mocap_position.iter_mut()).chain(&mut self.mocap_rotation);
+        (self
+            .qpos
+            .iter_mut()
+            .chain(&mut self.qvel)
+            .chain(&mut self.act))
+        .chain([&mut self.time])
+        .chain(vectors.flat_map(|vector| &mut vector.0))
+        .chain(self.history.iter_mut().flat_map(HistoryBar::numbers_mut))
+    }
+
     /// Sets every number to zero.
     pub fn set_zero(&mut self) {
-        self.qpos.fill(0.0);
-        self.qvel.fill(0.0);
-        self.act.fill(0.0);
-        self.mocap_position.fill(Vec3::ZERO);
-        self.mocap_rotation.fill(Vec3::ZERO);
-        self.time = 0.0;
-        let past = self.history.iter_mut().flat_map(HistoryBar::numbers_mut);
-        past.for_each(|number| *number = 0.0);
+        self.numbers_mut().for_each(|number| *number = 0.0);
     }
 
     /// Euclidean length.
     pub fn norm(&self) -> f64 {
-        let past = self.history.iter().flat_map(HistoryBar::numbers);
-        let numbers = (self.qpos.iter()).chain(&self.qvel).chain(&self.act);
-        let numbers = numbers.chain([&self.time]).chain(past);
-        let vectors = (self.mocap_position.iter()).chain(&self.mocap_rotation);
-        let squares = numbers.map(|number| number * number);
-        let squares =
-            squares.sum::<f64>() + vectors.map(|vector| vector.norm_squared()).sum::<f64>();
-        squares.sqrt()
+        let squares = self.numbers().map(|number| number * number);
+        squares.sum::<f64>().sqrt()
     }
 
     /// Multiplies every number.
     pub fn scale(&mut self, factor: f64) {
-        let numbers = (self.qpos.iter_mut())
-            .chain(&mut self.qvel)
-            .chain(&mut self.act)
-            .chain([&mut self.time])
-            .chain(self.history.iter_mut().flat_map(HistoryBar::numbers_mut));
-        for number in numbers {
-            *number *= factor;
-        }
-        for vector in (self.mocap_position.iter_mut()).chain(&mut self.mocap_rotation) {
-            *vector *= factor;
-        }
+        self.numbers_mut().for_each(|number| *number *= factor);
     }
 
     /// Adds another cotangent.
     pub fn add(&mut self, other: &Self) {
-        let numbers = |sum: &mut [f64], terms: &[f64]| {
-            for (sum, term) in sum.iter_mut().zip(terms) {
-                *sum += term;
-            }
-        };
-        numbers(&mut self.qpos, &other.qpos);
-        numbers(&mut self.qvel, &other.qvel);
-        numbers(&mut self.act, &other.act);
-        let vectors = |sum: &mut [Vec3], terms: &[Vec3]| {
-            for (sum, &term) in sum.iter_mut().zip(terms) {
-                *sum += term;
-            }
-        };
-        vectors(&mut self.mocap_position, &other.mocap_position);
-        vectors(&mut self.mocap_rotation, &other.mocap_rotation);
-        self.time += other.time;
-        for (sum, terms) in self.history.iter_mut().zip(&other.history) {
-            numbers(&mut sum.times, &terms.times);
-            numbers(&mut sum.values, &terms.values);
+        for (sum, term) in self.numbers_mut().zip(other.numbers()) {
+            *sum += term;
         }
     }
 }
