@@ -16,7 +16,7 @@ use crate::dual::Dual;
 use crate::jacobian;
 use crate::math::{Mat3, Quat, Spatial, Vec3};
 use crate::model::{JointKind, Model, SparsePattern, Transmission};
-use crate::stages::transmission::{Rod, angular_gear, linear_gear, relative_wrench};
+use crate::stages::transmission::{Rod, angular_gear, linear_gear, relative_wrench, turning};
 use crate::terms::joint::turned_quat;
 
 /// Whether the length of an actuator has another derivative than its moment.
@@ -201,18 +201,15 @@ fn of_joint(
     };
     let address = joints.qpos[joint] + first;
     let quat = Quat(std::array::from_fn(|k| context.state.qpos[address + k]));
-    let turned = turned_quat(quat.normalized());
-    let mut axis = gear.map(Dual::constant);
-    if in_parent {
-        axis = turned.rotate_inverse(axis);
-    }
+    let turned = turned_quat::<3>(quat.normalized());
+    let (angle, axis) = turning(turned, gear.map(Dual::constant), in_parent);
     let size = length.len();
     for row in 0..3 {
         let entries = &mut target.bend[(first + row) * size + first..][..3];
         entries.copy_from_slice(&axis[row].tangent);
     }
     if joints.kind[joint] == JointKind::Ball {
-        length.copy_from_slice(&turned.log().dot(axis).tangent);
+        length.copy_from_slice(&angle.tangent);
     }
 }
 

@@ -183,7 +183,7 @@ pub(crate) fn columns(model: &Model, qpos: &[f64], rows: &mut Rows<'_>) {
             }
             let rest = &model.qpos.spring;
             let displacement = if part.kind == PartKind::Turn {
-                let turned = turned_quat(part.quat(qpos).normalized());
+                let turned = turned_quat::<3>(part.quat(qpos).normalized());
                 turned.difference(part.quat(rest).map(Dual::constant))
             } else {
                 let shift = part.displacement(qpos, rest);
@@ -200,9 +200,9 @@ pub(crate) fn columns(model: &Model, qpos: &[f64], rows: &mut Rows<'_>) {
     }
 }
 
-/// A unit quaternion that turns about the axes of its own frame.
-pub(crate) fn turned_quat(quat: Quat) -> Quat<Dual<3>> {
-    let half: [Dual<3>; 3] = std::array::from_fn(|k| Dual::variable(0.0, k) * 0.5);
+/// A unit quaternion that turns about the axes of its own frame, along the first three directions.
+pub(crate) fn turned_quat<const N: usize>(quat: Quat) -> Quat<Dual<N>> {
+    let half: [Dual<N>; 3] = std::array::from_fn(|k| Dual::variable(0.0, k) * 0.5);
     quat.map(Dual::constant)
         .mul(Quat::from_parts(Dual::constant(1.0), Vec3(half)))
 }

@@ -6,15 +6,16 @@
 
 use std::mem::take;
 
-use super::forward::{Rod, adhering_bodies, angular_gear, linear_gear};
+use super::forward::{Rod, adhering_bodies, angular_gear, linear_gear, turning};
 use crate::cotangent::{Cotangents, quat_bar, turn_bar};
 use crate::dual::Dual;
 use crate::dynamics::At;
 use crate::jacobian::{Wrench, WrenchBar, apply_force_vjp};
 use crate::math::{Mat3, Quat, Vec3};
 use crate::model::{JointKind, Model, Transmission};
-use crate::stages::collision::Contact;
+use crate::stages::collision::{Contact, add_tangent};
 use crate::stages::kinematics::Kinematics;
+use crate::terms::joint::turned_quat;
 
 /// Adds the cotangents of gears, joints, tendons, sites and adhering contacts.
 pub fn backward(at: At<'_>, bar: &mut Cotangents) {
@@ -34,16 +35,13 @@ pub fn backward(at: At<'_>, bar: &mut Cotangents) {
             length_bar,
             moment_bar: &own.moment,
         };
-        let on_joint = |joint: usize, in_parent: bool| OnJoint {
-            actuator,
-            joint,
-            in_parent,
-            length_bar,
-            moment_bar,
+        let mut on_joint = |joint: usize, in_parent: bool| {
+            let lengths = (length_bar, moment_bar);
+            joint_backward(at, actuator, (joint, in_parent), lengths, bar);
         };
         match structure.actuators.transmission[actuator] {
-            Transmission::Joint(joint) => on_joint(joint, false).backward(at, bar),
-            Transmission::JointInParent(joint) => on_joint(joint, true).backward(at, bar),
+            Transmission::Joint(joint) => on_joint(joint, false),
+            Transmission::JointInParent(joint) => on_joint(joint, true),
             Transmission::Tendon(id) => {
                 let gear = model.actuators.gear[actuator][0];
                 let mut gear_bar = tendon.length[id] * length_bar;
@@ -103,75 +101,46 @@ fn three(numbers: &[f64]) -> Vec3 {
     Vec3(std::array::from_fn(|k| numbers[k]))
 }
 
-/// An actuator on a joint, and the cotangents of its length and moment arms.
-struct OnJoint<'a> {
+/// An actuator on a joint, whose rotational gear may be in the parent's frame. What turns is differentiated by dual
+/// numbers: three turns of the joint, three gears.
+fn joint_backward(
+    at: At<'_>,
     actuator: usize,
-    joint: usize,
-    /// Whether its rotational gear is in the parent's frame.
-    in_parent: bool,
-    length_bar: f64,
-    moment_bar: &'a [f64],
-}
-
-impl OnJoint<'_> {
-    fn backward(&self, at: At<'_>, bar: &mut Cotangents) {
-        let (model, qpos) = (at.model, &at.state.qpos);
-        let Self {
-            joint,
-            in_parent,
-            length_bar,
-            moment_bar,
-            ..
-        } = *self;
-        let joints = &model.structure.joints;
-        let (address, dof) = (joints.qpos[joint], joints.dof[joint]);
-        let gear = &model.actuators.gear[self.actuator];
-        let gear_bar = &mut bar.model.actuators.gear[self.actuator];
-        let qpos_bar = &mut bar.state.qpos;
-        let vector = |first: usize| Vec3(std::array::from_fn(|i| moment_bar[first + i]));
-        let quat_at =
-            |address: usize| Quat(std::array::from_fn(|i| qpos[address + i])).normalized();
-        // The rotational gear in the child's frame has the cotangent `axis_bar`.
-        let mut turn = |quat: Quat, dof: usize, gear: Vec3, axis_bar: Vec3, mut quat_bar: Quat| {
-            let mut gear_bar = axis_bar;
-            if in_parent {
-                gear_bar = Vec3::ZERO;
-                quat.rotate_inverse_vjp(gear, axis_bar, &mut quat_bar, &mut gear_bar);
-            }
-            let turn = turn_bar(quat, quat_bar);
-            for k in 0..3 {
-                qpos_bar[dof + k] += turn[k];
-            }
-            gear_bar
-        };
-        match joints.kind[joint] {
-            JointKind::Slide | JointKind::Hinge => {
-                gear_bar[0] += moment_bar[0] + qpos[address] * length_bar;
-                qpos_bar[dof] += gear[0] * length_bar;
-            }
-            JointKind::Ball => {
-                let quat = quat_at(address);
-                let mut axis = linear_gear(gear);
-                if in_parent {
-                    axis = quat.rotate_inverse(axis);
-                }
-                let mut quat_bar = Quat::default();
-                quat.log_vjp(axis * length_bar, &mut quat_bar);
-                let axis_bar = vector(0).scale_add(quat.log(), length_bar);
-                let turned = turn(quat, dof, linear_gear(gear), axis_bar, quat_bar);
-                for k in 0..3 {
-                    gear_bar[k] += turned[k];
-                }
-            }
-            JointKind::Free => {
-                let (quat, angular) = (quat_at(address + 3), angular_gear(gear));
-                let turned = turn(quat, dof + 3, angular, vector(3), Quat::default());
-                for k in 0..3 {
-                    gear_bar[k] += moment_bar[k];
-                    gear_bar[3 + k] += turned[k];
-                }
-            }
+    (joint, in_parent): (usize, bool),
+    (length_bar, moment_bar): (f64, &[f64]),
+    bar: &mut Cotangents,
+) {
+    let (joints, qpos) = (&at.model.structure.joints, &at.state.qpos);
+    let (address, dof) = (joints.qpos[joint], joints.dof[joint]);
+    let gear = &at.model.actuators.gear[actuator];
+    let gear_bar = &mut bar.model.actuators.gear[actuator];
+    let (first, length_bar) = match joints.kind[joint] {
+        JointKind::Slide | JointKind::Hinge => {
+            gear_bar[0] += moment_bar[0] + qpos[address] * length_bar;
+            bar.state.qpos[dof] += gear[0] * length_bar;
+            return;
         }
+        JointKind::Ball => (0, length_bar),
+        JointKind::Free => {
+            for k in 0..3 {
+                gear_bar[k] += moment_bar[k];
+            }
+            (3, 0.0)
+        }
+    };
+    let quat = Quat(std::array::from_fn(|k| qpos[address + first + k])).normalized();
+    let gear = Vec3(std::array::from_fn(|k| {
+        Dual::<6>::variable(gear[first + k], 3 + k)
+    }));
+    let (length, axis) = turning(turned_quat(quat), gear, in_parent);
+    let mut sums = [0.0; 6];
+    add_tangent(&mut sums, length, length_bar);
+    for k in 0..3 {
+        add_tangent(&mut sums, axis[k], moment_bar[first + k]);
+    }
+    for k in 0..3 {
+        bar.state.qpos[dof + first + k] += sums[k];
+        gear_bar[first + k] += sums[3 + k];
     }
 }
 
@@ -293,14 +262,12 @@ impl Levers<'_> {
         let crank_bar = self.act(first, crank, [Vec3::ZERO, pull], bars);
         let slider_bar = self.act(second, slider, [torque.value(), -pull], bars);
         let (force_bar, torque_bar) = (crank_bar.force - slider_bar.force, slider_bar.torque);
-        let inputs_bar: [f64; 8] = std::array::from_fn(|input| {
-            let along = |outputs: Vec3<Dual<8>>, bar: Vec3| {
-                outputs.map(|output| output.tangent[input]).dot(bar)
-            };
-            self.length_bar * length.tangent[input]
-                + along(force, force_bar)
-                + along(torque, torque_bar)
-        });
+        let mut inputs_bar = [0.0; 8];
+        add_tangent(&mut inputs_bar, length, self.length_bar);
+        for k in 0..3 {
+            add_tangent(&mut inputs_bar, force[k], force_bar[k]);
+            add_tangent(&mut inputs_bar, torque[k], torque_bar[k]);
+        }
         let [x, y, z, ox, oy, oz, rod_bar, gear_bar] = inputs_bar;
         let (axis_bar, offset_bar) = (Vec3([x, y, z]), Vec3([ox, oy, oz]));
         for k in 0..3 {

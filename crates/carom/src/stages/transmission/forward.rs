@@ -159,25 +159,28 @@ fn joint_moment<T: Scalar>(
             state.qpos[address] * gear[0]
         }
         JointKind::Ball => {
-            let quat = quat(address);
-            let mut axis = linear_gear(gear);
-            if in_parent {
-                axis = quat.rotate_inverse(axis);
-            }
+            let (length, axis) = turning(quat(address), linear_gear(gear), in_parent);
             moment.copy_from_slice(&axis.0);
-            quat.log().dot(axis)
+            length
         }
         JointKind::Free => {
-            let mut axis = angular_gear(gear);
-            if in_parent {
-                axis = quat(address + 3).rotate_inverse(axis);
-            }
+            let (_, axis) = turning(quat(address + 3), angular_gear(gear), in_parent);
             moment[..3].copy_from_slice(&gear[..3]);
             moment[3..].copy_from_slice(&axis.0);
             // A wrench on a free body measures no length.
             T::ZERO
         }
     }
+}
+
+/// What turns a ball or free joint about a gear: the angle along it, and the axis in the child's frame.
+pub(crate) fn turning<T: Scalar>(quat: Quat<T>, gear: Vec3<T>, in_parent: bool) -> (T, Vec3<T>) {
+    let axis = if in_parent {
+        quat.rotate_inverse(gear)
+    } else {
+        gear
+    };
+    (quat.log().dot(axis), axis)
 }
 
 /// Pose of a frame relative to a reference along the gear, in the reference's axes; force and torque that act along it.

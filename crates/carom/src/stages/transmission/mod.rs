@@ -8,7 +8,7 @@ mod forward;
 
 pub use backward::backward;
 pub use forward::forward;
-pub(crate) use forward::{Rod, angular_gear, linear_gear, relative_wrench};
+pub(crate) use forward::{Rod, angular_gear, linear_gear, relative_wrench, turning};
 
 use crate::arrays::arrays;
 
