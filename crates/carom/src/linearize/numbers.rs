@@ -26,9 +26,9 @@ use crate::integrate::free_body;
 use crate::jacobian;
 use crate::laws::actuator::PARAMETERS;
 use crate::math::{Mat3, Spatial, SpatialInertia, Vec3};
-use crate::model::{EqualityKind, Family, Integrator, JointKind, Model, Quantity, Structure};
+use crate::model::{Family, Integrator, JointKind, Model, Quantity, Structure};
 use crate::stages::actuation;
-use crate::stages::constraint::{Block, BlockKind, equality_anchors};
+use crate::stages::constraint::{Block, BlockKind, Held, equality_anchors, held};
 use crate::stages::solve::law::Phase;
 use crate::terms::actuator::Force;
 use crate::terms::along::Changes;
@@ -455,34 +455,18 @@ fn held_by(context: &Context<'_>, block: &Block, row: usize) -> (f64, [Option<(u
         let sum = weight(one) + weight(other);
         (sum, [one, other].map(|object| Some((kind, object?))))
     };
-    match block.kind {
-        BlockKind::DofFriction => pair(dofs, DOF, [Some(object), None]),
-        BlockKind::JointLimit => pair(dofs, DOF, [Some(structure.joints.dof[object]), None]),
-        BlockKind::TendonFriction | BlockKind::TendonLimit => {
-            pair(tendons, TENDON, [Some(object), None])
+    match held(structure, block) {
+        Held::Dofs(objects) => pair(dofs, DOF, objects),
+        Held::Tendons(objects) => pair(tendons, TENDON, objects),
+        Held::Bodies if block.kind == BlockKind::Equality => {
+            match equality_anchors(model, &context.data.kinematics, object) {
+                Some(anchors) => bodies(anchors.map(|anchor| anchor.body), row / 3),
+                None => (0.0, [None, None]),
+            }
         }
-        BlockKind::FrictionlessContact
-        | BlockKind::PyramidalContact
-        | BlockKind::EllipticContact => {
+        Held::Bodies => {
             let contact = &context.data.collision.contacts[object];
             bodies(contact.geoms.map(|geom| structure.geoms.body[geom]), 0)
-        }
-        BlockKind::Equality => {
-            let equalities = &structure.equalities;
-            let ends = [Some(equalities.object1[object]), equalities.object2[object]];
-            match equalities.kind[object] {
-                EqualityKind::Joint => {
-                    let of = |joint: Option<usize>| joint.map(|joint| structure.joints.dof[joint]);
-                    pair(dofs, DOF, ends.map(of))
-                }
-                EqualityKind::Tendon => pair(tendons, TENDON, ends),
-                EqualityKind::Connect | EqualityKind::Weld => {
-                    match equality_anchors(model, &context.data.kinematics, object) {
-                        Some(anchors) => bodies(anchors.map(|anchor| anchor.body), row / 3),
-                        None => (0.0, [None, None]),
-                    }
-                }
-            }
         }
     }
 }

@@ -37,11 +37,31 @@ impl<'a, T: Scalar> Row<'a, T> {
     }
 
     #[inline]
-    fn entries(&self) -> impl Iterator<Item = (usize, T)> + use<'a, T> {
+    pub(crate) fn entries(&self) -> impl Iterator<Item = (usize, T)> + use<'a, T> {
         self.columns
             .iter()
             .copied()
             .zip(self.values.iter().copied())
+    }
+
+    /// J·x.
+    #[inline]
+    pub(crate) fn dot(&self, x: &[T]) -> T {
+        self.dot_from(T::ZERO, x)
+    }
+
+    /// start + J·x, summed in this order.
+    #[inline]
+    pub(crate) fn dot_from(&self, start: T, x: &[T]) -> T {
+        (self.entries()).fold(start, |sum, (dof, entry)| sum + entry * x[dof])
+    }
+
+    /// Writes J into a dense vector.
+    #[inline]
+    pub(crate) fn copy_to(&self, dense: &mut [T]) {
+        for (dof, entry) in self.entries() {
+            dense[dof] = entry;
+        }
     }
 
     /// Adds Jᵀ·f. (1)

@@ -85,6 +85,21 @@ impl ConstraintBar {
         self.rows.resize(constraint.rows.len(), RowBar::default());
     }
 
+    /// j̄ += scale·x for one row j of a block's Jacobian.
+    pub(crate) fn add_to_row(
+        &mut self,
+        constraint: &Constraint,
+        (block, row): (&Block, usize),
+        scale: f64,
+        x: impl Fn(usize) -> f64,
+    ) {
+        let columns = constraint.block_columns(block);
+        let entries = &mut self.jacobian[block.value + row * columns.len()..];
+        for (entry, &dof) in entries.iter_mut().zip(columns) {
+            *entry += scale * x(dof);
+        }
+    }
+
     /// Forgets what a block of rows passes back.
     pub(crate) fn clear_block(&mut self, block: &Block) {
         self.jacobian[block.values()].fill(0.0);
@@ -277,12 +292,10 @@ impl Pass<'_> {
 
     /// Rates are J·q̇.
     pub(super) fn velocity(&mut self, block: &Block, row: usize, velocity_bar: f64) {
-        let columns = self.constraint.block_columns(block);
-        let start = block.value + row * columns.len();
-        for (index, &dof) in columns.iter().enumerate() {
-            self.bar.jacobian[start + index] += velocity_bar * self.state.qvel[dof];
-            self.bars.state.qvel[dof] += velocity_bar * self.constraint.jacobian[start + index];
-        }
+        let (constraint, qvel) = (self.constraint, &self.state.qvel);
+        (self.bar).add_to_row(constraint, (block, row), velocity_bar, |dof| qvel[dof]);
+        let rates = constraint.jacobian_row(block, row);
+        rates.push(velocity_bar, &mut self.bars.state.qvel);
     }
 
     /// Passes on the cotangent of a row's exact inverse inertia; false if the row has an approximate one instead.
@@ -295,42 +308,31 @@ impl Pass<'_> {
         if !self.model.settings.enable.diagexact {
             return false;
         }
-        let columns = self.constraint.block_columns(block);
-        let values = self.constraint.block_jacobian(block);
-        let scratch = &mut self.bar.scratch;
-        scratch.clear();
-        scratch.resize(self.model.counts().nv, 0.0);
+        let mut half = take(&mut self.bar.scratch);
+        half.clear();
+        half.resize(self.model.counts().nv, 0.0);
         for &(row, factor) in combination {
-            for (&dof, &value) in columns.iter().zip(&values[row * columns.len()..]) {
-                scratch[dof] += value * factor;
-            }
+            self.constraint
+                .jacobian_row(block, row)
+                .push(factor, &mut half);
         }
         // A = j·x with x = M⁻¹·jᵀ: j̄ = 2·Ā·x, M̄ = −Ā·x·xᵀ.
-        inertia::solve(self.model, self.sources.inertia, scratch);
+        inertia::solve(self.model, self.sources.inertia, &mut half);
         for &(row, factor) in combination {
-            let entries = &mut self.bar.jacobian[block.value + row * columns.len()..];
-            for (&dof, entry) in columns.iter().zip(entries) {
-                *entry += 2.0 * diagonal_bar * factor * scratch[dof];
-            }
+            let scale = 2.0 * diagonal_bar * factor;
+            (self.bar).add_to_row(self.constraint, (block, row), scale, |dof| half[dof]);
         }
-        let half: &[f64] = scratch;
-        inertia::subtract_scaled_square(
-            self.model,
-            half,
-            diagonal_bar,
-            &mut self.bars.data.inertia.matrix,
-        );
+        let matrix_bar = &mut self.bars.data.inertia.matrix;
+        inertia::subtract_scaled_square(self.model, &half, diagonal_bar, matrix_bar);
+        self.bar.scratch = half;
         true
     }
 
     /// A row of the block times what [`Self::exact_diagonal`] has left: M⁻¹ times its combination of rows.
     pub(super) fn along_scratch(&self, block: &Block, row: usize) -> f64 {
-        let columns = self.constraint.block_columns(block);
-        let values = &self.constraint.block_jacobian(block)[row * columns.len()..];
-        let products = columns.iter().zip(values);
-        products
-            .map(|(&dof, &value)| value * self.bar.scratch[dof])
-            .sum()
+        self.constraint
+            .jacobian_row(block, row)
+            .dot(&self.bar.scratch)
     }
 }
 

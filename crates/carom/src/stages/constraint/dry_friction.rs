@@ -22,7 +22,7 @@ fn push_dofs<T: Scalar>(context: &Context<T>, out: &mut Constraint<T>) {
         let block = out.open(BlockKind::DofFriction, dof, start..start + 1, 1);
         out.jacobian[block.value] = T::ONE;
         let diagonal = context.diagonal(dofs.inverse_weight[dof], &block, 0, out);
-        let reference = context.reference(dofs.solref[dof], dofs.solimp[dof]);
+        let reference = context.spring(&block);
         let velocity = context.state.qvel[dof];
         out.rows
             .push(friction_row(velocity, diagonal, &reference, loss));
@@ -49,8 +49,7 @@ fn push_tendons<T: Scalar>(context: &Context<T>, out: &mut Constraint<T>) {
             continue;
         }
         let diagonal = context.diagonal(tendons.inverse_weight[tendon], &block, 0, out);
-        let solimp = tendons.solimp_friction[tendon];
-        let reference = context.reference(tendons.solref_friction[tendon], solimp);
+        let reference = context.spring(&block);
         let velocity = context.velocity(&block, 0, out);
         out.rows
             .push(friction_row(velocity, diagonal, &reference, loss));
@@ -68,46 +67,12 @@ fn friction_row<T: Scalar>(velocity: T, diagonal: T, reference: &Reference<T>, l
 
 /// The adjoint of a friction row.
 pub(super) fn backward(pass: &mut Pass<'_>, block: &Block) {
-    let (model, object) = (pass.model, block.object);
     let friction_bar = pass.bar.rows[block.row].friction;
-    let mut inputs = pass.plain_row(block.row);
-    inputs.impedance.stiffness = 0.0;
-    let exact = pass.exact_diagonal(block, &[(0, 1.0)], inputs.diagonal);
-    let diagonal_bar = if exact { 0.0 } else { inputs.diagonal };
-    pass.velocity(block, 0, inputs.velocity);
-    let on_dof = block.kind == BlockKind::DofFriction;
-    let (solref, solimp) = if on_dof {
-        (model.dofs.solref[object], model.dofs.solimp[object])
+    pass.single(block);
+    if block.kind == BlockKind::DofFriction {
+        pass.bars.model.dofs.frictionloss[block.object] += friction_bar;
     } else {
-        let tendons = &model.tendons;
-        (
-            tendons.solref_friction[object],
-            tendons.solimp_friction[object],
-        )
-    };
-    let reference = pass.reference(solref, solimp, (0.0, None), inputs.impedance);
-    let (solref_bar, solimp_bar) = if on_dof {
-        let dofs = &mut pass.bars.model.dofs;
-        dofs.inverse_weight[object] += diagonal_bar;
-        dofs.frictionloss[object] += friction_bar;
-        (&mut dofs.solref[object], &mut dofs.solimp[object])
-    } else {
-        let tendons = &mut pass.bars.model.tendons;
-        tendons.inverse_weight[object] += diagonal_bar;
-        tendons.frictionloss[object] += friction_bar;
-        let range = model.structure.tendons.jacobian.row(object);
-        let entries = &pass.bar.jacobian[block.values()];
-        for (total, &bar) in pass.bars.data.tendon.jacobian[range]
-            .iter_mut()
-            .zip(entries)
-        {
-            *total += bar;
-        }
-        (
-            &mut tendons.solref_friction[object],
-            &mut tendons.solimp_friction[object],
-        )
-    };
-    super::backward::add(solref_bar, reference.solref);
-    super::backward::add(solimp_bar, reference.solimp);
+        pass.bars.model.tendons.frictionloss[block.object] += friction_bar;
+        pass.tendon_row(block, block.object, 1.0);
+    }
 }

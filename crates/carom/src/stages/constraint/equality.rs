@@ -11,7 +11,7 @@
 
 use super::forward::Context;
 use super::pair::{self, Directions, Side};
-use super::{Block, BlockKind, Constraint, Reference, Row};
+use super::{Block, BlockKind, Constraint, Row};
 use crate::jacobian;
 use crate::math::{Quat, Spatial, Vec3};
 use crate::model::{EqualityKind, Model};
@@ -266,8 +266,7 @@ fn push_rows<T: Scalar>(
     errors: &Errors<T>,
     out: &mut Constraint<T>,
 ) {
-    let reference = reference(context, block.object);
-    let impedance = reference.at(errors.violation);
+    let impedance = context.spring(block).at(errors.violation);
     let weights = bodies.map(|body| context.model.bodies.inverse_weight[body]);
     for row in 0..block.row_count {
         let (part, axis) = (row / 3, row % 3);
@@ -288,11 +287,6 @@ fn turn_bias<T: Scalar>(first: &End<T>, second: &End<T>) -> Quat<T> {
     let relative = pure(omega1 - omega2);
     pure(first.acceleration.angular() - second.acceleration.angular())
         + (relative.mul(pure(omega1)) - pure(omega2).mul(relative)).scale(0.5)
-}
-
-fn reference<T: Scalar>(context: &Context<T>, equality: usize) -> Reference<T> {
-    let numbers = &context.model.equalities;
-    context.reference(numbers.solref[equality], numbers.solimp[equality])
 }
 
 /// Value of (2) and its derivative by x.
@@ -403,9 +397,5 @@ fn push_scalar<T: Scalar>(
         out.discard_last_block();
         return;
     }
-    let diagonal = context.diagonal(weight, block, 0, out);
-    let velocity = context.velocity(block, 0, out);
-    let impedance = reference(context, block.object).at(position);
-    out.rows
-        .push(Row::new([position, T::ZERO], velocity, diagonal, impedance));
+    context.push_single(block, weight, [position, T::ZERO], out);
 }

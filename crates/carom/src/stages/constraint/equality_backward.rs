@@ -4,7 +4,7 @@
 //! from dual numbers, one end at a time. The polynomials of joints and tendons are differentiated by hand.
 
 use super::Block;
-use super::backward::{ImpedanceBar, Pass, add};
+use super::backward::{ImpedanceBar, Pass};
 use super::equality::{Anchor, End, Errors, anchors, polynomial};
 use super::pair::{self, Directions, Side, SideBar};
 use crate::cotangent::Cotangents;
@@ -22,27 +22,6 @@ pub(super) fn block(pass: &mut Pass<'_>, block: &Block) {
         EqualityKind::Joint => joints(pass, block),
         EqualityKind::Tendon => tendons(pass, block),
     }
-}
-
-/// From the impedance to solref, solimp and the position it was evaluated at.
-fn reference(pass: &mut Pass<'_>, equality: usize, position: f64, bar: ImpedanceBar) -> f64 {
-    let numbers = &pass.model.equalities;
-    let (solref, solimp) = (numbers.solref[equality], numbers.solimp[equality]);
-    let reference = pass.reference(solref, solimp, (position, None), bar);
-    let numbers = &mut pass.bars.model.equalities;
-    add(&mut numbers.solref[equality], reference.solref);
-    add(&mut numbers.solimp[equality], reference.solimp);
-    reference.distance
-}
-
-/// A block of one row; returns the cotangents of its position and of its approximate inverse inertia.
-fn single(pass: &mut Pass<'_>, block: &Block) -> (f64, f64) {
-    let inputs = pass.plain_row(block.row);
-    let exact = pass.exact_diagonal(block, &[(0, 1.0)], inputs.diagonal);
-    pass.velocity(block, 0, inputs.velocity);
-    let position = pass.constraint.rows[block.row].position;
-    let position_bar = inputs.position + reference(pass, block.object, position, inputs.impedance);
-    (position_bar, if exact { 0.0 } else { inputs.diagonal })
 }
 
 /// The twin of [`polynomial`] and its slope: adds to the coefficients, returns the cotangents of y and x.
@@ -67,7 +46,7 @@ pub(crate) fn polynomial_vjp(
 }
 
 fn joints(pass: &mut Pass<'_>, block: &Block) {
-    let (position_bar, diagonal_bar) = single(pass, block);
+    let [position_bar, _] = pass.single(block);
     let (model, equality) = (pass.model, block.object);
     let (joints, equalities) = (&model.structure.joints, &model.structure.equalities);
     let (first, second) = (equalities.object1[equality], equalities.object2[equality]);
@@ -88,15 +67,13 @@ fn joints(pass: &mut Pass<'_>, block: &Block) {
     );
     for (joint, bar) in [(Some(first), y_bar), (second, x_bar)] {
         let Some(joint) = joint else { continue };
-        let (dof, address) = (joints.dof[joint], joints.qpos[joint]);
-        pass.bars.state.qpos[dof] += bar;
-        pass.bars.model.qpos.reference[address] -= bar;
-        pass.bars.model.dofs.inverse_weight[dof] += diagonal_bar;
+        pass.bars.state.qpos[joints.dof[joint]] += bar;
+        pass.bars.model.qpos.reference[joints.qpos[joint]] -= bar;
     }
 }
 
 fn tendons(pass: &mut Pass<'_>, block: &Block) {
-    let (position_bar, diagonal_bar) = single(pass, block);
+    let [position_bar, _] = pass.single(block);
     let (model, equality) = (pass.model, block.object);
     let equalities = &model.structure.equalities;
     let (first, second) = (equalities.object1[equality], equalities.object2[equality]);
@@ -133,7 +110,6 @@ fn tendons(pass: &mut Pass<'_>, block: &Block) {
         let Some(tendon) = tendon else { continue };
         pass.bars.data.tendon.length[tendon] += bar;
         pass.bars.model.tendons.length_reference[tendon] -= bar;
-        pass.bars.model.tendons.inverse_weight[tendon] += diagonal_bar;
     }
 }
 
@@ -235,7 +211,7 @@ fn rows(
         bar.error[part][axis] += inputs.position;
         bar.bias[part][axis] -= reference_bar;
     }
-    bar.violation = reference(pass, block.object, violation, impedance_bar);
+    bar.violation = pass.spring(block, (violation, None), impedance_bar);
 }
 
 /// Places of an end's numbers among the directions of the duals.

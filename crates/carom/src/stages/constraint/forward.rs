@@ -93,13 +93,7 @@ impl<T: Scalar> Context<'_, T> {
 
     /// J·v of one row of a block.
     pub(super) fn velocity(&self, block: &Block, row: usize, out: &Constraint<T>) -> T {
-        let columns = out.block_columns(block);
-        let values = &out.block_jacobian(block)[row * columns.len()..][..columns.len()];
-        let mut sum = T::ZERO;
-        for (&value, &dof) in values.iter().zip(columns) {
-            sum += value * self.state.qvel[dof];
-        }
-        sum
+        out.jacobian_row(block, row).dot(&self.state.qvel)
     }
 
     /// Inverse inertia along a row of a block: the given approximation, or exact if the model asks for it.

@@ -1,12 +1,13 @@
 //! Limits of joints and tendons.
 
-use super::backward::{Pass, add};
+use super::backward::Pass;
 use super::forward::Context;
-use super::{Block, BlockKind, Constraint, Row};
-use crate::cotangent::turn_bar;
-use crate::math::{Quat, Vec3};
+use super::{Block, BlockKind, Constraint};
+use crate::math::Quat;
 use crate::model::JointKind;
 use crate::scalar::Scalar;
+use crate::stages::collision::add_tangent;
+use crate::terms::joint::turned_quat;
 
 /// Appends the limits that are closer than their margin.
 pub(super) fn push<T: Scalar>(context: &Context<T>, out: &mut Constraint<T>) {
@@ -62,13 +63,8 @@ fn push_joint<T: Scalar>(
     let columns = start..out.columns.len();
     let block = out.open(BlockKind::JointLimit, joint, columns, 1);
     out.jacobian[block.values()].copy_from_slice(jacobian);
-    let diagonal = context.diagonal(model.dofs.inverse_weight[dof], &block, 0, out);
-    let (numbers, margin) = (&model.joints, model.joints.margin[joint]);
-    let reference = context.reference(numbers.solref[joint], numbers.solimp[joint]);
-    let velocity = context.velocity(&block, 0, out);
-    let impedance = reference.at(distance - margin);
-    out.rows
-        .push(Row::new([distance, margin], velocity, diagonal, impedance));
+    let position = [distance, model.joints.margin[joint]];
+    context.push_single(&block, model.dofs.inverse_weight[dof], position, out);
 }
 
 fn push_tendons<T: Scalar>(context: &Context<T>, out: &mut Constraint<T>) {
@@ -106,49 +102,18 @@ fn push_tendon<T: Scalar>(
         out.discard_last_block();
         return;
     }
-    let (numbers, margin) = (&model.tendons, model.tendons.margin[tendon]);
-    let diagonal = context.diagonal(numbers.inverse_weight[tendon], &block, 0, out);
-    let solimp = numbers.solimp_limit[tendon];
-    let reference = context.reference(numbers.solref_limit[tendon], solimp);
-    let velocity = context.velocity(&block, 0, out);
-    let impedance = reference.at(distance - margin);
-    out.rows
-        .push(Row::new([distance, margin], velocity, diagonal, impedance));
+    let position = [distance, model.tendons.margin[tendon]];
+    context.push_single(&block, model.tendons.inverse_weight[tendon], position, out);
 }
 
 /// The adjoint of a limit.
 pub(super) fn backward(pass: &mut Pass<'_>, block: &Block) {
-    let (model, object) = (pass.model, block.object);
-    let inputs = pass.plain_row(block.row);
-    let exact = pass.exact_diagonal(block, &[(0, 1.0)], inputs.diagonal);
-    let diagonal_bar = if exact { 0.0 } else { inputs.diagonal };
-    pass.velocity(block, 0, inputs.velocity);
-    let row = &pass.constraint.rows[block.row];
-    let on_joint = block.kind == BlockKind::JointLimit;
-    let (solref, solimp) = if on_joint {
-        (model.joints.solref[object], model.joints.solimp[object])
-    } else {
-        let tendons = &model.tendons;
-        (tendons.solref_limit[object], tendons.solimp_limit[object])
-    };
-    let place = (row.position - row.margin, Some(row.impedance.piece));
-    let reference = pass.reference(solref, solimp, place, inputs.impedance);
-    let distance_bar = inputs.position + reference.distance;
-    let margin_bar = inputs.margin - reference.distance;
-    if on_joint {
-        let joints = &mut pass.bars.model.joints;
-        add(&mut joints.solref[object], reference.solref);
-        add(&mut joints.solimp[object], reference.solimp);
-        joints.margin[object] += margin_bar;
-        let dof = model.structure.joints.dof[object];
-        pass.bars.model.dofs.inverse_weight[dof] += diagonal_bar;
+    let [distance_bar, margin_bar] = pass.single(block);
+    if block.kind == BlockKind::JointLimit {
+        pass.bars.model.joints.margin[block.object] += margin_bar;
         joint_backward(pass, block, distance_bar);
     } else {
-        let tendons = &mut pass.bars.model.tendons;
-        add(&mut tendons.solref_limit[object], reference.solref);
-        add(&mut tendons.solimp_limit[object], reference.solimp);
-        tendons.margin[object] += margin_bar;
-        tendons.inverse_weight[object] += diagonal_bar;
+        pass.bars.model.tendons.margin[block.object] += margin_bar;
         tendon_backward(pass, block, distance_bar);
     }
 }
@@ -164,14 +129,14 @@ fn joint_backward(pass: &mut Pass<'_>, block: &Block, distance_bar: f64) {
         range[usize::from(high > low)] += distance_bar;
         let qpos = &pass.state.qpos;
         let quat = Quat(std::array::from_fn(|k| qpos[address + k])).normalized();
-        let axis_bar = Vec3(std::array::from_fn(|k| -pass.bar.jacobian[block.value + k]));
-        let (mut turn, mut quat_bar) = (Vec3::ZERO, Quat::default());
-        quat.log()
-            .normalized_vjp(axis_bar, -distance_bar, &mut turn);
-        quat.log_vjp(turn, &mut quat_bar);
-        let bar = turn_bar(quat, quat_bar);
+        let (axis, angle) = turned_quat::<3>(quat).log().normalized();
+        let mut turn_bar = [0.0; 3];
+        add_tangent(&mut turn_bar, angle, -distance_bar);
         for k in 0..3 {
-            qpos_bar[dof + k] += bar[k];
+            add_tangent(&mut turn_bar, axis[k], -pass.bar.jacobian[block.value + k]);
+        }
+        for k in 0..3 {
+            qpos_bar[dof + k] += turn_bar[k];
         }
         return;
     }
@@ -187,12 +152,7 @@ fn tendon_backward(pass: &mut Pass<'_>, block: &Block, distance_bar: f64) {
     // Both ends of a range are computed alike: the distance tells which one this is.
     let lower = pass.constraint.rows[block.row].position == length - model.tendons.range[tendon][0];
     let sign = if lower { 1.0 } else { -1.0 };
-    let tendon_bar = &mut pass.bars.data.tendon;
-    tendon_bar.length[tendon] += sign * distance_bar;
+    pass.bars.data.tendon.length[tendon] += sign * distance_bar;
     pass.bars.model.tendons.range[tendon][usize::from(!lower)] -= sign * distance_bar;
-    let range = model.structure.tendons.jacobian.row(tendon);
-    let entries = &pass.bar.jacobian[block.values()];
-    for (total, &bar) in tendon_bar.jacobian[range].iter_mut().zip(entries) {
-        *total += sign * bar;
-    }
+    pass.tendon_row(block, tendon, sign);
 }

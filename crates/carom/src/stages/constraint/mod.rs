@@ -27,6 +27,7 @@ mod impedance;
 mod limit;
 mod pair;
 mod piece;
+mod single;
 #[cfg(test)]
 pub(crate) mod tests;
 
@@ -44,8 +45,10 @@ pub(crate) use equality_backward::{
 pub use forward::{Sources, forward};
 pub use impedance::{Impedance, Piece, Reference, impedance_curve};
 pub(crate) use piece::reference_of;
+pub(crate) use single::{Held, held};
 
 use crate::scalar::Scalar;
+use crate::terms::length;
 
 /// What a block of rows expresses; in MuJoCo's order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -159,6 +162,26 @@ impl<T: Scalar> Constraint<T> {
     #[inline]
     pub fn block_jacobian(&self, block: &Block) -> &[T] {
         &self.jacobian[block.values()]
+    }
+
+    /// sum += Jᵀ·y.
+    pub(crate) fn push(&self, y: &[T], sum: &mut [T]) {
+        for block in &self.blocks {
+            for (row, &y) in y[block.rows()].iter().enumerate() {
+                self.jacobian_row(block, row).push(y, sum);
+            }
+        }
+    }
+
+    /// One row of a block's Jacobian.
+    #[inline]
+    pub(crate) fn jacobian_row(&self, block: &Block, row: usize) -> length::Row<'_, T> {
+        let columns = self.block_columns(block);
+        let start = block.value + row * columns.len();
+        length::Row {
+            columns,
+            values: &self.jacobian[start..start + columns.len()],
+        }
     }
 
     /// The rows of a block.

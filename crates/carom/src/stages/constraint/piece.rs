@@ -5,6 +5,7 @@
 //!
 //!   R′ = R·(1 − d′)/d′·d/(1 − d),   â′ = â − k·(d′ − d)·(r − m)                            (1)
 
+use super::single::spring_of;
 use super::{Block, BlockKind, Constraint, Piece, Reference};
 use crate::model::Model;
 use crate::scalar::Scalar;
@@ -16,17 +17,12 @@ pub(crate) fn reference_of<T: Scalar>(
     contacts: &[Contact<T>],
     block: &Block,
 ) -> Option<Reference<T>> {
-    let object = block.object;
     let (solref, solimp) = match block.kind {
-        BlockKind::FrictionlessContact
-        | BlockKind::PyramidalContact
-        | BlockKind::EllipticContact => (contacts[object].solref, contacts[object].solimp),
-        BlockKind::JointLimit => (model.joints.solref[object], model.joints.solimp[object]),
-        BlockKind::TendonLimit => {
-            let tendons = &model.tendons;
-            (tendons.solref_limit[object], tendons.solimp_limit[object])
-        }
         BlockKind::Equality | BlockKind::DofFriction | BlockKind::TendonFriction => return None,
+        _ => spring_of(model, block).unwrap_or_else(|| {
+            let contact = &contacts[block.object];
+            (contact.solref, contact.solimp)
+        }),
     };
     // The curve of the impedance has nothing of the time step, which only limits the time constant.
     Some(Reference::unlimited(solref, solimp))

@@ -12,16 +12,21 @@
 //!
 //! Free trees keep their smooth acceleration and pass ā on to it. A piecewise law is differentiated on the piece it is on.
 
+use std::mem::take;
+
 use super::Solve;
 use super::complementarity::BackwardWork;
 use super::law::{Law, MAX_ROWS, Phase};
 use super::noslip;
+use crate::cotangent::Cotangents;
 use crate::dual::Dual;
+use crate::dynamics::At;
 use crate::model::Model;
 use crate::scalar::Scalar;
 use crate::stages::acceleration::Acceleration;
 use crate::stages::constraint::{Block, BlockKind, Constraint, ConstraintBar, RowBar};
-use crate::stages::inertia::{self, Inertia};
+use crate::stages::inertia;
+use crate::terms::length::Row;
 
 /// Cotangent of [`Solve`].
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -94,41 +99,36 @@ impl SolveBar {
 }
 
 /// Adds the cotangents of inertia, forces and rows; the factors of H must be those of the solution (see
-/// [`factor_at_solution`](super::factor_at_solution)). `bar` is used up. Where there were sweeps against creep, their own
-/// adjoint comes first, and `bar` is that of the minimum.
-pub fn backward(
-    model: &Model,
-    constraint: &Constraint,
-    solve: &Solve,
-    bar: &mut SolveBar,
-    (inertia_bar, acceleration_bar, constraint_bar): (
-        &mut Inertia,
-        &mut Acceleration,
-        &mut ConstraintBar,
-    ),
-) {
+/// [`factor_at_solution`](super::factor_at_solution)). Those of the solution are used up. Where there were sweeps against
+/// creep, their own adjoint comes first and leaves the cotangents of the minimum.
+pub fn backward(at: At<'_>, bars: &mut Cotangents) {
+    let (model, constraint, solve) = (at.model, &at.data.constraint, &at.data.solve);
     let minimum = solve.minimum(model);
     let solved = |index: usize| Solved::new(constraint, (minimum, solve.phase[index]), index);
+    let mut bar = take(&mut bars.data.solve);
     // What passes by the forces and residuals, then the one solve, then the rows.
     for index in 0..constraint.blocks.len() {
-        through_forces(&solved(index), bar);
+        through_forces(&solved(index), &mut bar);
     }
-    solve_for_lambda(model, solve, bar, acceleration_bar);
-    inertia::subtract_outer_product(model, &bar.qacc, minimum.qacc, &mut inertia_bar.matrix);
+    let acceleration_bar = &mut bars.data.acceleration;
+    solve_for_lambda(model, solve, &mut bar, acceleration_bar);
+    let matrix_bar = &mut bars.data.inertia.matrix;
+    inertia::subtract_outer_product(model, &bar.qacc, minimum.qacc, matrix_bar);
     for (force_bar, &lambda) in acceleration_bar.force_smooth.iter_mut().zip(&bar.qacc) {
         *force_bar += lambda;
     }
     for index in 0..constraint.blocks.len() {
-        rows(&solved(index), minimum, bar, constraint_bar);
+        rows(&solved(index), minimum, &bar, &mut bars.data.constraint);
     }
+    bars.data.solve = bar;
 }
 
 /// The cotangents of forces and residuals become one of the acceleration.
 fn through_forces(solved: &Solved<'_>, bar: &mut SolveBar) {
-    let (rows, columns) = (solved.block.rows(), solved.columns);
+    let rows = solved.block.rows();
     for (row, index) in rows.clone().enumerate() {
         // f̄ ← f̄ + J·t̄.
-        bar.force[index] += solved.along(row, &bar.force_constraint);
+        bar.force[index] += solved.row(row).dot(&bar.force_constraint);
     }
     // ȳ ← ȳ − K·f̄.
     let force_bar = &bar.force[rows.clone()];
@@ -142,10 +142,7 @@ fn through_forces(solved: &Solved<'_>, bar: &mut SolveBar) {
         // ā ← ā + Jᵀ·ȳ.
         let residual_bar = bar.residual[index];
         if residual_bar != 0.0 {
-            let values = &solved.values[row * columns.len()..];
-            for (&dof, &value) in columns.iter().zip(values) {
-                bar.qacc[dof] += value * residual_bar;
-            }
+            solved.row(row).push(residual_bar, &mut bar.qacc);
         }
     }
 }
@@ -186,12 +183,11 @@ fn rows(
     bar: &SolveBar,
     constraint_bar: &mut ConstraintBar,
 ) {
-    let (block, columns) = (solved.block, solved.columns);
-    let count = block.row_count;
+    let (block, count) = (solved.block, solved.block.row_count);
     let (mut along, mut force_bar) = ([0.0; MAX_ROWS], [0.0; MAX_ROWS]);
     for row in 0..count {
         // J·λ, and g = f̄ + J·λ.
-        along[row] = solved.along(row, &bar.qacc);
+        along[row] = solved.row(row).dot(&bar.qacc);
         force_bar[row] = bar.force[block.row + row] + along[row];
     }
     solved.law_parameters(&force_bar[..count], &mut constraint_bar.rows[block.rows()]);
@@ -200,20 +196,18 @@ fn rows(
         let residual_bar = bar.residual[block.row + row] - image[row];
         let force = minimum.force[block.row + row];
         constraint_bar.rows[block.row + row].reference_acceleration -= residual_bar;
-        let entries = &mut constraint_bar.jacobian[block.value + row * columns.len()..];
-        for (entry, &dof) in entries.iter_mut().zip(columns) {
-            // J̄ += ȳ·aᵀ + f·(λ + t̄)ᵀ.
+        // J̄ += ȳ·aᵀ + f·(λ + t̄)ᵀ.
+        constraint_bar.add_to_row(solved.constraint, (block, row), 1.0, |dof| {
             let pull = bar.qacc[dof] + bar.force_constraint[dof];
-            *entry += residual_bar * minimum.qacc[dof] + force * pull;
-        }
+            residual_bar * minimum.qacc[dof] + force * pull
+        });
     }
 }
 
 /// A block with its law at the solution.
 struct Solved<'a> {
+    constraint: &'a Constraint,
     block: &'a Block,
-    columns: &'a [usize],
-    values: &'a [f64],
     weight: [f64; MAX_ROWS],
     friction: [f64; MAX_ROWS],
     phase: Phase,
@@ -232,9 +226,8 @@ impl<'a> Solved<'a> {
             (weight[index], friction[index]) = (row.weight, row.friction);
         }
         Self {
+            constraint,
             block,
-            columns: constraint.block_columns(block),
-            values: constraint.block_jacobian(block),
             weight,
             friction,
             phase,
@@ -251,12 +244,8 @@ impl<'a> Solved<'a> {
         }
     }
 
-    /// j·x for one row j of J.
-    #[inline]
-    fn along(&self, row: usize, x: &[f64]) -> f64 {
-        let values = &self.values[row * self.columns.len()..];
-        let products = self.columns.iter().zip(values);
-        products.map(|(&dof, &value)| value * x[dof]).sum()
+    fn row(&self, row: usize) -> Row<'a> {
+        self.constraint.jacobian_row(self.block, row)
     }
 
     /// K·x.

@@ -348,15 +348,12 @@ fn respond<T: Scalar>(constraint: &Constraint<T>, pieces: Pieces, out: &mut Solv
     out.force_constraint.fill(T::ZERO);
     let (mut weight, mut friction) = ([T::ZERO; MAX_ROWS], [T::ZERO; MAX_ROWS]);
     for (block, &phase) in constraint.blocks.iter().zip(&out.phase) {
-        let (columns, count) = (constraint.block_columns(block), block.row_count);
-        let values = constraint.block_jacobian(block);
+        let count = block.row_count;
         for (index, row) in constraint.block_rows(block).iter().enumerate() {
             (weight[index], friction[index]) = (row.weight, row.friction);
             // y = J·a − â.
-            let mut sum = -row.reference_acceleration;
-            for (&dof, &value) in columns.iter().zip(&values[index * columns.len()..]) {
-                sum += value * out.qacc[dof];
-            }
+            let jacobian = constraint.jacobian_row(block, index);
+            let sum = jacobian.dot_from(-row.reference_acceleration, &out.qacc);
             let row = block.row + index;
             out.residual[row] = sum.with_value(out.work.iterate.residual[row]);
         }
@@ -382,9 +379,7 @@ fn respond<T: Scalar>(constraint: &Constraint<T>, pieces: Pieces, out: &mut Solv
         }
         // Jᵀ·f.
         for (index, &force) in out.force[rows].iter().enumerate() {
-            for (&dof, &value) in columns.iter().zip(&values[index * columns.len()..]) {
-                out.force_constraint[dof] += value * force;
-            }
+            (constraint.jacobian_row(block, index)).push(force, &mut out.force_constraint);
         }
     }
 }

@@ -58,34 +58,8 @@ pub(crate) fn backward(at: At<'_>, bar: &mut Cotangents) {
         complementarity::backward(at, bar);
         return;
     }
-    let data = &mut bar.data;
     if at.model.settings.noslip_iterations > 0 {
-        let sources = super::NoslipSources {
-            model: at.model,
-            inertia: &at.data.inertia,
-            acceleration: &at.data.acceleration,
-            constraint: &at.data.constraint,
-        };
-        super::noslip_backward(
-            &sources,
-            &at.data.solve,
-            &mut data.solve,
-            (
-                &mut data.inertia,
-                &mut data.acceleration,
-                &mut data.constraint,
-            ),
-        );
+        super::noslip::backward(at, bar);
     }
-    super::backward(
-        at.model,
-        &at.data.constraint,
-        &at.data.solve,
-        &mut data.solve,
-        (
-            &mut data.inertia,
-            &mut data.acceleration,
-            &mut data.constraint,
-        ),
-    );
+    super::backward(at, bar);
 }

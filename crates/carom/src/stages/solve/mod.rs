@@ -41,7 +41,6 @@ pub(crate) use forward::forward_on;
 pub use forward::{at_solution, factor_at_solution, forward, tighten};
 pub use hessian::Hessian;
 pub use island::Islands;
-use noslip::{Sources as NoslipSources, backward as noslip_backward};
 
 use complementarity::Complementarity;
 

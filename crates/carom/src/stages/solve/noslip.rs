@@ -18,7 +18,7 @@ mod cone;
 mod tests;
 
 pub(super) use backward::Work as BackwardWork;
-pub(crate) use backward::backward;
+pub(super) use backward::backward;
 
 use std::ops::Range;
 
@@ -141,16 +141,10 @@ fn prepare<T: Scalar>(
     response.clear();
     max_force.clear();
     for Friction { block, first, .. } in Friction::of_island(constraint, soft.islands, island) {
-        let (columns, values) = (
-            constraint.block_columns(block),
-            constraint.block_jacobian(block),
-        );
         for row in first..block.row_count {
             // M⁻¹·jᵀ, one solve per frictional row.
             full.fill(T::ZERO);
-            for (&dof, &value) in columns.iter().zip(&values[row * columns.len()..]) {
-                full[dof] = value;
-            }
+            constraint.jacobian_row(block, row).copy_to(full);
             inertia::solve(model, inertia, full);
             response.extend(dofs.clone().map(|dof| full[dof]));
             max_force.push(if block.kind == BlockKind::PyramidalContact {
@@ -395,17 +389,7 @@ fn finish<T: Scalar>(sources: &Sources<'_, T>, out: &mut Solve<T>) {
         constraint,
     } = sources;
     out.force_constraint.fill(T::ZERO);
-    for block in &constraint.blocks {
-        let (columns, values) = (
-            constraint.block_columns(block),
-            constraint.block_jacobian(block),
-        );
-        for (row, &force) in out.force[block.rows()].iter().enumerate() {
-            for (&dof, &value) in columns.iter().zip(&values[row * columns.len()..]) {
-                out.force_constraint[dof] += value * force;
-            }
-        }
-    }
+    constraint.push(&out.force, &mut out.force_constraint);
     // a = a₀ + M⁻¹·Jᵀ·f, then the residuals there.
     out.qacc.copy_from_slice(&out.force_constraint);
     inertia::solve(model, inertia, &mut out.qacc);
@@ -413,16 +397,11 @@ fn finish<T: Scalar>(sources: &Sources<'_, T>, out: &mut Solve<T>) {
         *qacc += smooth;
     }
     for block in &constraint.blocks {
-        let (columns, values) = (
-            constraint.block_columns(block),
-            constraint.block_jacobian(block),
-        );
-        for (index, row) in constraint.block_rows(block).iter().enumerate() {
-            let mut sum = -row.reference_acceleration;
-            for (&dof, &value) in columns.iter().zip(&values[index * columns.len()..]) {
-                sum += value * out.qacc[dof];
-            }
-            out.residual[block.row + index] = sum;
+        for (row, place) in block.rows().enumerate() {
+            let start = -constraint.rows[place].reference_acceleration;
+            out.residual[place] = constraint
+                .jacobian_row(block, row)
+                .dot_from(start, &out.qacc);
         }
     }
 }

@@ -26,7 +26,7 @@ use crate::dual::Dual;
 use crate::dynamics::At;
 use crate::integrate::euler;
 use crate::linalg::tree_ldl;
-use crate::stages::constraint::{Block, BlockKind, Constraint};
+use crate::stages::constraint::{Block, BlockKind};
 use crate::stages::inertia;
 
 /// Room for the backward pass. All lists keep their capacity.
@@ -85,18 +85,13 @@ impl Work {
         self.impulse.clear();
         for block in &constraint.blocks {
             for (row, place) in block.rows().enumerate() {
-                let force_bar = solve_bar.force[place]
-                    + along(constraint, (block, row), &solve_bar.force_constraint);
+                let pull = &solve_bar.force_constraint;
+                let force_bar =
+                    solve_bar.force[place] + constraint.jacobian_row(block, row).dot(pull);
                 self.impulse.push(force_bar * rate);
                 bar.input.timestep -= force_bar * solve.force[place] * rate;
-                let scale = solve.force[place];
-                let dense = &solve_bar.force_constraint;
-                add_to_row(
-                    constraint,
-                    (block, row),
-                    (scale, dense),
-                    &mut bar.data.constraint.jacobian,
-                );
+                let (scale, rows_bar) = (solve.force[place], &mut bar.data.constraint);
+                rows_bar.add_to_row(constraint, (block, row), scale, |dof| pull[dof]);
             }
         }
     }
@@ -106,7 +101,7 @@ impl Work {
         let constraint = &at.data.constraint;
         self.dof_bar.clear();
         self.dof_bar.resize(at.model.counts().nv, 0.0);
-        scatter(constraint, velocity_bar, &mut self.dof_bar);
+        constraint.push(velocity_bar, &mut self.dof_bar);
         at.data
             .solve
             .complementarity
@@ -120,7 +115,7 @@ impl Work {
         self.rise.clear();
         let forces = at.data.acceleration.force_smooth.iter();
         self.rise.extend(forces.map(|force| h * force));
-        scatter(&at.data.constraint, &solved.impulse, &mut self.rise);
+        at.data.constraint.push(&solved.impulse, &mut self.rise);
         solved.solve_step_inertia(at, &mut self.rise);
     }
 
@@ -153,7 +148,7 @@ impl Work {
                     let velocity_bar = bar.data.solve.residual[place];
                     let total = self.impulse[place]
                         + solved.mixing[index] * velocity_bar
-                        + along(constraint, (block, row), &self.dof_bar);
+                        + constraint.jacobian_row(block, row).dot(&self.dof_bar);
                     self.equation.push(-total);
                 }
             }
@@ -202,19 +197,9 @@ impl Work {
         let solved = &solve.complementarity;
         let (place, law) = (block.row + row, solved.law[index]);
         let (impulse, velocity_bar) = (solved.impulse[place], bar.data.solve.residual[place]);
-        let jacobian_bar = &mut bar.data.constraint.jacobian;
-        add_to_row(
-            constraint,
-            (block, row),
-            (velocity_bar, &self.rise),
-            jacobian_bar,
-        );
-        add_to_row(
-            constraint,
-            (block, row),
-            (impulse, &self.dof_bar),
-            jacobian_bar,
-        );
+        let rows_bar = &mut bar.data.constraint;
+        rows_bar.add_to_row(constraint, (block, row), velocity_bar, |dof| self.rise[dof]);
+        rows_bar.add_to_row(constraint, (block, row), impulse, |dof| self.dof_bar[dof]);
         bar.model.laws.mixing[law] += velocity_bar * impulse;
         let row_bar = &mut bar.data.constraint.rows[place];
         row_bar.velocity += velocity_bar;
@@ -229,7 +214,7 @@ impl Work {
             };
             let total = self.impulse[place]
                 + solved.mixing[index] * velocity_bar
-                + along(constraint, (block, row), &self.dof_bar);
+                + constraint.jacobian_row(block, row).dot(&self.dof_bar);
             row_bar.friction += sign * at.input.timestep * total;
             bar.input.timestep += sign * solved.friction[place] * total;
             return;
@@ -303,41 +288,6 @@ fn target_backward(
     let row_bar = &mut bar.data.constraint.rows[block.row + row];
     row_bar.position += slope(5);
     row_bar.velocity += slope(6);
-}
-
-/// j·x for one row j of J.
-fn along(constraint: &Constraint, (block, row): (&Block, usize), x: &[f64]) -> f64 {
-    let columns = constraint.block_columns(block);
-    let values = &constraint.block_jacobian(block)[row * columns.len()..];
-    let pairs = columns.iter().zip(values);
-    pairs.map(|(&dof, &value)| value * x[dof]).sum()
-}
-
-/// j̄ += scale·x for one row.
-fn add_to_row(
-    constraint: &Constraint,
-    (block, row): (&Block, usize),
-    (scale, x): (f64, &[f64]),
-    jacobian_bar: &mut [f64],
-) {
-    let columns = constraint.block_columns(block);
-    let entries = &mut jacobian_bar[block.value + row * columns.len()..];
-    for (entry, &dof) in entries.iter_mut().zip(columns) {
-        *entry += scale * x[dof];
-    }
-}
-
-/// sum += Jᵀ·y.
-fn scatter(constraint: &Constraint, y: &[f64], sum: &mut [f64]) {
-    for block in &constraint.blocks {
-        let columns = constraint.block_columns(block);
-        let rows = constraint.block_jacobian(block).chunks_exact(columns.len());
-        for (values, &y) in rows.zip(&y[block.rows()]) {
-            for (&value, &dof) in values.iter().zip(columns) {
-                sum[dof] += value * y;
-            }
-        }
-    }
 }
 
 impl Complementarity {

@@ -133,30 +133,19 @@ impl<T: Scalar> Complementarity<T> {
         room.generalized.clear();
         let forces = given.acceleration.force_smooth.iter();
         room.generalized.extend(forces.map(|&force| force * h));
-        for block in &constraint.blocks {
-            let columns = constraint.block_columns(block);
-            let jacobian = constraint.block_jacobian(block).chunks_exact(columns.len());
-            for (values, &impulse) in jacobian.zip(&room.impulse[block.rows()]) {
-                for (&value, &dof) in values.iter().zip(columns) {
-                    room.generalized[dof] += value * impulse;
-                }
-            }
-        }
+        constraint.push(&room.impulse, &mut room.generalized);
         let (factor, inverse) = (&self.inertia_factor, &self.inertia_diagonal_inverse);
         let sparsity = &model.structure.inertia;
         // w = M̂⁻¹·(h·τ + Jᵀ·λ), then u = v⁻ − t + J·w + R·λ.
         tree_ldl::solve_in_place(sparsity, factor, inverse, &mut room.generalized);
         room.velocity.clear();
         for (index, block) in constraint.blocks.iter().enumerate() {
-            let columns = constraint.block_columns(block);
-            let jacobian = constraint.block_jacobian(block).chunks_exact(columns.len());
             let mixing = model.laws.mixing[self.law[index]];
-            for (values, row) in jacobian.zip(block.rows()) {
-                let mut sum = constraint.rows[row].velocity - self.target[row];
-                for (&value, &dof) in values.iter().zip(columns) {
-                    sum += value * room.generalized[dof];
-                }
-                room.velocity.push(sum + mixing * room.impulse[row]);
+            for (row, place) in block.rows().enumerate() {
+                let start = constraint.rows[place].velocity - self.target[place];
+                let jacobian = constraint.jacobian_row(block, row);
+                let sum = jacobian.dot_from(start, &room.generalized);
+                room.velocity.push(sum + mixing * room.impulse[place]);
             }
         }
     }

@@ -137,15 +137,9 @@ impl<T: Scalar> Complementarity<T> {
             let law = law_of(block, collision, other);
             self.law.push(law);
             self.mixing.push(model.laws.mixing[law].value());
-            let columns = constraint.block_columns(block);
-            let jacobian = constraint.block_jacobian(block);
             for (index, row) in constraint.block_rows(block).iter().enumerate() {
                 let target = TargetNumbers::new(model, law, row, h).target(block.kind, index == 0);
-                let values = &jacobian[index * columns.len()..][..columns.len()];
-                let mut rise = T::ZERO;
-                for (&value, &dof) in values.iter().zip(columns) {
-                    rise += value * self.smooth[dof];
-                }
+                let rise = constraint.jacobian_row(block, index).dot(&self.smooth);
                 self.target.push(target);
                 self.free.push((row.velocity + rise * h - target).value());
             }
@@ -256,14 +250,9 @@ fn write_solution<T: Scalar>(model: &Model<T>, given: Given<'_, T>, out: &mut So
         }
     }
     for block in &constraint.blocks {
-        let columns = constraint.block_columns(block);
-        let jacobian = constraint.block_jacobian(block).chunks_exact(columns.len());
-        for (values, &force) in jacobian.zip(&out.force[block.rows()]) {
-            if !T::HAS_DERIVATIVES && force == T::ZERO {
-                continue;
-            }
-            for (&value, &dof) in values.iter().zip(columns) {
-                out.force_constraint[dof] += value * force;
+        for (row, &force) in out.force[block.rows()].iter().enumerate() {
+            if T::HAS_DERIVATIVES || force != T::ZERO {
+                (constraint.jacobian_row(block, row)).push(force, &mut out.force_constraint);
             }
         }
     }

@@ -12,15 +12,14 @@
 //! Forces before each update are those of the same sweeps, made again. Before the first, a = a₀ + M⁻¹·t of the soft
 //! solution, whose forces, residuals and t receive what is left.
 
-use super::super::{Solve, SolveBar};
 use super::{
     BlockKind, CONE_TOLERANCE, Cone, Friction, MAX_FRICTION_ROWS, MIN_DIAGONAL, MIN_LENGTH, Noslip,
     Soft, Sources, first_frictional, sweep_island,
 };
+use crate::cotangent::Cotangents;
+use crate::dynamics::At;
 use crate::integrate::euler;
-use crate::stages::acceleration::Acceleration;
-use crate::stages::constraint::{Block, Constraint, ConstraintBar};
-use crate::stages::inertia::{self, Inertia};
+use crate::stages::inertia;
 
 /// Room for the backward pass. All lists keep their capacity.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -43,96 +42,65 @@ pub(in super::super) struct Work {
     full_bar: Vec<f64>,
 }
 
-/// From the cotangents of the sweeps' results to those of the soft solution, both in `bar`; adds to those of inertia,
-/// smooth acceleration and rows.
-pub(crate) fn backward(
-    sources: &Sources<'_, f64>,
-    solve: &Solve,
-    bar: &mut SolveBar,
-    (inertia_bar, acceleration_bar, constraint_bar): (
-        &mut Inertia,
-        &mut Acceleration,
-        &mut ConstraintBar,
-    ),
-) {
-    let mut work = std::mem::take(&mut bar.noslip);
-    let mut reverse = Reverse {
-        sources,
-        solve,
-        bar,
-        inertia_bar,
-        smooth_bar: &mut acceleration_bar.smooth,
-        constraint_bar,
-    };
+/// From the cotangents of the sweeps' results to those of the soft solution, both in `bars.data.solve`; adds to those of
+/// inertia, smooth acceleration and rows.
+pub(in super::super) fn backward(at: At<'_>, bars: &mut Cotangents) {
+    let solve = &at.data.solve;
+    let mut work = std::mem::take(&mut bars.data.solve.noslip);
+    let mut reverse = Reverse { at, bars };
     reverse.finish(&mut work);
     work.force.clear();
-    work.force
-        .extend_from_slice(solve.minimum(sources.model).force);
+    work.force.extend_from_slice(solve.minimum(at.model).force);
     for island in 0..solve.islands.count() {
         reverse.island(island, &mut work);
     }
-    bar.noslip = work;
+    bars.data.solve.noslip = work;
 }
 
 /// What the pass reads and writes.
 struct Reverse<'a> {
-    sources: &'a Sources<'a, f64>,
-    solve: &'a Solve,
-    bar: &'a mut SolveBar,
-    inertia_bar: &'a mut Inertia,
-    smooth_bar: &'a mut [f64],
-    constraint_bar: &'a mut ConstraintBar,
+    at: At<'a>,
+    bars: &'a mut Cotangents,
 }
 
 impl Reverse<'_> {
     /// (1̄); the cotangents of force, generalised force and residual are those before it afterwards.
     fn finish(&mut self, work: &mut Work) {
-        let (constraint, solve) = (self.sources.constraint, self.solve);
-        let bar = &mut *self.bar;
+        let (constraint, solve) = (&self.at.data.constraint, &self.at.data.solve);
+        let (bar, constraint_bar) = (&mut self.bars.data.solve, &mut self.bars.data.constraint);
+        constraint.push(&bar.residual, &mut bar.qacc);
         for block in &constraint.blocks {
-            for (row, residual_bar) in bar.residual[block.rows()].iter_mut().enumerate() {
-                let residual_bar = std::mem::take(residual_bar);
-                let place = block.row + row;
-                self.constraint_bar.rows[place].reference_acceleration -= residual_bar;
-                let values = row_values(constraint, block, row);
-                for (&dof, &value) in constraint.block_columns(block).iter().zip(values) {
-                    bar.qacc[dof] += value * residual_bar;
-                }
-                add_to_row(
-                    (constraint, block, row),
-                    (residual_bar, |dof| solve.qacc[dof]),
-                    self.constraint_bar,
-                );
+            for (row, place) in block.rows().enumerate() {
+                let residual_bar = std::mem::take(&mut bar.residual[place]);
+                constraint_bar.rows[place].reference_acceleration -= residual_bar;
+                let acceleration = |dof: usize| solve.qacc[dof];
+                constraint_bar.add_to_row(constraint, (block, row), residual_bar, acceleration);
             }
         }
-        let rise = solve.qacc.iter().zip(&self.sources.acceleration.smooth);
+        let rise = solve.qacc.iter().zip(&self.at.data.acceleration.smooth);
         work.full.clear();
         work.full.extend(rise.map(|(total, smooth)| total - smooth));
         self.through_inertia(work);
+        let (bar, constraint_bar) = (&mut self.bars.data.solve, &mut self.bars.data.constraint);
         for block in &constraint.blocks {
-            for row in 0..block.row_count {
-                let (place, values) = (block.row + row, row_values(constraint, block, row));
-                let pairs = constraint.block_columns(block).iter().zip(values);
-                let bar = &mut *self.bar;
-                let products = pairs.map(|(&dof, &value)| value * bar.force_constraint[dof]);
-                bar.force[place] += products.sum::<f64>();
-                add_to_row(
-                    (constraint, block, row),
-                    (solve.force[place], |dof| bar.force_constraint[dof]),
-                    self.constraint_bar,
-                );
+            for (row, place) in block.rows().enumerate() {
+                bar.force[place] += constraint
+                    .jacobian_row(block, row)
+                    .dot(&bar.force_constraint);
+                let (force, pull) = (solve.force[place], |dof: usize| bar.force_constraint[dof]);
+                constraint_bar.add_to_row(constraint, (block, row), force, pull);
             }
         }
-        self.bar.force_constraint.fill(0.0);
+        bar.force_constraint.fill(0.0);
     }
 
     /// Past a = a₀ + M⁻¹·t: uses up the cotangent ā in `bar.qacc`; `work.full` holds M⁻¹·t.
     fn through_inertia(&mut self, work: &mut Work) {
-        let Sources { model, inertia, .. } = *self.sources;
-        let bar = &mut *self.bar;
-        euler::add(self.smooth_bar, &bar.qacc);
-        inertia::solve(model, inertia, &mut bar.qacc);
-        let matrix_bar = &mut self.inertia_bar.matrix;
+        let (model, data_bar) = (self.at.model, &mut self.bars.data);
+        let bar = &mut data_bar.solve;
+        euler::add(&mut data_bar.acceleration.smooth, &bar.qacc);
+        inertia::solve(model, &self.at.data.inertia, &mut bar.qacc);
+        let matrix_bar = &mut data_bar.inertia.matrix;
         inertia::subtract_outer_product(model, &bar.qacc, &work.full, matrix_bar);
         euler::add(&mut bar.force_constraint, &bar.qacc);
         bar.qacc.fill(0.0);
@@ -140,8 +108,9 @@ impl Reverse<'_> {
 
     /// The sweeps of an island, made again and then read backwards.
     fn island(&mut self, island: usize, work: &mut Work) {
-        let (constraint, islands) = (self.sources.constraint, &self.solve.islands);
-        let found = self.solve.minimum(self.sources.model);
+        let (model, data) = (self.at.model, self.at.data);
+        let (constraint, islands) = (&data.constraint, &data.solve.islands);
+        let found = data.solve.minimum(model);
         let soft = Soft {
             islands,
             residual: found.residual,
@@ -154,11 +123,17 @@ impl Reverse<'_> {
             members,
             ..
         } = work;
-        sweeps.full.resize(self.sources.model.counts().nv, 0.0);
+        sweeps.full.resize(model.counts().nv, 0.0);
         trail.clear();
         let record = |forces: &[f64]| trail.extend_from_slice(forces);
         // Forward once more, with the forces before every update on the trail.
-        let count = sweep_island(self.sources, (soft, island), force, sweeps, record);
+        let sources = Sources {
+            model,
+            inertia: &data.inertia,
+            acceleration: &data.acceleration,
+            constraint,
+        };
+        let count = sweep_island(&sources, (soft, island), force, sweeps, record);
         members.clear();
         let blocks = Friction::of_island(constraint, islands, island);
         members.extend(blocks.map(|friction| (friction.index, friction.cursor)));
@@ -224,7 +199,10 @@ impl Reverse<'_> {
             pull += response * acceleration_bar;
             *bar += change * acceleration_bar;
         }
-        (std::mem::take(&mut self.bar.force[place]) + pull, -pull)
+        (
+            std::mem::take(&mut self.bars.data.solve.force[place]) + pull,
+            -pull,
+        )
     }
 
     fn renew_side(
@@ -245,7 +223,7 @@ impl Reverse<'_> {
                 if friction.block.kind == BlockKind::PyramidalContact {
                     work.max_force_bar[friction.cursor + row] += max_force_bar;
                 } else {
-                    self.constraint_bar.rows[place].friction += max_force_bar;
+                    self.bars.data.constraint.rows[place].friction += max_force_bar;
                 }
             } else {
                 old_bar += bar;
@@ -254,7 +232,7 @@ impl Reverse<'_> {
                 self.through_matrix(friction, [row, row], stiffness_bar, work);
             }
         }
-        self.bar.force[place] = old_bar;
+        self.bars.data.solve.force[place] = old_bar;
     }
 
     fn renew_cone(&mut self, friction: &Friction<'_, f64>, old: &[f64], work: &mut Work) {
@@ -272,11 +250,11 @@ impl Reverse<'_> {
             }
         } else if normal >= MIN_LENGTH {
             let (cone_bar, normal_bar) = cone.minimize_vjp(normal, &bar[..old.len()]);
-            self.bar.force[friction.block.row] += normal_bar;
+            self.bars.data.solve.force[friction.block.row] += normal_bar;
             self.through_cone(friction, (&cone, &cone_bar), (old, &mut old_bar), work);
         }
         let first = friction.block.row + friction.first;
-        self.bar.force[first..first + old.len()].copy_from_slice(&old_bar[..old.len()]);
+        self.bars.data.solve.force[first..first + old.len()].copy_from_slice(&old_bar[..old.len()]);
     }
 
     /// From the problem of a section to what it is made from.
@@ -289,7 +267,7 @@ impl Reverse<'_> {
     ) {
         for row in 0..old.len() {
             let place = friction.block.row + friction.first + row;
-            self.constraint_bar.rows[place].friction += bar.friction[row];
+            self.bars.data.constraint.rows[place].friction += bar.friction[row];
             let residual_bar = bar.linear[row];
             self.through_residual(friction, row, residual_bar, work);
             for other in 0..old.len() {
@@ -313,17 +291,13 @@ impl Reverse<'_> {
     ) {
         let (constraint, block) = (friction.constraint, friction.block);
         let row = friction.first + row;
-        self.constraint_bar.rows[block.row + row].reference_acceleration -= residual_bar;
-        let values = row_values(constraint, block, row);
-        for (&dof, &value) in constraint.block_columns(block).iter().zip(values) {
+        let constraint_bar = &mut self.bars.data.constraint;
+        constraint_bar.rows[block.row + row].reference_acceleration -= residual_bar;
+        for (dof, value) in constraint.jacobian_row(block, row).entries() {
             work.acceleration_bar[friction.local[dof]] += value * residual_bar;
         }
         let acceleration = |dof: usize| work.sweeps.acceleration[friction.local[dof]];
-        add_to_row(
-            (constraint, block, row),
-            (residual_bar, acceleration),
-            self.constraint_bar,
-        );
+        constraint_bar.add_to_row(constraint, (block, row), residual_bar, acceleration);
     }
 
     /// Past the entry j·z of A for two rows.
@@ -337,17 +311,13 @@ impl Reverse<'_> {
         let (constraint, block) = (friction.constraint, friction.block);
         let row = friction.first + row;
         let response_bar = &mut work.response_bar[friction.range(other, &work.sweeps)];
-        let values = row_values(constraint, block, row);
-        for (&dof, &value) in constraint.block_columns(block).iter().zip(values) {
+        for (dof, value) in constraint.jacobian_row(block, row).entries() {
             response_bar[friction.local[dof]] += value * entry_bar;
         }
         let response = friction.response(other, &work.sweeps);
         let response = |dof: usize| response[friction.local[dof]];
-        add_to_row(
-            (constraint, block, row),
-            (entry_bar, response),
-            self.constraint_bar,
-        );
+        let constraint_bar = &mut self.bars.data.constraint;
+        constraint_bar.add_to_row(constraint, (block, row), entry_bar, response);
     }
 
     /// From the maximum forces along the sides of a pyramid to the residuals and weights of its edges.
@@ -356,7 +326,7 @@ impl Reverse<'_> {
         if block.kind != BlockKind::PyramidalContact {
             return;
         }
-        let residual = &self.solve.minimum(self.sources.model).residual[block.rows()];
+        let residual = &self.at.data.solve.minimum(self.at.model).residual[block.rows()];
         let rows = &constraint.rows[block.rows()];
         let weight = rows[0].weight;
         for row in 1..block.row_count {
@@ -369,22 +339,23 @@ impl Reverse<'_> {
                     continue;
                 }
                 friction_bar -= weight * edge * max_force_bar;
-                self.constraint_bar.rows[block.row].weight -= edge * coefficient * max_force_bar;
+                self.bars.data.constraint.rows[block.row].weight -=
+                    edge * coefficient * max_force_bar;
                 let edge_bar = -weight * coefficient * max_force_bar;
-                self.bar.residual[block.row] += edge_bar;
-                self.bar.residual[block.row + row] += sign * coefficient * edge_bar;
+                self.bars.data.solve.residual[block.row] += edge_bar;
+                self.bars.data.solve.residual[block.row + row] += sign * coefficient * edge_bar;
                 friction_bar += sign * residual[row] * edge_bar;
             }
-            self.constraint_bar.rows[block.row + row].friction += friction_bar;
+            self.bars.data.constraint.rows[block.row + row].friction += friction_bar;
         }
     }
 
     /// Past z = M⁻¹·jᵀ.
     fn responses(&mut self, friction: &Friction<'_, f64>, island: usize, work: &mut Work) {
-        let Sources { model, inertia, .. } = *self.sources;
+        let (model, data) = (self.at.model, self.at.data);
         for row in 0..friction.count() {
             let range = friction.range(row, &work.sweeps);
-            let dofs = self.solve.islands.dof_ranges(&model.structure, island);
+            let dofs = data.solve.islands.dof_ranges(&model.structure, island);
             for list in [&mut work.full, &mut work.full_bar] {
                 list.clear();
                 list.resize(model.counts().nv, 0.0);
@@ -393,30 +364,25 @@ impl Reverse<'_> {
                 work.full[dof] = work.sweeps.response[place];
                 work.full_bar[dof] = work.response_bar[place];
             }
-            inertia::solve(model, inertia, &mut work.full_bar);
-            let matrix_bar = &mut self.inertia_bar.matrix;
+            inertia::solve(model, &data.inertia, &mut work.full_bar);
+            let data_bar = &mut self.bars.data;
+            let matrix_bar = &mut data_bar.inertia.matrix;
             inertia::subtract_outer_product(model, &work.full_bar, &work.full, matrix_bar);
-            add_to_row(
-                (friction.constraint, friction.block, friction.first + row),
-                (1.0, |dof| work.full_bar[dof]),
-                self.constraint_bar,
-            );
+            let place = (friction.block, friction.first + row);
+            (data_bar.constraint)
+                .add_to_row(&data.constraint, place, 1.0, |dof| work.full_bar[dof]);
         }
     }
 
     /// Past the acceleration with which the sweeps begin.
     fn beginning(&mut self, island: usize, work: &mut Work) {
-        let Sources {
-            model,
-            acceleration,
-            ..
-        } = *self.sources;
+        let (model, data) = (self.at.model, self.at.data);
         work.full.clear();
         work.full.resize(model.counts().nv, 0.0);
-        let dofs = (self.solve.islands.dof_ranges(&model.structure, island)).flatten();
+        let dofs = (data.solve.islands.dof_ranges(&model.structure, island)).flatten();
         for (place, dof) in dofs.enumerate() {
-            work.full[dof] = work.sweeps.acceleration[place] - acceleration.smooth[dof];
-            self.bar.qacc[dof] = work.acceleration_bar[place];
+            work.full[dof] = work.sweeps.acceleration[place] - data.acceleration.smooth[dof];
+            self.bars.data.solve.qacc[dof] = work.acceleration_bar[place];
         }
         self.through_inertia(work);
     }
@@ -433,23 +399,5 @@ impl Work {
             bars.clear();
             bars.resize(numbers.len(), 0.0);
         }
-    }
-}
-
-fn row_values<'a>(constraint: &'a Constraint, block: &Block, row: usize) -> &'a [f64] {
-    let count = constraint.block_columns(block).len();
-    &constraint.block_jacobian(block)[row * count..][..count]
-}
-
-/// j̄ += scale·x for one row.
-fn add_to_row(
-    (constraint, block, row): (&Constraint, &Block, usize),
-    (scale, x): (f64, impl Fn(usize) -> f64),
-    bar: &mut ConstraintBar,
-) {
-    let columns = constraint.block_columns(block);
-    let entries = &mut bar.jacobian[block.value + row * columns.len()..];
-    for (entry, &dof) in entries.iter_mut().zip(columns) {
-        *entry += scale * x(dof);
     }
 }
