@@ -5,11 +5,8 @@
 //!
 //!   ∂/∂v = m·Jᵀ·(B·v + Bᵀ·v),    ∂/∂q = m·(c·B + Jᵀ·∂c/∂q)                                               (1)
 //!
-//! A straight leg of length ℓ along d, with relative velocity w and relative acceleration b of its ends at q̈ = 0, has
-//! c = d·b + (w·w − (d·w)²)/ℓ. With δp, δw, δb the changes of p₂ − p₁, w and b by a dof,
-//!
-//!   dd = (δp − d·(d·δp))/ℓ
-//!   dc = dd·b + d·δb + 2·(w·δw − (d·w)·(dd·w + d·δw))/ℓ − (w·w − (d·w)²)·(d·δp)/ℓ²                         (2)
+//! A straight leg has c by the relative position, velocity and acceleration of its ends at q̈ = 0, of which dual numbers
+//! lead to dc.
 //!
 //! A dof j changes the motions of bodies beyond it as said in `rne`, by s × v + ṡ and s × a + s̈ + ṡ × v. Paths around
 //! geoms have no armature.
@@ -19,10 +16,12 @@ use super::bends::{Bend, Bends};
 use super::forces::Context;
 use super::rne::TreeDerivative;
 use crate::data::Data;
+use crate::dual::Dual;
 use crate::jacobian;
 use crate::math::{MIN_LENGTH, Spatial, Vec3};
-use crate::model::{Model, Wrap};
+use crate::model::Model;
 use crate::stages::bias;
+use crate::stages::tendon::{Step, steps};
 use crate::terms::length::Advance;
 
 /// Spatial tendons with armature.
@@ -93,22 +92,30 @@ fn path_changes(
     mut visit: impl FnMut(usize, f64),
 ) {
     let model = context.model;
-    let wraps = model.structure.tendons.wraps[tendon].clone();
-    let path = &model.structure.tendons.path[wraps.clone()];
     let mut scale = 1.0;
-    for (position, pair) in path.windows(2).enumerate() {
-        match *pair {
-            [Wrap::Pulley, _] => scale = model.wraps.coefficient[wraps.start + position].recip(),
-            [Wrap::Site(first), Wrap::Site(second)] => {
-                let leg = Leg::new(context, [first, second]);
-                if leg.length <= MIN_LENGTH {
+    for step in steps(&model.structure.tendons, tendon) {
+        match step {
+            Step::Pulley(position) => scale = model.wraps.coefficient[position].recip(),
+            Step::Leg(leg) => {
+                let ends = leg.sites.map(|site| End::new(context, site));
+                let relative: [Vec3; 3] =
+                    std::array::from_fn(|k| ends[1].motion[k] - ends[0].motion[k]);
+                if relative[0].norm() <= MIN_LENGTH {
                     continue;
                 }
                 for &dof in bend.columns {
-                    visit(dof, scale * leg.change(context, tree, dof));
+                    let [before, after] =
+                        (ends.each_ref()).map(|end| end.change(context, tree, dof));
+                    let moving = std::array::from_fn(|k| {
+                        let change = after[k] - before[k];
+                        Vec3(std::array::from_fn(|axis| Dual {
+                            value: relative[k][axis],
+                            tangent: [change[axis]],
+                        }))
+                    });
+                    visit(dof, scale * bias::stretching::<Dual<1>>(moving).tangent[0]);
                 }
             }
-            _ => {}
         }
     }
 }
@@ -118,8 +125,8 @@ struct End {
     body: usize,
     /// From the point that spatial vectors are about.
     offset: Vec3,
-    velocity: Vec3,
-    acceleration: Vec3,
+    /// Position, velocity and acceleration.
+    motion: [Vec3; 3],
 }
 
 impl End {
@@ -134,8 +141,11 @@ impl End {
         Self {
             body,
             offset,
-            velocity,
-            acceleration: spatial + motion.angular().cross(velocity),
+            motion: [
+                position,
+                velocity,
+                spatial + motion.angular().cross(velocity),
+            ],
         }
     }
 
@@ -163,47 +173,8 @@ impl End {
             jacobian::point_velocity(of_motion, self.offset) + motion.angular().cross(position);
         let acceleration = jacobian::point_velocity(of_gained, self.offset)
             + gained.angular().cross(position)
-            + of_motion.angular().cross(self.velocity)
+            + of_motion.angular().cross(self.motion[1])
             + motion.angular().cross(velocity);
         [position, velocity, acceleration]
-    }
-}
-
-/// A straight piece of a path.
-struct Leg {
-    ends: [End; 2],
-    direction: Vec3,
-    length: f64,
-}
-
-impl Leg {
-    fn new(context: &Context<'_>, sites: [usize; 2]) -> Self {
-        let [first, second] = sites.map(|site| context.data.kinematics.site_position[site]);
-        let (direction, length) = (second - first).normalized();
-        Self {
-            ends: sites.map(|site| End::new(context, site)),
-            direction,
-            length,
-        }
-    }
-
-    /// (2)
-    fn change(&self, context: &Context<'_>, tree: &TreeDerivative, dof: usize) -> f64 {
-        let [first, second] = &self.ends;
-        let [before, after] = [first, second].map(|end| end.change(context, tree, dof));
-        let [moved, sped, accelerated]: [Vec3; 3] = std::array::from_fn(|k| after[k] - before[k]);
-        let (along, inverse) = (self.direction, self.length.recip());
-        let (speed, acceleration) = (
-            second.velocity - first.velocity,
-            second.acceleration - first.acceleration,
-        );
-        let stretch = along.dot(moved);
-        let turn = (moved - along * stretch) * inverse;
-        let closing = along.dot(speed);
-        let crossing = speed.dot(speed) - closing * closing;
-        turn.dot(acceleration)
-            + along.dot(accelerated)
-            + 2.0 * (speed.dot(sped) - closing * (turn.dot(speed) + along.dot(sped))) * inverse
-            - crossing * stretch * inverse * inverse
     }
 }

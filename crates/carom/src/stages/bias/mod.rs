@@ -20,7 +20,7 @@ pub(crate) mod tests;
 pub use backward::backward;
 pub(crate) use backward::newton_euler_backward;
 pub use forward::{forward, recursive_newton_euler};
-pub(crate) use tendon_bias::{PathBar, path_acceleration, path_acceleration_vjp};
+pub(crate) use tendon_bias::{PathBar, path_acceleration, path_acceleration_vjp, stretching};
 
 use crate::arrays::arrays;
 use crate::math::Spatial;

@@ -9,13 +9,15 @@
 
 use super::Bias;
 use crate::cotangent::Cotangents;
+use crate::dual::Dual;
 use crate::dynamics::At;
 use crate::jacobian;
 use crate::math::{MIN_LENGTH, Spatial, Vec3};
-use crate::model::{Model, Wrap};
+use crate::model::Model;
 use crate::scalar::Scalar;
+use crate::stages::collision::add_tangent;
 use crate::stages::kinematics::Kinematics;
-use crate::stages::tendon::Tendon;
+use crate::stages::tendon::{Leg, Step, Tendon, steps};
 use crate::stages::velocity::Velocity;
 
 /// Adds the bias force of all tendons; `out` holds the body accelerations at q̈ = 0.
@@ -52,57 +54,54 @@ pub(crate) fn path_acceleration<T: Scalar>(
     velocity: &Velocity<T>,
     accelerations: &[Spatial<T>],
 ) -> T {
-    let wraps = model.structure.tendons.wraps[tendon].clone();
-    let path = &model.structure.tendons.path[wraps.clone()];
     let (mut sum, mut divisor) = (T::ZERO, T::ONE);
-    for (position, pair) in path.windows(2).enumerate() {
-        match *pair {
-            [Wrap::Pulley, _] => divisor = model.wraps.coefficient[wraps.start + position],
-            [Wrap::Site(first), Wrap::Site(second)] => {
-                let ends = [first, second];
-                sum += segment_acceleration(model, ends, kinematics, velocity, accelerations)
-                    / divisor;
+    for step in steps(&model.structure.tendons, tendon) {
+        match step {
+            Step::Pulley(position) => divisor = model.wraps.coefficient[position],
+            Step::Leg(leg) => {
+                if let Some(relative) = relative(model, &leg, kinematics, velocity, accelerations) {
+                    sum += stretching(relative) / divisor;
+                }
             }
-            _ => {}
         }
     }
     sum
 }
 
-/// Second derivative of the distance between two sites. (1)
-fn segment_acceleration<T: Scalar>(
-    model: &Model<T>,
-    sites: [usize; 2],
-    kinematics: &Kinematics<T>,
-    velocity: &Velocity<T>,
-    accelerations: &[Spatial<T>],
-) -> T {
-    let bodies = sites.map(|site| model.structure.sites.body[site]);
-    if bodies[0] == bodies[1] {
-        return T::ZERO;
-    }
-    let points = sites.map(|site| kinematics.site_position[site]);
-    let motions: [_; 2] = std::array::from_fn(|i| {
-        point_motion(
-            model,
-            bodies[i],
-            points[i],
-            kinematics,
-            velocity,
-            accelerations,
-        )
-    });
-    let relative_velocity = motions[1].0 - motions[0].0;
-    // The fictitious acceleration of gravity is the same at both ends.
-    let relative_acceleration = motions[1].1 - motions[0].1;
-    let (direction, length) = (points[1] - points[0]).normalized();
-    let along = direction.dot(relative_velocity);
+/// Second derivative of the distance of two points from their difference and the first two derivatives of that. (1)
+pub(crate) fn stretching<T: Scalar>([between, velocity, acceleration]: [Vec3<T>; 3]) -> T {
+    let (direction, length) = between.normalized();
+    let along = direction.dot(velocity);
     let turning = if length.value() > MIN_LENGTH {
-        (relative_velocity - direction * along) * length.recip()
+        (velocity - direction * along) * length.recip()
     } else {
         Vec3::ZERO
     };
-    direction.dot(relative_acceleration) + turning.dot(relative_velocity)
+    direction.dot(acceleration) + turning.dot(velocity)
+}
+
+/// Position, velocity and acceleration of the end of a leg relative to its start; none where both are on one body.
+fn relative<T: Scalar>(
+    model: &Model<T>,
+    leg: &Leg,
+    kinematics: &Kinematics<T>,
+    velocity: &Velocity<T>,
+    accelerations: &[Spatial<T>],
+) -> Option<[Vec3<T>; 3]> {
+    let [first, second] = leg.sites.map(|site| model.structure.sites.body[site]);
+    if first == second || leg.around.is_some() {
+        return None;
+    }
+    let [start, end] = leg.sites.map(|site| {
+        let (body, point) = (
+            model.structure.sites.body[site],
+            kinematics.site_position[site],
+        );
+        let (speed, rate) = point_motion(model, body, point, kinematics, velocity, accelerations);
+        [point, speed, rate]
+    });
+    // The fictitious acceleration of gravity is the same at both ends.
+    Some(std::array::from_fn(|k| end[k] - start[k]))
 }
 
 /// Velocity and acceleration of a body-fixed point.
@@ -181,80 +180,63 @@ pub(crate) fn path_acceleration_vjp(
     bar: f64,
     mut cotangents: PathBar<'_>,
 ) {
-    let wraps = model.structure.tendons.wraps[tendon].clone();
-    let path = &model.structure.tendons.path[wraps.clone()];
     let mut pulley = None;
-    for (position, pair) in path.windows(2).enumerate() {
-        match *pair {
-            [Wrap::Pulley, _] => pulley = Some(wraps.start + position),
-            [Wrap::Site(first), Wrap::Site(second)] => {
-                let divisor = pulley.map_or(1.0, |pulley| model.wraps.coefficient[pulley]);
-                let ends = [first, second];
-                let sources = (kinematics, velocity, accelerations);
-                segment_acceleration_vjp(model, ends, sources, bar / divisor, &mut cotangents);
-                if let Some(pulley) = pulley {
-                    let along =
-                        segment_acceleration(model, ends, kinematics, velocity, accelerations);
-                    cotangents.coefficient[pulley] -= bar * along / (divisor * divisor);
-                }
+    for step in steps(&model.structure.tendons, tendon) {
+        let leg = match step {
+            Step::Pulley(position) => {
+                pulley = Some(position);
+                continue;
             }
-            _ => {}
+            Step::Leg(leg) => leg,
+        };
+        let Some(relative) = relative(model, &leg, kinematics, velocity, accelerations) else {
+            continue;
+        };
+        let divisor = pulley.map_or(1.0, |pulley| model.wraps.coefficient[pulley]);
+        let variables = std::array::from_fn(|i| {
+            Vec3(std::array::from_fn(|k| {
+                Dual::<9>::variable(relative[i][k], 3 * i + k)
+            }))
+        });
+        let found = stretching(variables);
+        let mut slopes = [0.0; 9];
+        add_tangent(&mut slopes, found, bar / divisor);
+        let bars = [0, 3, 6].map(|first| Vec3(std::array::from_fn(|k| slopes[first + k])));
+        if let Some(pulley) = pulley {
+            cotangents.coefficient[pulley] -= bar * found.value / (divisor * divisor);
+        }
+        let motion = (kinematics, velocity, accelerations);
+        for (site, sign) in leg.sites.into_iter().zip([-1.0, 1.0]) {
+            end_vjp(
+                model,
+                site,
+                motion,
+                bars.map(|bar| bar * sign),
+                &mut cotangents,
+            );
         }
     }
 }
 
-/// The twin of [`segment_acceleration`], which is d·b + (w·w − (d·w)²)/|p₁ − p₀|.
-fn segment_acceleration_vjp(
+/// The twin of one end of a leg: from its position, velocity and acceleration to what they follow from.
+fn end_vjp(
     model: &Model,
-    sites: [usize; 2],
+    site: usize,
     (kinematics, velocity, accelerations): (&Kinematics, &Velocity, &[Spatial]),
-    bar: f64,
+    [position_bar, velocity_bar, acceleration_bar]: [Vec3; 3],
     cotangents: &mut PathBar<'_>,
 ) {
-    let bodies = sites.map(|site| model.structure.sites.body[site]);
-    if bodies[0] == bodies[1] {
-        return;
-    }
-    let points = sites.map(|site| kinematics.site_position[site]);
-    let motion = |i: usize| {
-        point_motion(
-            model,
-            bodies[i],
-            points[i],
-            kinematics,
-            velocity,
-            accelerations,
-        )
-    };
-    let motions = [motion(0), motion(1)];
-    let w = motions[1].0 - motions[0].0;
-    let b = motions[1].1 - motions[0].1;
-    let between = points[1] - points[0];
-    let (d, length) = between.normalized();
-    let inverse = if length > MIN_LENGTH {
-        1.0 / length
-    } else {
-        0.0
-    };
-    let along = d.dot(w);
-    let d_bar = (b - w * (2.0 * along * inverse)) * bar;
-    let length_bar = -bar * (w.dot(w) - along * along) * inverse * inverse;
-    let velocity_bar = (w - d * along) * (2.0 * inverse * bar);
-    let mut between_bar = Vec3::ZERO;
-    between.normalized_vjp(d_bar, length_bar, &mut between_bar);
-    for (i, sign) in [(0, -1.0), (1, 1.0)] {
-        let (body, root) = (bodies[i], model.structure.bodies.root[bodies[i]]);
-        let offset = jacobian::offset(model, kinematics, body, points[i]);
-        let (motion, acceleration) = (velocity.body[body], accelerations[body]);
-        let acceleration_bar = d * (sign * bar);
-        let velocity_bar = velocity_bar * sign + acceleration_bar.cross(motion.angular());
-        let turn_bar = motions[i].0.cross(acceleration_bar) + offset.cross(velocity_bar);
-        cotangents.accelerations[body] +=
-            Spatial::new(offset.cross(acceleration_bar), acceleration_bar);
-        cotangents.velocity.body[body] += Spatial::new(turn_bar, velocity_bar);
-        let offset_bar =
-            acceleration_bar.cross(acceleration.angular()) + velocity_bar.cross(motion.angular());
-        cotangents.kinematics.site_position[sites[i]] += offset_bar + between_bar * sign;
-        cotangents.kinematics.subtree_com[root] -= offset_bar;
-    }
+    let body = model.structure.sites.body[site];
+    let offset = jacobian::offset(model, kinematics, body, kinematics.site_position[site]);
+    let (motion, acceleration) = (velocity.body[body], accelerations[body]);
+    let speed = jacobian::point_velocity(motion, offset);
+    let velocity_bar = velocity_bar + acceleration_bar.cross(motion.angular());
+    let turn_bar = speed.cross(acceleration_bar) + offset.cross(velocity_bar);
+    cotangents.accelerations[body] +=
+        Spatial::new(offset.cross(acceleration_bar), acceleration_bar);
+    cotangents.velocity.body[body] += Spatial::new(turn_bar, velocity_bar);
+    let offset_bar =
+        acceleration_bar.cross(acceleration.angular()) + velocity_bar.cross(motion.angular());
+    cotangents.kinematics.site_position[site] += offset_bar + position_bar;
+    cotangents.kinematics.subtree_com[model.structure.bodies.root[body]] -= offset_bar;
 }
