@@ -128,27 +128,34 @@ impl<'a> Target<'a> {
 }
 
 /// Finds B and ∂length/∂q of an actuator of which [`has_own_length`] says so.
-pub(super) fn find(context: &Context<'_>, actuator: usize, target: Target<'_>, length: &mut [f64]) {
+pub(super) fn find(
+    context: &Context<'_>,
+    actuator: usize,
+    mut target: Target<'_>,
+    length: &mut [f64],
+) {
     length.fill(0.0);
     match context.model.structure.actuators.transmission[actuator] {
-        Transmission::Joint(joint) => of_joint(context, actuator, (joint, false), target, length),
+        Transmission::Joint(joint) => {
+            of_joint(context, actuator, (joint, false), &mut target, length);
+        }
         Transmission::JointInParent(joint) => {
-            of_joint(context, actuator, (joint, true), target, length);
+            of_joint(context, actuator, (joint, true), &mut target, length);
         }
         Transmission::Site {
             site,
             reference: None,
-        } => at_site(context, actuator, site, target),
+        } => at_site(context, actuator, site, &mut target),
         Transmission::Site {
             site,
             reference: Some(reference),
         } => {
             let pull = relative_pull(context, actuator, [site, reference]);
-            pull.spread(context, actuator, target, length);
+            pull.spread(context, actuator, &mut target, length);
         }
         Transmission::SliderCrank { crank, slider } => {
             let pull = rod_pull(context, actuator, [crank, slider]);
-            pull.spread(context, actuator, target, length);
+            pull.spread(context, actuator, &mut target, length);
         }
         Transmission::Tendon(_)
         | Transmission::Body(_)
@@ -158,7 +165,7 @@ pub(super) fn find(context: &Context<'_>, actuator: usize, target: Target<'_>, l
 }
 
 /// A wrench that turns with a site.
-fn at_site(context: &Context<'_>, actuator: usize, site: usize, mut target: Target<'_>) {
+fn at_site(context: &Context<'_>, actuator: usize, site: usize, target: &mut Target<'_>) {
     let (model, kinematics) = (context.model, &context.data.kinematics);
     let gear = &model.actuators.gear[actuator];
     let rotation = &kinematics.site_rotation[site];
@@ -187,7 +194,7 @@ fn of_joint(
     context: &Context<'_>,
     actuator: usize,
     (joint, in_parent): (usize, bool),
-    target: Target<'_>,
+    target: &mut Target<'_>,
     length: &mut [f64],
 ) {
     let (joints, gear) = (
@@ -293,7 +300,7 @@ impl Pull {
         &self,
         context: &Context<'_>,
         actuator: usize,
-        mut target: Target<'_>,
+        target: &mut Target<'_>,
         length: &mut [f64],
     ) {
         let structure = &*context.model.structure;

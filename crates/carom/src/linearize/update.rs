@@ -19,7 +19,7 @@ pub(super) struct Rates<'a, V> {
 /// rows ← derivatives of q ⊕ reach·rate by the inputs, for positions q that are the first inputs; (1) of `rotation`.
 pub(super) fn advance_positions(
     model: &Model,
-    rate: Rates<'_, impl Fn(usize) -> f64>,
+    rate: &Rates<'_, impl Fn(usize) -> f64>,
     reach: f64,
     rows: &mut [f64],
 ) {
@@ -79,7 +79,7 @@ impl Linearization {
             rows: &self.rows,
             width,
         };
-        advance_positions(model, speeds, h, &mut self.extra);
+        advance_positions(model, &speeds, h, &mut self.extra);
         for (dof, row) in self.extra.chunks_exact(width.max(1)).enumerate() {
             write_row((&mut self.a, &mut self.b), layout, dof, row);
         }
