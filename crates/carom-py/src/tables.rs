@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use carom::Model;
-use carom::integrate::{difference as tangent_between, integrate_positions};
 use carom::model::Names;
 use carom::quantity::ElementKind;
+use carom::{difference as tangent_between, integrate_positions};
 use numpy::{PyArrayDyn, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 

@@ -1,7 +1,34 @@
-//! Real motions and what one does with them: recordings, losses on them, and the errors of a model.
+//! Real motions and what one does with them: recordings, losses on them, identification, and the errors of a model.
 //!
-//! [`recording`] reads files and says what they mean for a model, [`loss`] says how far predictions are from them, [`problem`] makes of
-//! both a function of unknowns with derivatives, [`identify`] finds the unknowns, [`evaluate`] measures the errors of a model as it is.
+//! ```
+//! use carom_tasks::evaluate::evaluate;
+//! use carom_tasks::npz::Array;
+//! use carom_tasks::problem::Stepping;
+//! use carom_tasks::recording::{self, Mapping, table::Table};
+//!
+//! let model = carom::load::file("../../models/pendulum.xml".as_ref(), &[])?.model;
+//! let times: Vec<f64> = (0..50).map(|frame| 0.02 * f64::from(frame)).collect();
+//! let angles: Vec<f64> = times.iter().map(|time| 0.5 * (3.6 * time).cos()).collect();
+//! let arrays = [("time", times), ("joint.pivot", angles)];
+//! let arrays = arrays.map(|(name, numbers)| (name.to_owned(), Array::numbers(&[50], numbers)));
+//! let table = Table::from_arrays("swing".to_owned(), arrays, false);
+//! let mapping = Mapping::of_own_arrays(&model, &table, &[("joint.pivot".to_owned(), 0.01)].into())?;
+//! let recordings = recording::from_tables(&model, &mapping, [Ok(table)])?;
+//! println!("{:?}", evaluate(&model, &recordings, Stepping::Fixed)?.total);
+//! # Ok::<(), carom_tasks::Error>(())
+//! ```
+//!
+//! | I want to | there is |
+//! |---|---|
+//! | read recordings (.npz, .csv, ROS 2 bags), and say what their columns mean for a model | [`recording`] |
+//! | measure the errors of a model on recordings | [`evaluate`] |
+//! | find parameters with intervals, as `carom identify` does | [`identify::workflow`] |
+//! | take the steps of an identification one by one | [`identify::Task`] |
+//! | have loss, gradient and Jacobian of recordings as functions of unknowns | [`problem::Problem`], [`loss`] |
+//! | fit a system of my own that is no model | [`problem::Fit`] |
+//! | read and write numpy's `.npz` | [`npz`] |
+//!
+//! Whatever goes wrong is an [`Error`], the one of the engine.
 
 mod error;
 pub mod evaluate;

@@ -13,8 +13,8 @@
 //! cannot move have no part in it.
 
 use carom::jacobian;
-use carom::linalg::symmetric_eigen;
 use carom::math::Vec3;
+use carom::math::symmetric_eigen;
 use carom::stages::inertia;
 use carom::{Data, Model};
 

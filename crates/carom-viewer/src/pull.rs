@@ -15,9 +15,9 @@
 //!
 //! Free bodies are moved and not turned, limits are kept, and what was moved is at rest.
 
-use carom::integrate::integrate_positions;
+use carom::integrate_positions;
 use carom::jacobian;
-use carom::linalg::symmetric_eigen;
+use carom::math::symmetric_eigen;
 use carom::math::{Spatial, Vec3};
 use carom::model::JointKind;
 use carom::stages::kinematics;

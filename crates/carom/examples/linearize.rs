@@ -5,7 +5,7 @@
 use std::time::Instant;
 
 use carom::linearize::{self, Linearization};
-use carom::{Data, Input, State, compile, dynamics, integrate};
+use carom::{Data, Input, State, compile, dynamics};
 
 /// Batches, and calls in each.
 const BATCHES: usize = 60;
@@ -41,12 +41,12 @@ fn main() -> Result<(), String> {
     let mut state = State::keyframe(&model, 0).unwrap_or_else(|| State::reference(&model));
     let (input, mut data) = (Input::zeros(&model), Data::new(&model));
     for _ in 0..steps.unwrap_or(200) {
-        integrate::step(&model, &mut state, &input, &mut data);
+        carom::step(&model, &mut state, &input, &mut data);
     }
     let mut next = state.clone();
     let step = least(|| {
         next.copy_from(&state);
-        integrate::step(&model, &mut next, &input, &mut data);
+        carom::step(&model, &mut next, &input, &mut data);
     });
     dynamics::forward(&model, &state, &input, &mut data);
     let mut out = Linearization::new(&model);

@@ -1,6 +1,7 @@
 //! Results of all stages for one state.
 
 use crate::integrate::Integration;
+use crate::linalg::tree_ldl;
 use crate::model::Model;
 use crate::scalar::Scalar;
 use crate::stages::acceleration::Acceleration;
@@ -85,6 +86,14 @@ impl<T: Scalar> Data<T> {
             sensing: Sensing::zeros(n),
             integration: Integration::new(model),
         }
+    }
+
+    /// The mass matrix of the joints, nv × nv row by row.
+    pub fn mass_matrix(&self, model: &Model<T>) -> Vec<T> {
+        let count = model.counts().nv;
+        let mut dense = vec![T::ZERO; count * count];
+        tree_ldl::to_dense(&model.structure.inertia, &self.inertia.matrix, &mut dense);
+        dense
     }
 
     /// What constraint rows are made from.

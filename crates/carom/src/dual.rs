@@ -1,11 +1,4 @@
 //! Dual numbers: a value and its derivatives along N directions at once (forward mode).
-//!
-//! Every function f obeys the chain rule f(x + Σ ẋᵢ εᵢ) = f(x) + Σ f′(x) ẋᵢ εᵢ with εᵢ εⱼ = 0.
-//!
-//! Where f has no derivative a choice is made, and it is the same everywhere in the engine:
-//! - `abs` at 0 has derivative 0, `min`, `max` and `clamp` take the tangent of the branch that is returned;
-//! - `sqrt` at 0 has tangent 0: lengths of zero vectors stay finite;
-//! - where f′ is infinite a tangent of exactly 0 stays 0 (never 0·∞ = NaN); other tangents become infinite.
 
 use crate::scalar::Scalar;
 use std::array::from_fn;
@@ -16,7 +9,14 @@ use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Sub, SubAssi
 /// every width is compiled on its own.
 pub const LANES: usize = 6;
 
-/// A number with N directional derivatives; see the [module](self) documentation.
+/// A number with N directional derivatives.
+///
+/// Every function f obeys the chain rule f(x + Σ ẋᵢ εᵢ) = f(x) + Σ f′(x) ẋᵢ εᵢ with εᵢ εⱼ = 0.
+///
+/// Where f has no derivative a choice is made, and it is the same everywhere in the engine:
+/// - `abs` at 0 has derivative 0, `min`, `max` and `clamp` take the tangent of the branch that is returned;
+/// - `sqrt` at 0 has tangent 0: lengths of zero vectors stay finite;
+/// - where f′ is infinite a tangent of exactly 0 stays 0 (never 0·∞ = NaN); other tangents become infinite.
 #[derive(Clone, Copy, Debug)]
 pub struct Dual<const N: usize> {
     /// The number itself.

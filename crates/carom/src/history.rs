@@ -14,7 +14,7 @@ mod backward;
 #[cfg(test)]
 mod tests;
 
-pub use backward::HistoryBar;
+pub(crate) use backward::HistoryBar;
 pub(crate) use backward::{delay_sensor_vjp, delayed_control_vjp, record_vjp};
 #[cfg(test)]
 pub(crate) use tests::DELAYED;

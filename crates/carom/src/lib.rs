@@ -1,6 +1,45 @@
-//! The carom engine: a compiled [`Model`], a [`State`], and the stages that turn them into motion.
+//! A rigid-body simulator whose every number has a gradient: model files in, motions and derivatives out.
 //!
-//! Read [`dynamics`] first: it is the one list of stages. [`step`] advances a state.
+//! ```
+//! use carom::parameters::Parameters;
+//! use carom::rollout::{Controls, RolloutBar, rollout};
+//! use carom::{Data, State};
+//!
+//! let model = carom::load::file("../../models/pendulum.xml".as_ref(), &[])?.model;
+//! let (start, controls) = (State::reference(&model), Controls::Zero);
+//! let motion = rollout(&model, &start, &controls, 100, &mut Data::new(&model));
+//!
+//! // How does the last angle change with the damping of the joints?
+//! let mut loss = RolloutBar::zeros(&motion);
+//! loss.qpos_mut(100)[0] = 1.0;
+//! let gradient = motion.backward(&model, &controls, &mut loss)?;
+//! let damping = Parameters::select(&model, &["joint.*.damping"])?;
+//! println!("{:?}", damping.pull_back(damping.theta0(), &gradient)?);
+//! # Ok::<(), carom::Error>(())
+//! ```
+//!
+//! A [`Model`] is compiled once and never changes, a [`State`] is what moves, an [`Input`] what drives it, and [`Data`] holds
+//! what each stage of a step computes. Every error is an [`Error`].
+//!
+//! | I want to | there is |
+//! |---|---|
+//! | load MJCF or URDF, or build a model in code | [`load`], `carom_spec::builder`, [`compile`] |
+//! | simulate step by step | [`step`], [`StepReport`] |
+//! | compute accelerations, sensors and energies of a state | [`forward`], [`forward_and_sense`], [`dynamics`] |
+//! | simulate trajectories, many at once, with gradients | [`rollout`] |
+//! | simulate in continuous time, to a tolerance, with gradients through impacts | [`flow`] |
+//! | name parameters of a model, set them, pull gradients back to them | [`parameters`] |
+//! | linearise a step: A, B and Jacobians with respect to parameters | [`linearize`], [`varied`] |
+//! | compute inverse dynamics, or Jacobians of points | [`inverse`], [`jacobian`] |
+//! | cast rays, read forces of single contacts | [`ray`], [`contact_force`] |
+//! | read contact parameters in physical units, or choose a contact law | [`contact_units`], [`laws`] |
+//! | find a quantity of the model with its unit, its range and MuJoCo's name | [`quantity`], [`model`], [`mujoco`] |
+//! | step something else than a model | [`system`], the trait [`Dynamics`] |
+//! | step over dual numbers, or along tangents of configurations | [`integrate`], [`varied`], [`Scalar`] |
+//! | check gradients | [`gradient_check`] |
+//! | read the engine | [`dynamics`] first: it is the one list of [`stages`] |
+//!
+//! Recordings, losses on them and identification are in the crate `carom-tasks`.
 
 mod arrays;
 pub mod compile;
@@ -8,18 +47,18 @@ pub mod contact_force;
 pub mod contact_units;
 pub mod cotangent;
 pub mod coverage;
-pub mod data;
-pub mod dual;
+mod data;
+mod dual;
 pub mod dynamics;
 mod error;
 pub mod flow;
 pub mod gradient_check;
-pub mod history;
+mod history;
 pub mod integrate;
 pub mod inverse;
 pub mod jacobian;
 pub mod laws;
-pub mod linalg;
+mod linalg;
 pub mod linearize;
 pub mod load;
 pub mod math;
@@ -31,9 +70,9 @@ pub mod quantity;
 pub mod ray;
 pub mod report;
 pub mod rollout;
-pub mod scalar;
+mod scalar;
 pub mod stages;
-pub mod state;
+mod state;
 pub mod system;
 mod terms;
 #[cfg(test)]
@@ -41,9 +80,13 @@ mod testing;
 pub mod varied;
 
 pub use data::Data;
+pub use dual::Dual;
 pub use error::{Error, ErrorKind, Place};
+pub use history::History;
+pub use integrate::{difference, integrate_positions};
 pub use model::Model;
 pub use plain::{forward, forward_and_sense, forward_frames, forward_motion, observe_step, step};
 pub use report::StepReport;
+pub use scalar::Scalar;
 pub use state::{Input, State};
 pub use system::Dynamics;

@@ -1,13 +1,13 @@
-//! The number type of the engine: plain `f64`, or a [`Dual`](crate::dual::Dual) that carries derivatives along.
-//!
-//! Leaf functions are written once over [`Scalar`]. For `f64` every method is the one of the standard
-//! library, so the generic code compiles to what a hand-written `f64` version would. Comparisons look at the
-//! value alone: a dual number takes the same branch as its value.
+//! The number type of the engine.
 
 use std::fmt::Debug;
 use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Sub, SubAssign};
 
-/// A real number with elementary functions; see the [module](self) documentation.
+/// The number type of the engine: plain `f64`, or a [`Dual`](crate::Dual) that carries derivatives along.
+///
+/// Leaf functions are written once over it. For `f64` every method is the one of the standard library, so the generic code
+/// compiles to what a hand-written `f64` version would. Comparisons look at the value alone: a dual number takes the same
+/// branch as its value.
 pub trait Scalar:
     Copy
     + Default

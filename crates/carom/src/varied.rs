@@ -2,7 +2,7 @@
 //! derivatives along directions.
 
 use crate::data::Data;
-use crate::dual::{Dual, LANES};
+use crate::dual::Dual;
 use crate::error::Error;
 use crate::model::Model;
 use crate::parameters::Parameters;
@@ -10,6 +10,8 @@ use crate::report::StepReport;
 use crate::stages::kinematics;
 use crate::state::{Input, State};
 use crate::{dynamics, integrate};
+
+pub use crate::dual::LANES;
 
 /// A number with its derivatives along the directions.
 pub type Varied = Dual<LANES>;

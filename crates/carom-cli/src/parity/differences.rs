@@ -4,7 +4,7 @@
 //! Controls stay within their ranges: at a bound the difference is one-sided.
 
 use carom::linearize::{self, Linearization};
-use carom::{Data, Input, Model, State, integrate};
+use carom::{Data, Input, Model, State};
 
 use super::compare::{Comparison, Family, RowNames};
 use super::reference::{Class, Reference};
@@ -147,7 +147,7 @@ impl<'a> Stepper<'a> {
             column if column < nv => {
                 let mut direction = vec![0.0; nv];
                 direction[column] = 1.0;
-                integrate::integrate_positions(model, &mut state.qpos, &direction, by);
+                carom::integrate_positions(model, &mut state.qpos, &direction, by);
             }
             column if column < 2 * nv => state.qvel[column - nv] += by,
             column => state.act[column - 2 * nv] += by,
@@ -202,7 +202,7 @@ fn control_range(model: &Model, control: usize) -> [f64; 2] {
 fn quotient(model: &Model, from: &State, to: &State, distance: f64) -> Vec<f64> {
     let nv = model.counts().nv;
     let mut tangent = vec![0.0; nv];
-    integrate::difference(model, &from.qpos, &to.qpos, &mut tangent);
+    carom::difference(model, &from.qpos, &to.qpos, &mut tangent);
     let differ = |(a, b): (&f64, &f64)| b - a;
     tangent.extend(from.qvel.iter().zip(&to.qvel).map(differ));
     tangent.extend(from.act.iter().zip(&to.act).map(differ));

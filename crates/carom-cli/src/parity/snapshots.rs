@@ -186,8 +186,7 @@ fn positions(model: &Model, data: &Data, check: &mut Checker<'_>) {
         KINEMATICS,
         &dense_tendons,
     );
-    let mut mass = vec![0.0; nv * nv];
-    carom::linalg::tree_ldl::to_dense(&structure.inertia, &data.inertia.matrix, &mut mass);
+    let mass = data.mass_matrix(model);
     check.check("inertia", "qM", Family::Dof, KINEMATICS, &mass);
     let transmission = &data.transmission;
     let name = "transmission";

@@ -1,6 +1,6 @@
 //! One step from every recorded state, and the open rollout.
 
-use carom::history::History;
+use carom::History;
 use carom::model::{Cone, Integrator};
 use carom::{Data, Input, Model, State};
 

@@ -1,9 +1,9 @@
 //! Errors of a predicted state against a frame, and their adjoint.
 
+use carom::Scalar;
 use carom::cotangent::{Cotangents, turn_bar};
 use carom::dynamics::At;
 use carom::math::{Mat3, Quat, Spatial, Vec3};
-use carom::scalar::Scalar;
 use carom::stages::kinematics::{self, Kinematics};
 use carom::varied::{self, Varied};
 use carom::{Data, Input, Model, State};

@@ -1,6 +1,6 @@
 //! What a group of residuals costs.
 
-use carom::scalar::Scalar;
+use carom::Scalar;
 
 /// A penalty; see the [module](super) documentation.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

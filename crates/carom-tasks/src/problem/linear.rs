@@ -2,11 +2,10 @@
 //! numbers, or by a backward pass for every residual, whichever is less work.
 
 use carom::Error;
-use carom::dual::LANES;
 use carom::flow::{Flow, Motion, Variation};
 use carom::linearize::{Linearization, Tangent};
 use carom::rollout::Rollout;
-use carom::varied::{self, Varied as Number};
+use carom::varied::{self, LANES, Varied as Number};
 use carom::{Data, Input, Model, State};
 
 use super::runner::{Predicted, Stop};
@@ -542,7 +541,7 @@ fn tangent_of(plain: &Model, model: &Model<Number>, state: &State<Number>, lane:
         .map(|x| Number::constant(x.value))
         .collect();
     let mut turns = vec![Number::constant(0.0); plain.counts().nv];
-    carom::integrate::difference(model, &values, &state.qpos, &mut turns);
+    carom::difference(model, &values, &state.qpos, &mut turns);
     let part = |numbers: &[Number]| numbers.iter().map(|number| number.tangent[lane]).collect();
     Tangent {
         qpos: part(&turns),

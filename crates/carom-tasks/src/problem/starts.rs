@@ -2,9 +2,9 @@
 
 use crate::error;
 use carom::Error;
+use carom::Scalar;
 use carom::math::{Quat, Vec3};
 use carom::model::JointKind;
-use carom::scalar::Scalar;
 use carom::{Data, Input, Model, State};
 use carom_optimise::random::Random;
 

@@ -5,12 +5,11 @@
 //! with A and B of [`carom::linearize`]. That costs a small multiple of the simulation, however many directions there are; dual
 //! numbers cost about a simulation a direction.
 
-use carom::dual::LANES;
 use carom::linearize::{Linearization, Tangent, step_by_formulas};
 use carom::math::{Quat, Vec3};
 use carom::model::JointKind;
-use carom::varied::{self, Varied as Number};
-use carom::{Data, Input, Model, State, integrate};
+use carom::varied::{self, LANES, Varied as Number};
+use carom::{Data, Input, Model, State};
 
 use super::runner::Stop;
 use super::{Job, Problem};
@@ -58,7 +57,7 @@ impl Changes {
             .map(|number| Number::constant(number.value))
             .collect();
         let mut turns = vec![Number::constant(0.0); state.qvel.len()];
-        integrate::difference(model, &values, &state.qpos, &mut turns);
+        carom::difference(model, &values, &state.qpos, &mut turns);
         let numbers = turns.iter().chain(&state.qvel).chain(&state.act);
         for (number, row) in numbers.zip(self.rows.chunks_exact_mut(self.width)) {
             for (entry, tangent) in row[first..].iter_mut().zip(number.tangent) {
@@ -203,7 +202,7 @@ impl Stepper {
             for step in 0..stretch.steps {
                 stretch.controls.write(step, &mut self.input.ctrl);
                 self.state_before.copy_from(&self.state);
-                let report = integrate::step(model, &mut self.state, &self.input, data);
+                let report = carom::step(model, &mut self.state, &self.input, data);
                 let mark = marks.next_if(|(end, _)| *end == step + 1);
                 if let Some(place) = report.not_finite {
                     let reached = mark.or_else(|| marks.next());

@@ -454,7 +454,7 @@ fn moved_vertices_are_written_into_the_frame_of_the_file() {
             let (mut state, input) = (State::reference(&model), Input::zeros(&model));
             let mut data = Data::new(&model);
             for _ in 0..120 {
-                carom::integrate::step(&model, &mut state, &input, &mut data);
+                carom::step(&model, &mut state, &input, &mut data);
             }
             state.qpos
         });

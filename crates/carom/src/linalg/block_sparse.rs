@@ -21,7 +21,7 @@ use crate::scalar::Scalar;
 
 /// Where a block of A is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BlockPlace {
+pub(crate) struct BlockPlace {
     /// Index of the first entry.
     pub start: usize,
     /// Distance between its rows.
@@ -34,7 +34,7 @@ pub struct BlockPlace {
 
 /// A symmetric block matrix, then its factor.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct BlockCholesky {
+pub(crate) struct BlockCholesky {
     sizes: Vec<usize>,
     /// First row of each node.
     offset: Vec<usize>,
@@ -75,7 +75,11 @@ fn index(number: usize) -> u32 {
 impl BlockCholesky {
     /// Prepares for a matrix with nodes of these sizes and blocks at these edges, in any order and with repetitions.
     /// `edges` is sorted.
-    pub fn analyze(&mut self, sizes: impl Iterator<Item = usize>, edges: &mut Vec<[u32; 2]>) {
+    pub(crate) fn analyze(
+        &mut self,
+        sizes: impl Iterator<Item = usize>,
+        edges: &mut Vec<[u32; 2]>,
+    ) {
         for edge in edges.iter_mut() {
             edge.sort_unstable();
         }
@@ -103,13 +107,9 @@ impl BlockCholesky {
         self.lay_out();
     }
 
-    /// The number of rows.
-    pub fn size(&self) -> usize {
-        self.sizes.iter().sum()
-    }
-
     /// The number of stored entries.
-    pub fn entry_count(&self) -> usize {
+    #[cfg(test)]
+    pub(crate) fn entry_count(&self) -> usize {
         self.values.len()
     }
 
@@ -160,25 +160,25 @@ impl BlockCholesky {
     }
 
     /// Asks for a factor that owes nothing to the matrix before.
-    pub fn invalidate(&mut self) {
+    pub(crate) fn invalidate(&mut self) {
         self.stale.fill(true);
     }
 
     /// Says that blocks of a node change.
-    pub fn invalidate_node(&mut self, node: usize) {
+    pub(crate) fn invalidate_node(&mut self, node: usize) {
         self.stale[self.place[node] as usize] = true;
     }
 
     /// Whether the row that holds a block must be filled anew, once [`Self::clear`] has been called.
     #[inline]
-    pub fn is_stale(&self, place: &BlockPlace) -> bool {
+    pub(crate) fn is_stale(&self, place: &BlockPlace) -> bool {
         self.stale[place.step as usize]
     }
 
     /// Sets to zero the rows that depend on the nodes that change: theirs, and all those that are updated when they are
     /// eliminated. The first later neighbour of a node is its parent in the tree of eliminations, and all its later
     /// neighbours are ancestors there.
-    pub fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         for step in 0..self.order.len() {
             if !self.stale[step] {
                 continue;
@@ -192,12 +192,12 @@ impl BlockCholesky {
     }
 
     /// The entries; [`Self::place_of`] tells where a block is.
-    pub fn values_mut(&mut self) -> &mut [f64] {
+    pub(crate) fn values_mut(&mut self) -> &mut [f64] {
         &mut self.values
     }
 
     /// Where the block of two nodes is. Only the upper triangle of a diagonal block matters.
-    pub fn place_of(&self, row: usize, column: usize) -> Option<BlockPlace> {
+    pub(crate) fn place_of(&self, row: usize, column: usize) -> Option<BlockPlace> {
         let (first, second) = (self.place[row] as usize, self.place[column] as usize);
         let transposed = second < first;
         let (step, other) = if transposed {
@@ -239,7 +239,7 @@ impl BlockCholesky {
 
     /// Replaces the matrix by its factor, with reciprocals on the diagonal; fails at the first pivot that is not
     /// positive. (1) Rows that have not been cleared keep their factor: every number is the same as if all had been.
-    pub fn factor(&mut self) -> Result<(), PivotError> {
+    pub(crate) fn factor(&mut self) -> Result<(), PivotError> {
         let outcome = self.factor_stale();
         self.stale.fill(outcome.is_err());
         self.runs.clear();
@@ -341,7 +341,7 @@ impl BlockCholesky {
     }
 
     /// x ← A⁻¹·x by the factor.
-    pub fn solve_in_place<T: Scalar>(&self, x: &mut [T]) {
+    pub(crate) fn solve_in_place<T: Scalar>(&self, x: &mut [T]) {
         for step in 0..self.order.len() {
             self.solve_forward(step, x);
         }
@@ -416,7 +416,7 @@ impl BlockCholesky {
     /// X ← A⁻¹·X by the factor, for right-hand sides that stand row by row, `count` numbers each.
     ///
     /// `room` holds the rows of one node meanwhile.
-    pub fn solve_many(&self, count: usize, room: &mut Vec<f64>, x: &mut [f64]) {
+    pub(crate) fn solve_many(&self, count: usize, room: &mut Vec<f64>, x: &mut [f64]) {
         for step in 0..self.order.len() {
             self.solve_many_forward(step, count, room, x);
         }

@@ -17,7 +17,7 @@ const PANEL: usize = 4;
 /// Replaces the lower triangle of a symmetric matrix by L; fails at the first pivot that is not positive.
 ///
 /// The diagonal receives the reciprocals 1/L(i, i), as solves multiply by them.
-pub fn factor(matrix: &mut [f64], size: usize) -> Result<(), PivotError> {
+pub(crate) fn factor(matrix: &mut [f64], size: usize) -> Result<(), PivotError> {
     let mut end = size;
     while end >= PANEL {
         let first = end - PANEL;
@@ -61,7 +61,7 @@ fn factor_rows(
 }
 
 /// x ← A⁻¹·x by the factor L.
-pub fn solve_in_place<T: Scalar>(factor: &[f64], size: usize, x: &mut [T]) {
+pub(crate) fn solve_in_place<T: Scalar>(factor: &[f64], size: usize, x: &mut [T]) {
     for i in (0..size).rev() {
         let row = &factor[i * size..=i * size + i];
         let (before, after) = x.split_at_mut(i);
@@ -75,16 +75,6 @@ pub fn solve_in_place<T: Scalar>(factor: &[f64], size: usize, x: &mut [T]) {
         let row = &factor[i * size..=i * size + i];
         let (before, after) = x.split_at_mut(i);
         after[0] = (after[0] - dot(&row[..i], before)) * row[i];
-    }
-}
-
-/// Solves for several right-hand sides that stand one after the other, `size` numbers each.
-pub fn solve_many<T: Scalar>(factor: &[f64], size: usize, vectors: &mut [T]) {
-    if size == 0 {
-        return;
-    }
-    for vector in vectors.chunks_exact_mut(size) {
-        solve_in_place(factor, size, vector);
     }
 }
 

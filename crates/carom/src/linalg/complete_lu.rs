@@ -11,7 +11,7 @@ const RANK_TOLERANCE: f64 = 1e-13;
 
 /// The factors of a square matrix. Keeps its capacity.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct CompletePivotLu {
+pub(crate) struct CompletePivotLu {
     size: usize,
     rank: usize,
     /// Row by row; L below the diagonal, U on and above it, rows and columns in the order of elimination.
@@ -22,7 +22,7 @@ pub struct CompletePivotLu {
 
 impl CompletePivotLu {
     /// Starts a system of the given size with all entries zero.
-    pub fn start(&mut self, size: usize) {
+    pub(crate) fn start(&mut self, size: usize) {
         (self.size, self.rank) = (size, 0);
         self.entries.clear();
         self.entries.resize(size * size, 0.0);
@@ -33,17 +33,17 @@ impl CompletePivotLu {
     }
 
     /// A row of the matrix, to be filled before [`Self::factor`].
-    pub fn row_mut(&mut self, row: usize) -> &mut [f64] {
+    pub(crate) fn row_mut(&mut self, row: usize) -> &mut [f64] {
         &mut self.entries[row * self.size..][..self.size]
     }
 
     /// The number of independent equations.
-    pub fn rank(&self) -> usize {
+    pub(crate) fn rank(&self) -> usize {
         self.rank
     }
 
     /// Factors in place.
-    pub fn factor(&mut self) {
+    pub(crate) fn factor(&mut self) {
         let size = self.size;
         let mut least = 0.0;
         for step in 0..size {
@@ -100,7 +100,7 @@ impl CompletePivotLu {
     }
 
     /// Solves for a right-hand side, using `work` of the same length.
-    pub fn solve<T: Scalar>(&self, right: &mut [T], work: &mut [T]) {
+    pub(crate) fn solve<T: Scalar>(&self, right: &mut [T], work: &mut [T]) {
         let entry = |row: usize, column: usize| self.entries[row * self.size + column];
         for step in 0..self.rank {
             let mut sum = right[self.rows[step]];
@@ -121,7 +121,7 @@ impl CompletePivotLu {
     }
 
     /// Solves the transposed system, as adjoints need it.
-    pub fn solve_transposed<T: Scalar>(&self, right: &mut [T], work: &mut [T]) {
+    pub(crate) fn solve_transposed<T: Scalar>(&self, right: &mut [T], work: &mut [T]) {
         let entry = |row: usize, column: usize| self.entries[row * self.size + column];
         for step in 0..self.rank {
             let mut sum = right[self.columns[step]];

@@ -94,7 +94,7 @@ impl DofPattern {
 
 /// The factors of a matrix with a [`DofPattern`].
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct TreeLu<T = f64> {
+pub(crate) struct TreeLu<T = f64> {
     /// Row i of L over the ancestors of i, then its diagonal.
     lower: Vec<T>,
     /// Column i of U over the ancestors of i, then a number without meaning.
@@ -105,7 +105,7 @@ pub struct TreeLu<T = f64> {
 
 impl<T: Scalar> TreeLu<T> {
     /// Storage for the factors.
-    pub fn new(sparsity: &TreeSparsity) -> Self {
+    pub(crate) fn new(sparsity: &TreeSparsity) -> Self {
         Self {
             lower: vec![T::ZERO; sparsity.entry_count()],
             upper: vec![T::ZERO; sparsity.entry_count()],
@@ -114,7 +114,7 @@ impl<T: Scalar> TreeLu<T> {
     }
 
     /// Factors a matrix given by the entries of `pattern`; fails at the first pivot that vanishes.
-    pub fn factor(
+    pub(crate) fn factor(
         &mut self,
         sparsity: &TreeSparsity,
         pattern: &DofPattern,
@@ -175,7 +175,7 @@ impl<T: Scalar> TreeLu<T> {
     }
 
     /// x ← A⁻¹·x.
-    pub fn solve_in_place(&self, sparsity: &TreeSparsity, x: &mut [T]) {
+    pub(crate) fn solve_in_place(&self, sparsity: &TreeSparsity, x: &mut [T]) {
         for panel in sparsity.panels.iter().rev() {
             with_panel_length!(panel, sparsity.scatter::<T>(&self.upper, x));
         }
@@ -186,7 +186,7 @@ impl<T: Scalar> TreeLu<T> {
     }
 
     /// X ← A⁻¹·X for many right-hand sides that stand row by row, `width` numbers each.
-    pub fn solve_many(&self, sparsity: &TreeSparsity, width: usize, x: &mut [T]) {
+    pub(crate) fn solve_many(&self, sparsity: &TreeSparsity, width: usize, x: &mut [T]) {
         for dof in (0..sparsity.dof_count()).rev() {
             let (above, own) = x.split_at_mut(dof * width);
             let entries = &self.upper[sparsity.row_range(dof)];
@@ -209,7 +209,7 @@ impl<T: Scalar> TreeLu<T> {
     }
 
     /// x ← A⁻ᵀ·x, as the adjoint of a solve needs it.
-    pub fn solve_transposed_in_place(&self, sparsity: &TreeSparsity, x: &mut [T]) {
+    pub(crate) fn solve_transposed_in_place(&self, sparsity: &TreeSparsity, x: &mut [T]) {
         for dof in (0..sparsity.dof_count()).rev() {
             x[dof] *= self.diagonal_inverse[dof];
             sparsity.scatter::<1, T>(dof, &self.lower, x);

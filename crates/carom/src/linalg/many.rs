@@ -48,7 +48,7 @@ pub(super) fn subtract_all(
 }
 
 /// X ← M⁻¹·X by the factor M = Lᵀ·D·L of whole trees. `x` holds the rows of these dofs alone, `width` numbers each.
-pub fn solve_trees(
+pub(crate) fn solve_trees(
     sparsity: &TreeSparsity,
     factor: &[f64],
     diagonal_inverse: &[f64],
@@ -118,7 +118,7 @@ fn gather(
 }
 
 /// X ← A⁻¹·X by the dense factor A = Lᵀ·L of [`cholesky`](super::cholesky).
-pub fn solve_dense(factor: &[f64], size: usize, width: usize, x: &mut [f64]) {
+pub(crate) fn solve_dense(factor: &[f64], size: usize, width: usize, x: &mut [f64]) {
     let scale = |row: &mut [f64], factor: f64| {
         for number in row {
             *number *= factor;

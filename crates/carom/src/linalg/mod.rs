@@ -3,30 +3,30 @@
 //! Everything works on slices that the caller owns; nothing allocates after construction.
 
 mod block_sparse;
-pub mod cholesky;
+pub(crate) mod cholesky;
 mod complete_lu;
-pub mod lu;
-pub mod many;
+pub(crate) mod lu;
+pub(crate) mod many;
 mod minimum_degree;
 mod panel;
 mod partial_lu;
 mod symmetric_eigen;
-pub mod tree_ldl;
+pub(crate) mod tree_ldl;
 mod tree_sparsity;
 
-pub use block_sparse::{BlockCholesky, BlockPlace};
-pub use complete_lu::CompletePivotLu;
-pub use lu::{DofPattern, TreeLu};
-pub use partial_lu::PartialPivotLu;
+pub(crate) use block_sparse::{BlockCholesky, BlockPlace};
+pub(crate) use complete_lu::CompletePivotLu;
+pub(crate) use lu::{DofPattern, TreeLu};
+pub(crate) use partial_lu::PartialPivotLu;
 pub use symmetric_eigen::symmetric_eigen;
-pub use tree_sparsity::TreeSparsity;
+pub(crate) use tree_sparsity::TreeSparsity;
 
 use std::error::Error;
 use std::fmt;
 
 /// A factorisation met a pivot it cannot divide by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PivotError {
+pub(crate) struct PivotError {
     /// Row of the pivot: the dof whose inertia (given its descendants) is not positive, or is zero.
     pub index: usize,
 }

@@ -2,7 +2,7 @@
 
 /// The factors of a square matrix. Keeps its capacity.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct PartialPivotLu {
+pub(crate) struct PartialPivotLu {
     size: usize,
     /// Row by row; L below the diagonal, U on and above it, rows in the order of elimination.
     entries: Vec<f64>,
@@ -11,7 +11,7 @@ pub struct PartialPivotLu {
 
 impl PartialPivotLu {
     /// Starts a system of the given size from the identity.
-    pub fn start_from_identity(&mut self, size: usize) {
+    pub(crate) fn start_from_identity(&mut self, size: usize) {
         self.size = size;
         self.entries.clear();
         self.entries.resize(size * size, 0.0);
@@ -24,12 +24,12 @@ impl PartialPivotLu {
 
     /// A row of the matrix, to be filled before [`Self::factor`].
     #[inline]
-    pub fn row_mut(&mut self, row: usize) -> &mut [f64] {
+    pub(crate) fn row_mut(&mut self, row: usize) -> &mut [f64] {
         &mut self.entries[row * self.size..][..self.size]
     }
 
     /// Factors in place; false if the matrix is singular or holds what is not a number.
-    pub fn factor(&mut self) -> bool {
+    pub(crate) fn factor(&mut self) -> bool {
         let size = self.size;
         for step in 0..size {
             let row = self.greatest_below(step);
@@ -73,7 +73,7 @@ impl PartialPivotLu {
     }
 
     /// Solves for a right-hand side, using `work` of the same length.
-    pub fn solve(&self, right: &mut [f64], work: &mut [f64]) {
+    pub(crate) fn solve(&self, right: &mut [f64], work: &mut [f64]) {
         let row = |row: usize| &self.entries[row * self.size..][..self.size];
         let product = |a: &[f64], b: &[f64]| -> f64 { a.iter().zip(b).map(|(a, b)| a * b).sum() };
         for step in 0..self.size {

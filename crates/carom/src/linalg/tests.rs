@@ -136,7 +136,9 @@ fn tree_solves_invert_the_product() {
             tree_ldl::mul_vec(sparsity, &matrix, x, &mut vectors[range]);
         }
         let right_sides = vectors.clone();
-        tree_ldl::solve_many(sparsity, &factor, &inverse, &mut vectors);
+        for vector in vectors.chunks_exact_mut(count) {
+            tree_ldl::solve_in_place(sparsity, &factor, &inverse, vector);
+        }
         assert_close(&vectors, &solutions);
 
         // Half solves: xᵀ·M⁻¹·y as an inner product.
@@ -259,7 +261,9 @@ fn cholesky_solves_random_systems() {
         for solution in solutions.chunks_exact(size.max(1)) {
             vectors.extend(dense_mul(&matrix, solution));
         }
-        cholesky::solve_many(&factor, size, &mut vectors);
+        for vector in vectors.chunks_exact_mut(size.max(1)) {
+            cholesky::solve_in_place(&factor, size, vector);
+        }
         assert_close(&vectors, &solutions);
         // A = LᵀL is the tree factorisation of a chain, with roots of D.
         let (tree, _) = factored(&chain, &entries);

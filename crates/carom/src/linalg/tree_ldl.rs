@@ -15,7 +15,7 @@ use std::array::from_fn;
 use std::ops::Range;
 
 /// Factors `matrix` into `factor` and the inverse of D; fails at the first pivot that is not positive.
-pub fn factor<T: Scalar>(
+pub(crate) fn factor<T: Scalar>(
     sparsity: &TreeSparsity,
     matrix: &[T],
     factor: &mut [T],
@@ -26,7 +26,7 @@ pub fn factor<T: Scalar>(
 }
 
 /// Factors a matrix in its own storage; see [`factor`].
-pub fn factor_in_place<T: Scalar>(
+pub(crate) fn factor_in_place<T: Scalar>(
     sparsity: &TreeSparsity,
     matrix: &mut [T],
     diagonal_inverse: &mut [T],
@@ -82,7 +82,7 @@ impl TreeSparsity {
 }
 
 /// x ← M⁻¹·x.
-pub fn solve_in_place<T: Scalar>(
+pub(crate) fn solve_in_place<T: Scalar>(
     sparsity: &TreeSparsity,
     factor: &[T],
     diagonal_inverse: &[T],
@@ -95,23 +95,8 @@ pub fn solve_in_place<T: Scalar>(
     solve_lower(sparsity, factor, x);
 }
 
-/// Solves for several right-hand sides that stand one after the other, nv numbers each.
-pub fn solve_many<T: Scalar>(
-    sparsity: &TreeSparsity,
-    factor: &[T],
-    diagonal_inverse: &[T],
-    vectors: &mut [T],
-) {
-    if sparsity.dof_count() == 0 {
-        return;
-    }
-    for vector in vectors.chunks_exact_mut(sparsity.dof_count()) {
-        solve_in_place(sparsity, factor, diagonal_inverse, vector);
-    }
-}
-
 /// x ← D^(−1/2)·L⁻ᵀ·x, so that the inner product of two results is xᵀ·M⁻¹·y.
-pub fn half_solve<T: Scalar>(
+pub(crate) fn half_solve<T: Scalar>(
     sparsity: &TreeSparsity,
     factor: &[T],
     diagonal_inverse: &[T],
@@ -124,21 +109,25 @@ pub fn half_solve<T: Scalar>(
 }
 
 /// x ← L⁻ᵀ·x.
-pub fn solve_lower_transposed<T: Scalar>(sparsity: &TreeSparsity, factor: &[T], x: &mut [T]) {
+pub(crate) fn solve_lower_transposed<T: Scalar>(
+    sparsity: &TreeSparsity,
+    factor: &[T],
+    x: &mut [T],
+) {
     for panel in sparsity.panels.iter().rev() {
         with_panel_length!(panel, sparsity.scatter::<T>(factor, x));
     }
 }
 
 /// x ← L⁻¹·x.
-pub fn solve_lower<T: Scalar>(sparsity: &TreeSparsity, factor: &[T], x: &mut [T]) {
+pub(crate) fn solve_lower<T: Scalar>(sparsity: &TreeSparsity, factor: &[T], x: &mut [T]) {
     for panel in &sparsity.panels {
         with_panel_length!(panel, sparsity.gather::<T>(factor, None, x));
     }
 }
 
 /// As [`factor_in_place`] for the dofs of whole trees; the others stay.
-pub fn factor_trees<T: Scalar>(
+pub(crate) fn factor_trees<T: Scalar>(
     sparsity: &TreeSparsity,
     dofs: Range<usize>,
     matrix: &mut [T],
@@ -151,7 +140,7 @@ pub fn factor_trees<T: Scalar>(
 }
 
 /// x ← M⁻¹·x for the dofs of whole trees; the others stay.
-pub fn solve_trees<T: Scalar>(
+pub(crate) fn solve_trees<T: Scalar>(
     sparsity: &TreeSparsity,
     factor: &[T],
     diagonal_inverse: &[T],
@@ -171,7 +160,7 @@ pub fn solve_trees<T: Scalar>(
 }
 
 /// product ← M·x for the dofs of whole trees; the others stay.
-pub fn mul_trees<T: Scalar>(
+pub(crate) fn mul_trees<T: Scalar>(
     sparsity: &TreeSparsity,
     matrix: &[T],
     dofs: Range<usize>,
@@ -184,14 +173,19 @@ pub fn mul_trees<T: Scalar>(
 }
 
 /// product ← M·x, with M given by its lower triangle.
-pub fn mul_vec<T: Scalar>(sparsity: &TreeSparsity, matrix: &[T], x: &[T], product: &mut [T]) {
+pub(crate) fn mul_vec<T: Scalar>(
+    sparsity: &TreeSparsity,
+    matrix: &[T],
+    x: &[T],
+    product: &mut [T],
+) {
     for panel in &sparsity.panels {
         with_panel_length!(panel, sparsity.mul_panel::<T>(matrix, x, product));
     }
 }
 
 /// Writes the full symmetric matrix, nv × nv row by row.
-pub fn to_dense<T: Scalar>(sparsity: &TreeSparsity, matrix: &[T], dense: &mut [T]) {
+pub(crate) fn to_dense<T: Scalar>(sparsity: &TreeSparsity, matrix: &[T], dense: &mut [T]) {
     let count = sparsity.dof_count();
     dense.fill(T::ZERO);
     for dof in 0..count {

@@ -25,5 +25,7 @@ pub use spatial::Spatial;
 pub use spatial_inertia::{BodyInertiaBar, SpatialInertia};
 pub use vec3::Vec3;
 
+pub use crate::linalg::symmetric_eigen;
+
 /// Lengths below this count as zero, as in MuJoCo.
 pub const MIN_LENGTH: f64 = 1e-15;

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use carom::cotangent::Cotangents;
 use carom::linearize::{self, Linearization};
 use carom::stages::collision;
-use carom::{Data, Input, Model, State, dynamics, integrate};
+use carom::{Data, Input, Model, State, dynamics};
 
 use crate::models;
 
@@ -41,7 +41,7 @@ fn assert_warm_steps_allocate_nothing(model: &Model) -> usize {
     let mut run = || {
         state.copy_from(&start);
         for _ in 0..200 {
-            integrate::step(model, &mut state, &input, &mut data);
+            carom::step(model, &mut state, &input, &mut data);
             contacts = contacts.max(data.collision.contacts.len());
         }
     };
@@ -98,7 +98,7 @@ fn stepping_allocates_nothing_once_warm() {
             state.copy_from(&start);
             for step in 0..40 {
                 input.ctrl.fill((f64::from(step) * 0.1).sin() * 0.1);
-                integrate::step(&model, &mut state, &input, &mut data);
+                carom::step(&model, &mut state, &input, &mut data);
             }
         };
         // Lists of contacts and constraints grow to their size in the first run.
@@ -115,7 +115,7 @@ fn contacts_are_differentiated_without_allocation() {
         let (mut state, input) = (State::reference(&model), Input::zeros(&model));
         let (mut data, mut bar) = (Data::new(&model), Cotangents::zeros(&model));
         for _ in 0..40 {
-            integrate::step(&model, &mut state, &input, &mut data);
+            carom::step(&model, &mut state, &input, &mut data);
         }
         bar.data.start(&data);
         for contact in &mut bar.data.contacts {
@@ -154,7 +154,7 @@ fn linearisation_allocates_nothing_once_warm() {
                     dynamics::forward(&model, &state, &input, &mut data);
                     linearize::step(&model, &state, &input, &mut data, &mut out);
                 }
-                integrate::step(&model, &mut state, &input, &mut data);
+                carom::step(&model, &mut state, &input, &mut data);
             }
         };
         run();

@@ -11,7 +11,7 @@ use carom::cotangent::{DataBar, StateBar};
 use carom::dynamics::At;
 use carom::math::Vec3;
 use carom::rollout::{Adjoint, Controls, Gradient, Loss, NoGradient, gradient};
-use carom::{Data, ErrorKind, Input, Model, State, integrate};
+use carom::{Data, ErrorKind, Input, Model, State};
 use carom_testing::{Random, by_tier};
 use rayon::prelude::*;
 
@@ -117,7 +117,7 @@ fn motion(model: &Model, data: &mut Data) -> Vec<State> {
     let mut states = vec![State::reference(model)];
     for _ in 0..10 {
         let mut state = states[states.len() - 1].clone();
-        if integrate::step(model, &mut state, &input, data).is_large {
+        if carom::step(model, &mut state, &input, data).is_large {
             break;
         }
         states.push(state);
@@ -138,7 +138,7 @@ fn start(model: &Model, random: &mut Random, motion: &[State]) -> State {
             *number = number.round();
         }
     }
-    integrate::integrate_positions(model, &mut state.qpos, &displacement, shift);
+    carom::integrate_positions(model, &mut state.qpos, &displacement, shift);
     let speed = random.pick(&[0.0, 0.0, 1e-200, 1e-9, 1.0, 1.0, 30.0]);
     state.qvel.fill_with(|| speed * random.next());
     if random.chance(0.3) {
@@ -226,7 +226,7 @@ fn run(seed: u64, tally: &Tally) -> Vec<String> {
             // Where the step itself leaves all measure, so may its derivative.
             Err(error)
                 if error.kind() == &ErrorKind::Gradient(NoGradient::Exploded)
-                    && !integrate::step(&model, &mut state.clone(), &input, &mut data).is_large =>
+                    && !carom::step(&model, &mut state.clone(), &input, &mut data).is_large =>
             {
                 wrong.push(format!("scene {seed}, state {index}: {error}"));
             }

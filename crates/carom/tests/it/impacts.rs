@@ -3,7 +3,7 @@
 use carom::linearize::{ForwardMode, Tangent};
 use carom::report::Warning;
 use carom::rollout::{Controls, Gradient, Rollout, RolloutBar, rollout};
-use carom::{Data, Input, Model, State, integrate};
+use carom::{Data, Input, Model, State};
 
 use crate::models;
 
@@ -89,7 +89,7 @@ type Pick = fn(&mut Model) -> &mut f64;
 fn check_against_dual_numbers(model: &Model, start: &State) {
     let input = Input::zeros(model);
     let (mut state, mut data) = (start.clone(), Data::new(model));
-    let report = integrate::step(model, &mut state, &input, &mut data);
+    let report = carom::step(model, &mut state, &input, &mut data);
     assert!(report.impacts > 0 && !report.is_impact_limited);
     let nv = model.counts().nv;
     let mut forward = ForwardMode::new(model);
@@ -203,7 +203,7 @@ fn a_bouncing_box_keeps_its_energy_and_has_a_gradient() {
     let (mut state, mut data) = (start.clone(), Data::new(&model));
     let (mut impacts, steps) = (0, 250);
     for _ in 0..steps {
-        let report = integrate::step(&model, &mut state, &Input::zeros(&model), &mut data);
+        let report = carom::step(&model, &mut state, &Input::zeros(&model), &mut data);
         impacts += report.impacts;
         assert!(report.warnings().next().is_none());
         assert!(
@@ -262,7 +262,7 @@ fn too_many_impacts_end_a_step_with_a_word() {
     );
     let mut state = State::reference(&model);
     state.qvel[0] = 10.0;
-    let report = integrate::step(
+    let report = carom::step(
         &model,
         &mut state,
         &Input::zeros(&model),

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use carom::stages::solve::SolveStatus;
-use carom::{Data, Input, State, integrate};
+use carom::{Data, Input, State};
 
 use crate::models;
 
@@ -14,7 +14,7 @@ fn rest(file: &str, seconds: f64) -> (f64, State) {
     let (mut state, input) = (State::reference(&model), Input::zeros(&model));
     let mut data = Data::new(&model);
     while state.time < seconds {
-        integrate::step(&model, &mut state, &input, &mut data);
+        carom::step(&model, &mut state, &input, &mut data);
         assert_eq!(data.solve.report.status, SolveStatus::Converged);
     }
     let speed = state.qvel.iter().fold(0.0_f64, |most, v| most.max(v.abs()));

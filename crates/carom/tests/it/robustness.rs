@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use carom::report::NotFinite;
 use carom::stages::solve::SolveStatus;
-use carom::{Data, Input, Model, State, StepReport, integrate};
+use carom::{Data, Input, Model, State, StepReport};
 use carom_testing::{Random, by_tier};
 use rayon::prelude::*;
 
@@ -272,7 +272,7 @@ fn simulate(
         spoil(random, &mut state, &mut input);
     }
     for step in 0..STEPS {
-        let report = integrate::step(model, &mut state, &input, data);
+        let report = carom::step(model, &mut state, &input, data);
         let lists = [&state.qpos, &state.qvel, &state.act, &data.solve.qacc];
         let is_finite = lists.iter().all(|list| list.iter().all(|x| x.is_finite()))
             && report.solve.status != SolveStatus::NotFinite;

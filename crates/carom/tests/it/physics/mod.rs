@@ -12,7 +12,7 @@ use std::path::Path;
 use carom::compile::compile;
 use carom::math::Vec3;
 use carom::stages::sensing::{kinetic_energy, potential_energy};
-use carom::{Data, Input, Model, State, integrate};
+use carom::{Data, Input, Model, State};
 use carom_spec::mjcf;
 use carom_spec::source::{MemorySource, SourceMap};
 
@@ -53,7 +53,7 @@ impl Scene {
     }
 
     fn step(&mut self) {
-        integrate::step(&self.model, &mut self.state, &self.input, &mut self.data);
+        carom::step(&self.model, &mut self.state, &self.input, &mut self.data);
     }
 
     fn run(&mut self, seconds: f64) {
