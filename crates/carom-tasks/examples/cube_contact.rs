@@ -149,7 +149,7 @@ impl Cost {
 
 fn jacobian(problem: &Problem<'_>, point: &[f64]) -> Result<Evaluation, String> {
     let linear = problem
-        .linearise(point)
+        .linearize(point)
         .map_err(|error| error.to_string())?;
     let jacobian = Matrix::from_data(linear.residuals.len(), point.len(), linear.dense())
         .ok_or("the Jacobian has not as many rows as there are residuals")?;

@@ -220,7 +220,7 @@ impl Task<'_> {
         let task = self.on_recordings(recordings, settings)?;
         let mut x = task.start().to_vec();
         x[..theta.len()].copy_from_slice(theta);
-        let linear = task.linearise(&x)?;
+        let linear = task.linearize(&x)?;
         let marginal = task.marginal(&linear)?;
         let known = Knowledge::new(&marginal.jacobian, self.theta_scale(), noise);
         known.ok_or_else(|| error::simulation("the information is not finite"))

@@ -85,7 +85,7 @@ impl Task<'_> {
 
     fn inspect_at(&self, x: &[f64]) -> Result<Inspection, Error> {
         let reference = self.residuals(x).map_err(error::no_loss)?;
-        let linear = self.linearise(x).map_err(error::no_loss)?;
+        let linear = self.linearize(x).map_err(error::no_loss)?;
         let marginal = self.marginal(&linear).map_err(error::no_loss)?;
         let count = self.parameters().len();
         let names: Vec<&str> = self.parameters().names().collect();

@@ -75,7 +75,7 @@ impl Task<'_> {
         is_by_secants: bool,
     ) -> Result<(Known, ErrorBasis), Error> {
         // Derivatives, and whether secants over their errors agree with them.
-        let derived = self.linearise(x).and_then(|it| self.known(it, value));
+        let derived = self.linearize(x).and_then(|it| self.known(it, value));
         let is_exact = matches!(self.settings.problem.stepping, Stepping::Flow(_));
         let mut errors = Vec::new();
         if let Ok(known) = &derived {

@@ -227,8 +227,8 @@ impl<'a> Task<'a> {
     }
 
     /// Residuals of the recordings with their Jacobian; an error if a run failed.
-    pub(super) fn linearise(&self, x: &[f64]) -> Result<Linear, Error> {
-        let found = self.problem.linearise(x)?;
+    pub(super) fn linearize(&self, x: &[f64]) -> Result<Linear, Error> {
+        let found = self.problem.linearize(x)?;
         match found.failures.first() {
             Some(failure) => Err(self.stopped(failure)),
             None => Ok(found),
@@ -259,7 +259,7 @@ impl<'a> Task<'a> {
     }
 
     fn jacobian(&self, x: &[f64]) -> Result<Evaluation, Error> {
-        let linear = self.linearise(x)?;
+        let linear = self.linearize(x)?;
         let mut numbers = linear.dense();
         let mut residuals = linear.residuals;
         let width = x.len();

@@ -145,12 +145,12 @@ impl Problem<'_> {
     ///
     /// # Errors
     /// When the unknowns give no model. Runs that fail are named, with residuals that are NaN.
-    pub fn linearise(&self, x: &[f64]) -> Result<Linear, Error> {
-        self.linearise_by(x, None)
+    pub fn linearize(&self, x: &[f64]) -> Result<Linear, Error> {
+        self.linearize_by(x, None)
     }
 
-    /// [`Self::linearise`] one way or the other; the cheaper one if none is given.
-    pub(super) fn linearise_by(&self, x: &[f64], way: Option<Way>) -> Result<Linear, Error> {
+    /// [`Self::linearize`] one way or the other; the cheaper one if none is given.
+    pub(super) fn linearize_by(&self, x: &[f64], way: Option<Way>) -> Result<Linear, Error> {
         let (theta, shifts) = self.unknowns(x)?;
         let engine = Engine::new(self, theta)?;
         let varied = self.varied_models(theta)?;

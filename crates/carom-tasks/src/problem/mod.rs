@@ -26,7 +26,7 @@
 //! let x = problem.start();
 //! let gradient = problem.gradient(&x)?;
 //! println!("{} {:?}", gradient.value, gradient.gradient);
-//! let linear = problem.linearise(&x)?;
+//! let linear = problem.linearize(&x)?;
 //! assert_eq!(linear.residuals.len() * x.len(), linear.dense().len());
 //! # std::fs::remove_dir_all(&folder)?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())

@@ -112,7 +112,7 @@ fn backward_passes_dual_numbers_and_the_value_agree_for_every_loss() {
         let x = problem.start();
         let gradient = problem.gradient(&x).unwrap();
         assert!(gradient.failures.is_empty());
-        let linear = problem.linearise(&x).unwrap();
+        let linear = problem.linearize(&x).unwrap();
         let value = problem.value(&x).unwrap();
         assert!(value.value > 0.0);
         assert_near(
@@ -196,7 +196,7 @@ fn smooth_motions_agree_with_differences_also_for_free_starts_sensors_and_contro
             1e-6,
             "differences",
         );
-        let linear = problem.linearise(&x).unwrap();
+        let linear = problem.linearize(&x).unwrap();
         assert_near(&gradient, &linear.gradient(), 1e-9, "Jacobian");
         assert_eq!(linear.dense().len(), linear.residuals.len() * problem.len());
     }
@@ -269,7 +269,7 @@ fn formulas_agree_with_backward_passes_for_numbers_of_joints_bodies_and_servos()
                 *number += 0.002 * ((k * k) as f64).sin().abs();
             }
             let gradient = problem.gradient(&x).unwrap();
-            let linear = problem.linearise(&x).unwrap();
+            let linear = problem.linearize(&x).unwrap();
             assert_near(&[linear.value()], &[gradient.value], 1e-12, integrator);
             assert_near(&linear.gradient(), &gradient.gradient, 1e-7, integrator);
             assert_eq!(linear.residuals, problem.residuals(&x).unwrap().residuals);
@@ -325,7 +325,7 @@ fn the_loss_of_drawn_starts_is_the_mean_over_them() {
         );
         assert_near(
             &gradient.gradient,
-            &problem.linearise(&x)?.gradient(),
+            &problem.linearize(&x)?.gradient(),
             1e-8,
             "Jacobian",
         );
@@ -371,7 +371,7 @@ fn any_number_of_threads_gives_the_same_bits() {
         pool.install(|| {
             (
                 problem.gradient(&x).unwrap(),
-                problem.linearise(&x).unwrap(),
+                problem.linearize(&x).unwrap(),
             )
         })
     };
@@ -415,7 +415,7 @@ fn few_residuals_of_many_parameters_are_read_backwards() {
     for (k, number) in x.iter_mut().enumerate() {
         *number += 0.05 * (k as f64 + 1.0).sin().abs();
     }
-    let linear = problem.linearise(&x).unwrap();
+    let linear = problem.linearize(&x).unwrap();
     assert_eq!(linear.residuals.len(), 4);
     assert_near(
         &linear.gradient(),
@@ -471,7 +471,7 @@ fn frames_of_bodies_and_sites_depend_on_the_model_too() {
         );
         assert_near(
             &gradient,
-            &problem.linearise(&x).unwrap().gradient(),
+            &problem.linearize(&x).unwrap().gradient(),
             1e-9,
             "Jacobian",
         );
@@ -511,7 +511,7 @@ fn continuous_time_has_the_same_derivatives_both_ways() {
     assert!(gradient.failures.is_empty(), "{:?}", gradient.failures);
     assert_near(
         &gradient.gradient,
-        &problem.linearise(&x).unwrap().gradient(),
+        &problem.linearize(&x).unwrap().gradient(),
         1e-6,
         "both ways",
     );
@@ -554,7 +554,7 @@ fn runs_that_fail_are_named() {
         (f64::INFINITY, 1)
     );
     assert!(gradient.gradient.iter().all(|number| number.is_finite()));
-    assert_eq!(problem.linearise(&x).unwrap().failures.len(), 1);
+    assert_eq!(problem.linearize(&x).unwrap().failures.len(), 1);
 }
 
 #[test]

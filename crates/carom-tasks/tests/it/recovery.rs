@@ -357,7 +357,7 @@ fn searches_stay_where_bodies_are_possible() {
         let problem = Problem::new(&recordings, parameters, problem::Settings::default()).unwrap();
         let value = problem.value(&moments).map(drop);
         assert_eq!(value, problem.gradient(&moments).map(drop));
-        assert_eq!(value, problem.linearise(&moments).map(drop));
+        assert_eq!(value, problem.linearize(&moments).map(drop));
         value.map_err(|error| error.to_string())
     };
     assert_eq!(problem_at([0.02, 0.03, 0.05]), Ok(()));
