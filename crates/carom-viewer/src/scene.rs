@@ -193,14 +193,14 @@ fn json_of_sensor(model: &Model, sensor: usize) -> Value {
     let sensors = &model.structure.sensors;
     json!({
         "name": name(&model.structure.names.sensors, sensor),
-        "kind": sensor_words(&sensors.kind[sensor]),
+        "kind": sensor_words(sensors.list[sensor].kind),
         "start": sensors.address[sensor],
         "dim": sensors.dimension[sensor],
     })
 }
 
-/// `FrameLinearVelocity { … }` becomes `frame linear velocity`.
-fn sensor_words(kind: &SensorKind) -> String {
+/// `FrameLinearVelocity` becomes `frame linear velocity`.
+fn sensor_words(kind: SensorKind) -> String {
     let text = format!("{kind:?}");
     let variant = text.split([' ', '(', '{']).next().unwrap_or_default();
     let mut words = String::new();

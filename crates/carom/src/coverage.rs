@@ -26,18 +26,17 @@ fn colliders(model: &Model) -> Option<String> {
 
 /// Whether a kind of sensor is evaluated; others read zero.
 pub fn is_evaluated(kind: SensorKind) -> bool {
-    use SensorKind as S;
-    !matches!(kind, S::InsideSite { enclosed: true, .. } | S::User { .. })
+    !matches!(kind, SensorKind::InsideSite(true) | SensorKind::User(_))
 }
 
 fn sensors(model: &Model) -> Option<String> {
     let structure = &*model.structure;
     let list: Vec<_> = structure
         .sensors
-        .kind
+        .list
         .iter()
         .enumerate()
-        .filter(|&(_, &kind)| !is_evaluated(kind))
+        .filter(|(_, sensor)| !is_evaluated(sensor.kind))
         .map(
             |(sensor, _)| match structure.names.sensors[sensor].as_str() {
                 "" => sensor.to_string(),

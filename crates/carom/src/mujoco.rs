@@ -13,9 +13,11 @@ pub use adopt::Numbers;
 use std::ops::Range;
 
 use crate::math::{Components, Mat3, Quat, Vec3};
+use carom_spec::model_spec::Attachment;
+
 use crate::model::{
-    ActuatorDynamics, BiasKind, ControlLimit, EqualityKind, FrameObject, GainKind, GeomKind,
-    GeomShape, JointKind, Model, Quantity, SensorGeoms, SensorKind, Transmission, Wrap,
+    ActuatorDynamics, BiasKind, ControlLimit, EqualityKind, GainKind, GeomKind, GeomShape,
+    JointKind, Model, ObjectKind, Quantity, Sensor, Transmission, Wrap,
 };
 use crate::quantity::Exchange;
 
@@ -235,98 +237,43 @@ fn transmission_codes(transmission: Transmission) -> [f64; 3] {
     [code(kind), optional(Some(first)), optional(second)]
 }
 
-/// MuJoCo's object codes: body 1 (inertial), xbody 2, joint 3, geom 5, site 6, camera 7, tendon 18, actuator 19.
-fn frame_codes(object: FrameObject) -> (i32, usize) {
-    match object {
-        FrameObject::Inertial(body) => (1, body),
-        FrameObject::Body(body) => (2, body),
-        FrameObject::Geom(geom) => (5, geom),
-        FrameObject::Site(site) => (6, site),
-        FrameObject::Camera(camera) => (7, camera),
+/// MuJoCo's code of a kind of object that sensors are attached to.
+fn object_code(kind: ObjectKind) -> i32 {
+    match kind {
+        ObjectKind::BodyInertial => 1,
+        ObjectKind::Body => 2,
+        ObjectKind::Joint => 3,
+        ObjectKind::Geom => 5,
+        ObjectKind::Site => 6,
+        ObjectKind::Camera => 7,
+        ObjectKind::Tendon => 18,
+        ObjectKind::Actuator => 19,
+        _ => 0,
     }
 }
 
-fn geoms_codes(geoms: SensorGeoms) -> (i32, usize) {
-    match geoms {
-        SensorGeoms::Geom(geom) => (5, geom),
-        SensorGeoms::Body(body) => (1, body),
+/// Type, object and reference codes of a sensor; none for kinds that MuJoCo lacks, that have no object, or whose operands
+/// are richer than MuJoCo's pair of ids.
+fn sensor_codes(sensor: &Sensor) -> Option<[f64; 5]> {
+    let row = sensor.kind.row();
+    if matches!(row.attachment, Attachment::Contacts | Attachment::Anything) {
+        return None;
     }
-}
-
-/// Type, object and reference codes of a sensor; none for kinds whose operands are richer than MuJoCo's pair of ids.
-fn sensor_codes(kind: SensorKind) -> Option<[f64; 5]> {
-    use SensorKind as S;
-    const SITE: i32 = 6;
-    const JOINT: i32 = 3;
-    const TENDON: i32 = 18;
-    const ACTUATOR: i32 = 19;
-    let frame = |sensor: i32, object, reference: Option<FrameObject>| {
-        (sensor, frame_codes(object), reference.map(frame_codes))
-    };
-    let (sensor, object, reference) = match kind {
-        S::Touch { site } => (0, (SITE, site), None),
-        S::Accelerometer { site } => (1, (SITE, site), None),
-        S::Velocimeter { site } => (2, (SITE, site), None),
-        S::Gyro { site } => (3, (SITE, site), None),
-        S::Force { site } => (4, (SITE, site), None),
-        S::Torque { site } => (5, (SITE, site), None),
-        S::Magnetometer { site } => (6, (SITE, site), None),
-        S::Rangefinder { object, .. } => frame(7, object, None),
-        S::CameraProjection { site, camera } => (8, (SITE, site), Some((7, camera))),
-        S::JointPosition { joint } => (9, (JOINT, joint), None),
-        S::JointVelocity { joint } => (10, (JOINT, joint), None),
-        S::TendonPosition { tendon } => (11, (TENDON, tendon), None),
-        S::TendonVelocity { tendon } => (12, (TENDON, tendon), None),
-        S::ActuatorPosition { actuator } => (13, (ACTUATOR, actuator), None),
-        S::ActuatorVelocity { actuator } => (14, (ACTUATOR, actuator), None),
-        S::ActuatorForce { actuator } => (15, (ACTUATOR, actuator), None),
-        S::JointActuatorForce { joint } => (16, (JOINT, joint), None),
-        S::TendonActuatorForce { tendon } => (17, (TENDON, tendon), None),
-        S::BallQuaternion { joint } => (18, (JOINT, joint), None),
-        S::BallAngularVelocity { joint } => (19, (JOINT, joint), None),
-        S::JointLimitPosition { joint } => (20, (JOINT, joint), None),
-        S::JointLimitVelocity { joint } => (21, (JOINT, joint), None),
-        S::JointLimitForce { joint } => (22, (JOINT, joint), None),
-        S::TendonLimitPosition { tendon } => (23, (TENDON, tendon), None),
-        S::TendonLimitVelocity { tendon } => (24, (TENDON, tendon), None),
-        S::TendonLimitForce { tendon } => (25, (TENDON, tendon), None),
-        S::FramePosition { object, reference } => frame(26, object, reference),
-        S::FrameQuaternion { object, reference } => frame(27, object, reference),
-        S::FrameAxis {
-            object,
-            reference,
-            axis,
-        } => frame(28 + i32::from(axis), object, reference),
-        S::FrameLinearVelocity { object, reference } => frame(31, object, reference),
-        S::FrameAngularVelocity { object, reference } => frame(32, object, reference),
-        S::FrameLinearAcceleration { object } => frame(33, object, None),
-        S::FrameAngularAcceleration { object } => frame(34, object, None),
-        S::SubtreeCenterOfMass { body } => (35, (1, body), None),
-        S::SubtreeLinearVelocity { body } => (36, (1, body), None),
-        S::SubtreeAngularMomentum { body } => (37, (1, body), None),
-        S::InsideSite { object, site, .. } => frame(38, object, Some(FrameObject::Site(site))),
-        S::GeomDistance { first, second } => (39, geoms_codes(first), Some(geoms_codes(second))),
-        S::GeomNormal { first, second } => (40, geoms_codes(first), Some(geoms_codes(second))),
-        S::GeomFromTo { first, second } => (41, geoms_codes(first), Some(geoms_codes(second))),
-        S::Contact(_) | S::PotentialEnergy | S::KineticEnergy | S::Clock | S::User { .. } => {
-            return None;
-        }
-    };
-    let (reference_kind, reference_id) = reference.map_or((0, None), |(kind, id)| (kind, Some(id)));
+    let (object, reference) = (sensor.object?, sensor.reference);
     Some([
-        code(sensor),
-        code(object.0),
-        optional(Some(object.1)),
-        code(reference_kind),
-        optional(reference_id),
+        code(row.code?),
+        code(object_code(object.kind)),
+        optional(Some(object.id)),
+        code(reference.map_or(0, |object| object_code(object.kind))),
+        optional(reference.map(|object| object.id)),
     ])
 }
 
 fn sensor_column(model: &Model, column: usize) -> Vec<f64> {
-    let kinds = &model.structure.sensors.kind;
-    kinds
+    let sensors = &model.structure.sensors.list;
+    sensors
         .iter()
-        .map(|&kind| sensor_codes(kind).map_or(f64::NAN, |codes| codes[column]))
+        .map(|sensor| sensor_codes(sensor).map_or(f64::NAN, |codes| codes[column]))
         .collect()
 }
 

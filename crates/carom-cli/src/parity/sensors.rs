@@ -1,8 +1,9 @@
 //! Sensor values at each snapshot.
 
 use carom::coverage::is_evaluated;
-use carom::model::{GeomKind, SensorGeoms, SensorKind};
+use carom::model::{GeomKind, Sensor, SensorGeoms};
 use carom::{Data, Model};
+use carom_spec::model_spec::SensorNeed;
 
 use super::compare::{Comparison, Family};
 use super::reference::Class;
@@ -23,31 +24,22 @@ enum Source {
     Contacts,
 }
 
-fn source_of(model: &Model, kind: SensorKind) -> Source {
-    use SensorKind as S;
-    match kind {
-        S::Touch { .. } | S::Contact(_) => Source::Contacts,
-        S::Rangefinder { .. } => Source::Geometry,
-        S::GeomDistance { first, second }
-        | S::GeomNormal { first, second }
-        | S::GeomFromTo { first, second } => {
-            if [first, second]
-                .into_iter()
-                .all(|side| is_round(model, side))
-            {
+fn source_of(model: &Model, sensor: &Sensor) -> Source {
+    match sensor.kind.row().need {
+        SensorNeed::Contacts => Source::Contacts,
+        SensorNeed::Rays => Source::Geometry,
+        SensorNeed::Distance => {
+            let mut sides = sensor.geoms().into_iter();
+            if sides.all(|side| is_round(model, side)) {
                 Source::Geometry
             } else {
                 Source::Convex
             }
         }
-        S::Accelerometer { .. }
-        | S::Force { .. }
-        | S::Torque { .. }
-        | S::FrameLinearAcceleration { .. }
-        | S::FrameAngularAcceleration { .. }
-        | S::JointLimitForce { .. }
-        | S::TendonLimitForce { .. } => Source::Constrained,
-        _ => Source::Smooth,
+        SensorNeed::Acceleration | SensorNeed::InteractionForce | SensorNeed::ConstraintForce => {
+            Source::Constrained
+        }
+        SensorNeed::Motion | SensorNeed::SubtreeVelocity | SensorNeed::Energy => Source::Smooth,
     }
 }
 
@@ -115,12 +107,12 @@ fn compare<'a>(
     let mut ours = data.sensing.values.clone();
     let sensors = &model.structure.sensors;
     let mut any = false;
-    for (sensor, &kind) in sensors.kind.iter().enumerate() {
-        if is_evaluated(kind) && wanted(source_of(model, kind)) {
+    for (index, sensor) in sensors.list.iter().enumerate() {
+        if is_evaluated(sensor.kind) && wanted(source_of(model, sensor)) {
             any = true;
             continue;
         }
-        let values = sensors.address[sensor]..sensors.address[sensor] + sensors.dimension[sensor];
+        let values = sensors.address[index]..sensors.address[index] + sensors.dimension[index];
         ours.get_mut(values.clone()).unwrap_or_default().fill(0.0);
         theirs.get_mut(values).unwrap_or_default().fill(0.0);
     }

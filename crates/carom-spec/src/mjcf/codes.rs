@@ -35,7 +35,7 @@ codes! {
     ORIENTATION = "M023": "an orientation is not defined";
     TRANSMISSION = "M024": "an actuator has no or a contradictory transmission";
     ELEMENT_DATA = "M025": "the data of an element contradict each other";
-    CONTACT_LAW = "M026": "a contact law is written wrongly";
+    EXTENSION = "M026": "a text of carom's own is written wrongly";
     NO_EFFECT = "M101": "something has no effect here";
     CONFLICT = "M102": "options of an attached model differ from those of its parent";
     COMPOSITE = "M201": "composite bodies are not supported";

@@ -21,7 +21,7 @@ impl Reader<'_> {
             };
             match element.tag() {
                 "numeric" => spec.numerics.extend(self.read_numeric(element, name)),
-                "text" if self.read_contact_law(element, &name, spec) => {}
+                "text" if self.read_extension(element, &name, spec) => {}
                 "text" => {
                     if let Some(data) = a.require("data") {
                         spec.texts.push(TextSpec { name, span, data });

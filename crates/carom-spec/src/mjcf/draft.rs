@@ -138,6 +138,9 @@ impl Draft {
             let indices: Vec<usize> = order.into_iter().map(|(index, _)| index).collect();
             super::key::finish(&mut self.spec, self.attached_keys, &indices);
         }
+        // Sensors that MuJoCo lacks come last, so that all others have its ids.
+        let sensors = &mut self.spec.sensors;
+        sensors.sort_by_key(|sensor| sensor.kind.row().code.is_none());
         self.spec
     }
 

@@ -54,30 +54,9 @@ pub(super) struct Orthographic(pub(super) bool);
 #[derive(Clone, Copy)]
 pub(super) struct CameraOutput;
 
-/// One field of a contact sensor.
+/// One of the N fields of a sensor, by its place among them.
 #[derive(Clone, Copy)]
-pub(super) enum ContactField {
-    Found,
-    Force,
-    Torque,
-    Distance,
-    Position,
-    Normal,
-    Tangent,
-    LinearVelocity,
-    AngularVelocity,
-}
-
-/// One field of a range finder.
-#[derive(Clone, Copy)]
-pub(super) enum RayField {
-    Distance,
-    Direction,
-    Origin,
-    Point,
-    Normal,
-    Depth,
-}
+pub(super) struct Field<const N: usize>(pub(super) usize);
 
 /// An object with a spatial frame.
 #[derive(Clone, Copy)]
@@ -271,24 +250,24 @@ keywords! {
         "site" => FrameObject(ObjectKind::Site),
         "camera" => FrameObject(ObjectKind::Camera),
     }
-    ContactField {
-        "found" => Self::Found,
-        "force" => Self::Force,
-        "torque" => Self::Torque,
-        "dist" => Self::Distance,
-        "pos" => Self::Position,
-        "normal" => Self::Normal,
-        "tangent" => Self::Tangent,
-        "linvel" => Self::LinearVelocity,
-        "angvel" => Self::AngularVelocity,
+    Field<9> {
+        "found" => Field(0),
+        "force" => Field(1),
+        "torque" => Field(2),
+        "dist" => Field(3),
+        "pos" => Field(4),
+        "normal" => Field(5),
+        "tangent" => Field(6),
+        "linvel" => Field(7),
+        "angvel" => Field(8),
     }
-    RayField {
-        "dist" => Self::Distance,
-        "dir" => Self::Direction,
-        "origin" => Self::Origin,
-        "point" => Self::Point,
-        "normal" => Self::Normal,
-        "depth" => Self::Depth,
+    Field<6> {
+        "dist" => Field(0),
+        "dir" => Field(1),
+        "origin" => Field(2),
+        "point" => Field(3),
+        "normal" => Field(4),
+        "depth" => Field(5),
     }
     ContactReduction {
         "none" => Self::None,

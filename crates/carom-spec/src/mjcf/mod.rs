@@ -32,6 +32,7 @@ mod custom;
 mod defaults;
 mod draft;
 mod equality;
+pub mod extension;
 mod geom;
 mod history;
 pub(crate) mod include;

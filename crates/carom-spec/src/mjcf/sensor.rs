@@ -3,82 +3,14 @@
 use super::Reader;
 use super::attribute::Attributes;
 use super::codes;
+use super::extension::Extension;
 use super::history;
-use super::keywords::{ContactField, FrameObject, NeedStage, RayField};
+use super::keywords::{Field, FrameObject, NeedStage};
 use crate::model_spec::{
-    ContactFields, ContactReport, ModelSpec, ObjectKind, ObjectReference, RayFields, Reference,
-    SensorDataKind, SensorKind, SensorSpec, SensorStage,
+    Attachment, ModelSpec, ObjectKind, ObjectReference, Reference, SensorFields, SensorKind,
+    SensorSpec,
 };
 use crate::xml::Element;
-
-/// What sensors of one kind are attached to.
-enum Attachment {
-    /// The element named by this attribute.
-    One(ObjectKind, &'static str),
-    /// A frame, measured relative to another one when that is allowed.
-    Frame { relative: bool },
-    /// Nothing.
-    None,
-}
-
-/// Kind and attachment of the sensors that are fully described by them.
-fn simple_kind(tag: &str) -> Option<(SensorKind, Attachment)> {
-    use Attachment::{Frame, One};
-    let site = One(ObjectKind::Site, "site");
-    let joint = One(ObjectKind::Joint, "joint");
-    let tendon = One(ObjectKind::Tendon, "tendon");
-    let actuator = One(ObjectKind::Actuator, "actuator");
-    let body = One(ObjectKind::Body, "body");
-    let frame = Frame { relative: true };
-    Some(match tag {
-        "touch" => (SensorKind::Touch, site),
-        "accelerometer" => (SensorKind::Accelerometer, site),
-        "velocimeter" => (SensorKind::Velocimeter, site),
-        "gyro" => (SensorKind::Gyro, site),
-        "force" => (SensorKind::Force, site),
-        "torque" => (SensorKind::Torque, site),
-        "magnetometer" => (SensorKind::Magnetometer, site),
-        "jointpos" => (SensorKind::JointPosition, joint),
-        "jointvel" => (SensorKind::JointVelocity, joint),
-        "tendonpos" => (SensorKind::TendonPosition, tendon),
-        "tendonvel" => (SensorKind::TendonVelocity, tendon),
-        "actuatorpos" => (SensorKind::ActuatorPosition, actuator),
-        "actuatorvel" => (SensorKind::ActuatorVelocity, actuator),
-        "actuatorfrc" => (SensorKind::ActuatorForce, actuator),
-        "jointactuatorfrc" => (SensorKind::JointActuatorForce, joint),
-        "tendonactuatorfrc" => (SensorKind::TendonActuatorForce, tendon),
-        "ballquat" => (SensorKind::BallQuaternion, joint),
-        "ballangvel" => (SensorKind::BallAngularVelocity, joint),
-        "jointlimitpos" => (SensorKind::JointLimitPosition, joint),
-        "jointlimitvel" => (SensorKind::JointLimitVelocity, joint),
-        "jointlimitfrc" => (SensorKind::JointLimitForce, joint),
-        "tendonlimitpos" => (SensorKind::TendonLimitPosition, tendon),
-        "tendonlimitvel" => (SensorKind::TendonLimitVelocity, tendon),
-        "tendonlimitfrc" => (SensorKind::TendonLimitForce, tendon),
-        "framepos" => (SensorKind::FramePosition, frame),
-        "framequat" => (SensorKind::FrameQuaternion, frame),
-        "framexaxis" => (SensorKind::FrameXAxis, frame),
-        "frameyaxis" => (SensorKind::FrameYAxis, frame),
-        "framezaxis" => (SensorKind::FrameZAxis, frame),
-        "framelinvel" => (SensorKind::FrameLinearVelocity, frame),
-        "frameangvel" => (SensorKind::FrameAngularVelocity, frame),
-        "framelinacc" => (
-            SensorKind::FrameLinearAcceleration,
-            Frame { relative: false },
-        ),
-        "frameangacc" => (
-            SensorKind::FrameAngularAcceleration,
-            Frame { relative: false },
-        ),
-        "subtreecom" => (SensorKind::SubtreeCom, body),
-        "subtreelinvel" => (SensorKind::SubtreeLinearVelocity, body),
-        "subtreeangmom" => (SensorKind::SubtreeAngularMomentum, body),
-        "e_potential" => (SensorKind::PotentialEnergy, Attachment::None),
-        "e_kinetic" => (SensorKind::KineticEnergy, Attachment::None),
-        "clock" => (SensorKind::Clock, Attachment::None),
-        _ => return None,
-    })
-}
 
 impl Reader<'_> {
     pub(super) fn read_sensors(&self, section: Element<'_>, spec: &mut ModelSpec) {
@@ -100,74 +32,145 @@ impl Reader<'_> {
     }
 }
 
+impl Extension<'_, '_> {
+    /// Reads a sensor that MuJoCo lacks; the label is its name.
+    pub(super) fn read_sensor(&self, spec: &mut ModelSpec) {
+        let own = |word: &&&str| {
+            SensorKind::from_word(word).is_some_and(|kind| kind.row().code.is_none())
+        };
+        let words: Vec<&str> = SensorKind::WORDS.iter().filter(own).copied().collect();
+        let Some(kind) = self
+            .kind(("kind", "a sensor of carom's own"), &words, |word| word)
+            .and_then(SensorKind::from_word)
+        else {
+            return;
+        };
+        let element = kind.row().attachment.element();
+        let attribute = element.map(|(_, attribute)| attribute);
+        let keys = ["kind", "cutoff", "noise"].into_iter().chain(attribute);
+        self.check_keys("sensor", &keys);
+        let mut sensor = SensorSpec {
+            name: self.label.to_owned(),
+            span: self.span,
+            kind,
+            ..SensorSpec::default()
+        };
+        self.number("cutoff", &mut sensor.cutoff);
+        self.number("noise", &mut sensor.noise);
+        if let Some((kind, attribute)) = element {
+            let Some(reference) = self.reference(attribute, attribute) else {
+                let message = format!(
+                    "sensor '{}' does not say which {attribute} it is for",
+                    self.label
+                );
+                self.refuse(message, format!("give it a '{attribute}'"));
+                return;
+            };
+            sensor.object = Some(ObjectReference { kind, reference });
+        }
+        spec.sensors.push(sensor);
+    }
+}
+
 /// Sets what a sensor measures; `None` when it cannot be used.
 fn read_kind(a: &Attributes<'_, '_>, sensor: &mut SensorSpec) -> Option<()> {
-    let tag = a.element.tag();
-    if let Some((kind, attachment)) = simple_kind(tag) {
-        sensor.kind = kind;
-        match attachment {
-            Attachment::None => {}
-            Attachment::One(kind, name) => {
-                sensor.object = Some(ObjectReference {
-                    kind,
-                    reference: a.require(name)?,
-                });
-            }
-            Attachment::Frame { relative } => {
-                sensor.object = frame_object(a, "objtype", "objname");
-                if relative && (a.has("reftype") || a.has("refname")) {
-                    sensor.reference = Some(frame_object(a, "reftype", "refname")?);
-                }
-                sensor.object.as_ref()?;
+    sensor.kind = SensorKind::from_word(a.element.tag())?;
+    read_objects(a, sensor.kind.row().attachment, sensor)?;
+    match &mut sensor.kind {
+        SensorKind::Rangefinder(fields) => read_fields(fields, a.keywords("data")),
+        SensorKind::InsideSite(enclosed) => {
+            a.set("enclosed", enclosed);
+        }
+        SensorKind::Contact(report) => {
+            read_fields(&mut report.fields, a.keywords("data"));
+            a.set("reduce", &mut report.reduction);
+            a.set("num", &mut report.count);
+            if report.count == 0 {
+                a.error(codes::VALUE_RANGE, "num", "must be positive");
             }
         }
+        SensorKind::User(user) => {
+            a.set("datatype", &mut user.data);
+            if let Some(stage) = a.get::<NeedStage>("needstage") {
+                user.stage = stage.0;
+            }
+            user.dimension = a.require("dim")?;
+        }
+        _ => {}
+    }
+    Some(())
+}
+
+/// Sets what a sensor is attached to; `None` when something is missing.
+fn read_objects(
+    a: &Attributes<'_, '_>,
+    attachment: Attachment,
+    sensor: &mut SensorSpec,
+) -> Option<()> {
+    let named = |kind, attribute| {
+        let reference = a.require(attribute);
+        reference.map(|reference| ObjectReference { kind, reference })
+    };
+    if let Some((kind, attribute)) = attachment.element() {
+        sensor.object = Some(named(kind, attribute)?);
         return Some(());
     }
-    match tag {
-        "camprojection" => {
-            sensor.kind = SensorKind::CameraProjection;
-            let (site, camera) = (a.require("site"), a.require("camera"));
-            sensor.object = Some(ObjectReference {
-                kind: ObjectKind::Site,
-                reference: site?,
-            });
-            sensor.reference = Some(ObjectReference {
-                kind: ObjectKind::Camera,
-                reference: camera?,
-            });
+    match attachment {
+        Attachment::Frame | Attachment::RelativeFrame => {
+            sensor.object = frame_object(a, "objtype", "objname");
+            let is_relative = attachment == Attachment::RelativeFrame;
+            if is_relative && (a.has("reftype") || a.has("refname")) {
+                sensor.reference = Some(frame_object(a, "reftype", "refname")?);
+            }
+            sensor.object.as_ref()?;
         }
-        "rangefinder" => {
-            sensor.kind = SensorKind::Rangefinder(ray_fields(a));
+        Attachment::FrameInSite => {
+            let site = named(ObjectKind::Site, "site");
+            sensor.object = frame_object(a, "objtype", "objname");
+            sensor.reference = Some(site?);
+            sensor.object.as_ref()?;
+        }
+        Attachment::SiteInCamera => {
+            let (site, camera) = (
+                named(ObjectKind::Site, "site"),
+                named(ObjectKind::Camera, "camera"),
+            );
+            sensor.object = Some(site?);
+            sensor.reference = Some(camera?);
+        }
+        Attachment::SiteOrCamera => {
             let options = [("site", ObjectKind::Site), ("camera", ObjectKind::Camera)];
             sensor.object = Some(one_of(a, &options, true)?);
         }
-        "insidesite" => {
-            let mut enclosed = false;
-            a.set("enclosed", &mut enclosed);
-            sensor.kind = SensorKind::InsideSite { enclosed };
-            let site = a.require("site");
-            sensor.object = frame_object(a, "objtype", "objname");
-            sensor.reference = Some(ObjectReference {
-                kind: ObjectKind::Site,
-                reference: site?,
-            });
-            sensor.object.as_ref()?;
-        }
-        "distance" | "normal" | "fromto" => {
-            sensor.kind = match tag {
-                "distance" => SensorKind::GeomDistance,
-                "normal" => SensorKind::GeomNormal,
-                _ => SensorKind::GeomFromTo,
-            };
+        Attachment::Pair => {
             let first = [("geom1", ObjectKind::Geom), ("body1", ObjectKind::Body)];
             let second = [("geom2", ObjectKind::Geom), ("body2", ObjectKind::Body)];
             let (first, second) = (one_of(a, &first, true), one_of(a, &second, true));
             sensor.object = Some(first?);
             sensor.reference = Some(second?);
         }
-        "contact" => read_contact(a, sensor),
-        "user" => read_user(a, sensor)?,
-        _ => return None,
+        Attachment::Contacts => {
+            let first = [
+                ("site", ObjectKind::Site),
+                ("body1", ObjectKind::Body),
+                ("subtree1", ObjectKind::Subtree),
+                ("geom1", ObjectKind::Geom),
+            ];
+            let second = [
+                ("body2", ObjectKind::Body),
+                ("subtree2", ObjectKind::Subtree),
+                ("geom2", ObjectKind::Geom),
+            ];
+            sensor.object = one_of(a, &first, false);
+            sensor.reference = one_of(a, &second, false);
+        }
+        Attachment::Anything => {
+            if let (Some(kind), Some(reference)) = (a.get("objtype"), a.get("objname")) {
+                sensor.object = Some(ObjectReference { kind, reference });
+            }
+        }
+        // The rest is a single element, or nothing.
+        _ => {}
     }
     Some(())
 }
@@ -204,94 +207,13 @@ fn one_of(
     None
 }
 
-fn ray_fields(a: &Attributes<'_, '_>) -> RayFields {
-    let mut fields = RayFields::default();
-    let Some(written) = a
-        .keywords::<RayField>("data")
-        .filter(|list| !list.is_empty())
-    else {
-        return fields;
+/// Sets the fields that a file lists; an empty list leaves them as they are.
+fn read_fields<const N: usize>(fields: &mut SensorFields<N>, written: Option<Vec<Field<N>>>) {
+    let Some(written) = written.filter(|list| !list.is_empty()) else {
+        return;
     };
-    fields.distance = false;
+    fields.0 = [false; N];
     for field in written {
-        *match field {
-            RayField::Distance => &mut fields.distance,
-            RayField::Direction => &mut fields.direction,
-            RayField::Origin => &mut fields.origin,
-            RayField::Point => &mut fields.point,
-            RayField::Normal => &mut fields.normal,
-            RayField::Depth => &mut fields.depth,
-        } = true;
+        fields.0[field.0] = true;
     }
-    fields
-}
-
-fn read_contact(a: &Attributes<'_, '_>, sensor: &mut SensorSpec) {
-    let first = [
-        ("site", ObjectKind::Site),
-        ("body1", ObjectKind::Body),
-        ("subtree1", ObjectKind::Subtree),
-        ("geom1", ObjectKind::Geom),
-    ];
-    let second = [
-        ("body2", ObjectKind::Body),
-        ("subtree2", ObjectKind::Subtree),
-        ("geom2", ObjectKind::Geom),
-    ];
-    sensor.object = one_of(a, &first, false);
-    sensor.reference = one_of(a, &second, false);
-    let mut report = ContactReport {
-        count: 1,
-        ..ContactReport::default()
-    };
-    if let Some(written) = a
-        .keywords::<ContactField>("data")
-        .filter(|list| !list.is_empty())
-    {
-        report.fields = ContactFields {
-            found: false,
-            ..ContactFields::default()
-        };
-        for field in written {
-            set_contact_field(field, &mut report.fields);
-        }
-    }
-    a.set("reduce", &mut report.reduction);
-    a.set("num", &mut report.count);
-    if report.count == 0 {
-        a.error(codes::VALUE_RANGE, "num", "must be positive");
-    }
-    sensor.kind = SensorKind::Contact(report);
-}
-
-fn set_contact_field(field: ContactField, fields: &mut ContactFields) {
-    *match field {
-        ContactField::Found => &mut fields.found,
-        ContactField::Force => &mut fields.force,
-        ContactField::Torque => &mut fields.torque,
-        ContactField::Distance => &mut fields.distance,
-        ContactField::Position => &mut fields.position,
-        ContactField::Normal => &mut fields.normal,
-        ContactField::Tangent => &mut fields.tangent,
-        ContactField::LinearVelocity => &mut fields.linear_velocity,
-        ContactField::AngularVelocity => &mut fields.angular_velocity,
-    } = true;
-}
-
-fn read_user(a: &Attributes<'_, '_>, sensor: &mut SensorSpec) -> Option<()> {
-    let mut data = SensorDataKind::Real;
-    a.set("datatype", &mut data);
-    let stage = a
-        .get::<NeedStage>("needstage")
-        .map_or(SensorStage::Acceleration, |stage| stage.0);
-    let dimension = a.require("dim")?;
-    sensor.kind = SensorKind::User {
-        data,
-        stage,
-        dimension,
-    };
-    if let (Some(kind), Some(reference)) = (a.get("objtype"), a.get("objname")) {
-        sensor.object = Some(ObjectReference { kind, reference });
-    }
-    Some(())
 }

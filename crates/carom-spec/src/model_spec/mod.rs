@@ -43,10 +43,7 @@ pub use equality::{EqualityKind, EqualityObjects, EqualitySpec};
 pub use geom::{GeomKind, GeomSpec, SiteSpec};
 pub use joint::{JointKind, JointSpec};
 pub use options::{Cone, Flags, Integrator, JacobianKind, OptionSpec, SolverKind};
-pub use sensor::{
-    ContactFields, ContactReduction, ContactReport, RayFields, SensorDataKind, SensorKind,
-    SensorSpec, SensorStage,
-};
+pub use sensor::*;
 pub use settings::{
     CompilerSettings, InertiaFromGeom, LengthRangeMode, LengthRangeSettings, SizeSpec,
 };

@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 
 use carom_spec::diagnostic::render_all;
 use carom_spec::mjcf::{Allow, AssetStorage, ReadSettings, codes, write, write_with};
-use carom_spec::model_spec::{ActuatorElement, ContactLaw, ContactPoints, TendonPath, TendonSpec};
+use carom_spec::model_spec::{
+    ActuatorElement, ContactLaw, ContactPoints, SensorKind, TendonPath, TendonSpec,
+};
 use carom_spec::source::ReadError;
 use carom_spec::{Diagnostic, DiskSource, FileSource, MemorySource, ModelSpec};
 
@@ -145,6 +147,36 @@ fn self_contained_models_need_no_files() {
         let again = read(Path::new("alone.xml"), &alone);
         assert_same(&path, &spec, &again, AssetStorage::Inline);
     }
+}
+
+/// Every sensor that MuJoCo lacks and that is attached to a joint.
+#[test]
+fn sensors_that_mujoco_lacks_read_back_the_same_after_all_others() {
+    let own = |word: &&&str| SensorKind::from_word(word).unwrap().row().code.is_none();
+    let texts: Vec<String> = (SensorKind::WORDS.iter().filter(own))
+        .map(|word| {
+            let row = SensorKind::from_word(word).unwrap().row();
+            let (_, attribute) = row.attachment.element().unwrap();
+            assert_eq!(attribute, "joint", "the model has no {attribute}");
+            let data = format!("kind={word}; {attribute}=j; cutoff=2; noise=0.5");
+            format!(r#"<text name="carom/sensor/of {word}" data="{data}"/>"#)
+        })
+        .collect();
+    let texts = texts.concat();
+    let text = format!(
+        r#"<mujoco><custom>{texts}</custom><worldbody><body><joint name="j"/><geom size="1"/></body></worldbody>
+          <sensor><clock name="clock"/></sensor></mujoco>"#
+    );
+    let path = Path::new("sensors.xml");
+    let spec = read_text(text, path);
+    assert_eq!(spec.sensors[0].name, "clock");
+    assert!(spec.sensors[1..].iter().all(|sensor| sensor.noise == 0.5));
+    assert_eq!(
+        spec.sensors.len(),
+        1 + SensorKind::WORDS.iter().filter(own).count()
+    );
+    let again = read_text(write(&spec), path);
+    assert_same(path, &spec, &again, AssetStorage::Files);
 }
 
 #[test]

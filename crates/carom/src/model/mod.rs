@@ -40,11 +40,12 @@ pub use recipe::{
 pub use settings::{Cone, Disable, Enable, Integrator, JacobianKind, Settings, SolverKind};
 pub use structure::{
     ActuatorDynamics, ActuatorInput, ActuatorStructure, BiasKind, BodyStructure, CameraStructure,
-    ContactFilter, ContactMatch, ContactReduction, ControlLimit, Counts, DofStructure,
-    EqualityKind, EqualityStructure, FrameObject, GainKind, GeomKind, GeomShape, GeomStructure,
-    HeightFieldStructure, HistoryShape, Interpolation, JointKind, JointStructure, MeshStructure,
-    Names, PairStructure, SensorGeoms, SensorKind, SensorStructure, ServoInputs, ServoStates,
-    SiteStructure, SparsePattern, Structure, TendonStructure, TrackingMode, Transmission, Wrap,
+    ContactFilter, ContactMatch, ContactReduction, ContactReport, ControlLimit, Counts,
+    DofStructure, EqualityKind, EqualityStructure, FrameObject, GainKind, GeomKind, GeomShape,
+    GeomStructure, HeightFieldStructure, HistoryShape, Interpolation, JointKind, JointStructure,
+    MeshStructure, Names, ObjectKind, PairStructure, Sensor, SensorGeoms, SensorKind, SensorObject,
+    SensorStructure, ServoInputs, ServoStates, SiteStructure, SparsePattern, Structure,
+    TendonStructure, TrackingMode, Transmission, Wrap,
 };
 
 pub use tables::{RelativeDofs, SensorNeeds};

@@ -10,8 +10,8 @@ use crate::linalg::{DofPattern, TreeSparsity};
 use crate::ray::TriangleTree;
 
 pub use carom_spec::model_spec::{
-    ActuatorDynamics, ActuatorInput, BiasKind, ContactReduction, GainKind, GeomKind, Interpolation,
-    JointKind, ServoInputs, ServoStates, TrackingMode,
+    ActuatorDynamics, ActuatorInput, BiasKind, ContactReduction, ContactReport, GainKind, GeomKind,
+    Interpolation, JointKind, ObjectKind, SensorKind, ServoInputs, ServoStates, TrackingMode,
 };
 
 /// Lengths of all arrays.
@@ -613,153 +613,85 @@ impl ActuatorStructure {
     }
 }
 
-/// What a sensor measures. Contact-based kinds are evaluated with the contacts.
+/// An element that a sensor is attached to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(
-    missing_docs,
-    reason = "the variants bear the file format's names; operands are element ids"
-)]
-pub enum SensorKind {
-    Touch {
-        site: usize,
-    },
-    Accelerometer {
-        site: usize,
-    },
-    Velocimeter {
-        site: usize,
-    },
-    Gyro {
-        site: usize,
-    },
-    Force {
-        site: usize,
-    },
-    Torque {
-        site: usize,
-    },
-    Magnetometer {
-        site: usize,
-    },
-    Rangefinder {
-        object: FrameObject,
-        output: [bool; 6],
-    },
-    CameraProjection {
-        site: usize,
-        camera: usize,
-    },
-    JointPosition {
-        joint: usize,
-    },
-    JointVelocity {
-        joint: usize,
-    },
-    TendonPosition {
-        tendon: usize,
-    },
-    TendonVelocity {
-        tendon: usize,
-    },
-    ActuatorPosition {
-        actuator: usize,
-    },
-    ActuatorVelocity {
-        actuator: usize,
-    },
-    ActuatorForce {
-        actuator: usize,
-    },
-    JointActuatorForce {
-        joint: usize,
-    },
-    TendonActuatorForce {
-        tendon: usize,
-    },
-    BallQuaternion {
-        joint: usize,
-    },
-    BallAngularVelocity {
-        joint: usize,
-    },
-    JointLimitPosition {
-        joint: usize,
-    },
-    JointLimitVelocity {
-        joint: usize,
-    },
-    JointLimitForce {
-        joint: usize,
-    },
-    TendonLimitPosition {
-        tendon: usize,
-    },
-    TendonLimitVelocity {
-        tendon: usize,
-    },
-    TendonLimitForce {
-        tendon: usize,
-    },
-    FramePosition {
-        object: FrameObject,
-        reference: Option<FrameObject>,
-    },
-    FrameQuaternion {
-        object: FrameObject,
-        reference: Option<FrameObject>,
-    },
-    FrameAxis {
-        object: FrameObject,
-        reference: Option<FrameObject>,
-        axis: u8,
-    },
-    FrameLinearVelocity {
-        object: FrameObject,
-        reference: Option<FrameObject>,
-    },
-    FrameAngularVelocity {
-        object: FrameObject,
-        reference: Option<FrameObject>,
-    },
-    FrameLinearAcceleration {
-        object: FrameObject,
-    },
-    FrameAngularAcceleration {
-        object: FrameObject,
-    },
-    SubtreeCenterOfMass {
-        body: usize,
-    },
-    SubtreeLinearVelocity {
-        body: usize,
-    },
-    SubtreeAngularMomentum {
-        body: usize,
-    },
-    InsideSite {
-        object: FrameObject,
-        site: usize,
-        enclosed: bool,
-    },
-    GeomDistance {
-        first: SensorGeoms,
-        second: SensorGeoms,
-    },
-    GeomNormal {
-        first: SensorGeoms,
-        second: SensorGeoms,
-    },
-    GeomFromTo {
-        first: SensorGeoms,
-        second: SensorGeoms,
-    },
-    Contact(ContactSensor),
-    PotentialEnergy,
-    KineticEnergy,
-    Clock,
-    User {
-        dimension: u32,
-    },
+pub struct SensorObject {
+    /// What it is.
+    pub kind: ObjectKind,
+    /// Its id.
+    pub id: usize,
+}
+
+impl SensorObject {
+    /// Its frame; that of a body with this id for elements that have none, which compiling refuses.
+    pub fn frame(self) -> FrameObject {
+        match self.kind {
+            ObjectKind::BodyInertial => FrameObject::Inertial(self.id),
+            ObjectKind::Geom => FrameObject::Geom(self.id),
+            ObjectKind::Site => FrameObject::Site(self.id),
+            ObjectKind::Camera => FrameObject::Camera(self.id),
+            _ => FrameObject::Body(self.id),
+        }
+    }
+}
+
+/// What a sensor measures, and where.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sensor {
+    /// What is measured.
+    pub kind: SensorKind,
+    /// The measured element, where the kind has one.
+    pub object: Option<SensorObject>,
+    /// The element from which is seen, or the second one.
+    pub reference: Option<SensorObject>,
+}
+
+impl Sensor {
+    /// The id of the measured element; zero for kinds without.
+    #[inline]
+    pub fn id(&self) -> usize {
+        self.object.map_or(0, |object| object.id)
+    }
+
+    /// The frame of the measured element; the world's for kinds without.
+    pub fn frame(&self) -> FrameObject {
+        self.object
+            .map_or(FrameObject::Body(0), SensorObject::frame)
+    }
+
+    /// The frame from which is seen, or in which something is; none for the world's.
+    pub fn seen_from(&self) -> Option<FrameObject> {
+        self.reference.map(SensorObject::frame)
+    }
+
+    /// The geoms of both elements.
+    pub fn geoms(&self) -> [SensorGeoms; 2] {
+        [self.object, self.reference].map(|object| match object {
+            Some(SensorObject {
+                kind: ObjectKind::Geom,
+                id,
+            }) => SensorGeoms::Geom(id),
+            object => SensorGeoms::Body(object.map_or(0, |object| object.id)),
+        })
+    }
+
+    /// What a contact sensor looks for and reports.
+    pub fn contact(&self, report: ContactReport) -> ContactSensor {
+        let [first, second] = [self.object, self.reference].map(|object| match object {
+            None => ContactMatch::Any,
+            Some(SensorObject { kind, id }) => match kind {
+                ObjectKind::Geom => ContactMatch::Geom(id),
+                ObjectKind::Subtree => ContactMatch::Subtree(id),
+                ObjectKind::Site => ContactMatch::Site(id),
+                _ => ContactMatch::Body(id),
+            },
+        });
+        ContactSensor {
+            first,
+            second,
+            report,
+        }
+    }
 }
 
 /// One geom, or all geoms of a body.
@@ -789,8 +721,8 @@ pub enum ContactMatch {
 /// Sensors.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SensorStructure {
-    /// What is measured.
-    pub kind: Vec<SensorKind>,
+    /// What is measured, and where.
+    pub list: Vec<Sensor>,
     /// First value in the output array.
     pub address: Vec<usize>,
     /// Number of values.

@@ -1,6 +1,7 @@
 //! Tables that follow from the rest of the structure and make stepping fast.
 
-use super::{BodyStructure, SensorKind, SparsePattern, Structure, Transmission, Wrap};
+use super::{BodyStructure, Sensor, SparsePattern, Structure, Transmission, Wrap};
+use carom_spec::model_spec::SensorNeed;
 
 /// Degrees of freedom by which pairs of bodies move relative to each other, with their places in sparse rows.
 ///
@@ -99,7 +100,7 @@ impl Structure {
     pub fn derive_tables(&mut self) {
         self.derive_tendon_tables();
         self.derive_actuator_tables();
-        self.sensors.needs = sensor_needs(&self.sensors.kind);
+        self.sensors.needs = sensor_needs(&self.sensors.list);
     }
 
     fn derive_tendon_tables(&mut self) {
@@ -176,26 +177,22 @@ impl Structure {
     }
 }
 
-fn sensor_needs(kinds: &[SensorKind]) -> SensorNeeds {
+fn sensor_needs(sensors: &[Sensor]) -> SensorNeeds {
     let mut needs = SensorNeeds::default();
-    for kind in kinds {
-        match kind {
-            SensorKind::SubtreeLinearVelocity { .. }
-            | SensorKind::SubtreeAngularMomentum { .. } => {
-                needs.subtree_velocity = true;
-            }
-            SensorKind::Accelerometer { .. }
-            | SensorKind::FrameLinearAcceleration { .. }
-            | SensorKind::FrameAngularAcceleration { .. } => needs.acceleration = true,
-            SensorKind::Force { .. } | SensorKind::Torque { .. } => {
+    for sensor in sensors {
+        match sensor.kind.row().need {
+            SensorNeed::SubtreeVelocity => needs.subtree_velocity = true,
+            SensorNeed::Acceleration => needs.acceleration = true,
+            SensorNeed::InteractionForce => {
                 needs.acceleration = true;
                 needs.interaction_force = true;
             }
-            SensorKind::PotentialEnergy | SensorKind::KineticEnergy => needs.energy = true,
-            SensorKind::GeomDistance { .. }
-            | SensorKind::GeomNormal { .. }
-            | SensorKind::GeomFromTo { .. } => needs.distance = true,
-            _ => {}
+            SensorNeed::Energy => needs.energy = true,
+            SensorNeed::Distance => needs.distance = true,
+            SensorNeed::Motion
+            | SensorNeed::ConstraintForce
+            | SensorNeed::Rays
+            | SensorNeed::Contacts => {}
         }
     }
     needs

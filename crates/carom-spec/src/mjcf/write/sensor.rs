@@ -1,109 +1,75 @@
 //! Sensors.
 
+use super::super::attribute::Keyword;
+use super::super::extension;
+use super::super::keywords::Field;
 use super::actuator::history;
 use super::tag::{Output, Tag};
 use crate::model_spec::{
-    ContactFields, ContactReport, ModelSpec, ObjectKind, ObjectReference, RayFields, SensorKind,
-    SensorSpec, SensorStage,
+    Attachment, ContactReduction, ModelSpec, ObjectKind, ObjectReference, SensorDataKind,
+    SensorFields, SensorKind, SensorSpec, SensorStage,
 };
 
 pub(super) fn write(out: &mut Output, spec: &ModelSpec) {
-    for sensor in &spec.sensors {
-        let tag = objects(
-            Tag::new(tag_name(sensor.kind)).text("name", &sensor.name),
-            sensor,
-        );
-        let tag = tag
+    let known = |sensor: &&SensorSpec| sensor.kind.row().code.is_some();
+    for sensor in spec.sensors.iter().filter(known) {
+        let row = sensor.kind.row();
+        let tag = Tag::new(row.word).text("name", &sensor.name);
+        let tag = options(objects(tag, row.attachment, sensor), sensor.kind)
             .number_unless("cutoff", sensor.cutoff, 0.0)
             .number_unless("noise", sensor.noise, 0.0);
         out.empty(&history(tag, &sensor.history).numbers("user", &sensor.user));
     }
 }
 
-fn tag_name(kind: SensorKind) -> &'static str {
-    match kind {
-        SensorKind::Touch => "touch",
-        SensorKind::Accelerometer => "accelerometer",
-        SensorKind::Velocimeter => "velocimeter",
-        SensorKind::Gyro => "gyro",
-        SensorKind::Force => "force",
-        SensorKind::Torque => "torque",
-        SensorKind::Magnetometer => "magnetometer",
-        SensorKind::Rangefinder(_) => "rangefinder",
-        SensorKind::CameraProjection => "camprojection",
-        SensorKind::JointPosition => "jointpos",
-        SensorKind::JointVelocity => "jointvel",
-        SensorKind::TendonPosition => "tendonpos",
-        SensorKind::TendonVelocity => "tendonvel",
-        SensorKind::ActuatorPosition => "actuatorpos",
-        SensorKind::ActuatorVelocity => "actuatorvel",
-        SensorKind::ActuatorForce => "actuatorfrc",
-        SensorKind::JointActuatorForce => "jointactuatorfrc",
-        SensorKind::TendonActuatorForce => "tendonactuatorfrc",
-        SensorKind::BallQuaternion => "ballquat",
-        SensorKind::BallAngularVelocity => "ballangvel",
-        SensorKind::JointLimitPosition => "jointlimitpos",
-        SensorKind::JointLimitVelocity => "jointlimitvel",
-        SensorKind::JointLimitForce => "jointlimitfrc",
-        SensorKind::TendonLimitPosition => "tendonlimitpos",
-        SensorKind::TendonLimitVelocity => "tendonlimitvel",
-        SensorKind::TendonLimitForce => "tendonlimitfrc",
-        SensorKind::FramePosition => "framepos",
-        SensorKind::FrameQuaternion => "framequat",
-        SensorKind::FrameXAxis => "framexaxis",
-        SensorKind::FrameYAxis => "frameyaxis",
-        SensorKind::FrameZAxis => "framezaxis",
-        SensorKind::FrameLinearVelocity => "framelinvel",
-        SensorKind::FrameAngularVelocity => "frameangvel",
-        SensorKind::FrameLinearAcceleration => "framelinacc",
-        SensorKind::FrameAngularAcceleration => "frameangacc",
-        SensorKind::SubtreeCom => "subtreecom",
-        SensorKind::SubtreeLinearVelocity => "subtreelinvel",
-        SensorKind::SubtreeAngularMomentum => "subtreeangmom",
-        SensorKind::InsideSite { .. } => "insidesite",
-        SensorKind::GeomDistance => "distance",
-        SensorKind::GeomNormal => "normal",
-        SensorKind::GeomFromTo => "fromto",
-        SensorKind::Contact(_) => "contact",
-        SensorKind::PotentialEnergy => "e_potential",
-        SensorKind::KineticEnergy => "e_kinetic",
-        SensorKind::Clock => "clock",
-        SensorKind::User { .. } => "user",
-    }
+/// Names and texts of the sensors that MuJoCo lacks.
+pub(super) fn extensions(spec: &ModelSpec) -> impl Iterator<Item = (String, String)> {
+    let own = spec
+        .sensors
+        .iter()
+        .filter(|sensor| sensor.kind.row().code.is_none());
+    own.map(|sensor| {
+        let row = sensor.kind.row();
+        let mut data = extension::Data::default();
+        data.push("kind", row.word);
+        if let (Some(object), Some((_, attribute))) = (&sensor.object, row.attachment.element()) {
+            data.push(attribute, &object.reference.name);
+        }
+        data.numbers("cutoff", &[sensor.cutoff], &[0.0]);
+        data.numbers("noise", &[sensor.noise], &[0.0]);
+        (extension::name("sensor", &sensor.name), data.0)
+    })
 }
 
-fn is_frame(kind: SensorKind) -> bool {
-    tag_name(kind).starts_with("frame")
-}
-
-/// The measured objects, and what only one kind of sensor has.
-fn objects(tag: Tag, sensor: &SensorSpec) -> Tag {
+/// The measured objects.
+fn objects(tag: Tag, attachment: Attachment, sensor: &SensorSpec) -> Tag {
     let (object, reference) = (sensor.object.as_ref(), sensor.reference.as_ref());
-    match sensor.kind {
-        kind if is_frame(kind) => {
+    match attachment {
+        Attachment::Frame | Attachment::RelativeFrame => {
             let tag = typed(tag, "objtype", "objname", object);
             typed(tag, "reftype", "refname", reference)
         }
-        SensorKind::InsideSite { enclosed } => {
-            typed(plain(tag, "", reference), "objtype", "objname", object)
-                .word_unless("enclosed", enclosed, false)
-        }
-        SensorKind::User {
-            data,
-            stage,
-            dimension,
-        } => typed(tag, "objtype", "objname", object)
-            .word_unless("datatype", data, crate::model_spec::SensorDataKind::Real)
-            .text_unless("needstage", stage_word(stage), "acc")
-            .integer_unless("dim", dimension, -1),
-        SensorKind::GeomDistance | SensorKind::GeomNormal | SensorKind::GeomFromTo => {
-            plain(plain(tag, "1", object), "2", reference)
-        }
-        SensorKind::Contact(report) => {
-            contact_report(plain(plain(tag, "1", object), "2", reference), &report)
-        }
-        SensorKind::Rangefinder(fields) => plain(tag, "", object).words("data", &ray_words(fields)),
+        Attachment::FrameInSite => typed(plain(tag, "", reference), "objtype", "objname", object),
+        Attachment::Anything => typed(tag, "objtype", "objname", object),
+        Attachment::Pair | Attachment::Contacts => plain(plain(tag, "1", object), "2", reference),
         _ => plain(plain(tag, "", object), "", reference),
+    }
+}
+
+/// What only one kind of sensor has.
+fn options(tag: Tag, kind: SensorKind) -> Tag {
+    match kind {
+        SensorKind::Rangefinder(fields) => tag.words("data", &words(fields)),
+        SensorKind::InsideSite(enclosed) => tag.word_unless("enclosed", enclosed, false),
+        SensorKind::Contact(report) => tag
+            .words("data", &words(report.fields))
+            .word_unless("reduce", report.reduction, ContactReduction::None)
+            .integer_unless("num", report.count, 1),
+        SensorKind::User(user) => tag
+            .word_unless("datatype", user.data, SensorDataKind::Real)
+            .text_unless("needstage", stage_word(user.stage), "acc")
+            .integer_unless("dim", user.dimension, -1),
+        _ => tag,
     }
 }
 
@@ -143,51 +109,16 @@ fn stage_word(stage: SensorStage) -> &'static str {
     }
 }
 
-fn chosen<'a>(fields: &[(bool, &'a str)]) -> Vec<&'a str> {
-    fields
-        .iter()
-        .filter(|(on, _)| *on)
-        .map(|(_, word)| *word)
-        .collect()
-}
-
-fn ray_words(fields: RayFields) -> Vec<&'static str> {
-    if fields == RayFields::default() {
+/// The words of the fields, in their order; none for what holds without any.
+fn words<const N: usize>(fields: SensorFields<N>) -> Vec<&'static str>
+where
+    Field<N>: Keyword,
+{
+    if fields == SensorFields::default() {
         return Vec::new();
     }
-    chosen(&[
-        (fields.distance, "dist"),
-        (fields.direction, "dir"),
-        (fields.origin, "origin"),
-        (fields.point, "point"),
-        (fields.normal, "normal"),
-        (fields.depth, "depth"),
-    ])
-}
-
-fn contact_report(tag: Tag, report: &ContactReport) -> Tag {
-    let fields = &report.fields;
-    let words = chosen(&[
-        (fields.found, "found"),
-        (fields.force, "force"),
-        (fields.torque, "torque"),
-        (fields.distance, "dist"),
-        (fields.position, "pos"),
-        (fields.normal, "normal"),
-        (fields.tangent, "tangent"),
-        (fields.linear_velocity, "linvel"),
-        (fields.angular_velocity, "angvel"),
-    ]);
-    let words = if *fields == ContactFields::default() {
-        Vec::new()
-    } else {
-        words
-    };
-    tag.words("data", &words)
-        .word_unless(
-            "reduce",
-            report.reduction,
-            crate::model_spec::ContactReduction::None,
-        )
-        .integer_unless("num", report.count, 1)
+    let words = Field::<N>::WORDS.iter().zip(fields.0);
+    words
+        .filter_map(|((word, _), is_on)| is_on.then_some(*word))
+        .collect()
 }

@@ -1,6 +1,7 @@
 //! Compiler, option, size, statistic, visual, keyframes and custom data.
 
 use super::super::contact_law;
+use super::sensor;
 use super::tag::{Output, Tag};
 use crate::model_spec::{
     CompilerSettings, Flags, LengthRangeSettings, ModelSpec, OptionSpec, SizeSpec,
@@ -285,8 +286,8 @@ pub(super) fn write_custom(out: &mut Output, spec: &ModelSpec) {
                 .numbers("data", &numeric.data),
         );
     }
-    for law in &spec.contact_laws {
-        let (name, data) = contact_law::write(law);
+    let laws = spec.contact_laws.iter().map(contact_law::write);
+    for (name, data) in laws.chain(sensor::extensions(spec)) {
         out.empty(&Tag::new("text").text("name", &name).text("data", &data));
     }
     for text in &spec.texts {

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use carom_spec::ModelSpec;
 use carom_spec::model_spec::{
-    EqualityKind, EqualityObjects, ObjectKind, ObjectReference, Reference, SensorKind, TendonPath,
+    EqualityKind, EqualityObjects, ObjectKind, ObjectReference, Reference, SensorNeed, TendonPath,
     Transmission, WrapSpec,
 };
 
@@ -123,7 +123,8 @@ impl References {
         for sensor in &spec.sensors {
             for object in sensor.object.iter().chain(&sensor.reference) {
                 self.add_object(object);
-                if matches!(sensor.kind, SensorKind::Force | SensorKind::Torque) {
+                let reads_force = sensor.kind.row().need == SensorNeed::InteractionForce;
+                if reads_force && object.kind == ObjectKind::Site {
                     self.force_sites.insert(object.reference.name.clone());
                 }
             }

@@ -1,7 +1,9 @@
 use super::{assert_refused, model, refusals};
 use crate::model::{
-    ContactMatch, ContactReduction, ContactSensor, FrameObject, SensorGeoms, SensorKind,
+    ContactMatch, ContactReduction, ContactReport, ContactSensor, FrameObject, ObjectKind,
+    SensorGeoms, SensorKind, SensorObject,
 };
+use carom_spec::model_spec::SensorFields;
 
 fn with(sensors: &str) -> String {
     format!(
@@ -32,37 +34,26 @@ fn objects_dimensions_and_addresses() {
         <fromto geom1="ga" body2="b" cutoff="1"/> <touch site="s"/> <clock/> <user dim="5"/>"#,
     ));
     let sensors = &model.structure.sensors;
-    let kinds = &sensors.kind;
-    assert_eq!(kinds[0], SensorKind::Gyro { site: 1 });
-    let output = [true, false, false, true, true, false];
-    let object = FrameObject::Camera(0);
-    assert_eq!(kinds[2], SensorKind::Rangefinder { object, output });
-    assert_eq!(
-        kinds[3],
-        SensorKind::CameraProjection { site: 1, camera: 0 }
-    );
-    assert_eq!(
-        kinds[7],
-        SensorKind::FramePosition {
-            object: FrameObject::Inertial(1),
-            reference: Some(FrameObject::Site(1)),
-        }
-    );
-    assert_eq!(
-        kinds[8],
-        SensorKind::FrameAxis {
-            object: FrameObject::Body(2),
-            reference: None,
-            axis: 1,
-        }
-    );
-    assert_eq!(
-        kinds[12],
-        SensorKind::GeomFromTo {
-            first: SensorGeoms::Geom(1),
-            second: SensorGeoms::Body(2),
-        }
-    );
+    let list = &sensors.list;
+    assert_eq!((list[0].kind, list[0].id()), (SensorKind::Gyro, 1));
+    let fields = SensorFields([true, false, false, true, true, false]);
+    assert_eq!(list[2].kind, SensorKind::Rangefinder(fields));
+    assert_eq!(list[2].frame(), FrameObject::Camera(0));
+    let camera = SensorObject {
+        kind: ObjectKind::Camera,
+        id: 0,
+    };
+    assert_eq!(list[3].kind, SensorKind::CameraProjection);
+    assert_eq!((list[3].id(), list[3].reference), (1, Some(camera)));
+    assert_eq!(list[7].kind, SensorKind::FramePosition);
+    assert_eq!(list[7].frame(), FrameObject::Inertial(1));
+    assert_eq!(list[7].seen_from(), Some(FrameObject::Site(1)));
+    assert_eq!(list[8].kind, SensorKind::FrameYAxis);
+    assert_eq!(list[8].frame(), FrameObject::Body(2));
+    assert_eq!(list[8].seen_from(), None);
+    let geoms = [SensorGeoms::Geom(1), SensorGeoms::Body(2)];
+    assert_eq!(list[12].kind, SensorKind::GeomFromTo);
+    assert_eq!(list[12].geoms(), geoms);
     let dimensions = [3, 1, 84, 2, 1, 4, 1, 3, 3, 3, 3, 1, 6, 1, 1, 5];
     assert_eq!(sensors.dimension, dimensions);
     let total: usize = dimensions.iter().sum();
@@ -85,14 +76,14 @@ fn contact_sensors_report_what_they_are_asked_for() {
         <contact site="s" body2="b" data="found linvel angvel"/>"#,
     ));
     let sensors = &model.structure.sensors;
-    let contact = |first, second, fields: &[usize], reduction, slots| {
-        SensorKind::Contact(ContactSensor {
-            first,
-            second,
-            fields: std::array::from_fn(|field| fields.contains(&field)),
+    let contact = |first, second, fields: &[usize], reduction, count| ContactSensor {
+        first,
+        second,
+        report: ContactReport {
+            fields: SensorFields(std::array::from_fn(|field| fields.contains(&field))),
             reduction,
-            slots,
-        })
+            count,
+        },
     };
     let expected = [
         contact(
@@ -117,7 +108,10 @@ fn contact_sensors_report_what_they_are_asked_for() {
             1,
         ),
     ];
-    assert_eq!(sensors.kind, expected);
+    for (sensor, expected) in sensors.list.iter().zip(expected) {
+        assert_eq!(sensor.kind, SensorKind::Contact(expected.report));
+        assert_eq!(sensor.contact(expected.report), expected);
+    }
     assert_eq!(sensors.dimension, [1, 12, 7]);
     assert_refused(
         &with(r#"<contact geom1="ga" data="linvel" reduce="netforce"/>"#),

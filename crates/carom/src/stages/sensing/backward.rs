@@ -1,27 +1,17 @@
 //! The adjoint of sensors and energies.
 //!
 //! Read upwards: sensors pass their cotangents to what they read, among it the passes over the tree, which follow from
-//! the last to the first. Distances between geoms have a pass of their own, as in the forward direction:
-//! [`measure_distances_backward`](super::measure_distances_backward).
+//! the last to the first.
 
 use std::mem::take;
 
-use super::{Sensed, Sensing, measure_distances_backward};
+use super::forward::clip_vjp;
+use super::{Sensed, Sensing};
 use crate::cotangent::Cotangents;
 use crate::dynamics::At;
 use crate::history::delay_sensor_vjp;
-use crate::model::{Model, SensorKind};
+use crate::model::Model;
 use crate::state::{Input, State};
-
-/// Whether [`backward`] passes the cotangents of a sensor on; distances between geoms have a pass of their own.
-fn has_backward(kind: SensorKind) -> bool {
-    !matches!(
-        kind,
-        SensorKind::GeomDistance { .. }
-            | SensorKind::GeomNormal { .. }
-            | SensorKind::GeomFromTo { .. }
-    )
-}
 
 /// Everything that the adjoints of sensors read and write.
 pub(super) struct Reverse<'a> {
@@ -44,7 +34,7 @@ fn delay_backward(at: At<'_>, bar: &mut Sensing, bars: &mut Cotangents) {
         return;
     }
     let sensors = &model.structure.sensors;
-    for sensor in 0..sensors.kind.len() {
+    for sensor in 0..sensors.list.len() {
         let values_bar = &mut bar.values[sensors.address[sensor]..][..sensors.dimension[sensor]];
         let targets = (&mut bars.state, &mut *bars.model);
         delay_sensor_vjp(model, state, sensor, values_bar, targets);
@@ -58,7 +48,6 @@ fn delay_backward(at: At<'_>, bar: &mut Sensing, bars: &mut Cotangents) {
 pub fn backward(at: At<'_>, bars: &mut Cotangents) {
     let mut bar = take(&mut bars.data.sensing);
     delay_backward(at, &mut bar, bars);
-    measure_distances_backward(at, &bar, bars);
     let sensors = &at.model.structure.sensors;
     let needs = &sensors.needs;
     let enabled = !at.model.settings.disable.sensor;
@@ -71,12 +60,22 @@ pub fn backward(at: At<'_>, bars: &mut Cotangents) {
         bar,
         bars,
     };
-    if enabled && !sensors.kind.is_empty() {
-        for (sensor, &kind) in sensors.kind.iter().enumerate() {
-            if has_backward(kind) {
-                reverse.sensor(sensor, kind);
-            }
+    if enabled && !sensors.list.is_empty() {
+        // Fresh values, which tell what was held at the cutoff.
+        let fresh = if at.state.history.is_empty() {
+            &at.data.sensing.values
+        } else {
+            &at.data.sensing.measured
+        };
+        let mut values_bar = take(&mut reverse.bar.values);
+        for (index, sensor) in sensors.list.iter().enumerate() {
+            let range = sensors.address[index]..sensors.address[index] + sensors.dimension[index];
+            let (values, bars) = (&fresh[range.clone()], &mut values_bar[range]);
+            let cutoff_bar = clip_vjp(at.model, index, values, bars);
+            reverse.bars.model.sensors.cutoff[index] += cutoff_bar;
+            reverse.sensor(index, sensor, bars);
         }
+        reverse.bar.values = values_bar;
         if needs.interaction_force {
             reverse.interaction_forces();
             reverse.external_forces();

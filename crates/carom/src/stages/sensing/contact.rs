@@ -36,7 +36,7 @@ impl<T: Scalar> Reader<'_, T> {
         if count == 0 {
             return;
         }
-        if sensor.reduction == ContactReduction::NetForce {
+        if sensor.report.reduction == ContactReduction::NetForce {
             self.net_force(sensor, count, values);
             return;
         }
@@ -67,7 +67,7 @@ impl<T: Scalar> Reader<'_, T> {
         let contacts = self.stages.collision.contacts.iter().enumerate();
         contacts.filter_map(|(index, contact)| {
             let flipped = self.is_flipped(sensor, contact)?;
-            let rank = match sensor.reduction {
+            let rank = match sensor.report.reduction {
                 ContactReduction::None | ContactReduction::NetForce => 0.0,
                 ContactReduction::MinimalDistance => contact.distance.value(),
                 ContactReduction::MaximalForce => {
@@ -244,7 +244,7 @@ impl<T: Scalar> Fields<T> {
         ];
         let mut start = 0;
         for (field, numbers) in all.into_iter().enumerate() {
-            if sensor.fields[field] {
+            if sensor.report.fields.0[field] {
                 numbers.copy_from_slice(&slot[start..start + numbers.len()]);
                 start += numbers.len();
             }
@@ -267,7 +267,7 @@ impl<T: Scalar> Fields<T> {
         ];
         let mut start = 0;
         for (field, numbers) in all.into_iter().enumerate() {
-            if sensor.fields[field] {
+            if sensor.report.fields.0[field] {
                 slot[start..start + numbers.len()].copy_from_slice(numbers);
                 start += numbers.len();
             }

@@ -13,31 +13,24 @@ impl<'a> Reverse<'a> {
             model: self.model,
             state: self.state,
             stages: self.stages,
-            energy: &self.sensing.energy[0],
-            subtree_velocity: &self.sensing.subtree_velocity,
-            subtree_angular_momentum: &self.sensing.subtree_angular_momentum,
-            body_acceleration: &self.sensing.body_acceleration,
-            interaction_force: &self.sensing.interaction_force,
+            sensing: self.sensing,
         }
     }
 
-    /// The twin of [`Reader::contacts`], for the values from `address` on.
-    pub(super) fn contacts(&mut self, sensor: &ContactSensor, address: usize) {
+    /// The adjoint of [`Reader::contacts`].
+    pub(super) fn contacts(&mut self, sensor: &ContactSensor, bars: &[f64]) {
         let reader = self.reader();
         let size = sensor.slot_size();
-        if sensor.reduction == ContactReduction::NetForce {
-            let bar = Fields::read(sensor, &self.bar.values[address..][..size]);
-            self.net_force(sensor, &bar);
+        if sensor.report.reduction == ContactReduction::NetForce {
+            self.net_force(sensor, &Fields::read(sensor, &bars[..size]));
             return;
         }
         let mut last = None;
-        for slot in 0..sensor.slots as usize {
+        for bars in bars.chunks_exact(size) {
             let Some(found) = reader.next_match(sensor, last) else {
                 break;
             };
-            let values = &self.bar.values[address + slot * size..][..size];
-            let bar = Fields::read(sensor, values);
-            self.report(found, &bar);
+            self.report(found, &Fields::read(sensor, bars));
             last = Some(found);
         }
     }

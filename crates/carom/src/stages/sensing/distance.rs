@@ -1,11 +1,12 @@
 //! Distances between geoms, or between the geoms of bodies: how far, in which direction, from where to where.
 
+use carom_spec::model_spec::SensorNeed;
+
 use super::Sensing;
-use super::forward::{clip, clip_vjp};
-use crate::cotangent::Cotangents;
-use crate::dynamics::At;
+use super::backward::Reverse;
+use super::forward::clip;
 use crate::math::Vec3;
-use crate::model::{Model, SensorGeoms, SensorKind};
+use crate::model::{Model, Sensor, SensorGeoms, SensorKind};
 use crate::scalar::Scalar;
 use crate::stages::collision::{self, GeomDistance, Manifold};
 use crate::stages::kinematics::Kinematics;
@@ -22,27 +23,23 @@ pub fn measure_distances<T: Scalar>(
     if model.settings.disable.sensor || !sensors.needs.distance {
         return;
     }
-    for (sensor, &kind) in sensors.kind.iter().enumerate() {
-        let (SensorKind::GeomDistance { first, second }
-        | SensorKind::GeomNormal { first, second }
-        | SensorKind::GeomFromTo { first, second }) = kind
-        else {
+    for (index, sensor) in sensors.list.iter().enumerate() {
+        if sensor.kind.row().need != SensorNeed::Distance {
             continue;
-        };
-        let cutoff = model.sensors.cutoff[sensor];
-        let sides = [first, second];
-        let (distance, [from, to], _) = shortest(model, kinematics, sides, cutoff, work);
-        let values = &mut out.values[sensors.address[sensor]..][..sensors.dimension[sensor]];
-        match kind {
-            SensorKind::GeomDistance { .. } => values[0] = distance,
-            SensorKind::GeomNormal { .. } => values.copy_from_slice(&direction(to - from).0),
+        }
+        let cutoff = model.sensors.cutoff[index];
+        let (distance, [from, to], _) = shortest(model, kinematics, sensor.geoms(), cutoff, work);
+        let values = &mut out.values[sensors.address[index]..][..sensors.dimension[index]];
+        match sensor.kind {
+            SensorKind::GeomDistance => values[0] = distance,
+            SensorKind::GeomNormal => values.copy_from_slice(&direction(to - from).0),
             _ => {
                 let (start, end) = values.split_at_mut(3);
                 start.copy_from_slice(&from.0);
                 end.copy_from_slice(&to.0);
             }
         }
-        clip(model, sensor, kind, values);
+        clip(model, index, values);
     }
 }
 
@@ -86,67 +83,37 @@ fn geoms<T: Scalar>(model: &Model<T>, side: SensorGeoms) -> Range<usize> {
     }
 }
 
-/// The twin of [`measure_distances`]: adds the cotangents of the geoms' poses and shapes, and of the cutoffs.
-pub(super) fn measure_distances_backward(at: At<'_>, bar: &Sensing, bars: &mut Cotangents) {
-    let (model, kinematics) = (at.model, &at.data.kinematics);
-    let sensors = &model.structure.sensors;
-    if model.settings.disable.sensor || !sensors.needs.distance {
-        return;
-    }
-    for (sensor, &kind) in sensors.kind.iter().enumerate() {
-        let (SensorKind::GeomDistance { first, second }
-        | SensorKind::GeomNormal { first, second }
-        | SensorKind::GeomFromTo { first, second }) = kind
-        else {
-            continue;
-        };
-        let dimension = sensors.dimension[sensor];
-        let mut values_bar = [0.0; 6];
-        values_bar[..dimension]
-            .copy_from_slice(&bar.values[sensors.address[sensor]..][..dimension]);
-        if values_bar == [0.0; 6] {
-            continue;
+impl Reverse<'_> {
+    /// The adjoint of [`measure_distances`] for one sensor: adds the cotangents of the geoms' poses and shapes, and of the
+    /// cutoff.
+    pub(super) fn distance(&mut self, index: usize, sensor: &Sensor, bars: &[f64]) {
+        if bars.iter().all(|&bar| bar == 0.0) {
+            return;
         }
-        let (sides, cutoff) = ([first, second], model.sensors.cutoff[sensor]);
-        let (distance, points, geoms) = shortest(
-            model,
-            kinematics,
-            sides,
-            cutoff,
-            bars.data.collision.manifold_mut(),
-        );
+        let (model, kinematics) = (self.model, self.stages.kinematics);
+        let (sides, cutoff) = (sensor.geoms(), model.sensors.cutoff[index]);
+        let work = self.bars.data.collision.manifold_mut();
+        let (_, points, geoms) = shortest(model, kinematics, sides, cutoff, work);
         let segment = points[1] - points[0];
         let mut found_bar = GeomDistance {
             distance: 0.0,
             points: [Vec3::ZERO; 2],
             normal: Vec3::ZERO,
         };
-        let cutoff_bar = &mut bars.model.sensors.cutoff[sensor];
-        let mut clip = |values: &[f64], bars: &mut [f64]| {
-            *cutoff_bar += clip_vjp(model, sensor, kind, values, bars);
-        };
-        match kind {
-            SensorKind::GeomDistance { .. } => {
-                clip(&[distance], &mut values_bar[..1]);
-                found_bar.distance = values_bar[0];
+        let vector = |first: usize| Vec3(std::array::from_fn(|k| bars[first + k]));
+        match sensor.kind {
+            SensorKind::GeomDistance => found_bar.distance = bars[0],
+            SensorKind::GeomNormal if segment == Vec3::ZERO => {}
+            SensorKind::GeomNormal => {
+                segment.normalized_vjp(vector(0), 0.0, &mut found_bar.points[1]);
+                found_bar.points[0] = -found_bar.points[1];
             }
-            SensorKind::GeomNormal { .. } => {
-                clip(&direction(segment).0, &mut values_bar[..3]);
-                if segment != Vec3::ZERO {
-                    let [x, y, z, ..] = values_bar;
-                    segment.normalized_vjp(Vec3([x, y, z]), 0.0, &mut found_bar.points[1]);
-                    found_bar.points[0] = -found_bar.points[1];
-                }
-            }
-            _ => {
-                let [x, y, z, rest @ ..] = values_bar;
-                found_bar.points = [Vec3([x, y, z]), Vec3(rest)];
-            }
+            _ => found_bar.points = [vector(0), vector(3)],
         }
         if let Some(geoms) = geoms {
-            collision::distance_backward(model, kinematics, geoms, cutoff, &found_bar, bars);
+            collision::distance_backward(model, kinematics, geoms, cutoff, &found_bar, self.bars);
         } else {
-            bars.model.sensors.cutoff[sensor] += found_bar.distance;
+            self.bars.model.sensors.cutoff[index] += found_bar.distance;
         }
     }
 }

@@ -1,7 +1,9 @@
+use std::mem::take;
+
 use super::measure::Reader;
 use super::{Sensed, Sensing, kinetic_energy, potential_energy, tree_pass};
 use crate::history::delay_sensor;
-use crate::model::{Model, SensorKind};
+use crate::model::Model;
 use crate::scalar::Scalar;
 use crate::state::{Input, State};
 
@@ -20,7 +22,7 @@ pub fn forward<T: Scalar>(
         let potential = potential_energy(model, state, stages);
         out.energy[0] = [potential, kinetic_energy(model, state, stages)];
     }
-    if !sensing || sensors.kind.is_empty() {
+    if !sensing || sensors.list.is_empty() {
         return;
     }
     if needs.subtree_velocity {
@@ -32,30 +34,20 @@ pub fn forward<T: Scalar>(
     if needs.interaction_force {
         tree_pass::interaction_forces(model, input, stages, out);
     }
-    let Sensing {
-        values,
-        energy,
-        subtree_velocity,
-        subtree_angular_momentum,
-        body_acceleration,
-        interaction_force,
-        ..
-    } = out;
+    // The values are apart while they are written, the rest is read.
+    let mut values = take(&mut out.values);
     let reader = Reader {
         model,
         state,
         stages,
-        energy: &energy[0],
-        subtree_velocity,
-        subtree_angular_momentum,
-        body_acceleration,
-        interaction_force,
+        sensing: out,
     };
-    for (sensor, &kind) in sensors.kind.iter().enumerate() {
-        let values = &mut values[sensors.address[sensor]..][..sensors.dimension[sensor]];
-        reader.measure(kind, values);
-        clip(model, sensor, kind, values);
+    for (index, sensor) in sensors.list.iter().enumerate() {
+        let values = &mut values[sensors.address[index]..][..sensors.dimension[index]];
+        reader.measure(sensor, values);
+        clip(model, index, values);
     }
+    out.values = values;
 }
 
 /// Keeps the fresh values, and replaces those of sensors that report the past or are read at intervals only.
@@ -65,16 +57,16 @@ pub fn delay<T: Scalar>(model: &Model<T>, state: &State<T>, out: &mut Sensing<T>
     }
     out.measured.copy_from_slice(&out.values);
     let sensors = &model.structure.sensors;
-    for sensor in 0..sensors.kind.len() {
+    for sensor in 0..sensors.list.len() {
         let values = &mut out.values[sensors.address[sensor]..][..sensors.dimension[sensor]];
         delay_sensor(model, state, sensor, values);
     }
 }
 
 /// Holds the values within the sensor's cutoff.
-pub(super) fn clip<T: Scalar>(model: &Model<T>, sensor: usize, kind: SensorKind, values: &mut [T]) {
+pub(super) fn clip<T: Scalar>(model: &Model<T>, sensor: usize, values: &mut [T]) {
     let cutoff = model.sensors.cutoff[sensor];
-    let Some(both_signs) = clips_both_signs(model, sensor, kind) else {
+    let Some(both_signs) = clips_both_signs(model, sensor) else {
         return;
     };
     for value in values {
@@ -87,32 +79,24 @@ pub(super) fn clip<T: Scalar>(model: &Model<T>, sensor: usize, kind: SensorKind,
 }
 
 /// Whether values are held within the cutoff on both sides, or on the upper side only; none if they are not.
-fn clips_both_signs<T: Scalar>(model: &Model<T>, sensor: usize, kind: SensorKind) -> Option<bool> {
-    // These two understand the cutoff as a range of detection.
-    let detects = matches!(kind, SensorKind::Contact(_) | SensorKind::GeomFromTo { .. });
-    let clips = model.sensors.cutoff[sensor].value() > 0.0 && !detects;
+fn clips_both_signs<T: Scalar>(model: &Model<T>, sensor: usize) -> Option<bool> {
+    let clips = model.sensors.cutoff[sensor].value() > 0.0;
     model.structure.sensors.clip[sensor].filter(|_| clips)
 }
 
-/// The twin of [`clip`] at values that are not clipped: sets the cotangents of those that would be to zero and returns
-/// that of the cutoff, on which alone they depend.
-pub(super) fn clip_vjp(
-    model: &Model,
-    sensor: usize,
-    kind: SensorKind,
-    values: &[f64],
-    bars: &mut [f64],
-) -> f64 {
+/// The adjoint of [`clip`]: what is held at the cutoff depends on it alone. Sets the cotangents of such values to zero and
+/// returns that of the cutoff.
+pub(super) fn clip_vjp(model: &Model, sensor: usize, clipped: &[f64], bars: &mut [f64]) -> f64 {
     let cutoff = model.sensors.cutoff[sensor];
-    let Some(both_signs) = clips_both_signs(model, sensor, kind) else {
+    let Some(both_signs) = clips_both_signs(model, sensor) else {
         return 0.0;
     };
     let mut cutoff_bar = 0.0;
-    for (&value, bar) in values.iter().zip(bars) {
-        if value > cutoff {
-            cutoff_bar += std::mem::take(bar);
-        } else if both_signs && value < -cutoff {
-            cutoff_bar -= std::mem::take(bar);
+    for (&value, bar) in clipped.iter().zip(bars) {
+        if value >= cutoff {
+            cutoff_bar += take(bar);
+        } else if both_signs && value <= -cutoff {
+            cutoff_bar -= take(bar);
         }
     }
     cutoff_bar

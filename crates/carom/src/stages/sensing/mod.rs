@@ -4,6 +4,7 @@
 //! accelerations, forces between bodies) are computed when one of the model's sensors needs them.
 
 mod backward;
+mod camera;
 mod constraint_force;
 mod contact;
 mod contact_backward;
@@ -13,8 +14,8 @@ mod energy_backward;
 mod external_backward;
 mod forward;
 mod frame;
+mod inside;
 mod measure;
-mod measure_backward;
 mod rangefinder;
 mod rangefinder_backward;
 mod touch;
@@ -23,7 +24,6 @@ mod tree_pass;
 
 pub use backward::backward;
 pub use distance::measure_distances;
-use distance::measure_distances_backward;
 pub use energy::{kinetic_energy, potential_energy};
 pub use forward::{delay, forward};
 

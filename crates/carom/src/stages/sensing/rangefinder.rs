@@ -5,7 +5,10 @@
 //! in its frame. An orthographic camera has f = c₀ and g = r₀ half the resolution, and looks along −z from the points
 //! (a, −b, 0) times half its extent.
 
-use super::measure::{Reader, focal_lengths, principal_point};
+use carom_spec::model_spec::RayFields;
+
+use super::camera::{focal_lengths, principal_point};
+use super::measure::Reader;
 use crate::dual::Dual;
 use crate::math::Vec3;
 use crate::model::{FrameObject, Model};
@@ -13,14 +16,9 @@ use crate::ray::{Filter, Hit, Ray, cast};
 use crate::scalar::Scalar;
 use crate::stages::kinematics::Kinematics;
 
-/// Which values a ray reports: distance, direction, origin, point, normal, depth.
-pub(super) type Fields = [bool; 6];
-/// How many numbers each of them has.
-pub(super) const LENGTHS: [usize; 6] = [1, 3, 3, 3, 3, 1];
-
 impl<T: Scalar> Reader<'_, T> {
     /// Writes the values of a rangefinder, ray by ray.
-    pub(super) fn ranges(&self, object: FrameObject, fields: Fields, values: &mut [T]) {
+    pub(super) fn ranges(&self, object: FrameObject, fields: RayFields, values: &mut [T]) {
         let kinematics = self.stages.kinematics;
         match object {
             FrameObject::Site(site) => {
@@ -35,12 +33,12 @@ impl<T: Scalar> Reader<'_, T> {
         }
     }
 
-    fn image(&self, camera: usize, fields: Fields, values: &mut [T]) {
+    fn image(&self, camera: usize, fields: RayFields, values: &mut [T]) {
         let (structure, kinematics) = (&self.model.structure, self.stages.kinematics);
         let body = structure.cameras.body[camera];
         let position = kinematics.camera_position[camera];
         let forward = -kinematics.camera_rotation[camera].column(2);
-        let per_ray = values_per_ray(fields);
+        let per_ray = fields.size(RayFields::SIZES);
         if per_ray == 0 {
             return;
         }
@@ -57,14 +55,6 @@ impl<T: Scalar> Reader<'_, T> {
 /// Columns and rows of all pixels, in the order of the sensor's values.
 pub(super) fn pixels([columns, rows]: [u32; 2]) -> impl Iterator<Item = [u32; 2]> {
     (0..rows).flat_map(move |row| (0..columns).map(move |column| [column, row]))
-}
-
-/// How many numbers a ray reports.
-pub(super) fn values_per_ray(fields: Fields) -> usize {
-    let lengths = fields.into_iter().zip(LENGTHS);
-    lengths
-        .filter_map(|(is_wanted, length)| is_wanted.then_some(length))
-        .sum()
 }
 
 /// The ray along the z axis of a site.
@@ -166,7 +156,7 @@ impl Optics<f64> {
 
 /// Writes the requested values of a ray.
 pub(super) fn write<T: Scalar>(
-    fields: Fields,
+    fields: RayFields,
     ray: &Ray<T>,
     hit: Option<Hit<T>>,
     depth: Option<T>,
@@ -185,7 +175,7 @@ pub(super) fn write<T: Scalar>(
         &[depth.unwrap_or(missed)],
     ];
     let mut place = 0;
-    for (report, is_wanted) in reports.into_iter().zip(fields) {
+    for (report, is_wanted) in reports.into_iter().zip(fields.0) {
         if is_wanted {
             values[place..][..report.len()].copy_from_slice(report);
             place += report.len();

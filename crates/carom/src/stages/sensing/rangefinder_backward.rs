@@ -1,17 +1,13 @@
 //! The adjoint of rangefinders: rays are cast again, and each hit passes its cotangents to the geom and to the ray.
 
+use carom_spec::model_spec::RayFields;
+
 use super::backward::Reverse;
-use super::forward::clip_vjp;
-use super::rangefinder::{
-    Fields, LENGTHS, Optics, cast_from, pixel_ray, pixels, site_ray, values_per_ray, write,
-};
+use super::rangefinder::{Optics, cast_from, pixel_ray, pixels, site_ray};
 use crate::math::{Mat3, Vec3};
-use crate::model::{FrameObject, SensorKind};
+use crate::model::FrameObject;
 use crate::ray::{Ray, SurfacePoint, meet_backward};
 use crate::stages::collision::add_tangent;
-
-/// Most values of one ray.
-const MAX_VALUES: usize = 14;
 
 /// Where a ray starts from.
 #[derive(Clone, Copy)]
@@ -30,13 +26,9 @@ struct RayBar {
 
 impl Reverse<'_> {
     /// Passes on the cotangents of all rays of a rangefinder.
-    pub(super) fn ranges(&mut self, sensor: usize, kind: SensorKind, fields: Fields) {
-        let SensorKind::Rangefinder { object, .. } = kind else {
-            return;
-        };
+    pub(super) fn ranges(&mut self, object: FrameObject, fields: RayFields, bars: &[f64]) {
         let structure = &*self.model.structure;
         let kinematics = self.stages.kinematics;
-        let start = structure.sensors.address[sensor];
         match object {
             FrameObject::Site(site) => {
                 let ray = site_ray(kinematics, site);
@@ -44,7 +36,7 @@ impl Reverse<'_> {
                     body: structure.sites.body[site],
                     camera: None,
                 };
-                let RayBar { ray: bar, .. } = self.range((sensor, kind), fields, start, &ray, eye);
+                let RayBar { ray: bar, .. } = self.range(fields, bars, &ray, eye);
                 let targets = &mut self.bars.data.kinematics;
                 targets.site_position[site] += bar.origin;
                 targets.site_rotation[site] +=
@@ -56,11 +48,10 @@ impl Reverse<'_> {
                     body: structure.cameras.body[camera],
                     camera: Some([kinematics.camera_position[camera], forward]),
                 };
-                let per_ray = values_per_ray(fields);
-                for (index, pixel) in pixels(structure.cameras.resolution[camera]).enumerate() {
+                let rays = bars.chunks_exact(fields.size(RayFields::SIZES).max(1));
+                for (pixel, bars) in pixels(structure.cameras.resolution[camera]).zip(rays) {
                     let ray = pixel_ray(self.model, kinematics, camera, pixel);
-                    let place = start + index * per_ray;
-                    let bar = self.range((sensor, kind), fields, place, &ray, eye);
+                    let bar = self.range(fields, bars, &ray, eye);
                     self.pixel(camera, pixel, &bar);
                 }
             }
@@ -69,36 +60,18 @@ impl Reverse<'_> {
     }
 
     /// The cotangents of a ray from those of its values.
-    fn range(
-        &mut self,
-        (sensor, kind): (usize, SensorKind),
-        fields: Fields,
-        start: usize,
-        ray: &Ray,
-        eye: Eye,
-    ) -> RayBar {
+    fn range(&mut self, fields: RayFields, bars: &[f64], ray: &Ray, eye: Eye) -> RayBar {
         let (model, kinematics) = (self.model, self.stages.kinematics);
         let mut out = RayBar {
             ray: Ray::ZERO,
             position: Vec3::ZERO,
             forward: Vec3::ZERO,
         };
-        let count = values_per_ray(fields);
-        let mut bars = [0.0; MAX_VALUES];
-        bars[..count].copy_from_slice(&self.bar.values[start..][..count]);
-        if bars == [0.0; MAX_VALUES] {
+        if bars.iter().all(|&bar| bar == 0.0) {
             return out;
         }
         let hit = cast_from(model, kinematics, eye.body, ray);
         let point = hit.map(|hit| ray.at(hit.point.distance));
-        let depth = hit.map(|hit| match (eye.camera, point) {
-            (Some([position, forward]), Some(point)) => (point - position).dot(forward),
-            _ => hit.point.distance,
-        });
-        let mut values = [0.0; MAX_VALUES];
-        write(fields, ray, hit, depth, &mut values);
-        self.bars.model.sensors.cutoff[sensor] +=
-            clip_vjp(model, sensor, kind, &values[..count], &mut bars[..count]);
 
         let [
             distance_bar,
@@ -107,7 +80,7 @@ impl Reverse<'_> {
             mut point_bar,
             normal_bar,
             depth_bar,
-        ] = unpacked(fields, &bars);
+        ] = unpacked(fields, bars);
         out.ray.origin += origin_bar;
         let (Some(hit), Some(point)) = (hit, point) else {
             return out;
@@ -169,10 +142,10 @@ impl Reverse<'_> {
 }
 
 /// The cotangents of all six reports, zero where they are not wanted; single numbers come first in their vector.
-fn unpacked(fields: Fields, bars: &[f64]) -> [Vec3; 6] {
+fn unpacked(fields: RayFields, bars: &[f64]) -> [Vec3; 6] {
     let mut reports = [Vec3::ZERO; 6];
     let mut place = 0;
-    for ((report, is_wanted), length) in reports.iter_mut().zip(fields).zip(LENGTHS) {
+    for ((report, is_wanted), length) in reports.iter_mut().zip(fields.0).zip(RayFields::SIZES) {
         if is_wanted {
             report.0[..length].copy_from_slice(&bars[place..][..length]);
             place += length;

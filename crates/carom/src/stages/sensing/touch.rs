@@ -185,7 +185,7 @@ mod tests {
             let passes = (0..3000).any(|step| {
                 let t = f64::from(step) * 1e-3;
                 let point = std::array::from_fn(|i| ray.origin[i] + t * ray.direction[i]);
-                super::super::measure::is_inside(kind, size, point)
+                super::super::inside::is_inside(kind, size, point)
             });
             let meets = ray.meets(kind, size);
             assert!(
