@@ -372,6 +372,8 @@ sensors! {
     Clock = "clock" Some(45), Nothing, Values(1), Real, Motion;
     /// Filled by the user.
     User(UserSensor) = "user" Some(48), Anything, Given, Real, Motion;
+    /// Torque or force that a joint transmits along its axis, as a sensor on the link side of the gear feels it.
+    JointTorque = "jointtorque" None, ScalarJoint, Values(1), Real, InteractionForce;
 }
 
 impl SensorKind {

@@ -101,6 +101,7 @@ impl<T: Scalar> Reader<'_, T> {
             S::PotentialEnergy => return values[0] = sensing.energy[0][0],
             S::KineticEnergy => return values[0] = sensing.energy[0][1],
             S::Clock => return values[0] = state.time,
+            S::JointTorque => return values[0] = self.joint_torque(id),
             // Distances have a pass of their own, enclosure is not evaluated yet, user sensors are for the user.
             S::GeomDistance | S::GeomNormal | S::GeomFromTo | S::InsideSite(true) | S::User(_) => {
                 return values.fill(T::ZERO);
@@ -191,6 +192,7 @@ impl Reverse<'_> {
             S::PotentialEnergy => self.bar.energy[0][0] += bar,
             S::KineticEnergy => self.bar.energy[0][1] += bar,
             S::Clock => targets.state.time += bar,
+            S::JointTorque => self.joint_torque(id, bar),
             // Steps have no derivative, and what the user fills is not ours.
             S::InsideSite(_) | S::User(_) => {}
         }

@@ -15,6 +15,7 @@ mod external_backward;
 mod forward;
 mod frame;
 mod inside;
+mod joint_torque;
 mod measure;
 mod rangefinder;
 mod rangefinder_backward;
