@@ -125,7 +125,9 @@ fn of_table(chosen: fn(Exchange) -> bool) -> impl Iterator<Item = Constant> {
 fn rows_of(family: crate::quantity::Family) -> Family {
     use crate::quantity::Family as Of;
     match family {
-        Of::Option | Of::Laws | Of::ContactPoints | Of::Cameras | Of::Sources => Family::Model,
+        Of::Option | Of::Laws | Of::ContactPoints | Of::JointLaws | Of::Cameras | Of::Sources => {
+            Family::Model
+        }
         Of::Qpos => Family::Qpos,
         Of::Bodies => Family::Body,
         Of::Joints => Family::Joint,

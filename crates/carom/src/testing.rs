@@ -13,6 +13,7 @@ use std::path::Path;
 
 use carom_spec::mjcf;
 use carom_spec::model_spec::{ComplementaritySpec, ContactLaw, ContactLawSpec, LawKind};
+use carom_spec::model_spec::{JointLawDescription, JointLawKind, JointLawNumber};
 use carom_spec::source::{MemorySource, SourceMap};
 
 use crate::compile::compile;
@@ -58,6 +59,33 @@ pub(crate) fn model_from_mjcf(text: &str) -> Model {
     assert!(problems.is_empty(), "{problems:?}");
     let (model, problems) = compile(&spec);
     model.unwrap_or_else(|| panic!("{problems:?}"))
+}
+
+/// Joints that slide and turn and have every law of joints, with numbers that all matter.
+pub(crate) fn every_joint_law(option: &str) -> String {
+    let mut texts = Vec::new();
+    for joint in ["turn", "lift"] {
+        for kind in JointLawKind::ALL {
+            let JointLawDescription { name, numbers } = kind.description();
+            let number = |number: &JointLawNumber| {
+                format!("; {}={}", number.name, 1.3 * number.default + 0.25)
+            };
+            let data: Vec<String> = numbers.iter().map(number).collect();
+            let data = format!("law={name}; joint={joint}{}", data.concat());
+            texts.push(format!(
+                r#"<text name="carom/joint/{joint}_{name}" data="{data}"/>"#
+            ));
+        }
+    }
+    let texts = texts.concat();
+    format!(
+        r#"<mujoco><option {option}/><worldbody>
+          <body><joint name="turn" axis="0 1 0" damping=".02"/><geom size=".1" pos=".3 0 0"/>
+            <body pos=".5 0 0"><joint name="lift" type="slide" axis=".6 0 .8"/><geom size=".1"/>
+              <body pos="0 0 .2"><joint type="ball"/><geom size=".1" pos=".1 .2 0"/></body></body></body>
+        </worldbody><actuator><motor joint="turn" gear="3"/><motor joint="lift"/></actuator>
+        <custom>{texts}</custom></mujoco>"#
+    )
 }
 
 /// The model of a file.

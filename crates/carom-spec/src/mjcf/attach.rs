@@ -320,6 +320,7 @@ impl Globals {
             + spec.equalities.len()
             + spec.actuators.len()
             + spec.sensors.len()
+            + spec.joint_laws.len()
             + spec.tuples.len()
     }
 
@@ -331,6 +332,7 @@ impl Globals {
             equalities: spec.equalities.clone(),
             actuators: spec.actuators.clone(),
             sensors: spec.sensors.clone(),
+            joint_laws: spec.joint_laws.clone(),
             tuples: spec.tuples.clone(),
             ..ModelSpec::default()
         };
@@ -433,6 +435,7 @@ impl Draft {
             && copy_referring(source.equalities, &mut spec.equalities, namespace, names)
             && copy_referring(source.actuators, &mut spec.actuators, namespace, names)
             && copy_referring(source.sensors, &mut spec.sensors, namespace, names)
+            && copy_referring(source.joint_laws, &mut spec.joint_laws, namespace, names)
             && copy_referring(source.tuples, &mut spec.tuples, namespace, names)
     }
 

@@ -11,6 +11,7 @@
 //! | family | says | described in |
 //! |---|---|---|
 //! | `contact` | how contacts push | [`contact_law`](super::contact_law) |
+//! | `joint` | laws of joints | [`joint_law`](super::joint_law) |
 //! | `sensor` | sensors that MuJoCo lacks; the label is the sensor's name | [`SensorRow`](crate::model_spec::SensorRow) |
 
 use super::Reader;
@@ -26,7 +27,7 @@ const OURS: &str = "carom/";
 
 /// How texts of each family are called, for those that are none.
 const FAMILIES: &str = "a contact law is called 'carom/contact' or 'carom/contact/<label>', \
-    a sensor 'carom/sensor/<name>'";
+    a law of a joint 'carom/joint/<label>', a sensor 'carom/sensor/<name>'";
 
 /// One `key=value` with the places of both.
 #[derive(Clone, Copy)]
@@ -73,7 +74,7 @@ impl Reader<'_> {
         };
         let is_known = match (family, label) {
             ("contact", None) => true,
-            ("contact" | "sensor", Some(label)) => !label.is_empty(),
+            ("contact" | "joint" | "sensor", Some(label)) => !label.is_empty(),
             _ => false,
         };
         if !is_known {
@@ -98,6 +99,7 @@ impl Reader<'_> {
         extension.read_entries(data);
         match family {
             "contact" => extension.read_contact_law(spec),
+            "joint" => extension.read_joint_law(spec),
             _ => extension.read_sensor(spec),
         }
         true

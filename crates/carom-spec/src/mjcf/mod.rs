@@ -37,6 +37,7 @@ mod geom;
 mod history;
 pub(crate) mod include;
 mod joint;
+pub mod joint_law;
 mod key;
 mod keywords;
 mod load;

@@ -2,9 +2,9 @@
 
 use crate::model_spec::{
     ActuatorSpec, BodySpec, CameraSpec, EqualityKind, EqualityObjects, EqualitySpec, ExcludeSpec,
-    GeomSpec, HeightFieldSpec, JointSpec, KeyframeSpec, LightSpec, MaterialSpec, MeshSpec,
-    NumericSpec, ObjectKind, PairSpec, Reference, SensorSpec, SiteSpec, TendonPath, TendonSpec,
-    TextSpec, TextureSpec, Transmission, TupleSpec, WrapSpec,
+    GeomSpec, HeightFieldSpec, JointLawSpec, JointSpec, KeyframeSpec, LightSpec, MaterialSpec,
+    MeshSpec, NumericSpec, ObjectKind, PairSpec, Reference, SensorSpec, SiteSpec, TendonPath,
+    TendonSpec, TextSpec, TextureSpec, Transmission, TupleSpec, WrapSpec,
 };
 use crate::span::Span;
 
@@ -62,6 +62,7 @@ named! {
     EqualitySpec is Equality,
     ActuatorSpec is Actuator,
     SensorSpec is Sensor,
+    JointLawSpec is Text,
     TupleSpec is Tuple,
     MeshSpec is Mesh,
     HeightFieldSpec is HeightField,
@@ -193,6 +194,14 @@ impl Referring for SensorSpec {
         {
             visit(object.kind, &mut object.reference);
         }
+    }
+}
+
+impl Referring for JointLawSpec {
+    const KEEPS_OUTSIDE: bool = false;
+
+    fn visit(&mut self, visit: Visit<'_>) {
+        visit(ObjectKind::Joint, &mut self.joint);
     }
 }
 

@@ -71,6 +71,8 @@ pub enum LawRange {
     NotNegative,
     /// 1 or greater.
     AtLeastOne,
+    /// Any number.
+    Any,
 }
 
 impl LawRange {
@@ -81,6 +83,7 @@ impl LawRange {
             Self::Positive => value > 0.0,
             Self::NotNegative => value >= 0.0,
             Self::AtLeastOne => value >= 1.0,
+            Self::Any => true,
         };
         is_in && value.is_finite()
     }
@@ -92,6 +95,7 @@ impl LawRange {
             Self::Positive => "positive",
             Self::NotNegative => "positive or zero",
             Self::AtLeastOne => "at least 1",
+            Self::Any => "finite",
         }
     }
 }

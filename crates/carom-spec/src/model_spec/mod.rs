@@ -21,6 +21,7 @@ mod custom;
 mod equality;
 mod geom;
 mod joint;
+mod joint_law;
 mod options;
 mod sensor;
 mod settings;
@@ -42,6 +43,7 @@ pub use custom::{KeyframeSpec, NumericSpec, TextSpec, TupleElement, TupleSpec};
 pub use equality::{EqualityKind, EqualityObjects, EqualitySpec};
 pub use geom::{GeomKind, GeomSpec, SiteSpec};
 pub use joint::{JointKind, JointSpec};
+pub use joint_law::*;
 pub use options::{Cone, Flags, Integrator, JacobianKind, OptionSpec, SolverKind};
 pub use sensor::*;
 pub use settings::{
@@ -89,6 +91,8 @@ pub struct ModelSpec {
     pub excludes: Vec<ExcludeSpec>,
     /// Contact laws other than MuJoCo's, in the order of the file.
     pub contact_laws: Vec<ContactLawSpec>,
+    /// Laws of joints.
+    pub joint_laws: Vec<JointLawSpec>,
     /// Equality constraints.
     pub equalities: Vec<EqualitySpec>,
     /// Tendons.
@@ -128,6 +132,7 @@ impl Default for ModelSpec {
             pairs: Vec::new(),
             excludes: Vec::new(),
             contact_laws: Vec::new(),
+            joint_laws: Vec::new(),
             equalities: Vec::new(),
             tendons: Vec::new(),
             actuators: Vec::new(),

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use carom_spec::diagnostic::render_all;
 use carom_spec::mjcf::{Allow, AssetStorage, ReadSettings, codes, write, write_with};
 use carom_spec::model_spec::{
-    ActuatorElement, ContactLaw, ContactPoints, SensorKind, TendonPath, TendonSpec,
+    ActuatorElement, ContactLaw, ContactPoints, JointLawKind, SensorKind, TendonPath, TendonSpec,
 };
 use carom_spec::source::ReadError;
 use carom_spec::{Diagnostic, DiskSource, FileSource, MemorySource, ModelSpec};
@@ -147,6 +147,58 @@ fn self_contained_models_need_no_files() {
         let again = read(Path::new("alone.xml"), &alone);
         assert_same(&path, &spec, &again, AssetStorage::Inline);
     }
+}
+
+/// Every law of joints, with other numbers than the usual ones; a new law is tried as soon as it is declared.
+#[test]
+fn laws_of_joints_read_back_the_same() {
+    let mut texts = Vec::new();
+    for (index, kind) in JointLawKind::ALL.iter().enumerate() {
+        let description = kind.description();
+        let numbers = description.numbers.iter();
+        let numbers: Vec<String> = numbers
+            .map(|number| format!("; {}={}", number.name, 1.5 * number.default + 0.1))
+            .collect();
+        let numbers = numbers.concat();
+        let law = description.name;
+        let data = [
+            format!("law={law}; joint=a hinge{numbers}"),
+            format!("joint=slide; law={law}"),
+        ];
+        for (place, data) in data.iter().enumerate() {
+            texts.push(format!(
+                r#"<text name="carom/joint/{index}.{place}" data="{data}"/>"#
+            ));
+        }
+    }
+    let texts = texts.concat();
+    let text = format!(
+        r#"<mujoco><worldbody><body><joint name="a hinge"/><geom size="1"/>
+          <body><joint name="slide" type="slide"/><geom size="1"/></body></body></worldbody>
+          <custom>{texts}</custom></mujoco>"#
+    );
+    let path = Path::new("laws.xml");
+    let spec = read_text(text, path);
+    assert_eq!(spec.joint_laws.len(), 2 * JointLawKind::ALL.len());
+    for [given, usual] in spec.joint_laws.as_chunks().0 {
+        assert_eq!(given.joint.name, "a hinge");
+        assert_eq!(usual.numbers, usual.kind.defaults());
+        let numbers = given
+            .kind
+            .defaults()
+            .into_iter()
+            .map(|number| 1.5 * number + 0.1);
+        assert_eq!(given.numbers, numbers.collect::<Vec<f64>>());
+    }
+    let written = write(&spec);
+    let again = read_text(written.clone(), path);
+    assert_same(path, &spec, &again, AssetStorage::Files);
+    // Usual numbers need no words.
+    let first = JointLawKind::ALL[0].description().name;
+    assert!(
+        written.contains(&format!(r#"data="law={first}; joint=slide"/>"#)),
+        "{written}"
+    );
 }
 
 /// Every sensor that MuJoCo lacks and that is attached to a joint.

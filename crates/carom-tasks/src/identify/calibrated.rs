@@ -149,6 +149,7 @@ impl Place<'_> {
             Family::Sites => self.site(change),
             Family::Pairs => self.pair(change),
             Family::Laws => self.law(change),
+            Family::JointLaws => self.joint_law(change),
             Family::Tendons => self.tendon(change),
             Family::Equalities => self.equality(change),
             Family::Actuators => self.actuator(change),
@@ -397,6 +398,11 @@ impl Place<'_> {
         let spec = self.spec.contact_laws.get_mut(change.element)?;
         let attribute = change.quantity.row().attribute?;
         spec.law.number_mut(attribute.name, change.component)
+    }
+
+    fn joint_law(&mut self, change: &Change) -> Option<&mut f64> {
+        let numbers = &mut self.spec.joint_laws.iter_mut();
+        numbers.flat_map(|law| &mut law.numbers).nth(change.element)
     }
 
     fn actuator(&mut self, change: &Change) -> Option<&mut f64> {

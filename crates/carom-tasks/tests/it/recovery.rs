@@ -3,6 +3,7 @@
 
 use carom::parameters::Parameters;
 use carom::{Model, State};
+use carom_spec::model_spec::{JointLawDescription, JointLawKind};
 use carom_tasks::identify::{
     Free, OptimiserKind, Prior, Settings, Task, Unwatched, calibrated, preset,
 };
@@ -252,6 +253,11 @@ fn settings(names: &[&str]) -> Settings {
 
 fn check_recovery(what: &str) {
     let (_, case) = CASES.iter().find(|(name, _)| *name == what).unwrap();
+    check_case(what, case);
+}
+
+/// Finds the numbers of a case from its motion, and writes them into a file.
+fn check_case(what: &str, case: &Case) {
     let folder = Folder::new(&format!("recovery-{}", what.replace([' ', ','], "-")));
     let (model, recordings) = recorded(case, &folder);
     let names: Vec<&str> = case.unknown.iter().map(|&(name, _)| name).collect();
@@ -320,6 +326,37 @@ mod every_kind_of_parameter_is_found {
         margin: "margin",
         corner_radius: "corner radius",
         vertices_of_a_mesh: "vertices of a mesh",
+    }
+}
+
+/// The numbers of every law of joints, from values that are a tenth off; a new law is tried as soon as it is declared.
+#[test]
+fn numbers_of_laws_of_joints_are_found() {
+    for kind in JointLawKind::ALL {
+        let JointLawDescription { name, numbers } = kind.description();
+        let (mut data, mut unknown) = (vec![format!("law={name}; joint=hinge")], Vec::new());
+        for number in *numbers {
+            let truth = 1.3 * number.default + 0.1;
+            data.push(format!("{}={}", number.name, 1.1 * truth));
+            let parameter: &'static str = format!("joint.hinge.{}", number.name).leak();
+            unknown.push((parameter, truth));
+        }
+        let data = data.join("; ");
+        let case = Case {
+            unknown: unknown.leak(),
+            model: format!(
+                r#"<mujoco><option timestep="0.004"/><worldbody><body><joint name="hinge" axis="0 1 0" armature="0.02"/>
+                  <inertial pos="0 0.02 -0.3" mass="0.8" diaginertia="0.02 0.03 0.01"/></body></worldbody>
+                  <actuator><motor name="servo" joint="hinge" gear="2"/></actuator>
+                  <custom><text name="carom/joint/law" data="{data}"/></custom></mujoco>"#
+            )
+            .leak(),
+            mapping: "time.column = 't'\n[[joint]]\nname = 'hinge'\nposition = 'qpos[0]'\nvelocity = 'qvel[0]'\n\
+                [[actuator]]\nname = 'servo'\ncontrol = 'ctrl[0]'\n",
+            start: (&[0.7], &[0.0]),
+            steps: (600, 2),
+        };
+        check_case(name, &case);
     }
 }
 

@@ -26,6 +26,7 @@ mod geoms;
 mod height_field;
 mod histories;
 mod inertia;
+mod joint_laws;
 mod joints;
 mod keyframes;
 mod laws;
@@ -156,6 +157,7 @@ fn build_structure(source: Source<'_>, report: &mut Report) -> Structure {
     if !tree::dof_structure(&mut structure, report) {
         return structure;
     }
+    joint_laws::structure(source, &mut structure, report);
     assets::structure(source, &mut structure);
     geoms::structure(source, &mut structure, report);
     sites::structure(source, &mut structure, report);
@@ -186,6 +188,7 @@ fn recipe(
     options::numbers(source, &mut model, report);
     tree::numbers(source, inertials, &mut model);
     joints::numbers(source, &mut model);
+    joint_laws::numbers(source, &mut model);
     assets::numbers(source, &mut model);
     geoms::numbers(source, inertials, &mut model);
     sites::numbers(source, &mut model);

@@ -42,6 +42,9 @@ pub(super) mod code {
     /// A contact law, or what it is combined with.
     pub(crate) const LAW: &str = "C033";
 
+    /// A law of a joint.
+    pub(crate) const JOINT_LAW: &str = "C034";
+
     /// A mesh cannot be used.
     pub(crate) const MESH: &str = "C040";
     /// A height field cannot be used.

@@ -1,6 +1,6 @@
 //! Semi-implicit Euler, implicit in joint damping.
 //!
-//! With B(v) minus the derivative of the forces of [dampers](crate::laws::damper), a diagonal,
+//! With B(v) minus the derivative of the forces of [dampers](crate::laws::damper) and laws of joints, a diagonal,
 //!
 //!   (M + h·B)·â = τ                                                                      (1)
 //!
@@ -83,10 +83,7 @@ pub(super) fn backward<'a>(at: At<'a>, bar: &mut [f64], bars: &mut Cotangents) -
     add(&mut bars.data.solve.force_constraint, bar);
     let disable = &model.settings.disable;
     if !(disable.eulerdamp || disable.damper) {
-        for dof in 0..bar.len() {
-            let product = -bar[dof] * acceleration[dof];
-            damping_vjp(at, dof, product, bars);
-        }
+        damping_backward(at, |dof| -bar[dof] * acceleration[dof], bars);
     }
     acceleration
 }
@@ -98,15 +95,29 @@ pub(crate) fn add(sum: &mut [f64], terms: &[f64]) {
     }
 }
 
-/// The adjoint of h·B at one dof.
-pub(crate) fn damping_vjp(at: At<'_>, dof: usize, bar: f64, bars: &mut Cotangents) {
-    let (velocity, h) = (at.state.qvel[dof], at.input.timestep);
-    bars.input.timestep += terms::dof::damping_vjp::<DofDamper, 3>(
+/// The adjoint of h·B, given the cotangent of the matrix at the diagonal of each dof.
+pub(crate) fn damping_backward(
+    at: At<'_>,
+    matrix_bar: impl Fn(usize) -> f64,
+    bars: &mut Cotangents,
+) {
+    let (state, h) = (at.state, at.input.timestep);
+    for (dof, &velocity) in state.qvel.iter().enumerate() {
+        bars.input.timestep += terms::dof::damping_vjp::<DofDamper, 3>(
+            at.model,
+            dof,
+            velocity,
+            h,
+            matrix_bar(dof),
+            &mut bars.model,
+            &mut bars.state,
+        );
+    }
+    bars.input.timestep += terms::joint_law::damping_vjp(
         at.model,
-        dof,
-        velocity,
+        [&state.qpos, &state.qvel],
         h,
-        bar,
+        matrix_bar,
         &mut bars.model,
         &mut bars.state,
     );
@@ -116,12 +127,13 @@ pub(crate) fn damping_vjp(at: At<'_>, dof: usize, bar: f64, bars: &mut Cotangent
 fn assemble<T: Scalar>(model: &Model<T>, state: &State<T>, data: &mut Data<T>) {
     let matrix = &mut data.integration.matrix;
     matrix.copy_from_slice(&data.inertia.matrix);
-    add_damping(model, &state.qvel, data.timestep, matrix);
+    add_damping(model, state, data.timestep, matrix);
 }
 
 /// Adds h·B to a matrix in the pattern of M. (1)
-pub(crate) fn add_damping<T: Scalar>(model: &Model<T>, qvel: &[T], h: T, matrix: &mut [T]) {
-    terms::dof::subtract_damping::<DofDamper, 3, T>(model, qvel, h, matrix);
+pub(crate) fn add_damping<T: Scalar>(model: &Model<T>, state: &State<T>, h: T, matrix: &mut [T]) {
+    terms::dof::subtract_damping::<DofDamper, 3, T>(model, &state.qvel, h, matrix);
+    terms::joint_law::subtract_damping(model, &state.qpos, &state.qvel, h, matrix);
 }
 
 /// product ← (M + h·B)·vector, or M·vector when nothing is damped.
@@ -151,4 +163,5 @@ pub(crate) fn has_implicit_damping<T: Scalar>(model: &Model<T>) -> bool {
     T::HAS_DERIVATIVES
         || dofs.damping.iter().any(|&damping| damping > T::ZERO)
         || dofs.damping_poly.iter().any(|&poly| poly != [T::ZERO; 2])
+        || !model.structure.joint_laws.is_empty()
 }

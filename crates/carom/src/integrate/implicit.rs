@@ -106,7 +106,7 @@ pub(crate) fn symmetric_part<T: Scalar>(model: &Model<T>, state: &State<T>, data
     if disable.damper {
         return;
     }
-    euler::add_damping(model, &state.qvel, h, matrix);
+    euler::add_damping(model, state, h, matrix);
     let pattern = &structure.tendons.jacobian;
     for (tendon, &rate) in data.velocity.tendon.iter().enumerate() {
         let derivative = TendonDamper::rate_derivative(model, tendon, [rate]);

@@ -12,7 +12,7 @@
 //!   holds exactly, and two backward passes through the bias force give the rest.
 
 use super::backward::dot;
-use super::euler::{add, damping_vjp};
+use super::euler::{add, damping_backward};
 use super::free_body;
 use crate::cotangent::Cotangents;
 use crate::dynamics::At;
@@ -149,9 +149,8 @@ fn dampers(at: At<'_>, matrix_bar: &[f64], bars: &mut Cotangents) {
     }
     let h = at.input.timestep;
     let structure = &model.structure;
-    for (dof, &diagonal) in structure.inertia.diagonal.iter().enumerate() {
-        damping_vjp(at, dof, matrix_bar[diagonal], bars);
-    }
+    let diagonal = &structure.inertia.diagonal;
+    damping_backward(at, |dof| matrix_bar[diagonal[dof]], bars);
     let pattern = &structure.tendons.jacobian;
     for (tendon, &rate) in data.velocity.tendon.iter().enumerate() {
         let derivative = TendonDamper::rate_derivative(model, tendon, [rate]);

@@ -3,6 +3,8 @@
 //! A smooth force is a `Law`, a function of a few inputs and parameters with its derivatives in one file: `spring`,
 //! `damper`, `actuator`, `muscle`, `activation` and the medium, `fluid`. `terms` has where they act.
 //!
+//! Laws of joints that files choose by texts are in `joint`, one file each.
+//!
 //! Contact laws:
 //!
 //! | law | level | integrators | what it is |
@@ -36,6 +38,7 @@ pub mod dc_motor;
 pub(crate) mod fluid;
 pub mod force;
 pub mod hunt_crossley;
+pub(crate) mod joint;
 pub mod kelvin_voigt;
 pub(crate) mod law;
 pub(crate) mod lift;

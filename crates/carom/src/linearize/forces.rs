@@ -60,6 +60,8 @@ impl ForceDerivative {
             if !disable.damper {
                 let (qvel, layout) = (&context.state.qvel, context.layout);
                 terms::dof::columns::<DofDamper, 3>(context.model, qvel, layout, rows);
+                let x = [&context.state.qpos[..], qvel];
+                terms::joint_law::columns(context.model, x, layout, rows);
             }
             context.tendons(bends, rows);
         }

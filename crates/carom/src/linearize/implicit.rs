@@ -81,7 +81,7 @@ impl Implicit {
         let sparsity = &model.structure.inertia;
         if model.settings.integrator == Integrator::Euler {
             self.matrix.copy_from_slice(&data.inertia.matrix);
-            euler::add_damping(model, &state.qvel, data.timestep, &mut self.matrix);
+            euler::add_damping(model, state, data.timestep, &mut self.matrix);
         } else {
             implicit::symmetric_part(model, state, data);
             let medium = implicit::sum_medium(model, data);
@@ -281,6 +281,8 @@ impl Linearization {
         let disable = &model.settings.disable;
         if !disable.damper {
             terms::dof::damping_columns::<DofDamper, 3>(model, qvel, advance, layout, &mut rows);
+            let x = [&state.qpos[..], qvel];
+            terms::joint_law::damping_columns(model, x, advance, layout, &mut rows);
         }
         if model.settings.integrator == Integrator::Euler {
             return;

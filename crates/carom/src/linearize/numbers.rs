@@ -33,7 +33,7 @@ use crate::stages::solve::law::Phase;
 use crate::terms::actuator::Force;
 use crate::terms::along::Changes;
 use crate::terms::length::{Advance, Length, Row};
-use crate::terms::{DofDamper, JointSpring, Term};
+use crate::terms::{self, DofDamper, JointSpring, Term};
 
 /// Directions in the space of the model's numbers.
 #[derive(Clone, Debug, Default)]
@@ -68,6 +68,8 @@ struct Change {
 enum Kind {
     /// Inertia of a rotor.
     Armature { dof: usize },
+    /// A parameter of a law of a joint.
+    Law { parameter: usize },
     /// A component of gravity.
     Gravity { axis: usize },
     /// The centre of a body, where forces on it act, as it moves in the body's axes at the rate one.
@@ -122,6 +124,7 @@ impl Numbers {
         let cell = element * self.count + direction;
         let number = match quantity {
             Quantity::DofArmature => Kind::Armature { dof: element },
+            Quantity::JointLawParameter => Kind::Law { parameter: element },
             Quantity::QposSpring => return is_at_single_dof(&model.structure, element),
             Quantity::OptionGravity => Kind::Gravity { axis: component },
             Quantity::DofFrictionloss => {
@@ -204,12 +207,14 @@ impl Numbers {
     /// Whether everything that changes does so in a way that is covered.
     fn suits(&mut self, model: &Model) -> bool {
         let (structure, settings) = (&*model.structure, &model.settings);
-        self.dampens = !self.dampers.is_empty() && !settings.disable.damper;
+        let is_law = |change: &Change| matches!(change.number, Kind::Law { .. });
+        let dampens = !self.dampers.is_empty() || self.changes.iter().any(is_law);
+        self.dampens = dampens && !settings.disable.damper;
         let addresses = &structure.joints.qpos;
         let springs_are_simple = (self.springs.iter())
             .all(|change| is_at_single_dof(structure, addresses[change.element]));
         let suits = |change: &Change| match change.number {
-            Kind::Armature { .. } | Kind::Center { .. } => true,
+            Kind::Armature { .. } | Kind::Law { .. } | Kind::Center { .. } => true,
             Kind::Gravity { .. } => !structure.has_gravcomp,
             Kind::Inertia { body, .. } => {
                 // D of these depends on inertias.
@@ -245,6 +250,16 @@ impl Numbers {
             let rate = change.rate;
             match change.number {
                 Kind::Armature { dof } => rows.row(dof)[column] -= rate * acceleration[dof],
+                Kind::Law { parameter } => {
+                    let state = context.state;
+                    let x = [&state.qpos[..], &state.qvel];
+                    let found = terms::joint_law::by_parameter(context.model, x, parameter);
+                    if let Some(slope) = found
+                        && !context.model.settings.disable.damper
+                    {
+                        rows.row(slope.dof)[column] += rate * slope.force;
+                    }
+                }
                 Kind::Gravity { axis } => {
                     if !context.model.settings.disable.gravity {
                         fall(context, axis, rate, |dof, push| {
@@ -399,6 +414,16 @@ impl Numbers {
                 let slope = change.of(DofDamper::rate_derivative_by_parameters(model, dof, x));
                 rows.row(dof)[first + change.direction] +=
                     advance.h * slope * advance.acceleration[dof];
+            }
+            for change in &self.changes {
+                let Kind::Law { parameter } = change.number else {
+                    continue;
+                };
+                let x = [&at.state.qpos[..], &at.state.qvel];
+                if let Some(slope) = terms::joint_law::by_parameter(model, x, parameter) {
+                    rows.row(slope.dof)[first + change.direction] +=
+                        advance.h * change.rate * slope.damping * advance.acceleration[slope.dof];
+                }
             }
         }
         if settings.integrator == Integrator::Euler || settings.disable.actuation {

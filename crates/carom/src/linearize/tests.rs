@@ -11,7 +11,8 @@ use crate::model::{Family, Integrator, JointKind, Model, Quantity};
 use crate::stages::solve;
 use crate::state::{Input, State};
 use crate::testing::{
-    Random, model_from_file, model_from_mjcf, random_input, random_model, random_state,
+    Random, every_joint_law, model_from_file, model_from_mjcf, random_input, random_model,
+    random_state,
 };
 
 /// A and B by dual numbers through the whole step.
@@ -37,7 +38,8 @@ fn assert_exact(name: &str, model: &Model, state: &State, input: &Input) {
 }
 
 /// Quantities that the formulas may cover.
-const NUMBERS: [Quantity; 19] = [
+const NUMBERS: [Quantity; 20] = [
+    Quantity::JointLawParameter,
     Quantity::DofDamping,
     Quantity::DofDampingPoly,
     Quantity::DofArmature,
@@ -539,6 +541,14 @@ const JOINED: &str = r#"<worldbody>
     <weld body1="c" body2="e" torquescale=".7" relpose=".1 0 0 .9 .1 .2 0"/><weld site1="sc" site2="sa"/><weld body1="b"/>
     <joint joint1="j2" joint2="j3" polycoef=".1 .5 .3 -.2 .1"/><joint joint1="j1" polycoef=".2 0 0 0 0"/>
     <tendon tendon1="t1" tendon2="t2" polycoef=".05 .6 .4 .2 -.1"/></equality>"#;
+
+#[test]
+fn laws_of_joints_agree_with_dual_numbers() {
+    for integrator in ["Euler", "implicitfast", "implicit", "RK4"] {
+        let option = format!(r#"integrator="{integrator}""#);
+        assert_exact_along(integrator, &every_joint_law(&option), 30, 10);
+    }
+}
 
 #[test]
 fn equalities_agree_with_dual_numbers() {

@@ -1,8 +1,45 @@
-//! Which contacts follow which law.
+//! Which contacts and joints follow which law.
 
 use std::ops::Range;
 
-pub use carom_spec::model_spec::{LawKind, LawLevel};
+pub use carom_spec::model_spec::{JointLawKind, LawKind, LawLevel};
+
+/// A law at a joint that slides or turns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct JointLaw {
+    /// Which law.
+    pub kind: JointLawKind,
+    /// The joint.
+    pub joint: usize,
+    /// Its degree of freedom.
+    pub dof: usize,
+    /// Its coordinate in `qpos`.
+    pub coordinate: usize,
+    /// The first of its parameters among those of all such laws.
+    pub first: usize,
+}
+
+impl JointLaw {
+    /// The number of its parameters.
+    pub fn count(&self) -> usize {
+        self.kind.description().numbers.len()
+    }
+
+    /// The places of its parameters among those of all such laws.
+    pub fn parameters(&self) -> Range<usize> {
+        self.first..self.first + self.count()
+    }
+}
+
+/// The place of a joint's parameter by its name, among those of all laws of joints.
+pub(crate) fn joint_law_parameter(laws: &[JointLaw], joint: usize, name: &str) -> Option<usize> {
+    let mut own = laws.iter().filter(|law| law.joint == joint);
+    own.find_map(|law| {
+        let mut numbers = law.kind.description().numbers.iter();
+        let index = numbers.position(|number| number.name == name)?;
+        Some(law.first + index)
+    })
+}
 
 /// Two geoms that may meet under the impulse law.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -27,12 +27,13 @@ pub use carom_hull::{HullTopology, Lists};
 pub use coincidence::{Coincidence, Coincidences};
 pub use contact_sensor::ContactSensor;
 pub use from_distance::{ActsIn, Attracting, ContactsFromDistance};
-pub use laws::{ImpulsePair, LawKind, LawLevel, LawStructure};
+pub(crate) use laws::joint_law_parameter;
+pub use laws::{ImpulsePair, JointLaw, JointLawKind, LawKind, LawLevel, LawStructure};
 pub use numbers::{
     ActuatorNumbers, BodyNumbers, CameraNumbers, ContactPointNumbers, DofNumbers, EqualityNumbers,
-    Family, GeomNumbers, HeightFieldNumbers, JointNumbers, KeyframeNumbers, LawNumbers,
-    MeshNumbers, Model, OptionNumbers, PairNumbers, QposNumbers, Quantity, SensorNumbers,
-    SiteNumbers, SourceNumbers, TendonNumbers, WrapNumbers,
+    Family, GeomNumbers, HeightFieldNumbers, JointLawNumbers, JointNumbers, KeyframeNumbers,
+    LawNumbers, MeshNumbers, Model, OptionNumbers, PairNumbers, QposNumbers, Quantity,
+    SensorNumbers, SiteNumbers, SourceNumbers, TendonNumbers, WrapNumbers,
 };
 pub use recipe::{
     ActuatorRecipe, BodyRecipe, GeomRecipe, Given, KeyframeRecipe, MassSource, MeshRecipe, Recipe,

@@ -310,6 +310,11 @@ quantities! {
             /// Position in the frame of the geom.
             position: [Vec3<T>; ncontact_point] = ContactPointPosition("m");
         }
+        /// Parameters of the laws of joints, law after law; each kind of law declares their names, units and ranges.
+        joint_laws: JointLaws = JointLawNumbers {
+            /// Parameter of a law.
+            parameter: [T; njoint_law_parameter] = JointLawParameter("by law").purpose(Damper).direct();
+        }
         /// Numbers of the equality constraints.
         equalities: Equalities = EqualityNumbers {
             /// Reference dynamics.

@@ -43,6 +43,8 @@ pub struct Counts {
     /// Contact laws other than the default.
     pub nlaw: usize,
     pub ncontact_point: usize,
+    /// Parameters of all laws of joints.
+    pub njoint_law_parameter: usize,
     pub nequality: usize,
     pub ntendon: usize,
     pub nwrap: usize,
@@ -813,6 +815,8 @@ pub struct Structure {
     pub filter: ContactFilter,
     /// Contact laws other than the default.
     pub laws: super::LawStructure,
+    /// Laws of joints, in the order of the file.
+    pub joint_laws: Vec<super::JointLaw>,
     /// Equality constraints.
     pub equalities: EqualityStructure,
     /// Tendons.

@@ -4,10 +4,13 @@
 
 use std::sync::LazyLock;
 
+use carom_spec::model_spec::LawRange;
+
 use super::layout::StateField;
 use crate::model::{
     ActuatorDynamics, BiasKind, EqualityKind, GainKind, GeomKind, GeomShape, Interpolation,
-    JointKind, MassSource, Model, Quantity, Recipe, Structure, Transmission,
+    JointKind, JointLawKind, MassSource, Model, Quantity, Recipe, Structure, Transmission,
+    joint_law_parameter,
 };
 use crate::quantity::{ElementKind, Over, Range, Role};
 
@@ -43,6 +46,8 @@ pub(super) enum Source {
     ServoDampingRatio,
     /// The ten numbers of a body's pseudo-inertia.
     PseudoInertia,
+    /// The number of this name of a law of the joint.
+    JointLaw(&'static str),
     /// Numbers of the initial state.
     State(StateField),
     /// Nothing: why.
@@ -64,7 +69,9 @@ impl Source {
             ],
             Self::ServoDamping => vec![negative(slice(Quantity::ActuatorBias, 2, 1))],
             Self::ServoDampingRatio => vec![slice(Quantity::ActuatorBias, 2, 1)],
-            Self::PseudoInertia | Self::State(_) | Self::Refused(_) => Vec::new(),
+            Self::PseudoInertia | Self::JointLaw(_) | Self::State(_) | Self::Refused(_) => {
+                Vec::new()
+            }
         }
     }
 
@@ -135,6 +142,8 @@ const DISCRETE: &str =
 const TOLERANCE: &str = "ends an iteration: results at the solution do not depend on it";
 const NO_FRICTION: &str =
     "has no dry friction, and at zero its derivative jumps: start from a positive frictionloss";
+/// Numbers of laws that must be positive are at least this, in their own unit: far below any that a law is used with.
+const LEAST_POSITIVE: f64 = 1e-9;
 const DRAWN: &str = "is for the viewer: nothing moves with it";
 
 /// Declares attributes that are not one quantity.
@@ -224,6 +233,7 @@ pub(super) static ATTRIBUTES: LazyLock<Vec<Attribute>> = LazyLock::new(|| {
         });
     }
     attributes.extend(COMPOSED);
+    attributes.extend(joint_laws());
     for &(element, names) in CHOICES {
         attributes.extend(names.split(' ').map(|name| Attribute {
             element,
@@ -237,6 +247,26 @@ pub(super) static ATTRIBUTES: LazyLock<Vec<Attribute>> = LazyLock::new(|| {
     }
     attributes
 });
+
+/// The numbers of all laws of joints, as attributes of the joint.
+fn joint_laws() -> impl Iterator<Item = Attribute> {
+    let laws = JointLawKind::ALL.iter();
+    let numbers = laws.flat_map(|kind| kind.description().numbers);
+    numbers.map(|number| Attribute {
+        element: ElementKind::Joint,
+        name: number.name,
+        aliases: &[],
+        field: None,
+        unit: number.unit,
+        range: match number.range {
+            LawRange::Share | LawRange::NotNegative => Range::From(0.0),
+            LawRange::Positive => Range::From(LEAST_POSITIVE),
+            LawRange::AtLeastOne => Range::From(1.0),
+            LawRange::Any => Range::Any,
+        },
+        source: Source::JointLaw(number.name),
+    })
+}
 
 /// Names of the elements of a kind; unnamed ones are called by their index.
 pub(super) fn element_names(structure: &Structure, kind: ElementKind) -> Vec<String> {
@@ -311,6 +341,11 @@ fn joint(model: &Model, recipe: &Recipe, source: Source, joint: usize) -> Availa
     let [time, ratio] = recipe.given.sources.spring_damper[joint];
     let has_spring_damper = time > 0.0 && ratio > 0.0;
     match source {
+        Source::JointLaw(name)
+            if joint_law_parameter(&model.structure.joint_laws, joint, name).is_none() =>
+        {
+            no("has no law with that number: a text carom/joint/<label> puts one on it")
+        }
         Source::Of(Quantity::JointPosition) if kind == JointKind::Free => {
             no("is a free joint, which has no anchor")
         }

@@ -6,7 +6,7 @@ use super::inertia;
 use super::layout::{Layout, Place, StateField};
 use super::selector::{Selector, suggestion};
 use crate::error::Error;
-use crate::model::{Model, Recipe, Structure, Wrap};
+use crate::model::{Model, Quantity, Recipe, Structure, Wrap, joint_law_parameter};
 use crate::quantity::{ElementKind, Over};
 
 /// A number that follows a parameter.
@@ -177,6 +177,15 @@ fn targets(model: &Model, layout: &Layout, source: Source, id: usize) -> Vec<Vec
     if source == Source::PseudoInertia {
         // Its numbers do not follow one by one.
         return vec![Vec::new(); inertia::COUNT];
+    }
+    if let Source::JointLaw(name) = source {
+        let start = layout.field(Quantity::JointLawParameter).start;
+        let parameter = joint_law_parameter(&model.structure.joint_laws, id, name);
+        let target = |parameter| Target {
+            place: Place::Given(start + parameter),
+            factor: 1.0,
+        };
+        return parameter.map(|own| vec![target(own)]).into_iter().collect();
     }
     let of = |part: Part| part_targets(model, layout, &part, id);
     let mut parts = source.parts().into_iter().map(of);

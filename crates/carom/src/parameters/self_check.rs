@@ -179,7 +179,7 @@ fn not_reached(
         (Family::Geoms, _) => "the other geom of each contact decides (priority), or a pair",
         (Family::Pairs, _) => "the pair did not touch in this motion",
         _ if quantity.row().purpose == Purpose::Limit => "the limit was not reached in this motion",
-        (Family::Joints | Family::Dofs | Family::Tendons, _) => {
+        (Family::Joints | Family::JointLaws | Family::Dofs | Family::Tendons, _) => {
             "the joint or tendon did not move in this motion"
         }
         (Family::Actuators, _) if matches!(motion.controls, Controls::Zero) => {

@@ -7,6 +7,7 @@
 //! |---|---|---|---|
 //! | dof | its position or velocity | the dof | [`dof`] |
 //! | joint | position or rotation | its one, three or six dofs | [`joint`] |
+//! | joint, by a list in the file | its position and velocity | its one dof | [`joint_law`] |
 //! | body | its motion relative to the medium | the body | [`body`] |
 //! | length ℓ(q) of a tendon or actuator | ℓ, ℓ̇ and further ones | along J = ∂ℓ/∂q | [`length`] |
 //!
@@ -23,6 +24,7 @@ pub(crate) mod along;
 pub(crate) mod body;
 pub(crate) mod dof;
 pub(crate) mod joint;
+pub(crate) mod joint_law;
 pub(crate) mod length;
 
 use crate::laws::damper::Damper;

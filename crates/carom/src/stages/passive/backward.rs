@@ -29,6 +29,8 @@ pub fn backward(at: At<'_>, bars: &mut Cotangents) {
     if !disable.damper {
         let (qvel, damper_bar) = (&state.qvel, &own.damper);
         terms::dof::backward::<DofDamper, 3>(model, qvel, damper_bar, model_bar, state_bar);
+        let x = [&state.qpos[..], qvel];
+        terms::joint_law::backward(model, x, damper_bar, model_bar, state_bar);
     }
     tendon_forces(at, &own, bars);
     fluid::backward(at, &mut own, bars);

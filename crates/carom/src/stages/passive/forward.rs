@@ -37,6 +37,7 @@ pub fn forward<T: Scalar>(
     }
     if !disable.damper {
         terms::dof::forward::<DofDamper, 3, T>(model, &state.qvel, &mut out.damper);
+        terms::joint_law::forward(model, &state.qpos, &state.qvel, &mut out.damper);
     }
     tendon_forces(model, tendon, velocity, out);
     for ((total, &spring), &damper) in out.total.iter_mut().zip(&out.spring).zip(&out.damper) {

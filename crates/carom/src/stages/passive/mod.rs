@@ -19,7 +19,7 @@ arrays! {
     pub struct Passive {
         /// Springs of joints and tendons.
         spring: [T; nv],
-        /// Dampers of joints and tendons.
+        /// Dampers of joints and tendons, and laws of joints.
         damper: [T; nv],
         /// Gravity compensation, all of it; joints with `actuator_gravcomp` receive theirs in the actuation stage.
         gravcomp: [T; nv],

@@ -201,7 +201,14 @@ const STICKY: &str = r#"<mujoco><worldbody>
 
 crate::testing::stage_check::check_stage!(
     passive,
-    crate::testing::stage_check::points_and(&[SPRINGS, AIR, VACUUM, HELD_UP, STICKY]),
+    crate::testing::stage_check::points_and(&[
+        SPRINGS,
+        AIR,
+        VACUUM,
+        HELD_UP,
+        STICKY,
+        &crate::testing::every_joint_law("")
+    ]),
     |point| super::forward(
         &point.model,
         &point.state,

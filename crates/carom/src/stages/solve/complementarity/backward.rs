@@ -181,11 +181,11 @@ impl Work {
         let matrix_bar = &mut bar.data.inertia.matrix;
         inertia::subtract_outer_product(at.model, &self.dof_bar, &self.rise, matrix_bar);
         let disable = &at.model.settings.disable;
-        let damped = !(disable.eulerdamp || disable.damper);
-        for (dof, (&g, &w)) in self.dof_bar.iter().zip(&self.rise).enumerate() {
-            if damped {
-                euler::damping_vjp(at, dof, -g * w, bar);
-            }
+        if !(disable.eulerdamp || disable.damper) {
+            let (g, w) = (&self.dof_bar, &self.rise);
+            euler::damping_backward(at, |dof| -g[dof] * w[dof], bar);
+        }
+        for (dof, &g) in self.dof_bar.iter().enumerate() {
             bar.input.timestep += g * at.data.acceleration.force_smooth[dof];
             bar.data.acceleration.force_smooth[dof] += h * g;
         }

@@ -111,7 +111,7 @@ impl<T: Scalar> Complementarity<T> {
             return true;
         }
         factor.extend_from_slice(&inertia.matrix);
-        euler::add_damping(model, &given.state.qvel, given.timestep, factor);
+        euler::add_damping(model, given.state, given.timestep, factor);
         let regular = tree_ldl::factor_in_place(sparsity, factor, inverse).is_ok();
         self.smooth.extend_from_slice(&acceleration.force_smooth);
         tree_ldl::solve_in_place(sparsity, factor, inverse, &mut self.smooth);
