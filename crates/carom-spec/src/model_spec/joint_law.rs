@@ -90,6 +90,21 @@ joint_laws! {
         /// Phase φ.
         cogging_phase = 0.0, "rad", Any;
     }
+
+    /// Dry friction that falls from its static to its sliding value as the joint begins to move, and a viscous part:
+    /// `τ = −(F_c + (F_s − F_c)·exp(−(v/v_s)²))·tanh(v/v_t) − b·v`.
+    Stribeck = "stribeck" {
+        /// Coulomb friction F_c, of fast motion.
+        coulomb_friction = 0.1, "N or N·m", NotNegative;
+        /// Static friction F_s, of slow motion.
+        static_friction = 0.15, "N or N·m", NotNegative;
+        /// Stribeck speed v_s, at which friction is near its sliding value.
+        stribeck_speed = 0.1, "m/s or rad/s", Positive;
+        /// Smoothing speed v_t, which replaces the jump at rest.
+        smoothing_speed = 0.01, "m/s or rad/s", Positive;
+        /// Viscous friction b.
+        viscous_friction = 0.0, "N·s/m or N·m·s/rad", NotNegative;
+    }
 }
 
 impl JointLawKind {

@@ -4,12 +4,14 @@
 //! [`terms::joint_law`](crate::terms::joint_law). Parameters stand one after another in the model, as many as a law has.
 
 mod cogging;
+mod stribeck;
 
 use carom_spec::model_spec::JointLawKind;
 
 use super::law::Law;
 use crate::scalar::Scalar;
 use cogging::Cogging;
+use stribeck::Stribeck;
 
 /// Lists the laws, and calls one of them by its kind.
 macro_rules! joint_laws {
@@ -89,6 +91,7 @@ macro_rules! joint_laws {
 
 joint_laws! {
     Cogging<3>,
+    Stribeck<5>,
 }
 
 /// The parameters of a law.
