@@ -9,6 +9,7 @@
 //! Fields after `@plain` are integers or flags: copied, never differentiated.
 
 use crate::math::Components;
+use crate::scalar::Scalar;
 
 /// Declares a struct of flat arrays; see the module documentation.
 macro_rules! arrays {
@@ -123,6 +124,15 @@ pub(crate) fn walk_mut<T, C: Components<T>>(
     for (index, element) in array.iter_mut().enumerate() {
         for (component, number) in element.as_mut_slice().iter_mut().enumerate() {
             visit(index, component, number);
+        }
+    }
+}
+
+/// sum ← sum + terms.
+pub(crate) fn add<T: Scalar, C: Components<T>>(sum: &mut [C], terms: &[C]) {
+    for (sum, term) in sum.iter_mut().zip(terms) {
+        for (sum, &term) in sum.as_mut_slice().iter_mut().zip(term.as_slice()) {
+            *sum += term;
         }
     }
 }

@@ -261,11 +261,7 @@ impl DerefMut for ModelBar {
 
 impl AddAssign<&ModelBar> for ModelBar {
     fn add_assign(&mut self, other: &ModelBar) {
-        let mut terms = Vec::new();
-        other.for_each(|_, _, _, number| terms.push(number));
-        let mut terms = terms.into_iter();
-        self.0
-            .for_each_mut(|_, _, _, sum| *sum += terms.next().unwrap_or(0.0));
+        self.0.add_numbers(&other.0);
     }
 }
 

@@ -14,15 +14,17 @@
 mod continuous;
 mod implicit;
 
+use std::mem::take;
+
 use super::Flow;
 use super::adjoint::Adjoint;
 use super::dense::Dense;
 use super::hold::{Blend, Shared};
 use super::mode::{Gauge, Mode, Switch, ball_angle, contact_of};
-use super::motion::{Motion, Onset};
+use super::motion::{Motion, Onset, Regime};
 use super::pieces::Key;
 use super::replay;
-use super::stepper::{Rates, evaluate_combinations, place, prepare};
+use super::stepper::{evaluate_combinations, prepare};
 use super::tableau::Tableau;
 use crate::cotangent::{Cotangents, DataBar, StateBar};
 use crate::data::Data;
@@ -30,7 +32,7 @@ use crate::dynamics::backward::Observer;
 use crate::dynamics::{self, At, Surrogate};
 use crate::error::Error;
 use crate::integrate::{
-    add_scaled, integrate_positions, integrate_positions_vjp, tangent_rates, tangent_rates_vjp,
+    Rates, add_scaled, dot, integrate_positions, place, place_vjp, tangent_rates, tangent_rates_vjp,
 };
 use crate::model::{JointKind, Model};
 use crate::rollout::{Controls, Gradient, Loss, NoGradient};
@@ -202,7 +204,7 @@ pub(super) struct Pass<'a> {
     /// Σⱼ aᵢⱼ·kⱼ of every stage, and Σ bᵢ·kᵢ.
     slopes: Vec<Rates>,
     rate_bars: Vec<Rates>,
-    slope_bar: Vec<f64>,
+    slope_bar: Rates,
     columns: implicit::Columns,
     controls: Vec<f64>,
     norms: Vec<f64>,
@@ -229,10 +231,10 @@ impl<'a> Pass<'a> {
             gauges: Vec::new(),
             keys: Vec::new(),
             phases: Vec::new(),
-            rates: vec![Rates::zeros(model); tableau.len() + 1],
-            slopes: vec![Rates::zeros(model); tableau.len() + 2],
-            rate_bars: vec![Rates::zeros(model); tableau.len() + 1],
-            slope_bar: vec![0.0; n.nv],
+            rates: vec![Rates::zeros(model.counts()); tableau.len() + 1],
+            slopes: vec![Rates::zeros(model.counts()); tableau.len() + 2],
+            rate_bars: vec![Rates::zeros(model.counts()); tableau.len() + 1],
+            slope_bar: Rates::zeros(n),
             columns: implicit::Columns::new(model, tableau),
             controls: vec![0.0; intervals * n.nu],
             norms: vec![0.0; intervals + 1],
@@ -241,16 +243,9 @@ impl<'a> Pass<'a> {
 
     /// The state of a stage, from the rates of the stages before it.
     fn place(&mut self, stage: usize, h: f64) {
-        let Self {
-            model,
-            tableau,
-            start,
-            state,
-            slopes,
-            ..
-        } = self;
-        place(model, start, &slopes[stage], h, state);
-        state.time = start.time + h * tableau.place(stage);
+        let slope = &self.slopes[stage];
+        place(self.model, &self.start, slope, h, &mut self.state);
+        self.state.time = self.start.time + h * self.tableau.place(stage);
     }
 
     /// The adjoint of a step: from the cotangents of its end in `self.next` to those of its start.
@@ -276,34 +271,48 @@ impl<'a> Pass<'a> {
                 tangent_rates(self.model, &self.state.qvel, h, rates);
             }
         }
-        for bar in &mut self.rate_bars {
-            bar.position.fill(0.0);
-            bar.velocity.fill(0.0);
-            bar.activation.fill(0.0);
-        }
+        self.rate_bars.iter_mut().for_each(Rates::clear);
         self.clamp_activation_bars(h);
         // The end depends on the start directly and through the rates of all stages.
-        let mut start_bar = StateBar::zeros(self.model);
-        std::mem::swap(&mut start_bar, &mut self.next);
-        let end_bar = start_bar.clone();
-        start_bar.qpos.fill(0.0);
+        let (end_bar, mut start_bar) = self.take_end();
         self.pass_to_rates(count, h, &end_bar, &mut start_bar);
         // Stages, last first: by then all that depends on their rates has added its part. (1̄)
         for stage in (0..count).rev() {
             self.place(stage, h);
             self.stage(index, stage)?;
-            self.pass_to_slope(stage, h);
+            // Only rates of orientations depend on where the stage lies.
+            tangent_rates_vjp(
+                self.model,
+                (&self.slopes[stage].position, &self.state.qvel, h),
+                &self.rate_bars[stage].position,
+                (&mut self.slope_bar.position, &mut self.bar.state.qvel),
+            );
             let stage_bar = self.bar.state.clone();
-            add_scaled(&mut start_bar.qvel, &stage_bar.qvel, 1.0);
-            add_scaled(&mut start_bar.act, &stage_bar.act, 1.0);
-            add_mocap(&mut start_bar, &stage_bar);
+            add_all_but_positions(&mut start_bar, &stage_bar);
             self.pass_to_rates(stage, h, &stage_bar, &mut start_bar);
         }
+        self.arrive(start_bar, index)
+    }
+
+    /// Takes the cotangents of the end of a step, and begins those of its start: what was added to is the end itself.
+    fn take_end(&mut self) -> (StateBar, StateBar) {
+        let end_bar = std::mem::replace(&mut self.next, StateBar::zeros(self.model));
+        let mut start_bar = end_bar.clone();
+        start_bar.qpos.fill(0.0);
+        (end_bar, start_bar)
+    }
+
+    /// Goes on from the cotangents at the start of a step.
+    fn arrive(&mut self, start_bar: StateBar, step: usize) -> Result<(), Error> {
         self.next = start_bar;
+        self.check_finite(step)
+    }
+
+    fn check_finite(&self, step: usize) -> Result<(), Error> {
         if self.next.norm().is_finite() {
             Ok(())
         } else {
-            Err(NoGradient::Exploded.at(index))
+            Err(NoGradient::Exploded.at(step))
         }
     }
 
@@ -317,14 +326,9 @@ impl<'a> Pass<'a> {
                 let [low, high] = self.model.actuators.activation_range[actuator];
                 for state in states.clone() {
                     let end = self.start.act[state] + h * slope[state];
-                    if end < low {
-                        self.bar.model.actuators.activation_range[actuator][0] +=
-                            self.next.act[state];
-                        self.next.act[state] = 0.0;
-                    } else if end > high {
-                        self.bar.model.actuators.activation_range[actuator][1] +=
-                            self.next.act[state];
-                        self.next.act[state] = 0.0;
+                    if end < low || end > high {
+                        let range_bar = &mut self.bar.model.actuators.activation_range[actuator];
+                        range_bar[usize::from(end > high)] += take(&mut self.next.act[state]);
                     }
                 }
             }
@@ -334,181 +338,104 @@ impl<'a> Pass<'a> {
     /// From the cotangents of the state of a stage, or of the end, to those of the rates it was reached with; positions
     /// also to the start. `self.slope_bar` may hold a part of the cotangent of the slope of positions.
     fn pass_to_rates(&mut self, stage: usize, h: f64, bar: &StateBar, start_bar: &mut StateBar) {
-        let Self {
-            model,
-            tableau,
-            cut_weights,
-            start,
-            slopes,
-            slope_bar,
-            rate_bars,
-            ..
-        } = self;
-        let weights = weights(tableau, cut_weights, stage);
-        let moved = (&slopes[stage].position[..], h);
-        let positions = (&bar.qpos[..], &mut start_bar.qpos[..]);
-        integrate_positions_vjp(model, &start.qpos, moved, positions, slope_bar);
-        for (&weight, rate_bar) in weights.iter().zip(rate_bars) {
+        let placed = (&self.start, &self.slopes[stage], h);
+        place_vjp(self.model, placed, bar, (&mut self.slope_bar, start_bar));
+        let weights = weights(self.tableau, &self.cut_weights, stage);
+        for (&weight, rate_bar) in weights.iter().zip(&mut self.rate_bars) {
             if weight != 0.0 {
-                add_scaled(&mut rate_bar.position, slope_bar, weight);
-                add_scaled(&mut rate_bar.velocity, &bar.qvel, h * weight);
-                add_scaled(&mut rate_bar.activation, &bar.act, h * weight);
+                rate_bar.add_scaled(&self.slope_bar, weight);
             }
         }
-        slope_bar.fill(0.0);
+        self.slope_bar.clear();
     }
 
     /// From the cotangents of the rates of a stage to those of its state, in `self.bar.state`.
     fn stage(&mut self, step: usize, stage: usize) -> Result<(), Error> {
         self.bar.state.set_zero();
-        let motion = self.motion;
-        let regime = &motion.regimes[motion.steps[step].regime];
-        let Self {
-            model,
-            input,
-            state,
-            data,
-            gauges,
-            ..
-        } = self;
+        let Regime { mode, pieces } = &self.motion.regimes[self.motion.steps[step].regime];
+        let (model, state, data) = (self.model, &mut self.state, &mut self.data);
         // Compute the stage again, up to the constraints, in the mode of its step.
-        prepare(model, state, input, &regime.mode, data, gauges);
-        let surrogate = self.surrogate.as_ref();
-        if surrogate.is_some_and(|surrogate| surrogate.acts(&data.kinematics)) {
-            return self.by_surrogate(step, stage);
+        prepare(model, state, &self.input, mode, data, &mut self.gauges);
+        let acting = self.surrogate.as_ref();
+        let acting = acting.filter(|surrogate| surrogate.acts(&data.kinematics));
+        if acting.is_none() && !mode.holds().is_empty() {
+            return self.held_stage((step, stage), mode);
         }
-        if !regime.mode.holds().is_empty() {
-            return self.held_stage((step, stage), &regime.mode);
-        }
-        // The solution is stored; only the factor of the solver is made again.
         let acceleration = &self.rates[stage].velocity;
-        let phases = regime
-            .pieces
-            .put_again(model, data, (&mut self.keys, &mut self.phases));
-        if !dynamics::settle(model, state, acceleration, phases, data) {
+        let is_unique = if let Some(surrogate) = acting {
+            state.warmstart.copy_from_slice(acceleration);
+            surrogate.evaluate(state, &self.input, data)
+        } else {
+            // The solution is stored; only the factor of the solver is made again.
+            let phases = pieces.put_again(model, data, (&mut self.keys, &mut self.phases));
+            dynamics::settle(model, state, acceleration, phases, data)
+        };
+        if !is_unique {
             return Err(NoGradient::NotUnique.at(step));
         }
-        self.pull((stage, 1.0, true), None, &mut ());
-        Ok(())
-    }
-
-    /// [`Self::stage`] of the surrogate, which knows nothing of contacts that are held.
-    fn by_surrogate(&mut self, step: usize, stage: usize) -> Result<(), Error> {
-        let Some(surrogate) = self.surrogate.take() else {
-            return Ok(());
+        let at = At {
+            model: acting.map_or(model, |surrogate| &surrogate.model),
+            state,
+            input: &self.input,
+            data,
         };
-        let Self {
-            input, state, data, ..
-        } = self;
-        (state.warmstart).copy_from_slice(&self.rates[stage].velocity);
-        let is_unique = surrogate.evaluate(state, input, data);
-        if is_unique {
-            self.pull((stage, 1.0, true), Some(&surrogate.model), &mut ());
-        }
-        self.surrogate = Some(surrogate);
-        if is_unique {
-            Ok(())
-        } else {
-            Err(NoGradient::NotUnique.at(step))
-        }
+        let rate_bar = &self.rate_bars[stage];
+        let activation_bar = Some(&rate_bar.activation[..]);
+        let velocity_bar = (&rate_bar.velocity[..], 1.0);
+        rates_backward(at, velocity_bar, activation_bar, &mut self.bar, &mut ());
+        Ok(())
     }
 
     /// [`Self::stage`] where contacts are held: one pass for every combination of them.
     fn held_stage(&mut self, (step, stage): (usize, usize), mode: &Mode) -> Result<(), Error> {
+        let (model, state, input) = (self.model, &self.state, &self.input);
+        let (data, gauges) = (&mut self.data, &mut self.gauges);
         let mut blend = Blend::default();
-        let Self {
-            model,
-            input,
-            state,
-            data,
-            gauges,
-            ..
-        } = self;
         // All accelerations first: the shares depend on each of them.
         evaluate_combinations(model, state, input, mode, (data, gauges, &mut blend));
-        for bits in 0..Blend::count(mode) {
-            let Self {
-                model,
-                input,
-                state,
-                data,
-                gauges,
-                ..
-            } = self;
+        let rate_bar = &self.rate_bars[stage];
+        let last = Blend::count(mode) - 1;
+        for bits in 0..=last {
             prepare(model, state, input, &mode.combination(bits), data, gauges);
             dynamics::solve_constraints(model, state, data);
             let acceleration = data.solve.qacc.clone();
             if !dynamics::settle(model, state, &acceleration, &[], data) {
                 return Err(NoGradient::NotUnique.at(step));
             }
-            let weight = blend.weight_of(bits);
+            let at = At {
+                model,
+                state,
+                input,
+                data,
+            };
+            let velocity_bar = (&rate_bar.velocity[..], blend.weight_of(bits));
             // The last combination has all contacts, and so the rows that the shares depend on.
-            if bits + 1 < Blend::count(mode) {
-                self.pull((stage, weight, false), None, &mut ());
+            if bits < last {
+                rates_backward(at, velocity_bar, None, &mut self.bar, &mut ());
             } else {
-                let bar = self.rate_bars[stage].velocity.clone();
                 let shared = &mut Shared {
                     mode,
                     blend: &blend,
-                    bar: &bar,
+                    bar: &rate_bar.velocity,
                 };
-                self.pull((stage, weight, true), None, shared);
+                let activation_bar = Some(&rate_bar.activation[..]);
+                rates_backward(at, velocity_bar, activation_bar, &mut self.bar, shared);
             }
         }
         Ok(())
     }
 
-    /// From the cotangents of the rates of a stage, those of the acceleration times a factor and those of activations if they
-    /// count; under another model if one is given.
-    fn pull(
-        &mut self,
-        (stage, factor, with_activations): (usize, f64, bool),
-        model: Option<&Model>,
-        observer: &mut dyn Observer,
-    ) {
-        let at = At {
-            model: model.unwrap_or(self.model),
-            state: &self.state,
-            input: &self.input,
-            data: &self.data,
-        };
-        let rate_bar = &self.rate_bars[stage];
-        let velocity_bar = (&rate_bar.velocity[..], factor);
-        let activation_bar = with_activations.then_some(&rate_bar.activation[..]);
-        rates_backward(at, velocity_bar, activation_bar, &mut self.bar, observer);
-    }
-
-    /// From the cotangents of the rates of positions of a stage to those of the slope that it was reached with, and of its
-    /// velocity: only rates of orientations depend on where the stage lies.
-    fn pass_to_slope(&mut self, stage: usize, h: f64) {
-        tangent_rates_vjp(
-            self.model,
-            (&self.slopes[stage].position, &self.state.qvel, h),
-            &self.rate_bars[stage].position,
-            (&mut self.slope_bar, &mut self.bar.state.qvel),
-        );
-    }
-
     /// (f⁺ − f⁻)·x̄⁺ of (2̄), with the surrogate's rates where it acts: shortly before and after the onset at `self.state`.
     fn jump_along(&mut self, onset: &Onset) -> f64 {
-        let dot = |jump: &[f64], bar: &[f64]| -> f64 {
-            jump.iter().zip(bar).map(|(jump, bar)| jump * bar).sum()
-        };
         let Some(surrogate) = &self.surrogate else {
             return dot(&onset.jump, &self.next.qvel);
         };
-        let Self {
-            model,
-            input,
-            state,
-            data,
-            ..
-        } = self;
+        let (state, data) = (&self.state, &mut self.data);
         // Contacts from distance act on both sides: take the jump of the surrogate itself.
         let [after, before] = [SURROGATE_TIME_OFFSET, -SURROGATE_TIME_OFFSET].map(|moment| {
             let mut moved = state.clone();
-            integrate_positions(model, &mut moved.qpos, &state.qvel, moment);
-            dynamics::forward(&surrogate.model, &moved, input, data);
+            integrate_positions(self.model, &mut moved.qpos, &state.qvel, moment);
+            dynamics::forward(&surrogate.model, &moved, &self.input, data);
             dot(&data.solve.qacc, &self.next.qvel)
         });
         (after - before) / onset.tied as f64
@@ -525,14 +452,8 @@ impl<'a> Pass<'a> {
             return Ok(());
         }
         let coefficient = along / onset.rate;
-        let Self {
-            model,
-            input,
-            state,
-            data,
-            bar,
-            ..
-        } = self;
+        let (model, state) = (self.model, &self.state);
+        let (data, bar) = (&mut self.data, &mut self.bar);
         // ∇g and ∂g/∂θ, through collision, tendons and kinematics alone.
         dynamics::forward_position(model, state, data);
         dynamics::forward_velocity(model, state, data);
@@ -543,18 +464,14 @@ impl<'a> Pass<'a> {
         let at = At {
             model,
             state,
-            input,
+            input: &self.input,
             data,
         };
         collision::backward(at, bar);
         tendon::backward(at, bar);
         kinematics::backward(at, bar);
         self.next.add(&bar.state);
-        if self.next.norm().is_finite() {
-            Ok(())
-        } else {
-            Err(NoGradient::Exploded.at(onset.steps))
-        }
+        self.check_finite(onset.steps)
     }
 
     fn finish(mut self) -> Gradient {
@@ -637,6 +554,13 @@ fn add_activation_bars(model: &Model, rates: &[f64], factor: f64, bar: &mut Data
             }
         }
     }
+}
+
+/// Adds the cotangents of a stage to those of the start of the step, on which all but positions depend directly.
+fn add_all_but_positions(sum: &mut StateBar, terms: &StateBar) {
+    add_scaled(&mut sum.qvel, &terms.qvel, 1.0);
+    add_scaled(&mut sum.act, &terms.act, 1.0);
+    add_mocap(sum, terms);
 }
 
 fn add_mocap(sum: &mut StateBar, terms: &StateBar) {

@@ -12,13 +12,13 @@ use super::dense::Dense;
 use super::mode::{Gauge, Switch, contact_of};
 use super::motion::{Motion, Onset, Regime, Step};
 use super::pieces::{Key, read_keys};
-use super::stepper::{Rates, prepare};
+use super::stepper::{clamp_activations, prepare};
 use super::{Flow, Tableau};
 use crate::data::Data;
 use crate::dual::{Dual, LANES};
 use crate::dynamics;
 use crate::error::Error;
-use crate::integrate::{difference, integrate_positions, tangent_rates};
+use crate::integrate::{Rates, difference, place, tangent_rates};
 use crate::linearize::{Tangent, turn};
 use crate::math::Quat;
 use crate::model::{JointKind, Model};
@@ -78,49 +78,6 @@ impl Motion {
     }
 }
 
-/// Rates over dual numbers.
-#[derive(Clone)]
-struct DualRates {
-    position: Vec<Number>,
-    velocity: Vec<Number>,
-    activation: Vec<Number>,
-}
-
-impl DualRates {
-    fn zeros(model: &Model) -> Self {
-        let n = model.counts();
-        let zeros = |count: usize| vec![Number::constant(0.0); count];
-        Self {
-            position: zeros(n.nv),
-            velocity: zeros(n.nv),
-            activation: zeros(n.na),
-        }
-    }
-
-    /// Σ factorᵢ·kᵢ.
-    fn combine(&mut self, factors: &[f64], rates: &[Self]) {
-        let parts: [fn(&mut Self) -> &mut Vec<Number>; 3] = [
-            |rates| &mut rates.position,
-            |rates| &mut rates.velocity,
-            |rates| &mut rates.activation,
-        ];
-        let of: [fn(&Self) -> &[Number]; 3] = [
-            |rates| &rates.position,
-            |rates| &rates.velocity,
-            |rates| &rates.activation,
-        ];
-        for (part, of) in parts.iter().zip(of) {
-            let sums = part(self);
-            sums.fill(Number::constant(0.0));
-            for (&factor, rates) in factors.iter().zip(rates) {
-                for (sum, &rate) in sums.iter_mut().zip(of(rates)) {
-                    *sum += rate * factor;
-                }
-            }
-        }
-    }
-}
-
 /// A motion that is followed again, with its derivatives along some directions.
 struct Varied<'a> {
     motion: &'a Motion,
@@ -146,8 +103,8 @@ struct Varied<'a> {
     stage: State<Number>,
     input: Input<Number>,
     data: Data<Number>,
-    dual_rates: Vec<DualRates>,
-    slope: DualRates,
+    dual_rates: Vec<Rates<Number>>,
+    slope: Rates<Number>,
 }
 
 impl<'a> Varied<'a> {
@@ -204,13 +161,13 @@ impl<'a> Varied<'a> {
             keys: Vec::new(),
             phases: Vec::new(),
             start,
-            rates: vec![Rates::zeros(plain); tableau.len() + 1],
+            rates: vec![Rates::zeros(plain.counts()); tableau.len() + 1],
             stage: state.clone(),
             state,
             input: Input::zeros(&model),
             data: Data::new(&model),
-            dual_rates: vec![DualRates::zeros(plain); tableau.len() + 1],
-            slope: DualRates::zeros(plain),
+            dual_rates: vec![Rates::zeros(plain.counts()); tableau.len() + 1],
+            slope: Rates::zeros(plain.counts()),
             model,
         }
     }
@@ -251,10 +208,7 @@ impl<'a> Varied<'a> {
         for stage in 0..count {
             let factors = weights(self.tableau, &self.cut_weights, stage);
             self.slope.combine(factors, &self.dual_rates);
-            self.stage.qpos.copy_from_slice(&self.state.qpos);
-            self.stage.qvel.copy_from_slice(&self.state.qvel);
-            self.stage.act.copy_from_slice(&self.state.act);
-            advance(&self.model, &mut self.stage, &self.slope, h);
+            place(&self.model, &self.state, &self.slope, h, &mut self.stage);
             self.stage.time = self.state.time + h * self.tableau.place(stage);
             if !self.evaluate(stage, &self.motion.regimes[step.regime]) {
                 return Err(NoGradient::NotUnique.at(index));
@@ -265,8 +219,9 @@ impl<'a> Varied<'a> {
         }
         let factors = weights(self.tableau, &self.cut_weights, count);
         self.slope.combine(factors, &self.dual_rates);
-        advance(&self.model, &mut self.state, &self.slope, h);
-        self.clamp_activations();
+        place(&self.model, &self.state, &self.slope, h, &mut self.stage);
+        clamp_activations(&self.model, &mut self.stage.act);
+        std::mem::swap(&mut self.state, &mut self.stage);
         Ok(())
     }
 
@@ -360,22 +315,6 @@ impl<'a> Varied<'a> {
         }
     }
 
-    fn clamp_activations(&mut self) {
-        let actuators = &self.model.structure.actuators;
-        for (actuator, states) in actuators.activations.iter().enumerate() {
-            if actuators.activation_limited[actuator] {
-                let [low, high] = self.model.actuators.activation_range[actuator];
-                for number in &mut self.state.act[states.clone()] {
-                    if number.value < low.value {
-                        *number = low;
-                    } else if number.value > high.value {
-                        *number = high;
-                    }
-                }
-            }
-        }
-    }
-
     /// The jump at an onset. (1)
     #[inline]
     fn jump(&mut self, onset: &Onset) {
@@ -453,16 +392,6 @@ impl<'a> Varied<'a> {
                 ..Tangent::default()
             });
         }
-    }
-}
-
-/// Moves a state by h times its rates.
-fn advance(model: &Model<Number>, state: &mut State<Number>, slope: &DualRates, h: Number) {
-    integrate_positions(model, &mut state.qpos, &slope.position, h);
-    let numbers = (state.qvel.iter_mut()).chain(&mut state.act);
-    let rates = slope.velocity.iter().chain(&slope.activation);
-    for (number, &rate) in numbers.zip(rates) {
-        *number += rate * h;
     }
 }
 

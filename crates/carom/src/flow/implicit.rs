@@ -18,10 +18,10 @@
 
 use super::hold::soften;
 use super::mode::Mode;
-use super::stepper::{Rates, Stepper, clamp_activations, place, prepare};
+use super::stepper::{Stepper, clamp_activations, prepare};
 use super::tableau::Extrapolation;
 use crate::dynamics;
-use crate::integrate::{add_scaled, tangent_rates};
+use crate::integrate::{Rates, add_scaled, place, tangent_rates};
 use crate::model::Model;
 use crate::stages::solve::SolveStatus;
 use crate::state::{Input, State};

@@ -4,8 +4,8 @@ use super::Flow;
 use super::backward::weights;
 use super::dense::Dense;
 use super::motion::Motion;
-use super::stepper::{Rates, clamp_activations, place};
-use crate::integrate::tangent_rates;
+use super::stepper::clamp_activations;
+use crate::integrate::{Rates, place, tangent_rates};
 use crate::state::State;
 
 impl Motion {
@@ -39,11 +39,11 @@ impl Motion {
         let index = self.steps.partition_point(|step| step.time <= time) - 1;
         let step = self.steps[index];
         let mut start = self.states[0].clone();
-        let mut rates = vec![Rates::zeros(model); tableau.len() + 1];
+        let mut rates = vec![Rates::zeros(model.counts()); tableau.len() + 1];
         self.read(index, &mut start, &mut rates);
         let mut state = start.clone();
         // Rates of positions are not stored: rebuild them stage by stage.
-        let mut slope = Rates::zeros(model);
+        let mut slope = Rates::zeros(model.counts());
         for stage in 0..rates.len() {
             slope.combine(weights(tableau, &[], stage), &rates);
             place(model, &start, &slope, step.h, &mut state);

@@ -16,81 +16,22 @@ use super::pieces::{Pieces, read_keys};
 use super::tableau::{Method, Tableau};
 use crate::data::Data;
 use crate::dynamics;
-use crate::integrate::{add_scaled, integrate_positions, tangent_rates};
+use crate::integrate::{Rates, add_scaled, place, tangent_rates};
 use crate::model::Model;
+use crate::scalar::Scalar;
 use crate::stages::actuation::{is_disabled, write_bends};
 use crate::stages::collision::Contact;
 use crate::stages::solve::{Phase, SolveStatus};
 use crate::state::{Input, State};
 
-/// Rates of a state.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Rates {
-    /// Of the positions, in the tangent space at the start of the step, nv.
-    pub(super) position: Vec<f64>,
-    /// Of the velocities, nv.
-    pub(super) velocity: Vec<f64>,
-    /// Of the activations, na.
-    pub(super) activation: Vec<f64>,
-}
-
-impl Rates {
-    pub(super) fn zeros(model: &Model) -> Self {
-        let n = model.counts();
-        Self {
-            position: vec![0.0; n.nv],
-            velocity: vec![0.0; n.nv],
-            activation: vec![0.0; n.na],
-        }
-    }
-
-    /// Σ factorᵢ·kᵢ.
-    pub(super) fn combine(&mut self, factors: &[f64], rates: &[Self]) {
-        self.clear();
-        for (&factor, rates) in factors.iter().zip(rates) {
-            if factor != 0.0 {
-                self.add_scaled(rates, factor);
-            }
-        }
-    }
-
-    pub(super) fn clear(&mut self) {
-        for part in [&mut self.position, &mut self.velocity, &mut self.activation] {
-            part.fill(0.0);
-        }
-    }
-
-    pub(super) fn add_scaled(&mut self, other: &Self, factor: f64) {
-        add_scaled(&mut self.position, &other.position, factor);
-        add_scaled(&mut self.velocity, &other.velocity, factor);
-        add_scaled(&mut self.activation, &other.activation, factor);
-    }
-
-    pub(super) fn copy_from(&mut self, other: &Self) {
-        self.position.copy_from_slice(&other.position);
-        self.velocity.copy_from_slice(&other.velocity);
-        self.activation.copy_from_slice(&other.activation);
-    }
-}
-
-/// The state at h·slope from another. (1)
-pub(super) fn place(model: &Model, start: &State, slope: &Rates, h: f64, state: &mut State) {
-    state.qpos.copy_from_slice(&start.qpos);
-    state.qvel.copy_from_slice(&start.qvel);
-    state.act.copy_from_slice(&start.act);
-    integrate_positions(model, &mut state.qpos, &slope.position, h);
-    add_scaled(&mut state.qvel, &slope.velocity, h);
-    add_scaled(&mut state.act, &slope.activation, h);
-}
-
 /// Keeps activations within their ranges.
-pub(super) fn clamp_activations(model: &Model, act: &mut [f64]) {
+pub(super) fn clamp_activations<T: Scalar>(model: &Model<T>, act: &mut [T]) {
     let actuators = &model.structure.actuators;
     for (actuator, states) in actuators.activations.iter().enumerate() {
         if actuators.activation_limited[actuator] {
             let [low, high] = model.actuators.activation_range[actuator];
             for state in states.clone() {
-                act[state] = act[state].clamp(low, high);
+                act[state] = Scalar::clamp(act[state], low, high);
             }
         }
     }
@@ -145,7 +86,7 @@ impl Stepper {
             tableau,
             data: Data::new(model),
             state: State::reference(model),
-            rates: vec![Rates::zeros(model); tableau.len() + 2],
+            rates: vec![Rates::zeros(model.counts()); tableau.len() + 2],
             gauges: Vec::new(),
             first_gauges: Vec::new(),
             pieces: Pieces::default(),
@@ -160,7 +101,7 @@ impl Stepper {
             early: None,
             early_kink: None,
             spare: (State::reference(model), Vec::new(), Vec::new()),
-            slope: Rates::zeros(model),
+            slope: Rates::zeros(model.counts()),
             horizon: 0.0,
             stiffness: 0.0,
             evaluations: 0,

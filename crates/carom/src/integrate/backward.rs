@@ -11,6 +11,7 @@ use std::mem::take;
 
 use super::impact::ImpactAdjoint;
 use super::positions::integrate_positions_vjp;
+use super::rates::dot;
 use super::surrogate::{Followed, linearized};
 use super::{activation, advance, euler, implicit_backward, runge_kutta_backward};
 use crate::cotangent::{Cotangents, StateBar};
@@ -173,18 +174,16 @@ impl Retraced {
             ..
         } = self;
         let Evaluation { state, data } = &evaluations[0];
-        let met = (data.integration.impacts.as_deref()).filter(|met| !met.is_quiet());
-        let next = match (impacts, met) {
-            (Some(adjoint), Some(met)) => {
-                adjoint.backward((model, input), (state, end), met, next, bar)
-            }
-            _ => next,
-        };
         let at = At {
             model,
             state,
             input,
             data,
+        };
+        let met = (data.integration.impacts.as_deref()).filter(|met| !met.is_quiet());
+        let next = match (impacts, met) {
+            (Some(adjoint), Some(met)) => adjoint.backward(at, end, met, next, bar),
+            _ => next,
         };
         rate_bar.copy_from_slice(&next.qvel);
         let mut activation_bar = take(&mut bar.data.actuation.activation_dot);
@@ -306,8 +305,4 @@ pub(super) fn positions_and_activations(
     for (sum, &term) in (state_bar.mocap_rotation.iter_mut()).zip(&next.mocap_rotation) {
         *sum += term;
     }
-}
-
-pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }

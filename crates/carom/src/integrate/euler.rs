@@ -6,60 +6,44 @@
 //!
 //! and â = a when no joint is damped or implicit damping is switched off.
 
-use super::{Integration, Rates, update_state};
+use super::Integration;
 use crate::cotangent::Cotangents;
 use crate::data::Data;
 use crate::dynamics::At;
 use crate::linalg::tree_ldl;
 use crate::model::Model;
 use crate::scalar::Scalar;
-use crate::stages::actuation::ActuatorPlace;
 use crate::stages::inertia;
 use crate::state::State;
 use crate::terms::{self, DofDamper};
 
-/// Advances the state.
-pub(super) fn advance<T: Scalar>(model: &Model<T>, state: &mut State<T>, data: &mut Data<T>) {
-    let damped = has_implicit_damping(model);
-    if damped {
-        assemble(model, state, data);
-        let Integration {
-            acceleration: chosen,
-            matrix,
-            diagonal_inverse,
-            ..
-        } = &mut data.integration;
-        let sparsity = &model.structure.inertia;
-        if tree_ldl::factor_in_place(sparsity, matrix, diagonal_inverse).is_err() {
-            diagonal_inverse.fill(T::from(f64::NAN));
-        }
-        if T::HAS_DERIVATIVES {
-            // The same at the solution, but forces that balance each other cost no digits of the derivatives.
-            inertia::mul(model, &data.inertia, &data.solve.qacc, chosen);
-        } else {
-            for (dof, chosen) in chosen.iter_mut().enumerate() {
-                *chosen = data.acceleration.force_smooth[dof] + data.solve.force_constraint[dof];
-            }
-        }
-        tree_ldl::solve_in_place(sparsity, matrix, diagonal_inverse, chosen);
+/// Finds the acceleration of the step. (1)
+pub(super) fn accelerate<T: Scalar>(model: &Model<T>, state: &State<T>, data: &mut Data<T>) {
+    if !has_implicit_damping(model) {
+        let chosen = &mut data.integration.acceleration;
+        chosen.copy_from_slice(&data.solve.qacc);
+        return;
     }
-    let chosen = if damped {
-        &data.integration.acceleration
-    } else {
-        &data.solve.qacc
-    };
-    state.warmstart.copy_from_slice(&data.solve.qacc);
-    let rates = Rates {
-        activation: &data.actuation.activation_dot,
+    assemble(model, state, data);
+    let Integration {
         acceleration: chosen,
-        position: None,
-    };
-    let place = ActuatorPlace {
-        transmission: &data.transmission,
-        velocity: &data.velocity,
-        timestep: data.timestep,
-    };
-    update_state(model, state, place, rates);
+        matrix,
+        diagonal_inverse,
+        ..
+    } = &mut data.integration;
+    let sparsity = &model.structure.inertia;
+    if tree_ldl::factor_in_place(sparsity, matrix, diagonal_inverse).is_err() {
+        diagonal_inverse.fill(T::from(f64::NAN));
+    }
+    if T::HAS_DERIVATIVES {
+        // The same at the solution, but forces that balance each other cost no digits of the derivatives.
+        inertia::mul(model, &data.inertia, &data.solve.qacc, chosen);
+    } else {
+        for (dof, chosen) in chosen.iter_mut().enumerate() {
+            *chosen = data.acceleration.force_smooth[dof] + data.solve.force_constraint[dof];
+        }
+    }
+    tree_ldl::solve_in_place(sparsity, matrix, diagonal_inverse, chosen);
 }
 
 /// The adjoint of (1): μ = (M + h·B)⁻¹·â̄ is the cotangent of the forces, and M̄ −= μ·âᵀ, B̄ −= h·μ·âᵀ.
@@ -69,14 +53,13 @@ pub(super) fn backward<'a>(at: At<'a>, bar: &mut [f64], bars: &mut Cotangents) -
     let At { model, data, .. } = at;
     let integration = &data.integration;
     let sparsity = &model.structure.inertia;
-    let acceleration = if has_implicit_damping(model) {
+    let acceleration = &integration.acceleration;
+    if has_implicit_damping(model) {
         let (factor, inverse) = (&integration.matrix, &integration.diagonal_inverse);
         tree_ldl::solve_in_place(sparsity, factor, inverse, bar);
-        &integration.acceleration
     } else {
         inertia::solve(model, &data.inertia, bar);
-        &data.solve.qacc
-    };
+    }
     let matrix_bar = &mut bars.data.inertia.matrix;
     inertia::subtract_outer_product(model, bar, acceleration, matrix_bar);
     add(&mut bars.data.acceleration.force_smooth, bar);

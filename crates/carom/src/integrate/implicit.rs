@@ -9,10 +9,10 @@
 //!
 //!   D(i, k) = s(i)·Bᶜ·s(k)                                                             (1)
 
+use super::Integration;
 use super::coriolis::Coriolis;
 use super::euler;
 use super::free_body::{self, Block};
-use super::{Integration, Rates, update_state};
 use crate::data::Data;
 use crate::laws::fluid::ForceDerivative;
 use crate::linalg::{TreeLu, tree_ldl};
@@ -53,7 +53,7 @@ impl<T: Scalar> Work<T> {
 }
 
 /// Advances the state.
-pub(super) fn advance<T: Scalar>(model: &Model<T>, state: &mut State<T>, data: &mut Data<T>) {
+pub(super) fn accelerate<T: Scalar>(model: &Model<T>, state: &State<T>, data: &mut Data<T>) {
     for (dof, chosen) in data.integration.acceleration.iter_mut().enumerate() {
         *chosen = data.acceleration.force_smooth[dof] + data.solve.force_constraint[dof];
     }
@@ -64,18 +64,6 @@ pub(super) fn advance<T: Scalar>(model: &Model<T>, state: &mut State<T>, data: &
     } else {
         solve_symmetric(model, state, data, medium);
     }
-    state.warmstart.copy_from_slice(&data.solve.qacc);
-    let rates = Rates {
-        activation: &data.actuation.activation_dot,
-        acceleration: &data.integration.acceleration,
-        position: None,
-    };
-    let place = ActuatorPlace {
-        transmission: &data.transmission,
-        velocity: &data.velocity,
-        timestep: data.timestep,
-    };
-    update_state(model, state, place, rates);
 }
 
 /// M − h·D in `matrix`, for the terms of D that are symmetric by themselves.

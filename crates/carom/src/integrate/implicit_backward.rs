@@ -11,9 +11,9 @@
 //!
 //!   holds exactly, and two backward passes through the bias force give the rest.
 
-use super::backward::dot;
 use super::euler::{add, damping_backward};
 use super::free_body;
+use super::rates::dot;
 use crate::cotangent::Cotangents;
 use crate::dynamics::At;
 use crate::linalg::tree_ldl;

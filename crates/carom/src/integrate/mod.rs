@@ -21,6 +21,7 @@ pub mod impact;
 pub(crate) mod implicit;
 mod implicit_backward;
 mod positions;
+mod rates;
 pub(crate) mod runge_kutta;
 mod runge_kutta_backward;
 mod surrogate;
@@ -30,7 +31,8 @@ mod tests;
 pub use backward::Retraced;
 pub use positions::{difference, integrate_positions};
 pub(crate) use positions::{integrate_positions_vjp, quat_at, vector_at};
-pub(crate) use runge_kutta::{add_scaled, tangent_rates};
+pub(crate) use rates::{Rates, add_scaled, dot, place, place_vjp};
+pub(crate) use runge_kutta::tangent_rates;
 pub(crate) use runge_kutta_backward::tangent_rates_vjp;
 
 use crate::data::Data;
@@ -68,7 +70,7 @@ impl<T: Scalar> Integration<T> {
             acceleration: vec![T::ZERO; n.nv],
             matrix: vec![T::ZERO; n.ninertia],
             diagonal_inverse: vec![T::ZERO; n.nv],
-            stages: runge_kutta::Stages::new(n),
+            stages: runge_kutta::Stages::new(model),
             implicit: implicit::Work::new(model),
             impacts: impact::Impacts::new(model),
         }
@@ -117,10 +119,12 @@ pub fn advance<T: Scalar>(
         impacts.begin(state);
     }
     match model.settings.integrator {
-        Integrator::Euler => euler::advance(model, state, data),
-        Integrator::Implicit | Integrator::ImplicitFast => implicit::advance(model, state, data),
-        Integrator::RungeKutta4 => runge_kutta::advance(model, state, input, data),
+        Integrator::Euler => euler::accelerate(model, state, data),
+        Integrator::Implicit | Integrator::ImplicitFast => implicit::accelerate(model, state, data),
+        Integrator::RungeKutta4 => runge_kutta::average(model, state, input, data),
     }
+    state.warmstart.copy_from_slice(&data.solve.qacc);
+    update_state(model, state, data);
     if let Some(impacts) = &mut data.integration.impacts {
         impacts.pass(model, state, input.timestep);
     }
@@ -145,30 +149,21 @@ pub(crate) fn multiply_step_inertia<T: Scalar>(
     }
 }
 
-/// How the state changes over a step.
-#[derive(Clone, Copy)]
-struct Rates<'a, T: Scalar> {
-    /// Of activations, na.
-    activation: &'a [T],
-    /// Of velocities, nv.
-    acceleration: &'a [T],
-    /// Of positions in tangent space, nv; none if they move with the new velocity.
-    position: Option<&'a [T]>,
-}
-
-/// The update (1) over a step of length h.
-fn update_state<T: Scalar>(
-    model: &Model<T>,
-    state: &mut State<T>,
-    place: ActuatorPlace<'_, T>,
-    rates: Rates<'_, T>,
-) {
-    let h = place.timestep;
-    activation::advance(model, &mut state.act, rates.activation, place);
-    for (velocity, &acceleration) in state.qvel.iter_mut().zip(rates.acceleration) {
-        *velocity += acceleration * h;
+/// The update (1): with the acceleration of the step, or with the mean rates of RK4, also of positions.
+fn update_state<T: Scalar>(model: &Model<T>, state: &mut State<T>, data: &Data<T>) {
+    let (h, place) = (data.timestep, ActuatorPlace::of(data));
+    let State {
+        qpos, qvel, act, ..
+    } = state;
+    if model.settings.integrator == Integrator::RungeKutta4 {
+        let mean = &data.integration.stages.mean;
+        activation::advance(model, act, &mean.activation, place);
+        add_scaled(qvel, &mean.velocity, h);
+        integrate_positions(model, qpos, &mean.position, h);
+    } else {
+        activation::advance(model, act, &data.actuation.activation_dot, place);
+        add_scaled(qvel, &data.integration.acceleration, h);
+        integrate_positions(model, qpos, qvel, h);
     }
-    let State { qpos, qvel, .. } = state;
-    integrate_positions(model, qpos, rates.position.unwrap_or(qvel), h);
     state.time += h;
 }

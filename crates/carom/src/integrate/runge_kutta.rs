@@ -11,13 +11,12 @@
 use std::f64::consts::PI;
 
 use super::positions::vector_at;
-use super::{Rates, integrate_positions, update_state};
+use super::rates::{Rates, place};
 use crate::data::Data;
 use crate::dynamics;
 use crate::math::Vec3;
-use crate::model::{Counts, Model};
+use crate::model::Model;
 use crate::scalar::Scalar;
-use crate::stages::actuation::ActuatorPlace;
 use crate::state::{Input, State};
 
 /// Where the later stages lie, in time steps.
@@ -28,83 +27,29 @@ pub(crate) const WEIGHT: [f64; 4] = [1.0 / 6.0, 1.0 / 3.0, 1.0 / 3.0, 1.0 / 6.0]
 /// The start of the step, the rates of one stage and the weighted means.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Stages<T: Scalar> {
-    qpos: Vec<T>,
-    qvel: Vec<T>,
-    act: Vec<T>,
-    tangent_rate: Vec<T>,
-    mean_rate: Vec<T>,
-    mean_acceleration: Vec<T>,
-    mean_activation_dot: Vec<T>,
+    start: State<T>,
+    rates: Rates<T>,
+    pub(super) mean: Rates<T>,
     length: Vec<T>,
     velocity: Vec<T>,
 }
 
 impl<T: Scalar> Stages<T> {
     /// Room for the stages.
-    pub(super) fn new(n: &Counts) -> Self {
-        let zeros = |count| vec![T::ZERO; count];
+    pub(super) fn new(model: &Model<T>) -> Self {
+        let n = model.counts();
         Self {
-            qpos: zeros(n.nq),
-            qvel: zeros(n.nv),
-            act: zeros(n.na),
-            tangent_rate: zeros(n.nv),
-            mean_rate: zeros(n.nv),
-            mean_acceleration: zeros(n.nv),
-            mean_activation_dot: zeros(n.na),
-            length: zeros(n.nout),
-            velocity: zeros(n.nout),
+            start: State::reference(model),
+            rates: Rates::zeros(n),
+            mean: Rates::zeros(n),
+            length: vec![T::ZERO; n.nout],
+            velocity: vec![T::ZERO; n.nout],
         }
-    }
-
-    /// Remembers the start of the step.
-    fn begin(&mut self, state: &State<T>, length: &[T], velocity: &[T]) {
-        self.qpos.copy_from_slice(&state.qpos);
-        self.qvel.copy_from_slice(&state.qvel);
-        self.act.copy_from_slice(&state.act);
-        self.tangent_rate.copy_from_slice(&state.qvel);
-        self.length.copy_from_slice(length);
-        self.velocity.copy_from_slice(velocity);
-        self.mean_rate.fill(T::ZERO);
-        self.mean_acceleration.fill(T::ZERO);
-        self.mean_activation_dot.fill(T::ZERO);
-    }
-
-    /// Adds the rates of a stage to the means. (2)
-    fn accumulate(&mut self, weight: f64, acceleration: &[T], activation_dot: &[T]) {
-        add_scaled(&mut self.mean_rate, &self.tangent_rate, weight);
-        add_scaled(&mut self.mean_acceleration, acceleration, weight);
-        add_scaled(&mut self.mean_activation_dot, activation_dot, weight);
-    }
-
-    /// Puts the state at `h` from the start along the rates of the last stage.
-    fn place(
-        &self,
-        model: &Model<T>,
-        acceleration: &[T],
-        activation_dot: &[T],
-        h: T,
-        state: &mut State<T>,
-    ) {
-        self.restore(state);
-        integrate_positions(model, &mut state.qpos, &self.tangent_rate, h);
-        for (velocity, &rate) in state.qvel.iter_mut().zip(acceleration) {
-            *velocity += rate * h;
-        }
-        for (activation, &rate) in state.act.iter_mut().zip(activation_dot) {
-            *activation += rate * h;
-        }
-    }
-
-    /// Puts the state back to the start.
-    fn restore(&self, state: &mut State<T>) {
-        state.qpos.copy_from_slice(&self.qpos);
-        state.qvel.copy_from_slice(&self.qvel);
-        state.act.copy_from_slice(&self.act);
     }
 }
 
-/// Advances a state whose first stage is in `data`.
-pub(super) fn advance<T: Scalar>(
+/// Finds the mean rates of a step whose first stage is in `data`.
+pub(super) fn average<T: Scalar>(
     model: &Model<T>,
     state: &mut State<T>,
     input: &Input<T>,
@@ -112,49 +57,38 @@ pub(super) fn advance<T: Scalar>(
 ) {
     let (h, time) = (input.timestep, state.time);
     let stages = &mut data.integration.stages;
-    stages.begin(state, &data.transmission.length, &data.velocity.actuator);
-    stages.accumulate(WEIGHT[0], &data.solve.qacc, &data.actuation.activation_dot);
-    for (&fraction, &weight) in STAGE.iter().zip(&WEIGHT[1..]) {
-        let reach = h * fraction;
-        data.integration.stages.place(
-            model,
-            &data.solve.qacc,
-            &data.actuation.activation_dot,
-            reach,
-            state,
-        );
-        state.time = time + reach;
-        dynamics::forward(model, state, input, data);
-        let stages = &mut data.integration.stages;
-        tangent_rates(model, &state.qvel, reach, &mut stages.tangent_rate);
-        stages.accumulate(weight, &data.solve.qacc, &data.actuation.activation_dot);
+    stages.start.qpos.copy_from_slice(&state.qpos);
+    stages.start.qvel.copy_from_slice(&state.qvel);
+    stages.start.act.copy_from_slice(&state.act);
+    stages.length.copy_from_slice(&data.transmission.length);
+    stages.velocity.copy_from_slice(&data.velocity.actuator);
+    stages.rates.position.copy_from_slice(&state.qvel);
+    stages.mean.clear();
+    for (stage, &weight) in WEIGHT.iter().enumerate() {
+        if stage > 0 {
+            let reach = h * STAGE[stage - 1];
+            let Stages { start, rates, .. } = &data.integration.stages;
+            place(model, start, rates, reach, state);
+            state.time = time + reach;
+            dynamics::forward(model, state, input, data);
+            let rates = &mut data.integration.stages.rates.position;
+            tangent_rates(model, &state.qvel, reach, rates);
+        }
+        // Add the rates of the stage to the means. (2)
+        let Stages { rates, mean, .. } = &mut data.integration.stages;
+        rates.velocity.copy_from_slice(&data.solve.qacc);
+        let activation_dot = &data.actuation.activation_dot;
+        rates.activation.copy_from_slice(activation_dot);
+        mean.add_scaled(rates, weight);
     }
-    state.warmstart.copy_from_slice(&data.solve.qacc);
+    // Back to the start, from which the step goes along the means.
     state.time = time;
     let stages = &data.integration.stages;
-    stages.restore(state);
+    state.qpos.copy_from_slice(&stages.start.qpos);
+    state.qvel.copy_from_slice(&stages.start.qvel);
+    state.act.copy_from_slice(&stages.start.act);
     data.transmission.length.copy_from_slice(&stages.length);
     data.velocity.actuator.copy_from_slice(&stages.velocity);
-    let rates = Rates {
-        activation: &stages.mean_activation_dot,
-        acceleration: &stages.mean_acceleration,
-        position: Some(&stages.mean_rate),
-    };
-    let place = ActuatorPlace {
-        transmission: &data.transmission,
-        velocity: &data.velocity,
-        timestep: h,
-    };
-    update_state(model, state, place, rates);
-}
-
-/// target ← target + factor·source.
-#[inline]
-pub(crate) fn add_scaled<T: Scalar>(target: &mut [T], source: &[T], factor: impl Into<T>) {
-    let factor = factor.into();
-    for (target, &source) in target.iter_mut().zip(source) {
-        *target += source * factor;
-    }
 }
 
 /// Rates in the tangent space at the start of the step of a stage at `reach` along the previous rates.

@@ -6,10 +6,10 @@
 //!   k̄ᵢ = bᵢ·(mean of k)‾ + aᵢ₊₁·h·x̄ᵢ₊₁,   x̄ᵢ = (∂k/∂x)ᵀ·k̄ᵢ,   x̄₀ += x̄ᵢ                             (1)
 
 use super::backward::{
-    Evaluation, MovedBar, MovedBy, Retraced, dot, positions_and_activations, take_back_records,
+    Evaluation, MovedBar, MovedBy, Retraced, positions_and_activations, take_back_records,
 };
-use super::positions::{integrate_positions, integrate_positions_vjp};
-use super::runge_kutta::{STAGE, WEIGHT, add_scaled, rotation_vector_rate, tangent_rates};
+use super::rates::{Rates, add_scaled, dot, place, place_vjp};
+use super::runge_kutta::{STAGE, WEIGHT, rotation_vector_rate, tangent_rates};
 use super::surrogate::linearized;
 use crate::cotangent::{Cotangents, DataBar, StateBar};
 use crate::dual::Dual;
@@ -23,8 +23,7 @@ use crate::state::Input;
 /// Work area: rates of all stages, and cotangents.
 #[derive(Clone, Debug)]
 pub(super) struct Work {
-    /// Rates of positions of each stage, nv each.
-    rates: [Vec<f64>; 4],
+    rates: Vec<Rates>,
     /// The weighted means of the stages.
     mean: Rates,
     mean_bar: Rates,
@@ -37,60 +36,18 @@ pub(super) struct Work {
     later: DataBar,
 }
 
-/// How a state changes, or cotangents of that.
-#[derive(Clone, Debug)]
-struct Rates {
-    position: Vec<f64>,
-    acceleration: Vec<f64>,
-    activation: Vec<f64>,
-}
-
-impl Rates {
-    fn zeros(model: &Model) -> Self {
-        let n = model.counts();
-        Self {
-            position: vec![0.0; n.nv],
-            acceleration: vec![0.0; n.nv],
-            activation: vec![0.0; n.na],
-        }
-    }
-
-    fn set_zero(&mut self) {
-        self.position.fill(0.0);
-        self.acceleration.fill(0.0);
-        self.activation.fill(0.0);
-    }
-
-    fn add_scaled(&mut self, other: &Self, factor: f64) {
-        add_scaled(&mut self.position, &other.position, factor);
-        add_scaled(&mut self.acceleration, &other.acceleration, factor);
-        add_scaled(&mut self.activation, &other.activation, factor);
-    }
-}
-
 impl Work {
     /// Room for the steps of a model.
     pub(super) fn new(model: &Model) -> Self {
-        let zeros = || Rates::zeros(model);
+        let zeros = Rates::zeros(model.counts());
         Self {
-            rates: std::array::from_fn(|_| vec![0.0; model.counts().nv]),
-            mean: zeros(),
-            mean_bar: zeros(),
-            stage_bar: zeros(),
-            before_bar: zeros(),
+            rates: vec![zeros.clone(); WEIGHT.len()],
+            mean: zeros.clone(),
+            mean_bar: zeros.clone(),
+            stage_bar: zeros.clone(),
+            before_bar: zeros,
             start: StateBar::zeros(model),
             later: DataBar::zeros(model),
-        }
-    }
-
-    /// The weighted means of the stages' rates.
-    fn average(&mut self, evaluations: &[Evaluation]) {
-        self.mean.set_zero();
-        for (stage, evaluation) in evaluations.iter().enumerate() {
-            let (mean, data, weight) = (&mut self.mean, &evaluation.data, WEIGHT[stage]);
-            add_scaled(&mut mean.position, &self.rates[stage], weight);
-            add_scaled(&mut mean.acceleration, &data.solve.qacc, weight);
-            add_scaled(&mut mean.activation, &data.actuation.activation_dot, weight);
         }
     }
 }
@@ -105,23 +62,22 @@ pub(super) fn retrace(model: &Model, input: &Input, step: &mut Retraced) -> bool
         senses,
         ..
     } = step;
-    work.rates[0].copy_from_slice(&start.qvel);
     let mut is_unique = true;
-    for stage in 0..evaluations.len() {
-        let (before, current) = evaluations.split_at_mut(stage);
-        let Evaluation { state, data } = &mut current[0];
+    for (stage, Evaluation { state, data }) in evaluations.iter_mut().enumerate() {
+        let (done, rest) = work.rates.split_at_mut(stage);
+        let rates = &mut rest[0];
         state.copy_from(start);
-        if let Some(last) = before.last() {
+        if let Some(before) = done.last() {
             let reach = h * STAGE[stage - 1];
-            let (done, rates) = work.rates.split_at_mut(stage);
-            integrate_positions(model, &mut state.qpos, &done[stage - 1], reach);
-            add_scaled(&mut state.qvel, &last.data.solve.qacc, reach);
-            add_scaled(&mut state.act, &last.data.actuation.activation_dot, reach);
+            place(model, start, before, reach, state);
             state.time = start.time + reach;
-            rates[0].copy_from_slice(&done[stage - 1]);
-            tangent_rates(model, &state.qvel, reach, &mut rates[0]);
+            rates.position.copy_from_slice(&before.position);
+            tangent_rates(model, &state.qvel, reach, &mut rates.position);
+        } else {
+            rates.position.copy_from_slice(&start.qvel);
         }
         dynamics::forward(model, state, input, data);
+        rates.read(data);
         let (inertia, smooth, rows) = (&data.inertia, &data.acceleration, &data.constraint);
         is_unique &= solve::factor_at_solution(model, inertia, smooth, rows, &mut data.solve);
         if stage == 0 {
@@ -158,9 +114,9 @@ pub(super) fn backward(
         input,
         data: &evaluations[stage].data,
     };
-    work.average(evaluations);
-    work.mean_bar.set_zero();
-    work.stage_bar.set_zero();
+    work.mean.combine(&WEIGHT, &work.rates);
+    work.mean_bar.clear();
+    work.stage_bar.clear();
     let moved_by = MovedBy {
         rate: &work.mean.position,
         activation_dot: &work.mean.activation,
@@ -170,8 +126,8 @@ pub(super) fn backward(
         activation_dot: &mut work.mean_bar.activation,
     };
     positions_and_activations(at(0), moved_by, next, moved_bar, bar);
-    add_scaled(&mut work.mean_bar.acceleration, &next.qvel, h);
-    bar.input.timestep += dot(&work.mean.acceleration, &next.qvel);
+    add_scaled(&mut work.mean_bar.velocity, &next.qvel, h);
+    bar.input.timestep += dot(&work.mean.velocity, &next.qvel);
     std::mem::swap(&mut work.start, &mut bar.state);
     add_scaled(&mut work.start.qvel, &next.qvel, 1.0);
     std::mem::swap(&mut work.later, &mut bar.data);
@@ -187,7 +143,7 @@ pub(super) fn backward(
         work.stage_bar.add_scaled(&work.mean_bar, WEIGHT[stage]); // (1)
         bar.state.set_zero();
         let (stage_bar, data_bar) = (&work.stage_bar, &mut bar.data);
-        add_scaled(&mut data_bar.solve.qacc, &stage_bar.acceleration, 1.0);
+        add_scaled(&mut data_bar.solve.qacc, &stage_bar.velocity, 1.0);
         let activation_dot_bar = &mut data_bar.actuation.activation_dot;
         add_scaled(activation_dot_bar, &stage_bar.activation, 1.0);
         if stage == 0 && step.senses {
@@ -224,26 +180,19 @@ fn pass_to_stage_before(
         start,
         ..
     } = work;
-    before_bar.set_zero();
-    let mut reach_bar = tangent_rates_vjp(
+    before_bar.clear();
+    let before = &rates[stage - 1];
+    let velocity = &evaluations[stage].state.qvel;
+    let reach_bar = tangent_rates_vjp(
         model,
-        (&rates[stage - 1], &evaluations[stage].state.qvel, reach),
+        (&before.position, velocity, reach),
         &stage_bar.position,
         (&mut before_bar.position, &mut bar.state.qvel),
     );
-    let start_position = &evaluations[0].state.qpos;
-    let moved = (&rates[stage - 1][..], reach);
-    let position_bar = &mut before_bar.position;
-    let qpos_bar = (&bar.state.qpos[..], &mut start.qpos[..]);
-    reach_bar += integrate_positions_vjp(model, start_position, moved, qpos_bar, position_bar);
+    let placed = (&evaluations[0].state, before, reach);
+    let placed_bar = place_vjp(model, placed, &bar.state, (before_bar, start));
     bar.state.qpos.fill(0.0);
-    let before = &evaluations[stage - 1].data;
-    add_scaled(&mut before_bar.acceleration, &bar.state.qvel, reach);
-    add_scaled(&mut before_bar.activation, &bar.state.act, reach);
-    reach_bar
-        + bar.state.time
-        + dot(&before.solve.qacc, &bar.state.qvel)
-        + dot(&before.actuation.activation_dot, &bar.state.act)
+    reach_bar + placed_bar + bar.state.time
 }
 
 /// The twin of [`tangent_rates`]: adds to the cotangents of the rates before and of the velocity; returns that of the

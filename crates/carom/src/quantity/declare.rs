@@ -161,6 +161,11 @@ macro_rules! quantities {
                 }); )* )*
             }
 
+            /// Adds every number of another model of the same structure.
+            pub(crate) fn add_numbers(&mut self, other: &Self) {
+                $( $( $crate::arrays::add(&mut self.$family.$field, &other.$family.$field); )* )*
+            }
+
             /// The numbers of a quantity, row-major; none for those that are in no model.
             pub fn numbers(&self, quantity: Quantity) -> Vec<T> {
                 let mut numbers = Vec::new();

@@ -99,7 +99,6 @@ struct Follower<'a> {
     /// Room for what is not needed.
     spare: Cotangents,
     mocap: StateBar,
-    numbers: Vec<f64>,
 }
 
 impl<'a> Follower<'a> {
@@ -125,7 +124,6 @@ impl<'a> Follower<'a> {
             trial: Cotangents::zeros(model),
             spare: Cotangents::zeros(model),
             mocap: StateBar::zeros(model),
-            numbers: Vec::new(),
         }
     }
 
@@ -172,11 +170,7 @@ impl<'a> Follower<'a> {
             }
         }
         self.store(&mut pass.next);
-        if pass.next.norm().is_finite() {
-            Ok(())
-        } else {
-            Err(NoGradient::Exploded.at(index))
-        }
+        pass.check_finite(index)
     }
 
     /// Evaluates the dynamics at `pass.start`.
@@ -316,13 +310,7 @@ impl<'a> Follower<'a> {
         self.trial.give_timestep_to_model();
         add_scaled(&mut pass.bar.input.ctrl, &self.trial.input.ctrl, 1.0);
         super::add_mocap(&mut pass.next, &self.mocap);
-        let numbers = &mut self.numbers;
-        numbers.clear();
-        (self.trial.model).for_each(|_, _, _, number| numbers.push(number));
-        let mut terms = numbers.iter();
-        (pass.bar.model).for_each_mut(|_, _, _, sum| {
-            *sum += terms.next().copied().unwrap_or(0.0);
-        });
+        pass.bar.model += &self.trial.model;
     }
 
     fn load(&mut self, bar: &StateBar) {

@@ -5,18 +5,17 @@
 //!
 //!   ρ̄ = c·σ̄ to σ̄ of positions and v̄⁺,   σ̄ᵥ += h·v̄⁺,   ā = c·σ̄ᵥ to the state of the substep, and so to σ̄ and the start   (1̄)
 
-use super::{Pass, add_mocap};
+use super::{Pass, add_all_but_positions};
 use crate::cotangent::StateBar;
 use crate::dynamics::{self, At, backward as stages};
 use crate::error::Error;
 use crate::flow::hold::{Softened, soften};
 use crate::flow::implicit::Substep;
-use crate::flow::stepper::{Rates, prepare, write_rates};
-use crate::integrate::{add_scaled, integrate_positions_vjp, tangent_rates_vjp};
+use crate::flow::stepper::{prepare, write_rates};
+use crate::integrate::{Rates, add_scaled, place_vjp, tangent_rates_vjp};
 use crate::model::Model;
 use crate::rollout::NoGradient;
 use crate::stages::constraint::Row;
-use crate::state::State;
 
 /// What was found at the start of a substep.
 #[derive(Clone, Debug)]
@@ -43,7 +42,7 @@ pub(super) struct Columns {
 impl Columns {
     pub(super) fn new(model: &Model, tableau: &super::super::Tableau) -> Self {
         let counts = tableau.extrapolation.iter().map(|column| column.count);
-        let zeros = Rates::zeros(model);
+        let zeros = Rates::zeros(model.counts());
         let known = Known {
             slope: zeros.clone(),
             rates: zeros.clone(),
@@ -80,18 +79,11 @@ impl Pass<'_> {
         }
         self.clamp_activation_bars(h);
         // The end of the step hangs on the start and on the slope to it.
-        let mut start_bar = StateBar::zeros(self.model);
-        std::mem::swap(&mut start_bar, &mut self.next);
-        let end_bar = start_bar.clone();
-        start_bar.qpos.fill(0.0);
-        let mut slope_bar = Rates::zeros(self.model);
-        let reached = (&start, &self.slopes[last], h);
-        reached_backward(
-            self.model,
-            reached,
-            &end_bar,
-            (&mut slope_bar, &mut start_bar),
-        );
+        let (end_bar, mut start_bar) = self.take_end();
+        let mut slope_bar = Rates::zeros(self.model.counts());
+        let placed = (&start, &self.slopes[last], h);
+        let bars = (&mut slope_bar, &mut start_bar);
+        place_vjp(self.model, placed, &end_bar, bars);
         // Each column has its weight in that slope; its substeps are read last first.
         for column in self.tableau.extrapolation.iter().rev() {
             let bar = &mut self.columns.slope_bar;
@@ -103,12 +95,7 @@ impl Pass<'_> {
                 self.substep_backward(index, &substep, known, &mut start_bar)?;
             }
         }
-        self.next = start_bar;
-        if self.next.norm().is_finite() {
-            Ok(())
-        } else {
-            Err(NoGradient::Exploded.at(index))
-        }
+        self.arrive(start_bar, index)
     }
 
     /// Computes a substep of a column again, and remembers it.
@@ -137,19 +124,11 @@ impl Pass<'_> {
         length: f64,
         acceleration: Option<&[f64]>,
     ) -> Result<(), Error> {
-        let Self {
-            model,
-            input,
-            state,
-            data,
-            gauges,
-            columns,
-            ..
-        } = self;
+        let (model, state, data) = (self.model, &mut self.state, &mut self.data);
         let mode = &self.motion.regimes[self.motion.steps[step].regime].mode;
-        prepare(model, state, input, mode, data, gauges);
+        prepare(model, state, &self.input, mode, data, &mut self.gauges);
         soften(mode, data);
-        columns.rows.clone_from(&data.constraint.rows);
+        self.columns.rows.clone_from(&data.constraint.rows);
         data.constraint.look_ahead(length);
         let is_unique = if let Some(acceleration) = acceleration {
             dynamics::settle(model, state, acceleration, &[], data)
@@ -197,16 +176,10 @@ impl Pass<'_> {
         substep.go(self.model, &known.slope, &mut self.state);
         self.evaluate_ahead(step, substep.length(), Some(&known.rates.velocity))?;
         self.evaluation_backward(step, substep);
-        let stage_bar = self.bar.state.clone();
-        reached_backward(
-            self.model,
-            (substep.start, &known.slope, h),
-            &stage_bar,
-            (&mut self.columns.slope_bar, start_bar),
-        );
-        add_scaled(&mut start_bar.qvel, &stage_bar.qvel, 1.0);
-        add_scaled(&mut start_bar.act, &stage_bar.act, 1.0);
-        add_mocap(start_bar, &stage_bar);
+        let placed = (substep.start, &known.slope, h);
+        let bars = (&mut self.columns.slope_bar, &mut *start_bar);
+        place_vjp(self.model, placed, &self.bar.state, bars);
+        add_all_but_positions(start_bar, &self.bar.state);
         Ok(())
     }
 
@@ -214,15 +187,8 @@ impl Pass<'_> {
     fn evaluation_backward(&mut self, step: usize, substep: &Substep<'_>) {
         let share = substep.share();
         let mode = &self.motion.regimes[self.motion.steps[step].regime].mode;
-        let Self {
-            model,
-            input,
-            state,
-            data,
-            bar,
-            columns,
-            ..
-        } = self;
+        let (model, state, input) = (self.model, &self.state, &self.input);
+        let (data, bar, columns) = (&mut self.data, &mut self.bar, &mut self.columns);
         bar.data.start(data);
         bar.state.set_zero();
         let slope_bar = &columns.slope_bar;
@@ -246,24 +212,4 @@ impl Pass<'_> {
         };
         stages::observe_backward_of_rows(at, bar, &mut Softened(mode));
     }
-}
-
-/// From the cotangents of a state at h·slope from the start to those of the slope; positions also to the start.
-fn reached_backward(
-    model: &Model,
-    (start, slope, h): (&State, &Rates, f64),
-    bar: &StateBar,
-    (slope_bar, start_bar): (&mut Rates, &mut StateBar),
-) {
-    let positions = (&bar.qpos[..], &mut start_bar.qpos[..]);
-    let moved = (&slope.position[..], h);
-    integrate_positions_vjp(
-        model,
-        &start.qpos,
-        moved,
-        positions,
-        &mut slope_bar.position,
-    );
-    add_scaled(&mut slope_bar.velocity, &bar.qvel, h);
-    add_scaled(&mut slope_bar.activation, &bar.act, h);
 }

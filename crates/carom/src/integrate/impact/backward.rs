@@ -66,12 +66,13 @@ impl ImpactAdjoint {
     /// returned as cotangents of a step that moves nothing. Adds those of positions at the start and of the model to `bar`.
     pub(crate) fn backward(
         &mut self,
-        (model, input): (&Model, &Input),
-        (start, end): (&State, &State),
+        at: At<'_>,
+        end: &State,
         impacts: &Impacts,
         next: &StateBar,
         bar: &mut Cotangents,
     ) -> &StateBar {
+        let (model, start, input) = (at.model, at.state, at.input);
         let (nq, nv) = (model.counts().nq, model.counts().nv);
         self.state.copy_from(start);
         self.position.copy_from_slice(&next.qpos);
