@@ -1,5 +1,6 @@
 //! What changes while simulating: state and input.
 
+use crate::dual::Dual;
 use crate::history::{self, History};
 use crate::math::{Components, Quat, Spatial, Vec3};
 use crate::model::Model;
@@ -101,6 +102,25 @@ impl<T: Scalar> State<T> {
             history.copy_from(other);
         }
         self.warmstart.copy_from_slice(&other.warmstart);
+    }
+}
+
+impl<const N: usize> State<Dual<N>> {
+    /// Takes over the values of a state, and keeps the derivatives.
+    pub(crate) fn set_values(&mut self, plain: &State) {
+        let set = |numbers: &mut [Dual<N>], values: &[f64]| {
+            for (number, &value) in numbers.iter_mut().zip(values) {
+                number.value = value;
+            }
+        };
+        self.time.value = plain.time;
+        set(&mut self.qpos, &plain.qpos);
+        set(&mut self.qvel, &plain.qvel);
+        set(&mut self.act, &plain.act);
+        set(&mut self.warmstart, &plain.warmstart);
+        for (history, plain) in self.history.iter_mut().zip(&plain.history) {
+            set(history.values_mut(), plain.values());
+        }
     }
 }
 

@@ -198,7 +198,7 @@ impl<'a> Varied<'a> {
     fn step(&mut self, index: usize, step: Step) -> Result<(), Error> {
         let h = Number::constant(step.h);
         self.motion.read(index, &mut self.start, &mut self.rates);
-        set_values(&mut self.state, &self.start);
+        self.state.set_values(&self.start);
         // A step that was cut has one more stage, where it was cut.
         let is_cut = step.part < 1.0;
         let count = self.tableau.len() + usize::from(is_cut);
@@ -377,7 +377,7 @@ impl<'a> Varied<'a> {
     /// The changes of the state by now, whose values are those at the end of an interval.
     fn write_changes(&mut self, interval: usize, changes: &mut [Vec<Tangent>]) {
         let values = &self.motion.states[interval];
-        set_values(&mut self.state, values);
+        self.state.set_values(values);
         let from: Vec<Number> = values.qpos.iter().map(|&x| Number::constant(x)).collect();
         let mut turns = vec![Number::constant(0.0); values.qvel.len()];
         difference(&self.model, &from, &self.state.qpos, &mut turns);
@@ -392,18 +392,6 @@ impl<'a> Varied<'a> {
                 ..Tangent::default()
             });
         }
-    }
-}
-
-/// Replaces values, which differ by rounding at most, and leaves derivatives.
-fn set_values(state: &mut State<Number>, values: &State) {
-    state.time.value = values.time;
-    let numbers = (state.qpos.iter_mut())
-        .chain(&mut state.qvel)
-        .chain(&mut state.act);
-    let values = values.qpos.iter().chain(&values.qvel).chain(&values.act);
-    for (number, &value) in numbers.zip(values) {
-        number.value = value;
     }
 }
 

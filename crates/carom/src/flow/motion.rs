@@ -146,8 +146,7 @@ pub struct Motion {
     pub(super) onsets: Vec<Onset>,
     /// For each step: positions, velocities and activations at its start, then rates of velocities and activations of
     /// all stages and of the end. Empty if there is no room for all.
-    rows: Vec<f64>,
-    layout: Layout,
+    rows: Rows,
     /// Room for steps.
     pub(super) bytes: usize,
     /// States at the ends of the intervals, the first one that of the start.
@@ -158,26 +157,56 @@ pub struct Motion {
 }
 
 /// Where the numbers of a step are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Layout {
-    nq: usize,
-    nv: usize,
-    na: usize,
+/// Starts of steps in a row each: positions, velocities, activations, and rates of velocities and activations at some stages.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Rows {
+    numbers: Vec<f64>,
     stages: usize,
+    width: usize,
 }
 
-impl Layout {
-    fn new(n: &Counts, stages: usize) -> Self {
+impl Rows {
+    pub(super) fn new(n: &Counts, stages: usize) -> Self {
         Self {
-            nq: n.nq,
-            nv: n.nv,
-            na: n.na,
+            numbers: Vec::new(),
             stages,
+            width: n.nq + n.nv + n.na + stages * (n.nv + n.na),
         }
     }
 
-    fn width(self) -> usize {
-        self.nq + self.nv + self.na + self.stages * (self.nv + self.na)
+    pub(super) fn len(&self) -> usize {
+        self.numbers.len() / self.width
+    }
+
+    /// Bytes of a row.
+    pub(super) fn bytes(&self) -> usize {
+        self.width * size_of::<f64>()
+    }
+
+    pub(super) fn truncate(&mut self, count: usize) {
+        self.numbers.truncate(count * self.width);
+    }
+
+    pub(super) fn push(&mut self, start: &State, rates: &[Rates]) {
+        for part in [&start.qpos, &start.qvel, &start.act] {
+            self.numbers.extend_from_slice(part);
+        }
+        for rates in &rates[..self.stages] {
+            self.numbers.extend_from_slice(&rates.velocity);
+            self.numbers.extend_from_slice(&rates.activation);
+        }
+    }
+
+    pub(super) fn read(&self, row: usize, start: &mut State, rates: &mut [Rates]) {
+        let mut rest = &self.numbers[row * self.width..][..self.width];
+        let parts = [&mut start.qpos, &mut start.qvel, &mut start.act];
+        let rates = rates[..self.stages].iter_mut();
+        let rates = rates.flat_map(|rates| [&mut rates.velocity, &mut rates.activation]);
+        for part in parts.into_iter().chain(rates) {
+            let (head, tail) = rest.split_at(part.len());
+            part.copy_from_slice(head);
+            rest = tail;
+        }
     }
 }
 
@@ -188,8 +217,7 @@ impl Motion {
             steps: Vec::new(),
             regimes: Vec::new(),
             onsets: Vec::new(),
-            rows: Vec::new(),
-            layout: Layout::new(model.counts(), stages + 1),
+            rows: Rows::new(model.counts(), stages + 1),
             states: vec![start.clone()],
             status: Status::Done,
             rejected: 0,
@@ -274,44 +302,24 @@ impl Motion {
 
     /// Whether all steps are stored.
     pub(super) fn is_stored(&self) -> bool {
-        self.rows.len() == self.steps.len() * self.layout.width()
+        self.rows.numbers.len() == self.steps.len() * self.rows.width
     }
 
+    /// Remembers a step; its start only as long as there is room for all of them.
     fn remember(&mut self, step: Step, start: &State, rates: &[Rates]) {
-        // Beyond the budget nothing is stored; the lengths of steps alone let them be taken again.
-        let stored = (self.steps.len() + 1)
-            .saturating_mul(size_of::<Step>() + self.layout.width() * size_of::<f64>());
-        if stored > self.bytes {
-            self.rows = Vec::new();
-            self.steps.push(step);
-            return;
-        }
-        self.rows.extend_from_slice(&start.qpos);
-        self.rows.extend_from_slice(&start.qvel);
-        self.rows.extend_from_slice(&start.act);
-        for rates in &rates[..self.layout.stages] {
-            self.rows.extend_from_slice(&rates.velocity);
-            self.rows.extend_from_slice(&rates.activation);
-        }
         self.steps.push(step);
+        let each = size_of::<Step>() + self.rows.bytes();
+        if self.steps.len().saturating_mul(each) > self.bytes {
+            self.rows.numbers = Vec::new();
+        } else {
+            self.rows.push(start, rates);
+        }
     }
 
-    /// Copies out a step: the state at its start, and the rates of its stages.
+    /// Reads the start of a step and the rates of its stages.
     pub(super) fn read(&self, step: usize, start: &mut State, rates: &mut [Rates]) {
-        let Layout { nq, nv, na, .. } = self.layout;
-        let row = &self.rows[step * self.layout.width()..][..self.layout.width()];
         start.time = self.steps[step].time;
-        let (qpos, rest) = row.split_at(nq);
-        let (qvel, rest) = rest.split_at(nv);
-        let (act, rest) = rest.split_at(na);
-        start.qpos.copy_from_slice(qpos);
-        start.qvel.copy_from_slice(qvel);
-        start.act.copy_from_slice(act);
-        for (stage, rates) in rates[..self.layout.stages].iter_mut().enumerate() {
-            let row = &rest[stage * (nv + na)..];
-            rates.velocity.copy_from_slice(&row[..nv]);
-            rates.activation.copy_from_slice(&row[nv..nv + na]);
-        }
+        self.rows.read(step, start, rates);
     }
 
     /// The number of the regime that a step is in.

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use super::Flow;
 use super::backward::Reading;
-use super::motion::{Regime, Step};
+use super::motion::{Regime, Rows, Step};
 use super::stepper::Stepper;
 use crate::error::Error;
 use crate::model::Model;
@@ -17,20 +17,22 @@ use crate::state::{Input, State};
 
 /// Reads a motion backwards within its own budget of memory.
 pub(super) fn backward(flow: &Flow, reading: Reading<'_, '_>) -> Result<Gradient, Error> {
-    let motion = reading.motion;
+    let (model, motion) = (&flow.model, reading.motion);
     let mut replay = Replay {
-        model: &flow.model,
-        input: Input::zeros(&flow.model),
-        stepper: Stepper::new(&flow.model, flow.settings.method),
+        model,
+        input: Input::zeros(model),
+        stepper: Stepper::new(model, flow.settings.method),
         state: motion.states()[0].clone(),
-        rows: Vec::new(),
+        rows: Rows::new(model.counts(), 1),
         reading,
     };
+    let first = &mut replay.stepper.rates[0].velocity;
+    first.copy_from_slice(&replay.state.warmstart);
     replay.store();
     let steps = motion.steps.len();
     // The budget that the lengths of steps leave to stored states.
     let left = (motion.bytes).saturating_sub(steps * size_of::<Step>());
-    let states = left / (replay.rows.len() * size_of::<f64>());
+    let states = left / replay.rows.bytes();
     schedule::reverse(&mut replay, 0..steps, states)?;
     replay.reading.finish()
 }
@@ -42,81 +44,46 @@ struct Replay<'a, 'l> {
     stepper: Stepper,
     /// The start of the next step.
     state: State,
-    /// Stored starts of steps: positions, velocities, activations, and rates of velocities and activations there.
-    rows: Vec<f64>,
+    /// Stored starts of steps, with the rates there.
+    rows: Rows,
     reading: Reading<'a, 'l>,
 }
 
 impl Replay<'_, '_> {
-    fn width(&self) -> usize {
-        let State {
-            qpos, qvel, act, ..
-        } = &self.state;
-        qpos.len() + 2 * (qvel.len() + act.len())
-    }
-
     /// Goes to a stored start of a step.
     fn restore(&mut self, index: usize) {
-        let width = self.width();
-        let State {
-            qpos,
-            qvel,
-            act,
-            warmstart,
-            ..
-        } = &mut self.state;
-        let rates = &mut self.stepper.rates[0];
-        rates
-            .position
-            .copy_from_slice(&self.rows[index * width + qpos.len()..][..qvel.len()]);
-        let mut rest = &self.rows[index * width..][..width];
-        for part in [qpos, qvel, act, warmstart, &mut rates.activation] {
-            let (head, tail) = rest.split_at(part.len());
-            part.copy_from_slice(head);
-            rest = tail;
-        }
-        rates.velocity.copy_from_slice(&self.state.warmstart);
+        let (state, rates) = (&mut self.state, &mut self.stepper.rates);
+        self.rows.read(index, state, rates);
+        rates[0].position.copy_from_slice(&state.qvel);
+        state.warmstart.copy_from_slice(&rates[0].velocity);
     }
 
     /// Evaluates the stages of a step from the state, which stays what it is.
     fn step(&mut self, index: usize) {
-        let Self {
-            model,
-            input,
-            stepper,
-            state,
-            reading,
-            ..
-        } = self;
-        let step = reading.motion.steps[index];
-        let Regime { mode, pieces } = &reading.motion.regimes[step.regime];
-        reading.controls.write(step.interval, &mut input.ctrl);
+        let (model, stepper, state) = (self.model, &mut self.stepper, &mut self.state);
+        let motion = self.reading.motion;
+        let step = motion.steps[index];
+        let Regime { mode, pieces } = &motion.regimes[step.regime];
+        (self.reading.controls).write(step.interval, &mut self.input.ctrl);
         state.time = step.time;
         // No check: what was finite is so again.
         if step.is_fresh {
-            stepper.begin(model, state, input, mode);
+            stepper.begin(model, state, &self.input, mode);
         }
         stepper.pieces.clone_from(pieces);
-        stepper.step(model, state, input, step.h, mode);
+        stepper.step(model, state, &self.input, step.h, mode);
     }
-}
 
-impl Replay<'_, '_> {
     /// Goes to the end of the step whose stages were just evaluated, or to where it was cut.
     fn advance(&mut self, index: usize) {
-        let Self {
-            model,
-            input,
-            stepper,
-            state,
-            reading,
-            ..
-        } = self;
-        let step = reading.motion.steps[index];
+        let (model, stepper, state) = (self.model, &mut self.stepper, &mut self.state);
+        let motion = self.reading.motion;
+        let step = motion.steps[index];
         let is_cut = step.part < 1.0;
-        let mode = &reading.motion.regimes[step.regime].mode;
+        let mode = &motion.regimes[step.regime].mode;
         if is_cut {
-            stepper.evaluate_along((model, state, input), mode, (step.h, step.part));
+            let at = (model, &*state, &self.input);
+            stepper.evaluate_along(at, mode, (step.h, step.part));
             stepper.record(model, stepper.tableau.len() + 1);
         }
         stepper.advance(state, mode, is_cut);
@@ -125,7 +92,7 @@ impl Replay<'_, '_> {
 
 impl Reversible for Replay<'_, '_> {
     fn stored(&self) -> usize {
-        self.rows.len() / self.width()
+        self.rows.len()
     }
 
     fn simulate(&mut self, steps: Range<usize>, store: bool) -> Result<(), Error> {
@@ -141,21 +108,11 @@ impl Reversible for Replay<'_, '_> {
     }
 
     fn store(&mut self) {
-        let State {
-            qpos,
-            qvel,
-            act,
-            warmstart,
-            ..
-        } = &self.state;
-        let activation_rates = &self.stepper.rates[0].activation;
-        for part in [qpos, qvel, act, warmstart, activation_rates] {
-            self.rows.extend_from_slice(part);
-        }
+        self.rows.push(&self.state, &self.stepper.rates);
     }
 
     fn forget(&mut self, states: usize) {
-        self.rows.truncate(states * self.width());
+        self.rows.truncate(states);
     }
 
     fn reverse_stored(&mut self, first: usize, steps: Range<usize>) -> Result<(), Error> {
@@ -165,13 +122,9 @@ impl Reversible for Replay<'_, '_> {
             self.step(index);
             self.reading.arrive_after(index)?;
             let pass = &mut self.reading.pass;
-            pass.start.time = self.state.time;
-            pass.start.qpos.copy_from_slice(&self.state.qpos);
-            pass.start.qvel.copy_from_slice(&self.state.qvel);
-            pass.start.act.copy_from_slice(&self.state.act);
+            pass.start.copy_from(&self.state);
             for (known, found) in pass.rates.iter_mut().zip(&self.stepper.rates) {
-                known.velocity.copy_from_slice(&found.velocity);
-                known.activation.copy_from_slice(&found.activation);
+                known.copy_from(found);
             }
             pass.step(index)?;
         }

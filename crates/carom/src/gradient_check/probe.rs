@@ -133,18 +133,7 @@ impl Probe {
                 write_numbers(&mut self.over, *quantity, own.map(|&x| Dual::constant(x)));
             }
         }
-        let qpos: Vec<f64> = state.qpos.iter().map(|number| number.value()).collect();
-        std::array::from_fn(|lane| {
-            let part = |numbers: &[Number]| -> Vec<f64> {
-                (numbers.iter().map(|number| number.tangent[lane])).collect()
-            };
-            let qpos = tangent_of(given.model, &qpos, &part(&state.qpos));
-            let past: Vec<Number> = past_of(&state).collect();
-            weigh(
-                loss,
-                [&qpos, &part(&state.qvel), &part(&state.act), &part(&past)],
-            )
-        })
+        pairing(given.model, &state, loss)
     }
 
     /// The slope along one of the directions, at a point that lies in this direction.
@@ -174,6 +163,20 @@ impl Probe {
         let values = values.iter().map(|&x| Dual::constant(x));
         write_numbers(&mut self.over, quantity, values);
     }
+}
+
+/// ⟨x̄, ẋ⟩ along all directions.
+pub(super) fn pairing(model: &Model, state: &State<Number>, bar: &StateBar) -> [f64; LANES] {
+    let qpos: Vec<f64> = state.qpos.iter().map(|number| number.value()).collect();
+    let past: Vec<Number> = past_of(state).collect();
+    std::array::from_fn(|lane| {
+        let part = |numbers: &[Number]| -> Vec<f64> {
+            (numbers.iter().map(|number| number.tangent[lane])).collect()
+        };
+        let qpos = tangent_of(model, &qpos, &part(&state.qpos));
+        let (qvel, act) = (part(&state.qvel), part(&state.act));
+        weigh(bar, [&qpos, &qvel, &act, &part(&past)])
+    })
 }
 
 /// An input over dual numbers.

@@ -18,13 +18,12 @@ use super::directions::{
     Direction, FlatGradient, Given, Noise, Place, Variable, numbers_of, variables,
 };
 use super::point::exceeds;
-use super::probe::{LANES, Number, constant_input, past_of, weigh};
-use super::{DUAL_BAR, comparable, tangent_of};
+use super::probe::{LANES, Number, constant_input, pairing};
+use super::{DUAL_BAR, comparable};
 use crate::cotangent::{Cotangents, StateBar};
 use crate::data::Data;
 use crate::dual::Dual;
 use crate::error::Error;
-use crate::history::History;
 use crate::integrate;
 use crate::model::Model;
 use crate::rollout::{Adjoint, Controls, Loss, NoGradient, gradient};
@@ -252,7 +251,7 @@ impl<'a> Motion<'a> {
             let mut input = constant_input(&over, &self.input(step));
             directions.move_controls(step, &mut input);
             integrate::step(&over, &mut state, &input, &mut data);
-            set_values(&mut state, next);
+            state.set_values(next);
             let after = pairing(model, &state, &self.bars[step + 1]);
             let parts = (0..2).any(|lane| {
                 let size = before[lane].abs().max(small);
@@ -264,43 +263,6 @@ impl<'a> Motion<'a> {
             before = after;
         }
         (pairing(model, &state, loss), broken)
-    }
-}
-
-/// ⟨x̄, ẋ⟩ along all directions. (1)
-fn pairing(model: &Model, state: &State<Number>, bar: &StateBar) -> [f64; LANES] {
-    let qpos: Vec<f64> = state.qpos.iter().map(|number| number.value()).collect();
-    let past: Vec<Number> = past_of(state).collect();
-    std::array::from_fn(|lane| {
-        let part = |numbers: &[Number]| -> Vec<f64> {
-            (numbers.iter().map(|number| number.tangent[lane])).collect()
-        };
-        let qpos = tangent_of(model, &qpos, &part(&state.qpos));
-        let parts = [
-            &qpos[..],
-            &part(&state.qvel),
-            &part(&state.act),
-            &part(&past),
-        ];
-        weigh(bar, parts)
-    })
-}
-
-/// Takes over the values of a state, and keeps the tangents.
-fn set_values(state: &mut State<Number>, plain: &State) {
-    let set = |numbers: &mut [Number], values: &[f64]| {
-        for (number, &value) in numbers.iter_mut().zip(values) {
-            number.value = value;
-        }
-    };
-    state.time.value = plain.time;
-    set(&mut state.qpos, &plain.qpos);
-    set(&mut state.qvel, &plain.qvel);
-    set(&mut state.act, &plain.act);
-    set(&mut state.warmstart, &plain.warmstart);
-    let past = (state.history.iter_mut()).flat_map(History::values_mut);
-    for (number, value) in past.zip(past_of(plain)) {
-        number.value = value;
     }
 }
 

@@ -47,12 +47,6 @@ impl<T: Scalar> Mat3<T> {
         Mat3([o, -z, y, z, o, -x, -y, x, o])
     }
 
-    /// The rotation matrix of a unit quaternion.
-    #[inline]
-    pub fn from_quat(quat: Quat<T>) -> Self {
-        quat.to_mat3()
-    }
-
     /// Row `index`.
     #[inline]
     pub fn row(&self, index: usize) -> Vec3<T> {
@@ -162,13 +156,6 @@ impl<T: Scalar> Mat3<T> {
         let (x, y, z) = (self.row(0), self.row(1), self.row(2));
         let scale = self.determinant().recip();
         Self::from_columns(y.cross(z) * scale, z.cross(x) * scale, x.cross(y) * scale)
-    }
-
-    /// The twin of [`inverse`](Self::inverse).
-    #[inline]
-    pub fn inverse_vjp(&self, bar: &Self, self_bar: &mut Self) {
-        let inverse_transposed = self.inverse().transpose();
-        *self_bar -= inverse_transposed.mul(bar).mul(&inverse_transposed);
     }
 }
 

@@ -59,12 +59,6 @@ impl<T: Scalar> Pose<T> {
         self.quat.rotate(point) + self.position
     }
 
-    /// A point of the parent in this frame.
-    #[inline]
-    pub fn inverse_transform_point(self, point: Vec3<T>) -> Vec3<T> {
-        self.quat.rotate_inverse(point - self.position)
-    }
-
     /// A direction of this frame in the parent.
     #[inline]
     pub fn transform_vector(self, vector: Vec3<T>) -> Vec3<T> {

@@ -343,21 +343,6 @@ impl<T: Scalar> Quat<T> {
             .scale(0.5)
     }
 
-    /// The twin of [`derivative`](Self::derivative).
-    #[inline]
-    pub fn derivative_vjp(
-        self,
-        angular_velocity_local: Vec3<T>,
-        bar: Self,
-        self_bar: &mut Self,
-        angular_velocity_bar: &mut Vec3<T>,
-    ) {
-        let velocity = Self::from_parts(T::ZERO, angular_velocity_local);
-        let mut velocity_bar = Self::default();
-        self.mul_vjp(velocity, bar.scale(0.5), self_bar, &mut velocity_bar);
-        *angular_velocity_bar += velocity_bar.parts().1;
-    }
-
     /// The rotation by the length of a rotation vector (rad) about its direction; smooth at zero.
     #[inline]
     pub fn exp(rotation: Vec3<T>) -> Self {

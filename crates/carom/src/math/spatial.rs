@@ -56,19 +56,6 @@ impl<T: Scalar> Spatial<T> {
         )
     }
 
-    /// The twin of [`cross_motion`](Self::cross_motion): `bar` is a force-like vector.
-    #[inline]
-    pub fn cross_motion_vjp(
-        self,
-        motion: Self,
-        bar: Self,
-        self_bar: &mut Self,
-        motion_bar: &mut Self,
-    ) {
-        *self_bar += motion.cross_force(bar);
-        *motion_bar -= self.cross_force(bar);
-    }
-
     /// ad*: the rate of change of a force vector carried along by the motion `self`.
     #[inline]
     #[must_use]

@@ -33,13 +33,6 @@ impl<T: Scalar> Vec3<T> {
         self.0[0] * other.0[0] + self.0[1] * other.0[1] + self.0[2] * other.0[2]
     }
 
-    /// The twin of [`dot`](Self::dot).
-    #[inline]
-    pub fn dot_vjp(self, other: Self, bar: T, self_bar: &mut Self, other_bar: &mut Self) {
-        *self_bar = self_bar.scale_add(other, bar);
-        *other_bar = other_bar.scale_add(self, bar);
-    }
-
     /// The vector product `self` × `other`.
     #[inline]
     #[must_use]

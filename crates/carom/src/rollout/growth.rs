@@ -192,60 +192,41 @@ impl<'a> Walk<'a> {
     }
 
     fn go_to(&mut self, step: usize, senses: bool) -> Result<(), Error> {
-        let Self {
-            model,
-            input,
-            state,
-            retraced,
-            ..
-        } = self;
+        let (model, input) = (self.model, &mut self.input);
         let tape = self.trajectory.states();
-        tape.read(step, state);
+        tape.read(step, &mut self.state);
         self.controls.write(step, &mut input.ctrl);
-        if !retraced.retrace(model, state, input, tape.acceleration(step + 1)) {
+        let acceleration = tape.acceleration(step + 1);
+        if !(self.retraced).retrace(model, &self.state, input, acceleration) {
             return Err(NoGradient::NotUnique.at(step));
         }
         if senses {
-            retraced.sense(model, input);
+            self.retraced.sense(model, input);
         }
         Ok(())
     }
 
     /// Aᵀ·x̄⁺.
     fn carry(&mut self, after: &StateBar, observer: &mut dyn Observer) -> &StateBar {
-        let Self {
-            model,
-            input,
-            retraced,
-            bar,
-            ..
-        } = self;
-        bar.data.start(retraced.data());
-        retraced.observe_backward(model, input, after, bar, observer);
+        let bar = &mut self.bar;
+        bar.data.start(self.retraced.data());
+        (self.retraced).observe_backward(self.model, &self.input, after, bar, observer);
         &bar.state
     }
 
     /// What the loss itself says of the state before a step, by way of the results of the step too.
     fn own(&mut self, step: usize, loss: &mut dyn Loss) -> &StateBar {
-        let Self {
-            model,
-            input,
-            state,
-            retraced,
-            bar,
-            nothing,
-            ..
-        } = self;
-        bar.data.start(retraced.data());
+        let (model, input, bar) = (self.model, &self.input, &mut self.bar);
+        bar.data.start(self.retraced.data());
         let at = At {
             model,
-            state,
+            state: &self.state,
             input,
-            data: retraced.data(),
+            data: self.retraced.data(),
         };
         loss.by_results(step, at, &mut bar.data);
-        retraced.backward(model, input, nothing, bar);
-        loss.by_state(step, state, &mut bar.state);
+        self.retraced.backward(model, input, &self.nothing, bar);
+        loss.by_state(step, &self.state, &mut bar.state);
         &bar.state
     }
 
