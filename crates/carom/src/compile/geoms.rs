@@ -6,7 +6,7 @@ use super::Source;
 use super::added_mass::added_mass;
 use super::assets::Assets;
 use super::checks::finite;
-use super::inertia::{Inertials, counts_for_inertia};
+use super::inertia::{Inertials, Part, counts_for_inertia};
 use super::mesh::CompiledMesh;
 use super::primitive::{self, Solid};
 use super::report::{Report, called, code};
@@ -20,22 +20,12 @@ const MIN: f64 = 1e-14;
 /// A geom after its conveniences are resolved.
 #[derive(Clone, Debug)]
 pub(super) struct CompiledGeom {
-    /// Mesh or height field that gives the shape.
-    pub(super) shape: GeomShape,
-    /// Frame in the body.
-    pub(super) pose: Pose,
+    /// Frame in the body, mass and diagonal inertia in that frame; no mass when the body's inertia is not inferred.
+    pub(super) part: Part,
     /// Frame in the body as the description gives it: before meshes are turned and bodies aligned.
     pub(super) written_pose: Pose,
     /// Sizes.
     pub(super) size: [f64; 3],
-    /// Mass (kg); 0 when the body's inertia is not inferred.
-    pub(super) mass: f64,
-    /// Diagonal inertia in the geom frame (kg·m²).
-    pub(super) inertia: [f64; 3],
-    /// Bounding box: centre, half sizes (m).
-    bounding_box: [f64; 6],
-    /// Bounding radius (m).
-    bounding_radius: f64,
     /// Frame of the mesh's inertia in the frame that the file gives to the geom.
     mesh_frame: Pose,
 }
@@ -55,14 +45,9 @@ impl CompiledGeom {
         }
         let (pose, size) = own_frame(geom, &name, report)?;
         let mut compiled = Self {
-            shape: GeomShape::Primitive,
-            pose,
+            part: Part::new(0.0, pose, [0.0; 3]),
             written_pose: pose,
             size,
-            mass: 0.0,
-            inertia: [0.0; 3],
-            bounding_box: [0.0; 6],
-            bounding_radius: 0.0,
             mesh_frame: Pose::identity(),
         };
         let mesh = match &geom.mesh {
@@ -73,10 +58,10 @@ impl CompiledGeom {
             compiled.take_mesh_frame(geom, mesh, settings, &name, report)?;
         }
         if geom.kind != GeomKind::Mesh {
-            compiled.written_pose = compiled.pose;
+            compiled.written_pose = compiled.part.pose;
         }
         check_size(geom, compiled.size, &name, report)?;
-        compiled.find_bounds(geom, assets)?;
+        compiled.take_asset_size(geom, assets)?;
         if infers_inertia {
             let own_mesh = mesh.filter(|_| geom.kind == GeomKind::Mesh);
             compiled.find_mass(geom, own_mesh, &name, report)?;
@@ -123,7 +108,7 @@ impl CompiledGeom {
         }
         let mesh_pose = mesh.pose();
         let center = Pose::new(mesh_pose.transform_point(center), mesh_pose.quat);
-        self.pose = self.pose.mul(center);
+        self.part.pose = self.part.pose.mul(center);
         self.mesh_frame = center;
         Some(())
     }
@@ -138,27 +123,13 @@ impl CompiledGeom {
         [vx, vy, vz, wx, wy, wz]
     }
 
-    fn find_bounds(&mut self, geom: &GeomSpec, assets: &Assets) -> Option<()> {
-        match geom.kind {
-            GeomKind::HeightField => {
-                let id = assets.height_field_id(geom.height_field.as_ref()?)?;
-                let bounds = primitive::height_field_bounds(assets.height_field(id)?.size);
-                self.shape = GeomShape::HeightField(id);
-                (self.bounding_radius, self.bounding_box, self.size) = bounds;
-            }
-            GeomKind::Mesh => {
-                let id = assets.mesh_id(geom.mesh.as_ref()?)?;
-                let mesh = assets.mesh(id)?;
-                let (low, high) = mesh.bounds();
-                self.shape = GeomShape::Mesh(id);
-                self.size = std::array::from_fn(|axis| low[axis].abs().max(high[axis].abs()));
-                self.bounding_box = primitive::box_between(low, high);
-                self.bounding_radius = Vec3(self.size).norm();
-            }
-            kind => {
-                self.bounding_box = primitive::bounding_box(kind, self.size);
-                self.bounding_radius = primitive::bounding_radius(kind, self.size);
-            }
+    /// Takes the size that a mesh or height field gives; none where that is unusable.
+    fn take_asset_size(&mut self, geom: &GeomSpec, assets: &Assets) -> Option<()> {
+        if geom.kind == GeomKind::HeightField {
+            let id = assets.height_field_id(geom.height_field.as_ref()?)?;
+            (_, _, self.size) = primitive::height_field_bounds(assets.height_field(id)?.size);
+        } else if geom.kind == GeomKind::Mesh {
+            self.size = assets.mesh(assets.mesh_id(geom.mesh.as_ref()?)?)?.reach();
         }
         Some(())
     }
@@ -181,12 +152,10 @@ impl CompiledGeom {
                 shell: geom.shell_inertia,
             },
         };
-        (self.mass, self.inertia) = solid.mass_and_inertia(geom.mass, geom.density);
-        let is_negative = |number: f64| number < 0.0;
-        if is_negative(self.mass)
-            || is_negative(geom.density)
-            || self.inertia.into_iter().any(is_negative)
-        {
+        let (mass, inertia) = solid.mass_and_inertia(geom.mass, geom.density);
+        self.part = Part::new(mass, self.part.pose, inertia);
+        let mut numbers = [mass, geom.density].into_iter().chain(inertia);
+        if numbers.any(|number| number < 0.0) {
             report.error(
                 code::MASS,
                 geom.span,
@@ -194,8 +163,7 @@ impl CompiledGeom {
             );
             return None;
         }
-        let is_finite = self.mass.is_finite() && self.inertia.iter().all(|i| i.is_finite());
-        if !is_finite {
+        if !(mass.is_finite() && inertia.iter().all(|moment| moment.is_finite())) {
             report.error_help(
                 code::MASS,
                 geom.span,
@@ -566,9 +534,14 @@ pub(super) fn numbers(source: Source<'_>, inertials: &Inertials, model: &mut Mod
         numbers.gap[id] = spec.gap;
         numbers.surface_velocity[id] = geom.surface_velocity(spec);
         numbers.adhesion[id] = spec.adhesion;
-        numbers.bounding_radius[id] = geom.bounding_radius;
-        numbers.bounding_box[id] = geom.bounding_box;
         numbers.fluid[id] = geom.fluid(spec);
+        if let GeomShape::Mesh(mesh) = model.structure.geoms.shape[id]
+            && let Some(mesh) = source.assets.mesh(mesh)
+        {
+            let (low, high) = mesh.bounds();
+            numbers.bounding_box[id] = primitive::box_between(low, high);
+            numbers.bounding_radius[id] = numbers.size[id].norm();
+        }
     }
 }
 

@@ -25,19 +25,13 @@ pub(super) const MIN: f64 = 1e-14;
 /// A body's inertia, its frame and its geoms.
 #[derive(Clone, Debug)]
 pub(super) struct BodyInertial {
-    /// Frame of the body in its parent.
+    /// Frame of the body in its parent, before it is aligned.
     pub(super) pose: Pose,
-    /// Frame of the body in its parent as the description gives it, before it is aligned.
-    pub(super) written_pose: Pose,
     /// Inertia as the description gives it, before bounds are applied.
     pub(super) written: Part,
-    /// Centre of mass and principal axes in the body frame.
-    pub(super) inertial_pose: Pose,
-    /// Mass (kg).
-    pub(super) mass: f64,
-    /// Principal moments (kg·m²).
-    pub(super) inertia: [f64; 3],
-    /// Whether the body frame was moved to the inertial frame.
+    /// Inertia in principal axes.
+    pub(super) part: Part,
+    /// Whether the body frame moves to the inertial frame.
     pub(super) aligned: bool,
     /// Geoms; none where they are unusable.
     pub(super) geoms: Vec<Option<CompiledGeom>>,
@@ -62,7 +56,7 @@ pub(super) fn compute(source: Source<'_>, report: &mut Report) -> Inertials {
     for (id, body) in spec.bodies.iter().enumerate() {
         let mut inertial = body_inertial(spec, source.assets, id, report);
         if !has_children[id] && aligns_free_joint(body, &spec.compiler) {
-            align(&mut inertial);
+            inertial.aligned = true;
         }
         bodies.push(inertial);
     }
@@ -90,14 +84,12 @@ pub(super) fn body_inertial(
     } else {
         Pose::new(Vec3(body.position), Quat(body.quaternion).normalized())
     };
+    // Without mass the inertial frame has no meaning; MuJoCo leaves the body's own pose there.
+    let nothing = Part::new(0.0, pose, [0.0; 3]);
     let mut inertial = BodyInertial {
         pose,
-        written_pose: pose,
-        written: Part::new(0.0, pose, [0.0; 3]),
-        // Without mass the inertial frame has no meaning; MuJoCo leaves the body's own pose there.
-        inertial_pose: pose,
-        mass: 0.0,
-        inertia: [0.0; 3],
+        written: nothing,
+        part: nothing,
         aligned: false,
         geoms,
         is_sound: true,
@@ -141,20 +133,22 @@ pub(super) fn infers_inertia(body: &BodySpec, settings: &CompilerSettings) -> bo
     }
 }
 
-impl BodyInertial {
+impl Part {
     /// The same inertia as a file would give it.
-    pub(super) fn to_spec(&self, span: Span) -> InertialSpec {
+    pub(super) fn to_spec(self, span: Span) -> InertialSpec {
         InertialSpec {
             span,
-            position: self.inertial_pose.position.0,
+            position: self.pose.position.0,
             mass: self.mass,
             inertia: InertiaSpec::Diagonal {
-                quaternion: self.inertial_pose.quat.0,
+                quaternion: self.pose.quat.0,
                 diagonal: self.inertia,
             },
         }
     }
+}
 
+impl BodyInertial {
     /// Takes or computes the inertia; false after an error, in it or in a geom.
     fn find_inertia(
         &mut self,
@@ -165,7 +159,7 @@ impl BodyInertial {
         if !self.read_explicit(body, settings, report) {
             return false;
         }
-        self.written = Part::new(self.mass, self.inertial_pose, self.inertia);
+        self.written = self.part;
         let from_geoms = infers_inertia(body, settings);
         // An unusable geom was reported already; a guess without it would only add noise.
         let is_complete = self.geoms.iter().all(Option::is_some);
@@ -201,14 +195,14 @@ impl BodyInertial {
         if !all_finite {
             return false;
         }
-        self.mass = inertial.mass;
-        self.inertial_pose = Pose::new(Vec3(inertial.position), Quat(quaternion).normalized());
+        let pose = Pose::new(Vec3(inertial.position), Quat(quaternion).normalized());
+        self.part = Part::new(inertial.mass, pose, [0.0; 3]);
         match inertial.inertia {
-            InertiaSpec::Diagonal { diagonal, .. } => self.inertia = diagonal,
+            InertiaSpec::Diagonal { diagonal, .. } => self.part.inertia = diagonal,
             InertiaSpec::Full(full) => {
                 let (quat, moments) = principal_frame(full, Tolerance::BODY);
-                self.inertial_pose.quat = quat;
-                self.inertia = moments;
+                self.part.pose.quat = quat;
+                self.part.inertia = moments;
                 if !is_usable(moments, settings) {
                     report.error_help(
                         code::MASS,
@@ -231,48 +225,33 @@ impl BodyInertial {
         report: &mut Report,
     ) -> bool {
         let [low, high] = settings.inertia_group_range;
-        let counted: Vec<&CompiledGeom> = body
-            .geoms
-            .iter()
-            .zip(&self.geoms)
-            .filter(|(spec, _)| (low..=high).contains(&spec.group))
-            .filter_map(|(_, geom)| geom.as_ref())
-            .filter(|geom| geom.mass > MIN)
+        let geoms = body.geoms.iter().zip(&self.geoms);
+        let counted = geoms.filter(|(spec, _)| (low..=high).contains(&spec.group));
+        let counted: Vec<Part> = counted
+            .filter_map(|(_, geom)| Some(geom.as_ref()?.part))
+            .filter(|part| part.mass > MIN)
             .collect();
-        match counted[..] {
-            [] => true,
-            [geom] => {
-                let (pose, mass, inertia) = (geom.pose, geom.mass, geom.inertia);
-                (self.inertial_pose, self.mass, self.inertia) = (pose, mass, inertia);
-                true
-            }
+        self.part = match counted[..] {
+            [] => return true,
+            [part] => part,
             _ => {
-                let parts: Vec<_> = counted
-                    .iter()
-                    .map(|geom| Part::new(geom.mass, geom.pose, geom.inertia))
-                    .collect();
-                let Part {
-                    mass,
-                    pose,
-                    inertia,
-                    ..
-                } = sum_of_parts(&parts);
-                if !is_usable(inertia, settings) {
-                    report.error_help(
-                        code::MASS,
-                        body.span,
-                        format!(
-                            "inertia that the geoms of {} give is not positive",
-                            called("body", &body.name)
-                        ),
-                        "geoms may be too small; compiler boundinertia sets a lower bound",
-                    );
-                    return false;
-                }
-                (self.mass, self.inertial_pose, self.inertia) = (mass, pose, inertia);
-                true
+                let sum = sum_of_parts(&counted);
+                Part::new(sum.mass, sum.pose, sum.inertia)
             }
+        };
+        if counted.len() > 1 && !is_usable(self.part.inertia, settings) {
+            report.error_help(
+                code::MASS,
+                body.span,
+                format!(
+                    "inertia that the geoms of {} give is not positive",
+                    called("body", &body.name)
+                ),
+                "geoms may be too small; compiler boundinertia sets a lower bound",
+            );
+            return false;
         }
+        true
     }
 
     /// Applies the lower bounds of the compiler settings and checks the result; false after an error.
@@ -283,7 +262,7 @@ impl BodyInertial {
             .as_ref()
             .map_or(body.span, |inertial| inertial.span);
         let bounds = [settings.bound_mass, settings.bound_inertia];
-        let mut part = Part::new(self.mass, self.inertial_pose, self.inertia);
+        let part = &mut self.part;
         let is_possible = part.bound(bounds, false);
         if part.mass < 0.0 || part.inertia.iter().any(|&moment| moment < 0.0) {
             report.error(
@@ -304,7 +283,6 @@ impl BodyInertial {
             return false;
         }
         part.bound(bounds, settings.balance_inertia);
-        (self.mass, self.inertia) = (part.mass, part.inertia);
         true
     }
 }
@@ -430,21 +408,11 @@ fn aligns_free_joint(body: &BodySpec, settings: &CompilerSettings) -> bool {
     }
 }
 
-/// Moves the body frame to the inertial frame.
-fn align(body: &mut BodyInertial) {
-    let inverse = body.inertial_pose.inverse();
-    body.pose = body.pose.mul(body.inertial_pose);
-    body.inertial_pose = Pose::identity();
-    for geom in body.geoms.iter_mut().flatten() {
-        geom.pose = inverse.mul(geom.pose);
-    }
-    body.aligned = true;
-}
-
 /// Bodies that move need mass and inertia, their own or that of a body fixed to them.
 fn check_moving(spec: &ModelSpec, bodies: &[BodyInertial], report: &mut Report) {
     let is_heavy = |body: &BodyInertial| {
-        body.mass >= MIN_MOVING && body.inertia.iter().all(|&moment| moment >= MIN_MOVING)
+        let mut moments = body.part.inertia.iter();
+        body.part.mass >= MIN_MOVING && moments.all(|&moment| moment >= MIN_MOVING)
     };
     let mut carries = bodies.iter().map(is_heavy).collect::<Vec<bool>>();
     for (id, body) in with_parents(&spec.bodies).rev() {

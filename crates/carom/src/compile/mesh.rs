@@ -90,6 +90,11 @@ impl CompiledMesh {
         (self.low, self.high)
     }
 
+    /// How far it reaches from its origin along each axis.
+    pub(super) fn reach(&self) -> [f64; 3] {
+        std::array::from_fn(|axis| self.low[axis].abs().max(self.high[axis].abs()))
+    }
+
     /// Centre of the bounding box (m).
     pub(super) fn bounding_center(&self) -> Vec3 {
         Vec3(std::array::from_fn(|axis| {

@@ -101,10 +101,7 @@ pub(super) fn own_frame(site: &SiteSpec) -> Result<(Pose, [f64; 3]), &'static st
 /// Half the sides of the box around a mesh, about the origin of its frame.
 fn mesh_size(site: &SiteSpec, assets: &Assets) -> Option<[f64; 3]> {
     let id = assets.mesh_id(site.mesh.as_ref()?)?;
-    let (low, high) = assets.mesh(id)?.bounds();
-    Some(std::array::from_fn(|axis| {
-        low[axis].abs().max(high[axis].abs())
-    }))
+    Some(assets.mesh(id)?.reach())
 }
 
 /// Fills the numbers of sites.

@@ -214,8 +214,8 @@ pub(super) fn numbers(source: Source<'_>, inertials: &Inertials, model: &mut Mod
     for (id, (body, inertial)) in source.spec.bodies.iter().zip(&inertials.bodies).enumerate() {
         let numbers = &mut model.bodies;
         let written = &inertial.written;
-        numbers.position[id] = inertial.written_pose.position;
-        numbers.quat[id] = inertial.written_pose.quat;
+        numbers.position[id] = inertial.pose.position;
+        numbers.quat[id] = inertial.pose.quat;
         numbers.inertial_position[id] = written.pose.position;
         numbers.inertial_quat[id] = written.pose.quat;
         numbers.mass[id] = written.mass;

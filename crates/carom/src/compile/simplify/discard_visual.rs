@@ -7,10 +7,10 @@
 use std::collections::HashSet;
 
 use carom_spec::ModelSpec;
-use carom_spec::model_spec::{BodySpec, CompilerSettings, GeomSpec, InertiaFromGeom};
+use carom_spec::model_spec::{CompilerSettings, GeomSpec, InertiaFromGeom};
 
 use super::super::assets::Assets;
-use super::super::inertia::{BodyInertial, body_inertial};
+use super::super::inertia::{BodyInertial, body_inertial, infers_inertia};
 use super::super::report::{Report, called, code};
 use super::references::References;
 
@@ -37,16 +37,6 @@ fn is_visual(geom: &GeomSpec, references: &References) -> bool {
     let is_referenced = !geom.name.is_empty() && references.geoms.contains(&geom.name);
     geom.contype == 0 && geom.conaffinity == 0 && !geom.fluid_ellipsoid && !is_referenced
 }
-
-/// Whether the inertia of a body is inferred from its geoms.
-fn is_inferred(settings: &CompilerSettings, body: &BodySpec) -> bool {
-    match settings.inertia_from_geom {
-        InertiaFromGeom::Never => false,
-        InertiaFromGeom::Always => true,
-        InertiaFromGeom::Auto => body.inertial.is_none(),
-    }
-}
-
 fn may_have_mass(
     settings: &CompilerSettings,
     spec: &ModelSpec,
@@ -55,7 +45,7 @@ fn may_have_mass(
 ) -> bool {
     let [low, high] = settings.inertia_group_range;
     body > 0
-        && is_inferred(settings, &spec.bodies[body])
+        && infers_inertia(&spec.bodies[body], settings)
         && (low..=high).contains(&geom.group)
         && geom.mass.unwrap_or(geom.density) != 0.0
 }
@@ -130,7 +120,7 @@ fn adopt(
 ) {
     let mut geoms = inertial.geoms.iter().zip(is_visual);
     let contributes = geoms.any(|(geom, is_visual)| {
-        *is_visual && geom.as_ref().is_some_and(|geom| geom.mass > MIN_MASS)
+        *is_visual && geom.as_ref().is_some_and(|geom| geom.part.mass > MIN_MASS)
     });
     if !contributes {
         return;
@@ -148,5 +138,5 @@ fn adopt(
         );
         return;
     }
-    body.inertial = Some(inertial.to_spec(body.span));
+    body.inertial = Some(inertial.part.to_spec(body.span));
 }

@@ -88,7 +88,7 @@ fn may_be_fused(body: &BodySpec, references: &References) -> bool {
 /// Whether the forces on the bodies are the same when `id` is part of `parent`.
 fn keeps_forces(spec: &ModelSpec, inertials: &[BodyInertial], id: usize, parent: usize) -> bool {
     let [body, host] = [id, parent].map(|id| &spec.bodies[id]);
-    let has_mass = inertials[id].mass >= MIN_MASS;
+    let has_mass = inertials[id].part.mass >= MIN_MASS;
     let in_fluid = spec.option.density != 0.0 || spec.option.viscosity != 0.0;
     let other_weight = body.gravity_compensation != host.gravity_compensation;
     let has_fluid_shape = body.geoms.iter().any(|geom| geom.fluid_ellipsoid);
@@ -113,34 +113,29 @@ fn adjusted_inertias(
     spec.compiler = settings;
     let pairs = plain.iter().zip(inertials);
     pairs
-        .map(|(plain, body)| plain.mass != body.mass || plain.inertia != body.inertia)
+        .map(|(plain, body)| {
+            (plain.part.mass, plain.part.inertia) != (body.part.mass, body.part.inertia)
+        })
         .collect()
 }
 
 /// Adds the inertias of fused bodies to those of their hosts; the world has none.
 fn add_inertias(spec: &mut ModelSpec, inertials: &[BodyInertial], hosts: &[Host]) {
     let part = |id: usize, pose: Pose| {
-        let body = &inertials[id];
-        Part::new(body.mass, pose.mul(body.inertial_pose), body.inertia)
+        let part = inertials[id].part;
+        Part::new(part.mass, pose.mul(part.pose), part.inertia)
     };
     let mut parts = vec![Vec::new(); spec.bodies.len()];
     for (id, host) in hosts.iter().enumerate() {
-        if host.body != 0 && inertials[id].mass >= MIN_MASS {
+        if host.body != 0 && inertials[id].part.mass >= MIN_MASS {
             parts[host.body].push(part(id, host.pose));
         }
     }
     for (id, host) in hosts.iter().enumerate() {
-        let gains = parts[id].len() > usize::from(inertials[id].mass >= MIN_MASS);
+        let gains = parts[id].len() > usize::from(inertials[id].part.mass >= MIN_MASS);
         if host.body == id && gains {
-            let sum = sum_of_parts(&parts[id]);
-            let combined = BodyInertial {
-                inertial_pose: sum.pose,
-                mass: sum.mass,
-                inertia: sum.inertia,
-                ..inertials[id].clone()
-            };
             let span = spec.bodies[id].span;
-            spec.bodies[id].inertial = Some(combined.to_spec(span));
+            spec.bodies[id].inertial = Some(sum_of_parts(&parts[id]).to_spec(span));
         }
     }
 }
