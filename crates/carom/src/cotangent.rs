@@ -12,6 +12,7 @@
 
 use std::ops::{AddAssign, Deref, DerefMut};
 
+use crate::arrays::add;
 use crate::data::Data;
 use crate::history::HistoryBar;
 use crate::math::{Quat, Spatial, Vec3};
@@ -111,6 +112,16 @@ impl StateBar {
     pub fn add(&mut self, other: &Self) {
         for (sum, term) in self.numbers_mut().zip(other.numbers()) {
             *sum += term;
+        }
+    }
+
+    /// Adds the cotangents of what a step leaves alone, or only records: mocap bodies and histories.
+    pub(crate) fn add_given(&mut self, other: &Self) {
+        add(&mut self.mocap_position, &other.mocap_position);
+        add(&mut self.mocap_rotation, &other.mocap_rotation);
+        for (sum, terms) in self.history.iter_mut().zip(&other.history) {
+            add(&mut sum.times, &terms.times);
+            add(&mut sum.values, &terms.values);
         }
     }
 }

@@ -123,105 +123,46 @@ impl<const N: usize> PartialOrd for Dual<N> {
 
 impl<const N: usize> Neg for Dual<N> {
     type Output = Self;
+
     #[inline]
     fn neg(self) -> Self {
-        let mut tangent = self.tangent;
-        for t in &mut tangent {
-            *t = -*t;
-        }
         Self {
             value: -self.value,
-            tangent,
+            tangent: self.tangent.map(|t| -t),
         }
     }
 }
 
-impl<const N: usize> Add for Dual<N> {
-    type Output = Self;
-    #[inline]
-    fn add(self, other: Self) -> Self {
-        let mut tangent = self.tangent;
-        for i in 0..N {
-            tangent[i] += other.tangent[i];
-        }
-        Self {
-            value: self.value + other.value,
-            tangent,
-        }
-    }
+macro_rules! operators {
+    ($($trait:ident::$method:ident<$other:ty>: |$a:ident, $b:ident| $result:expr;)*) => {
+        $(
+            impl<const N: usize> $trait<$other> for Dual<N> {
+                type Output = Self;
+
+                #[inline]
+                fn $method(self, $b: $other) -> Self {
+                    let $a = self;
+                    $result
+                }
+            }
+        )*
+    };
 }
 
-impl<const N: usize> Sub for Dual<N> {
-    type Output = Self;
-    #[inline]
-    fn sub(self, other: Self) -> Self {
-        let mut tangent = self.tangent;
-        for i in 0..N {
-            tangent[i] -= other.tangent[i];
-        }
-        Self {
-            value: self.value - other.value,
-            tangent,
-        }
-    }
+operators! {
+    Add::add<Self>: |a, b| a.chain2(1.0, b, 1.0, a.value + b.value);
+    Sub::sub<Self>: |a, b| a.chain2(1.0, b, -1.0, a.value - b.value);
+    Mul::mul<Self>: |a, b| a.chain2(b.value, b, a.value, a.value * b.value);
+    Div::div<Self>: |a, b| {
+        let value = a.value / b.value;
+        a.chain2(1.0 / b.value, b, -value / b.value, value)
+    };
+    Add::add<f64>: |a, b| Self { value: a.value + b, ..a };
+    Sub::sub<f64>: |a, b| Self { value: a.value - b, ..a };
+    Mul::mul<f64>: |a, b| a.chain1(a.value * b, b);
+    Div::div<f64>: |a, b| a.chain1(a.value / b, 1.0 / b);
 }
 
-impl<const N: usize> Mul for Dual<N> {
-    type Output = Self;
-    #[inline]
-    fn mul(self, other: Self) -> Self {
-        self.chain2(other.value, other, self.value, self.value * other.value)
-    }
-}
-
-impl<const N: usize> Div for Dual<N> {
-    type Output = Self;
-    #[inline]
-    fn div(self, other: Self) -> Self {
-        let value = self.value / other.value;
-        self.chain2(1.0 / other.value, other, -value / other.value, value)
-    }
-}
-
-impl<const N: usize> Add<f64> for Dual<N> {
-    type Output = Self;
-    #[inline]
-    fn add(self, other: f64) -> Self {
-        Self {
-            value: self.value + other,
-            ..self
-        }
-    }
-}
-
-impl<const N: usize> Sub<f64> for Dual<N> {
-    type Output = Self;
-    #[inline]
-    fn sub(self, other: f64) -> Self {
-        Self {
-            value: self.value - other,
-            ..self
-        }
-    }
-}
-
-impl<const N: usize> Mul<f64> for Dual<N> {
-    type Output = Self;
-    #[inline]
-    fn mul(self, other: f64) -> Self {
-        self.chain1(self.value * other, other)
-    }
-}
-
-impl<const N: usize> Div<f64> for Dual<N> {
-    type Output = Self;
-    #[inline]
-    fn div(self, other: f64) -> Self {
-        self.chain1(self.value / other, 1.0 / other)
-    }
-}
-
-/// Implements the assigning form of operators by the plain form.
 macro_rules! assign_operators {
     ($($trait:ident::$method:ident<$other:ty> by $operator:tt;)*) => {
         $(

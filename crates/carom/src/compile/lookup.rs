@@ -99,120 +99,71 @@ impl NameTable {
     }
 }
 
-/// The name tables of all families.
-#[derive(Clone, Debug)]
-pub(super) struct Lookup {
-    pub(super) bodies: NameTable,
-    pub(super) joints: NameTable,
-    pub(super) geoms: NameTable,
-    pub(super) sites: NameTable,
-    pub(super) cameras: NameTable,
-    pub(super) lights: NameTable,
-    pub(super) meshes: NameTable,
-    pub(super) height_fields: NameTable,
-    pub(super) textures: NameTable,
-    pub(super) materials: NameTable,
-    pub(super) pairs: NameTable,
-    pub(super) excludes: NameTable,
-    pub(super) equalities: NameTable,
-    pub(super) tendons: NameTable,
-    pub(super) actuators: NameTable,
-    pub(super) sensors: NameTable,
-    pub(super) numerics: NameTable,
-    pub(super) texts: NameTable,
-    pub(super) tuples: NameTable,
-    pub(super) keyframes: NameTable,
+/// One table a family: its field, its word in messages, where its elements are, which kinds of references mean it, and the
+/// list of names that the compiled model keeps of it.
+macro_rules! lookup {
+    ($($list:ident $word:literal $(of $bodies:ident)?: $($kind:ident)|+ $(, $names:ident)?;)*) => {
+        /// All families.
+        #[derive(Clone, Debug)]
+        pub(super) struct Lookup {
+            $(pub(super) $list: NameTable,)*
+        }
+
+        impl Lookup {
+            /// Collects all names and reports repeated ones.
+            pub(super) fn new(spec: &ModelSpec, report: &mut Report) -> Self {
+                Self {
+                    $($list: {
+                        let elements = lookup!(@ spec $list $($bodies)?);
+                        let named = elements.map(|element| (element.name.as_str(), element.span));
+                        NameTable::new($word, named, report)
+                    },)*
+                }
+            }
+
+            /// The table of a kind of object.
+            pub(super) fn table(&self, kind: ObjectKind) -> &NameTable {
+                match kind {
+                    $($(ObjectKind::$kind)|+ => &self.$list,)*
+                }
+            }
+
+            /// Copies the names into the compiled model.
+            pub(super) fn fill_names(&self, names: &mut Names) {
+                $($(names.$names.clone_from(&self.$list.names);)?)*
+            }
+        }
+    };
+    (@ $spec:ident $list:ident) => { $spec.$list.iter() };
+    (@ $spec:ident $list:ident $bodies:ident) => {
+        $spec.$bodies.iter().flat_map(|body| &body.$list)
+    };
+}
+
+lookup! {
+    bodies "body": Body | BodyInertial | Subtree, bodies;
+    joints "joint" of bodies: Joint, joints;
+    geoms "geom" of bodies: Geom, geoms;
+    sites "site" of bodies: Site, sites;
+    cameras "camera" of bodies: Camera, cameras;
+    lights "light" of bodies: Light;
+    meshes "mesh": Mesh, meshes;
+    height_fields "height field": HeightField, height_fields;
+    textures "texture": Texture;
+    materials "material": Material;
+    pairs "contact pair": Pair;
+    excludes "contact exclusion": Exclude;
+    equalities "equality constraint": Equality, equalities;
+    tendons "tendon": Tendon, tendons;
+    actuators "actuator": Actuator, actuators;
+    sensors "sensor": Sensor, sensors;
+    numerics "custom number": Numeric;
+    texts "custom text": Text;
+    tuples "custom tuple": Tuple;
+    keyframes "keyframe": Keyframe;
 }
 
 impl Lookup {
-    /// Collects all names of a model.
-    pub(super) fn new(spec: &ModelSpec, report: &mut Report) -> Self {
-        macro_rules! table {
-            ($family:literal, $list:ident) => {
-                NameTable::new(
-                    $family,
-                    spec.$list
-                        .iter()
-                        .map(|element| (element.name.as_str(), element.span)),
-                    report,
-                )
-            };
-            ($family:literal, of bodies $list:ident) => {
-                NameTable::new(
-                    $family,
-                    spec.bodies
-                        .iter()
-                        .flat_map(|body| &body.$list)
-                        .map(|element| (element.name.as_str(), element.span)),
-                    report,
-                )
-            };
-        }
-        Self {
-            bodies: table!("body", bodies),
-            joints: table!("joint", of bodies joints),
-            geoms: table!("geom", of bodies geoms),
-            sites: table!("site", of bodies sites),
-            cameras: table!("camera", of bodies cameras),
-            lights: table!("light", of bodies lights),
-            meshes: table!("mesh", meshes),
-            height_fields: table!("height field", height_fields),
-            textures: table!("texture", textures),
-            materials: table!("material", materials),
-            pairs: table!("contact pair", pairs),
-            excludes: table!("contact exclusion", excludes),
-            equalities: table!("equality constraint", equalities),
-            tendons: table!("tendon", tendons),
-            actuators: table!("actuator", actuators),
-            sensors: table!("sensor", sensors),
-            numerics: table!("custom number", numerics),
-            texts: table!("custom text", texts),
-            tuples: table!("custom tuple", tuples),
-            keyframes: table!("keyframe", keyframes),
-        }
-    }
-
-    /// The table in which a kind of object is looked up.
-    pub(super) fn table(&self, kind: ObjectKind) -> &NameTable {
-        match kind {
-            ObjectKind::BodyInertial | ObjectKind::Body | ObjectKind::Subtree => &self.bodies,
-            ObjectKind::Joint => &self.joints,
-            ObjectKind::Geom => &self.geoms,
-            ObjectKind::Site => &self.sites,
-            ObjectKind::Camera => &self.cameras,
-            ObjectKind::Light => &self.lights,
-            ObjectKind::Mesh => &self.meshes,
-            ObjectKind::HeightField => &self.height_fields,
-            ObjectKind::Texture => &self.textures,
-            ObjectKind::Material => &self.materials,
-            ObjectKind::Pair => &self.pairs,
-            ObjectKind::Exclude => &self.excludes,
-            ObjectKind::Equality => &self.equalities,
-            ObjectKind::Tendon => &self.tendons,
-            ObjectKind::Actuator => &self.actuators,
-            ObjectKind::Sensor => &self.sensors,
-            ObjectKind::Numeric => &self.numerics,
-            ObjectKind::Text => &self.texts,
-            ObjectKind::Tuple => &self.tuples,
-            ObjectKind::Keyframe => &self.keyframes,
-        }
-    }
-
-    /// Copies the names of all elements; contact pairs get theirs when they are sorted.
-    pub(super) fn fill_names(&self, names: &mut Names) {
-        names.bodies = self.bodies.names().to_vec();
-        names.joints = self.joints.names().to_vec();
-        names.geoms = self.geoms.names().to_vec();
-        names.sites = self.sites.names().to_vec();
-        names.cameras = self.cameras.names().to_vec();
-        names.meshes = self.meshes.names().to_vec();
-        names.height_fields = self.height_fields.names().to_vec();
-        names.equalities = self.equalities.names().to_vec();
-        names.tendons = self.tendons.names().to_vec();
-        names.actuators = self.actuators.names().to_vec();
-        names.sensors = self.sensors.names().to_vec();
-    }
-
     /// Checks the references that nothing else in the compilation follows: materials, textures, lights and tuples.
     pub(super) fn check_passive_references(&self, spec: &ModelSpec, report: &mut Report) {
         let mut material = |reference: &Option<Reference>, kind: &str, name: &str| {

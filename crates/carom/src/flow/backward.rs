@@ -560,14 +560,5 @@ fn add_activation_bars(model: &Model, rates: &[f64], factor: f64, bar: &mut Data
 fn add_all_but_positions(sum: &mut StateBar, terms: &StateBar) {
     add_scaled(&mut sum.qvel, &terms.qvel, 1.0);
     add_scaled(&mut sum.act, &terms.act, 1.0);
-    add_mocap(sum, terms);
-}
-
-fn add_mocap(sum: &mut StateBar, terms: &StateBar) {
-    for (sum, &term) in sum.mocap_position.iter_mut().zip(&terms.mocap_position) {
-        *sum += term;
-    }
-    for (sum, &term) in sum.mocap_rotation.iter_mut().zip(&terms.mocap_rotation) {
-        *sum += term;
-    }
+    sum.add_given(terms);
 }

@@ -120,14 +120,10 @@ impl<'a> Varied<'a> {
         // A lane per direction: seed the numbers of the model …
         let mut model = plain.map(Number::constant);
         for (lane, variation) in along.iter().enumerate() {
-            let mut rates = Vec::new();
             if let Some(direction) = &variation.model {
-                direction.for_each(|_, _, _, rate| rates.push(rate));
-            }
-            let mut rates = rates.iter();
-            if rates.len() > 0 {
+                let mut rates = direction.flat().into_iter();
                 model.for_each_mut(|_, _, _, number| {
-                    number.tangent[lane] = rates.next().copied().unwrap_or(0.0);
+                    number.tangent[lane] = rates.next().unwrap_or(0.0);
                 });
             }
         }

@@ -250,13 +250,6 @@ pub(super) fn write_numbers<T: Scalar>(
     });
 }
 
-/// All numbers of a model in a row.
-pub(super) fn numbers_of<T: Scalar>(model: &Model<T>) -> Vec<T> {
-    let mut numbers = Vec::new();
-    model.for_each(|_, _, _, number| numbers.push(number));
-    numbers
-}
-
 /// A gradient whose model is a row of numbers.
 pub(super) struct FlatGradient {
     pub(super) gradient: Cotangents,

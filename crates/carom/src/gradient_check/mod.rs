@@ -330,7 +330,7 @@ mod tests {
         let size = named(&model, "geoms.size");
         look(&model, |point, probe, noise| {
             point.gradient.gradient.model.geoms.size[1][0] *= 1.001;
-            point.gradient.model = directions::numbers_of(&point.gradient.gradient.model);
+            point.gradient.model = point.gradient.gradient.model.flat();
             let mut sums = Sums::default();
             point.compare(&size, probe, noise, &mut sums);
             let errors = [sums.dual_error, sums.difference_error];

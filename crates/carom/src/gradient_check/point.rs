@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 use std::time::{Duration, Instant};
 
 use super::differences::{Measured, amplified};
-use super::directions::{Direction, FlatGradient, Given, Noise, Variable, numbers_of};
+use super::directions::{Direction, FlatGradient, Given, Noise, Variable};
 use super::linear::Linear;
 use super::probe::{LANES, Probe};
 use super::sides::Sides;
@@ -90,7 +90,7 @@ impl<'a> Point<'a> {
         let sides = Sides::of(&data);
         let linear = Linear::new(given, &loss);
         let gradient = FlatGradient {
-            model: numbers_of(&gradient.model),
+            model: gradient.model.flat(),
             gradient,
         };
         let point = Self {
@@ -124,7 +124,7 @@ impl<'a> Point<'a> {
         retraced.backward(model, input, &loss, &mut gradient);
         gradient.give_timestep_to_model();
         Some(FlatGradient {
-            model: numbers_of(&gradient.model),
+            model: gradient.model.flat(),
             gradient,
         })
     }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::directions::{Direction, Given, Place, normalize, numbers_of, write_numbers};
+use super::directions::{Direction, Given, Place, normalize, write_numbers};
 use super::tangent_of;
 use crate::cotangent::StateBar;
 use crate::data::Data;
@@ -42,7 +42,7 @@ impl Probe {
     pub(super) fn new(model: &Model) -> Self {
         let over = model.map(Dual::constant);
         Self {
-            numbers: numbers_of(model),
+            numbers: model.flat(),
             model: model.clone(),
             data: Data::new(model),
             over_data: Data::new(&over),

@@ -14,9 +14,7 @@
 //!
 //! so a slope along a direction as large as the numbers themselves may be off by ν, however small it is itself.
 
-use super::directions::{
-    Direction, FlatGradient, Given, Noise, Place, Variable, numbers_of, variables,
-};
+use super::directions::{Direction, FlatGradient, Given, Noise, Place, Variable, variables};
 use super::point::exceeds;
 use super::probe::{LANES, Number, constant_input, pairing};
 use super::{DUAL_BAR, comparable};
@@ -184,7 +182,7 @@ impl<'a> Motion<'a> {
         by.state = found.start;
         by.model = found.model;
         let by = FlatGradient {
-            model: numbers_of(&by.model),
+            model: by.model.flat(),
             gradient: by,
         };
         // Below this, an error of ν is more than the bar allows.
@@ -280,7 +278,7 @@ impl Directions {
         (by, small): (&FlatGradient, f64),
         noise: &mut Noise,
     ) -> Self {
-        let numbers = numbers_of(model);
+        let numbers = model.flat();
         let mut directions = Self {
             start: [Vec::new(), Vec::new()],
             controls: (0..controls).map(|_| noise.next()).collect(),

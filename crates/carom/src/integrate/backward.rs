@@ -294,15 +294,5 @@ pub(super) fn positions_and_activations(
     h_bar += activation::advance_vjp(from, &next.act, targets);
     bar.input.timestep += h_bar + next.time;
     state_bar.time += next.time;
-    for (sum, terms) in state_bar.history.iter_mut().zip(&next.history) {
-        for (sum, term) in sum.numbers_mut().zip(terms.numbers()) {
-            *sum += term;
-        }
-    }
-    for (sum, &term) in (state_bar.mocap_position.iter_mut()).zip(&next.mocap_position) {
-        *sum += term;
-    }
-    for (sum, &term) in (state_bar.mocap_rotation.iter_mut()).zip(&next.mocap_rotation) {
-        *sum += term;
-    }
+    state_bar.add_given(next);
 }

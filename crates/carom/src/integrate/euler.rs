@@ -7,6 +7,7 @@
 //! and â = a when no joint is damped or implicit damping is switched off.
 
 use super::Integration;
+pub(crate) use crate::arrays::add;
 use crate::cotangent::Cotangents;
 use crate::data::Data;
 use crate::dynamics::At;
@@ -69,13 +70,6 @@ pub(super) fn backward<'a>(at: At<'a>, bar: &mut [f64], bars: &mut Cotangents) -
         damping_backward(at, |dof| -bar[dof] * acceleration[dof], bars);
     }
     acceleration
-}
-
-/// sum ← sum + terms.
-pub(crate) fn add(sum: &mut [f64], terms: &[f64]) {
-    for (sum, term) in sum.iter_mut().zip(terms) {
-        *sum += term;
-    }
 }
 
 /// The adjoint of h·B, given the cotangent of the matrix at the diagonal of each dof.

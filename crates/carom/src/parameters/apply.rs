@@ -29,7 +29,9 @@ impl Parameters {
         if self.is_direct() {
             let mut model = self.base.map(T::from);
             model.recipe = None;
-            layout::write_model(&mut model, &self.direct_writes(theta));
+            let writes = self.direct_writes(theta);
+            let mut write = layout::writer(&writes);
+            model.for_each_mut(|_, _, _, number| write(number));
             self.follow_vertices(&mut model);
             return Ok(model);
         }
@@ -208,7 +210,7 @@ impl Parameters {
     fn direct_writes<T: Scalar>(&self, theta: &[T]) -> Vec<(usize, T)> {
         let mut writes = self.writes(theta);
         let given = layout::flat(&self.recipe.given);
-        let model = layout::flat_model(&self.base);
+        let model = self.base.flat();
         for (place, number) in &mut writes {
             if model[*place] != given[*place] {
                 *number = *number - given[*place] + model[*place];

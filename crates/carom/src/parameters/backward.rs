@@ -5,7 +5,7 @@
 //! Numbers from which nothing follows have one term each, or one for each number that is tied to them. All others go
 //! through the derivation over dual numbers, `LANES` directions at a time.
 
-use super::layout::{self, Place, StateField};
+use super::layout::{Place, StateField};
 use super::{ParameterProblem, Parameters, Unit};
 use crate::compile::derive;
 use crate::cotangent::{StateBar, quat_bar};
@@ -41,7 +41,7 @@ impl Parameters {
         self.check_length(theta.len())?;
         self.check_cotangents(model_bar, state_bar)?;
         let mut theta_bar = vec![0.0; self.len()];
-        let bars = layout::flat_model(model_bar);
+        let bars = model_bar.flat();
         self.backward_direct(theta, &bars, &mut theta_bar);
         let bars = self.light.keep(bars);
         self.backward_derived(theta, &bars, &mut theta_bar)?;

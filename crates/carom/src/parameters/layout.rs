@@ -79,35 +79,22 @@ pub(super) fn flat(given: &Given) -> Vec<f64> {
     numbers
 }
 
-/// All numbers of a model, in the same order.
-pub(super) fn flat_model(model: &Model) -> Vec<f64> {
-    let mut numbers = Vec::new();
-    model.for_each(|_, _, _, number| numbers.push(number));
-    numbers
-}
-
 /// Writes numbers at places, which are in increasing order.
 pub(super) fn write<T: Scalar>(given: &mut Given<T>, writes: &[(usize, T)]) {
-    let mut next = writes.iter().copied().peekable();
-    let mut place = 0;
-    given.for_each_mut(|_, _, _, number| {
-        while let Some((_, value)) = next.next_if(|&(at, _)| at == place) {
-            *number = value;
-        }
-        place += 1;
-    });
+    let mut write = writer(writes);
+    given.for_each_mut(|_, _, _, number| write(number));
 }
 
-/// As [`write`], for the numbers that are in the model.
-pub(super) fn write_model<T: Scalar>(model: &mut Model<T>, writes: &[(usize, T)]) {
+/// Writes numbers at places, which are in increasing order, when it is called for every number in turn.
+pub(super) fn writer<T: Scalar>(writes: &[(usize, T)]) -> impl FnMut(&mut T) {
     let mut next = writes.iter().copied().peekable();
     let mut place = 0;
-    model.for_each_mut(|_, _, _, number| {
+    move |number| {
         while let Some((_, value)) = next.next_if(|&(at, _)| at == place) {
             *number = value;
         }
         place += 1;
-    });
+    }
 }
 
 /// Given numbers without vertices and elevations: what passes of dual numbers work on, where nothing follows from these.

@@ -92,7 +92,7 @@ fn recipe_of(model: &Model) -> Result<Recipe, Error> {
     let Ok(compiled) = derive(&recipe, &recipe.given) else {
         return refuse("the inertia matrix of the model is singular".to_owned());
     };
-    let (given, compiled) = (layout::flat(&recipe.given), layout::flat_model(&compiled));
+    let (given, compiled) = (layout::flat(&recipe.given), compiled.flat());
     let mut changes = Vec::new();
     let mut wrong = None;
     let mut place = 0;

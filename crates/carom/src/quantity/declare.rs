@@ -161,6 +161,13 @@ macro_rules! quantities {
                 }); )* )*
             }
 
+            /// All numbers in a row, in the order of [`Self::for_each`].
+            pub(crate) fn flat(&self) -> Vec<T> {
+                let mut numbers = Vec::new();
+                self.for_each(|_, _, _, number| numbers.push(number));
+                numbers
+            }
+
             /// Adds every number of another model of the same structure.
             pub(crate) fn add_numbers(&mut self, other: &Self) {
                 $( $( $crate::arrays::add(&mut self.$family.$field, &other.$family.$field); )* )*

@@ -150,47 +150,12 @@ pub fn cast<T: Scalar>(
     ray: &Ray<T>,
     filter: &Filter,
 ) -> Option<Hit<T>> {
-    let admitted = (0..model.counts().ngeom).filter(|&geom| filter.admits(model, geom));
-    cast_at(model, kinematics, ray, admitted)
-}
-
-/// As [`cast`] for many rays from one point; geoms whose bounding sphere is beyond `cutoff` are passed through.
-///
-/// Results go to `hits`, one for each direction.
-pub fn cast_many<T: Scalar>(
-    model: &Model<T>,
-    kinematics: &Kinematics<T>,
-    (origin, directions): (Vec3<T>, &[Vec3<T>]),
-    (filter, cutoff): (&Filter, f64),
-    hits: &mut [Option<Hit<T>>],
-) {
-    let is_near = |geom: usize| {
-        let center = kinematics.geom_position[geom];
-        let radius = model.geoms.bounding_radius[geom].value();
-        model.structure.geoms.kind[geom] == GeomKind::Plane
-            || (center - origin).norm().value() <= cutoff + radius
-    };
-    for (hit, &direction) in hits.iter_mut().zip(directions) {
-        let ray = Ray { origin, direction };
-        let admitted =
-            (0..model.counts().ngeom).filter(|&geom| filter.admits(model, geom) && is_near(geom));
-        *hit = cast_at(model, kinematics, &ray, admitted);
-    }
-}
-
-/// The first of some geoms that a ray meets.
-fn cast_at<T: Scalar>(
-    model: &Model<T>,
-    kinematics: &Kinematics<T>,
-    ray: &Ray<T>,
-    geoms: impl Iterator<Item = usize>,
-) -> Option<Hit<T>> {
     let length = ray.direction.norm().value();
     if length < MIN_LENGTH {
         return None;
     }
     let mut first: Option<Hit<T>> = None;
-    for geom in geoms {
+    for geom in (0..model.counts().ngeom).filter(|&geom| filter.admits(model, geom)) {
         if misses_bounds(model, kinematics, ray, geom) {
             continue;
         }

@@ -9,6 +9,7 @@ use std::ops::Range;
 use super::schedule::{self, Reversible};
 use super::tape::{Rows, StateRow, Tape};
 use super::{Controls, Course, Rollout};
+use crate::arrays::add;
 use crate::cotangent::{DataBar, ModelBar, StateBar};
 use crate::dynamics::{At, backward::Observer};
 use crate::error::{Error, ErrorKind, Place};
@@ -176,21 +177,13 @@ impl RolloutBar {
 
 impl Loss for RolloutBar {
     fn by_state(&mut self, step: usize, _: &State, bar: &mut StateBar) {
-        let add = |sum: &mut [f64], terms: &[f64]| {
-            for (sum, term) in sum.iter_mut().zip(terms) {
-                *sum += term;
-            }
-        };
         add(&mut bar.qpos, &self.qpos[step * self.nv..]);
         add(&mut bar.qvel, &self.qvel[step * self.nv..]);
         add(&mut bar.act, &self.act[step * self.na..]);
     }
 
     fn by_sensors(&mut self, step: usize, bar: &mut [f64]) {
-        let terms = &self.sensors[step * self.sensor_width..];
-        for (sum, term) in bar.iter_mut().zip(terms) {
-            *sum += term;
-        }
+        add(bar, &self.sensors[step * self.sensor_width..]);
     }
 
     fn uses_sensors(&self) -> bool {
@@ -256,14 +249,11 @@ pub fn read_backwards<D: Dynamics>(
 ) -> Result<Gradient<D::Bar>, Error> {
     rollout.check_finite()?;
     let course = Course {
-        controls,
-        steps: rollout.steps(),
         timestep: rollout.timestep,
-        stops: true,
+        ..Course::new(controls, rollout.steps())
     };
-    let mut pass = Pass::new(dynamics, course, &rollout.end);
-    pass.read_all(rollout.states(), loss, observer)?;
-    Ok(pass.finish())
+    let pass = Pass::new(dynamics, course, &rollout.end);
+    pass.read_all(rollout.states(), loss, observer)
 }
 
 /// The gradient of a loss over a trajectory that [`record`](super::record) has written; `like` is any of its states, for what does
@@ -284,15 +274,8 @@ pub fn backward_of_record<D: Dynamics>(
 ) -> Result<Gradient<D::Bar>, Error> {
     let layout = StateRow::like(like);
     let rows = Rows::new(states, &layout);
-    let course = Course {
-        controls,
-        steps: rows.len() - 1,
-        timestep: None,
-        stops: true,
-    };
-    let mut pass = Pass::new(dynamics, course, like);
-    pass.read_all(rows, loss, observer)?;
-    Ok(pass.finish())
+    let pass = Pass::new(dynamics, Course::new(controls, rows.len() - 1), like);
+    pass.read_all(rows, loss, observer)
 }
 
 /// Simulates a trajectory and returns its end and the gradient of a loss over it, within a memory budget if one is given.
@@ -333,16 +316,16 @@ pub fn observe_gradient<D: Dynamics>(
         Adjoint::Stored => steps + 1,
         Adjoint::Checkpointed { bytes } => (bytes / Tape::bytes_per_state(start)).min(steps + 1),
     };
-    let course = Course {
-        controls,
-        steps,
-        timestep: None,
-        stops: true,
-    };
+    let course = Course::new(controls, steps);
     let mut tape = Tape::with_capacity(start, states.max(schedule::RESERVE));
     tape.push(start);
     let mut trajectory = Trajectory {
-        simulation: Simulation::new(dynamics, start, controls),
+        dynamics,
+        controls,
+        input: dynamics.input(),
+        state: start.clone(),
+        work: dynamics.work(),
+        steps_taken: 0,
         pass: Pass::new(dynamics, course, start),
         tape,
         end: None,
@@ -351,7 +334,7 @@ pub fn observe_gradient<D: Dynamics>(
     };
     schedule::reverse(&mut trajectory, 0..steps, states)?;
     debug_assert!(
-        adjoint != Adjoint::Stored || trajectory.simulation.steps_taken == steps,
+        adjoint != Adjoint::Stored || trajectory.steps_taken == steps,
         "what is stored is simulated once"
     );
     let end = trajectory.end.unwrap_or_else(|| start.clone());
@@ -360,7 +343,13 @@ pub fn observe_gradient<D: Dynamics>(
 
 /// Steps in a row that are reversed, simulating again what is not stored.
 struct Trajectory<'a, 'l, D: Dynamics> {
-    simulation: Simulation<'a, D>,
+    dynamics: &'a D,
+    controls: &'a Controls,
+    input: Input,
+    state: State,
+    work: D::Work,
+    /// How many steps were simulated, repeated ones included.
+    steps_taken: usize,
     pass: Pass<'a, D>,
     tape: Tape,
     /// The last state, once it is known.
@@ -375,12 +364,18 @@ impl<D: Dynamics> Reversible for Trajectory<'_, '_, D> {
     }
 
     fn simulate(&mut self, steps: Range<usize>, store: bool) -> Result<(), Error> {
-        self.simulation.restart(&self.tape);
+        let tape = self.tape.rows();
+        tape.read(tape.len() - 1, &mut self.state);
         for step in steps {
             if !self.observer.goes_on() {
                 return Err(NoGradient::Stopped.at(step));
             }
-            self.simulation.step(step)?;
+            self.controls.write(step, &mut self.input.ctrl);
+            let report = (self.dynamics).step(&mut self.state, &self.input, &mut self.work);
+            self.steps_taken += 1;
+            if let Some(place) = report.not_finite {
+                return Err(NoGradient::NotFinite(place).at(step));
+            }
             if store {
                 self.store();
             }
@@ -389,7 +384,7 @@ impl<D: Dynamics> Reversible for Trajectory<'_, '_, D> {
     }
 
     fn store(&mut self) {
-        self.tape.push(&self.simulation.state);
+        self.tape.push(&self.state);
     }
 
     fn forget(&mut self, states: usize) {
@@ -398,51 +393,11 @@ impl<D: Dynamics> Reversible for Trajectory<'_, '_, D> {
 
     fn reverse_stored(&mut self, first: usize, steps: Range<usize>) -> Result<(), Error> {
         if self.end.is_none() {
-            self.end = Some(self.simulation.state.clone());
+            self.end = Some(self.state.clone());
             self.pass.begin(self.tape.rows(), steps.end, self.loss);
         }
         self.pass
             .reverse(self.tape.rows(), first, steps, self.loss, self.observer)
-    }
-}
-
-/// The forward side.
-struct Simulation<'a, D: Dynamics> {
-    dynamics: &'a D,
-    controls: &'a Controls,
-    input: Input,
-    state: State,
-    work: D::Work,
-    /// Steps simulated so far, repeats included.
-    steps_taken: usize,
-}
-
-impl<'a, D: Dynamics> Simulation<'a, D> {
-    fn new(dynamics: &'a D, start: &State, controls: &'a Controls) -> Self {
-        Self {
-            dynamics,
-            controls,
-            input: dynamics.input(),
-            state: start.clone(),
-            work: dynamics.work(),
-            steps_taken: 0,
-        }
-    }
-
-    /// Goes to the last state of a tape.
-    fn restart(&mut self, tape: &Tape) {
-        let tape = tape.rows();
-        tape.read(tape.len() - 1, &mut self.state);
-    }
-
-    fn step(&mut self, step: usize) -> Result<(), Error> {
-        self.controls.write(step, &mut self.input.ctrl);
-        let report = (self.dynamics).step(&mut self.state, &self.input, &mut self.work);
-        self.steps_taken += 1;
-        match report.not_finite {
-            Some(place) => Err(NoGradient::NotFinite(place).at(step)),
-            None => Ok(()),
-        }
     }
 }
 
@@ -482,13 +437,14 @@ impl<'a, D: Dynamics> Pass<'a, D> {
 
     /// All steps of a trajectory whose states are stored.
     fn read_all(
-        &mut self,
+        mut self,
         rows: Rows<'_>,
         loss: &mut dyn Loss,
         observer: &mut dyn Observer,
-    ) -> Result<(), Error> {
+    ) -> Result<Gradient<D::Bar>, Error> {
         self.begin(rows, self.course.steps, loss);
-        self.reverse(rows, 0, 0..self.course.steps, loss, observer)
+        self.reverse(rows, 0, 0..self.course.steps, loss, observer)?;
+        Ok(self.finish())
     }
 
     /// Begins with the last state, the last one of the tape.

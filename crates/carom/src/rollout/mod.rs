@@ -109,6 +109,18 @@ pub struct Course<'a> {
     pub stops: bool,
 }
 
+impl<'a> Course<'a> {
+    /// So many steps of the system's own length, whatever happens.
+    pub fn new(controls: &'a Controls, steps: usize) -> Self {
+        Self {
+            controls,
+            steps,
+            timestep: None,
+            stops: false,
+        }
+    }
+}
+
 /// A recorded trajectory: states before each step and at the end, sensors of each step. `Trace` is what its system keeps of
 /// it beyond that.
 #[derive(Clone, Debug, PartialEq)]
@@ -319,12 +331,8 @@ pub fn record<D: Dynamics>(
     goes_on: &mut dyn FnMut() -> bool,
 ) -> Recorded {
     let layout = StateRow::like(state);
-    let course = Course {
-        controls,
-        steps: (memory.states.len() / layout.width()).saturating_sub(1),
-        timestep: None,
-        stops: false,
-    };
+    let steps = (memory.states.len() / layout.width()).saturating_sub(1);
+    let course = Course::new(controls, steps);
     layout.write(state, &mut memory.states[..layout.width()]);
     let mut writer = Writer {
         layout,
@@ -346,13 +354,7 @@ pub fn rollout<D: Dynamics>(
     steps: usize,
     work: &mut D::Work,
 ) -> Rollout<D::Trace> {
-    let course = Course {
-        controls,
-        steps,
-        timestep: None,
-        stops: false,
-    };
-    dynamics.rollout(start, &course, work)
+    dynamics.rollout(start, &Course::new(controls, steps), work)
 }
 
 /// Follows a trajectory step by step: what [`Dynamics::rollout`] does unless a system knows better.

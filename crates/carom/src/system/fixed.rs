@@ -37,9 +37,7 @@ impl Dynamics for Model {
     }
 
     fn parameters(&self) -> usize {
-        let mut count = 0;
-        self.for_each(|_, _, _, _| count += 1);
-        count
+        self.flat().len()
     }
 
     fn reference(&self) -> State {

@@ -299,7 +299,7 @@ impl<'a> Follower<'a> {
             *number /= scale;
         }
         if weight.is_some() {
-            super::add_mocap(&mut self.mocap, bar);
+            self.mocap.add_given(bar);
         }
         Ok(())
     }
@@ -309,7 +309,7 @@ impl<'a> Follower<'a> {
         self.lambda.copy_from_slice(&self.stage_lambda);
         self.trial.give_timestep_to_model();
         add_scaled(&mut pass.bar.input.ctrl, &self.trial.input.ctrl, 1.0);
-        super::add_mocap(&mut pass.next, &self.mocap);
+        pass.next.add_given(&self.mocap);
         pass.bar.model += &self.trial.model;
     }
 
