@@ -186,29 +186,14 @@ impl NotFinite {
         state: &State<T>,
         input: &Input<T>,
     ) -> Option<Self> {
-        let is_finite = all_finite(&state.qpos)
-            && all_finite(&state.qvel)
-            && all_finite(&state.act)
-            && all_finite(&state.warmstart)
-            && state
-                .history
-                .iter()
-                .all(|history| all_finite(history.values()))
-            && all_finite(&[state.time])
-            && all_finite(&input.ctrl)
-            && all_finite(&input.force)
-            && input
-                .body_force
-                .iter()
-                .all(|force| all_finite(force.as_slice()))
-            && state
-                .mocap_position
-                .iter()
-                .all(|place| all_finite(place.as_slice()))
-            && state
-                .mocap_quat
-                .iter()
-                .all(|quat| all_finite(quat.as_slice()));
+        let of_state = [&state.qpos[..], &state.qvel, &state.act, &state.warmstart];
+        let others = [&[state.time][..], &input.ctrl, &input.force];
+        let mut histories = state.history.iter();
+        let is_finite = (of_state.iter().chain(&others)).all(|numbers| all_finite(numbers))
+            && histories.all(|history| all_finite(history.values()))
+            && elements_finite(&input.body_force)
+            && elements_finite(&state.mocap_position)
+            && elements_finite(&state.mocap_quat);
         if is_finite {
             return None;
         }
@@ -381,6 +366,10 @@ fn all_finite<T: Scalar>(numbers: &[T]) -> bool {
 }
 
 /// Whether a number is beyond all measure.
+fn elements_finite<T: Scalar, C: Components<T>>(elements: &[C]) -> bool {
+    (elements.iter()).all(|element| all_finite(element.as_slice()))
+}
+
 fn any_large<T: Scalar>(numbers: &[T]) -> bool {
     numbers.iter().fold(false, |any, number| {
         any | (number.value().abs() > MAX_STABLE_SIZE)

@@ -120,14 +120,8 @@ impl Stepper {
             return self.evaluate_held(model, input, mode);
         }
         self.evaluations += 1;
-        let Self {
-            state,
-            data,
-            pieces,
-            found,
-            given,
-            ..
-        } = self;
+        let (state, data) = (&mut self.state, &mut self.data);
+        let (found, given) = (&mut self.found, &mut self.given);
         // All stages before the solver, with the constraints of the mode.
         prepare(model, state, input, mode, data, &mut self.gauges);
         self.bends.clear();
@@ -145,7 +139,7 @@ impl Stepper {
         // On the pieces at the start of the step, the solver has no pieces to find.
         let is_put = on_pieces
             && !is_implicit
-            && pieces.put(&found.keys, (model, contacts), &mut data.constraint, given);
+            && (self.pieces).put(&found.keys, (model, contacts), &mut data.constraint, given);
         let is_solved = if is_put {
             dynamics::settle(model, state, &state.warmstart, given, data)
         } else {
@@ -163,15 +157,10 @@ impl Stepper {
         self.evaluations += Blend::count(mode);
         self.found = Pieces::default();
         self.bends.clear();
-        let Self {
-            state,
-            data,
-            gauges,
-            blend,
-            ..
-        } = self;
-        let is_finite = evaluate_combinations(model, state, input, mode, (data, gauges, blend));
-        blend.write(&mut data.solve.qacc);
+        let (state, data) = (&mut self.state, &mut self.data);
+        let room = (&mut *data, &mut self.gauges, &mut self.blend);
+        let is_finite = evaluate_combinations(model, state, input, mode, room);
+        self.blend.write(&mut data.solve.qacc);
         state.warmstart.copy_from_slice(&data.solve.qacc);
         is_finite && data.solve.qacc.iter().all(|number| number.is_finite())
     }

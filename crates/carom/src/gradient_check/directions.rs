@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use crate::cotangent::{Cotangents, StateBar};
 use crate::history::History;
-use crate::integrate::{quat_at, vector_at};
+use crate::integrate::{add_scaled, dot, quat_at, vector_at};
 use crate::laws::servo::Servo;
-use crate::math::{Components, Quat, Vec3};
+use crate::math::{Components, Vec3};
 use crate::model::{Family, Model, Quantity};
 use crate::quantity::Role;
 use crate::scalar::Scalar;
@@ -314,79 +314,59 @@ impl Direction {
         (state, input): (&mut State<T>, &mut Input<T>),
         amount: impl Fn(f64) -> T,
     ) {
-        let add = |numbers: &mut [T], tangents: &[f64]| {
-            for (number, &tangent) in numbers.iter_mut().zip(tangents) {
-                *number += amount(tangent);
-            }
-        };
-        let tangent = &self.tangent[..];
-        match &self.place {
+        let mut tangent = self.tangent.clone();
+        let numbers: Vec<&mut T> = match &self.place {
             Place::Qpos => {
-                let tangent = qpos_tangent(given.model, &given.state.qpos, tangent);
-                add(&mut state.qpos, &tangent);
+                tangent = qpos_tangent(given.model, &given.state.qpos, &tangent);
+                state.qpos.iter_mut().collect()
             }
-            Place::Qvel => add(&mut state.qvel, tangent),
-            Place::Activation => add(&mut state.act, tangent),
-            Place::MocapPosition => {
-                for (position, tangent) in (state.mocap_position.iter_mut()).zip(tangent.chunks(3))
-                {
-                    add(&mut position.0, tangent);
-                }
-            }
+            Place::Qvel => state.qvel.iter_mut().collect(),
+            Place::Activation => state.act.iter_mut().collect(),
+            Place::MocapPosition => parts(&mut state.mocap_position),
             Place::MocapRotation => {
-                let plain = given.state.mocap_quat.iter();
-                for ((quat, plain), turn) in
-                    (state.mocap_quat.iter_mut().zip(plain)).zip(tangent.chunks(3))
-                {
-                    let turn = Vec3(std::array::from_fn(|axis| turn[axis]));
-                    add(&mut quat.0, &plain.derivative(turn).0);
-                }
+                let quats = given.state.mocap_quat.iter().zip(tangent.chunks(3));
+                let rates = quats.flat_map(|(quat, turn)| quat.derivative(vector_at(turn, 0)).0);
+                tangent = rates.collect();
+                parts(&mut state.mocap_quat)
             }
-            Place::History => {
-                let past = (state.history.iter_mut()).flat_map(History::values_mut);
-                for (value, &tangent) in past.zip(tangent) {
-                    *value += amount(tangent);
-                }
-            }
-            Place::Control => add(&mut input.ctrl, tangent),
-            Place::Force => add(&mut input.force, tangent),
-            Place::BodyForce => {
-                for (force, tangent) in input.body_force.iter_mut().zip(tangent.chunks(6)) {
-                    add(force.as_mut_slice(), tangent);
-                }
-            }
-            Place::Model(..) => {}
+            Place::History => (state.history.iter_mut())
+                .flat_map(History::values_mut)
+                .collect(),
+            Place::Control => input.ctrl.iter_mut().collect(),
+            Place::Force => input.force.iter_mut().collect(),
+            Place::BodyForce => parts(&mut input.body_force),
+            Place::Model(..) => Vec::new(),
+        };
+        for (number, tangent) in numbers.into_iter().zip(tangent) {
+            *number += amount(tangent);
         }
     }
+}
+
+/// All numbers of some elements.
+fn parts<T: Scalar, C: Components<T>>(elements: &mut [C]) -> Vec<&mut T> {
+    (elements.iter_mut())
+        .flat_map(Components::as_mut_slice)
+        .collect()
 }
 
 /// Makes a direction one that keeps unit quaternions and axes unit, leaves tolerances alone, and absent friction, delays
 /// and forces of a fluid on geoms absent.
 pub(crate) fn make_tangential(model: &Model, direction: &mut Model) {
-    let quat = |primal: &[Quat], direction: &mut [Quat]| {
-        for (&primal, direction) in primal.iter().zip(direction) {
-            *direction = direction.scale_add(primal, -primal.dot(*direction));
+    for &quantity in Quantity::ALL {
+        if quantity.row().role == Role::Setting {
+            direction.numbers_mut(quantity, |number| *number = 0.0);
         }
-    };
-    quat(&model.bodies.quat, &mut direction.bodies.quat);
-    quat(
-        &model.bodies.inertial_quat,
-        &mut direction.bodies.inertial_quat,
-    );
-    quat(&model.geoms.quat, &mut direction.geoms.quat);
-    quat(&model.sites.quat, &mut direction.sites.quat);
-    quat(&model.cameras.quat, &mut direction.cameras.quat);
-    let option = &mut direction.option;
-    for tolerance in [
-        &mut option.tolerance,
-        &mut option.ls_tolerance,
-        &mut option.noslip_tolerance,
-        &mut option.ccd_tolerance,
-    ] {
-        tolerance.fill(0.0);
+        if quantity.row().is_unit_vector {
+            let (width, units) = (quantity.row().width, model.numbers(quantity));
+            let mut tangents = direction.numbers(quantity);
+            for (tangent, unit) in (tangents.chunks_mut(width)).zip(units.chunks(width)) {
+                let along = dot(unit, tangent);
+                add_scaled(tangent, unit, -along);
+            }
+            write_numbers(direction, quantity, tangents.into_iter());
+        }
     }
-    direction.laws.tolerance.fill(0.0);
-    // Friction that is absent stays so: its row would appear. So do delays: results would jump to past ones.
     let present = (model.dofs.frictionloss.iter())
         .chain(&model.tendons.frictionloss)
         .chain(&model.actuators.delay)
@@ -425,9 +405,6 @@ pub(crate) fn make_tangential(model: &Model, direction: &mut Model) {
         if fluid[0] == 0.0 {
             direction[0] = 0.0;
         }
-    }
-    for (&axis, direction) in (model.joints.axis.iter()).zip(&mut direction.joints.axis) {
-        *direction = direction.scale_add(axis, -axis.dot(*direction));
     }
 }
 

@@ -1,5 +1,7 @@
 //! Selectors: `family.name.attribute[components] modifiers`.
 
+use carom_spec::diagnostic::nearest_name;
+
 use super::error::ParameterProblem;
 use super::transform::Transform;
 use crate::error::Error;
@@ -243,13 +245,10 @@ fn matches_pattern(pattern: &[u8], text: &[u8]) -> bool {
 /// "did you mean" for a word that is not among some words; the list of all if none is near.
 pub(super) fn suggestion<'a>(word: &str, words: impl Iterator<Item = &'a str>) -> String {
     let words: Vec<&str> = words.collect();
-    let near = words.iter().map(|&known| (distance(word, known), known));
-    match near.min() {
-        None => "there are none".to_owned(),
-        Some((distance, known)) if distance <= 1 + known.len() / 3 => {
-            format!("did you mean '{known}'? There are: {}", listed(&words))
-        }
-        Some(_) => format!("there are: {}", listed(&words)),
+    match nearest_name(word, words.iter().copied()) {
+        _ if words.is_empty() => "there are none".to_owned(),
+        Some(known) => format!("did you mean '{known}'? There are: {}", listed(&words)),
+        None => format!("there are: {}", listed(&words)),
     }
 }
 
@@ -261,22 +260,6 @@ fn listed(words: &[&str]) -> String {
         0 => shown,
         more => format!("{shown} and {more} more"),
     }
-}
-
-/// Number of letters to insert, delete or replace.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, letter) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, other) in b.iter().enumerate() {
-            let replaced = diagonal + usize::from(letter != *other);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
 }
 
 #[cfg(test)]
