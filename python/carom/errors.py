@@ -129,6 +129,6 @@ def _in_python(text: str) -> str:
         name = {"validate": "held_out"}.get(name, name)
         if value is not None:
             return f"{name}={value}" if value.isdigit() else f"{name}='{value}'"
-        return f"{name}=True" if name in ("free_starts", "anyway", "resume") else f"{name}="
+        return f"{name}=True" if name in ("free_initial_states", "anyway", "resume") else f"{name}="
 
     return _FLAG.sub(argument, text)

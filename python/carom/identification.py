@@ -249,8 +249,8 @@ def identify(
     settings: Path | Mapping[str, Any] | None = None,
     loss: str | None = None,
     segments: int | None = None,
-    free_starts: bool = False,
-    start_draws: int | None = None,
+    free_initial_states: bool = False,
+    initial_state_draws: int | None = None,
     tolerance: float | None = None,
     optimiser: str | None = None,
     evaluations: int | None = None,
@@ -264,6 +264,8 @@ def identify(
     resume: bool = False,
     threads: int | None = None,
     progress: Callable[[Progress], object] | bool = True,
+    free_starts: bool = False,
+    start_draws: int | None = None,
 ) -> Identification:
     """Finds the parameters of a model with which it moves as recorded, to the same bits as ``carom identify``.
 
@@ -293,8 +295,8 @@ def identify(
         settings: A settings file (TOML), or a dict of the same form; arguments here go before it.
         loss: ``likelihood``, ``distance_and_angle``, ``squared_poses`` or ``absolute``.
         segments: Compare segments of so many frames instead of whole trajectories.
-        free_starts: Estimate the initial state of every trajectory too, near the recorded one.
-        start_draws: Simulate from so many initial states within the noise of the recorded one, and make the mean loss small.
+        free_initial_states: Estimate the initial state of every trajectory too, near the recorded one.
+        initial_state_draws: Simulate from so many initial states within the noise of the recorded one, and make the mean loss small.
         tolerance: Simulate in continuous time to this tolerance instead of by the model's time steps.
         optimiser: ``auto``, ``lm``, ``lbfgs``, ``adam``, ``nelder-mead``, ``cmaes``, ``cem``, ``multi-start``, ``basin-hopping`` or ``islands``.
         evaluations: Most evaluations of the loss.
@@ -308,6 +310,8 @@ def identify(
         resume: Go on from the checkpoint, if there is one.
         threads: Threads; all cores if not given. The numbers do not depend on it.
         progress: Called with a :class:`Progress` after every step; True for a line in terminals and notebooks, False for none.
+        free_starts: The older name of ``free_initial_states``.
+        start_draws: The older name of ``initial_state_draws``.
 
     Raises:
         carom.RecordingError: A recording or mapping that cannot be used.
@@ -322,9 +326,11 @@ def identify(
     for one in wanted:
         if not isinstance(one, (str, Mapping)):
             raise TypeError(f"free: a selector such as 'geom.cube.size' or a dict with 'select' is needed, not {one!r}")
+    free_initial_states = free_initial_states or free_starts
+    draws = start_draws if initial_state_draws is None else initial_state_draws
     counts = {
         "segments": segments,
-        "start_draws": start_draws,
+        "initial_state_draws": draws,
         "evaluations": evaluations,
         "folds": folds,
         "recovery": recovery,
@@ -337,7 +343,7 @@ def identify(
         "free": wanted,
         "preset": preset,
         "loss": loss,
-        "free_starts": bool(free_starts),
+        "free_initial_states": bool(free_initial_states),
         "tolerance": tolerance_of(tolerance),
         "optimiser": optimiser,
         "seconds": _seconds(seconds),
@@ -347,8 +353,8 @@ def identify(
         "checkpoint": checkpoint,
         "resume": bool(resume),
     }
-    if free_starts and start_draws is not None:
-        raise ValueError("initial states are either free or drawn: leave out free_starts, or start_draws")
+    if free_initial_states and draws is not None:
+        raise ValueError("initial states are either free or drawn: leave out free_initial_states, or initial_state_draws")
     line = _Line()
     tell: Callable[[Progress], object] | None = progress if callable(progress) else line if progress else None
     hear = None if tell is None else (lambda count, lowest, note: tell(Progress(count, lowest, note)))

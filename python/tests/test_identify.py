@@ -247,6 +247,7 @@ MISTAKES: list[tuple[type[Exception], str, Mistake]] = [
     (carom.IdentificationError, "there is no loss 'l2'", lambda m, a: carom.identify(m, a, free=DAMPING, loss="l2")),
     (carom.IdentificationError, "nope.toml", lambda m, a: carom.identify(m, a, settings="nope.toml")),
     (carom.IdentificationError, "one trajectory", lambda m, a: carom.identify(m, a, free=DAMPING, folds=3)),
+    (ValueError, "either free or drawn", lambda m, a: carom.identify(m, a, free=DAMPING, free_initial_states=True, initial_state_draws=3)),
     (ValueError, "either free or drawn", lambda m, a: carom.identify(m, a, free=DAMPING, free_starts=True, start_draws=3)),
     (ValueError, "seconds is above 0", lambda m, a: carom.identify(m, a, free=DAMPING, seconds=0)),
     (carom.NotIdentifiableError, "anyway=True", lambda m, a: carom.identify(m, a, free=[DAMPING, "geom.*.friction[0] tied"])),

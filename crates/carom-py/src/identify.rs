@@ -43,8 +43,8 @@ struct Asked {
     preset: Option<String>,
     loss: Option<String>,
     segments: Option<usize>,
-    free_starts: bool,
-    start_draws: Option<usize>,
+    free_initial_states: bool,
+    initial_state_draws: Option<usize>,
     tolerance: Option<f64>,
     optimiser: Option<String>,
     evaluations: Option<u64>,
@@ -100,10 +100,10 @@ impl Asked {
         if let Some(name) = &self.loss {
             settings.problem.loss = loss_of(name, recordings.evaluate.size).map_err(wrong)?;
         }
-        if self.free_starts {
+        if self.free_initial_states {
             settings.problem.starts = FREE_STARTS;
         }
-        if let Some(count) = self.start_draws {
+        if let Some(count) = self.initial_state_draws {
             settings.problem.starts = Starts::Drawn { count };
         }
         if let Some(frames) = self.segments {

@@ -111,7 +111,7 @@ pub fn remarks(found: &Outcome) -> Vec<String> {
     }
     if let Some(recorded) = found.recorded_starts {
         lines.push(format!(
-            "starts were found too: from those that are recorded, residuals stay at {} times the noise ([starts] free = false in --settings keeps them)",
+            "starts were found too: from those that are recorded, residuals stay at {} times the noise ([initial_states] free = false in --settings keeps them)",
             figure(recorded)
         ));
     }
@@ -143,9 +143,9 @@ pub fn remarks(found: &Outcome) -> Vec<String> {
 /// What to look at where residuals stay large.
 fn remedies(found: &Outcome) -> String {
     let search = match (found.has_free_starts(), found.settings.horizon) {
-        (false, Horizon::Whole) => "--free-starts, and --segments 20 with it",
+        (false, Horizon::Whole) => "--free-initial-states, and --segments 20 with it",
         (true, Horizon::Whole) => "--segments 20",
-        (false, Horizon::Segments { .. }) => "--free-starts",
+        (false, Horizon::Segments { .. }) => "--free-initial-states",
         (true, Horizon::Segments { .. }) => "shorter segments",
     };
     format!(
@@ -218,10 +218,12 @@ pub fn identification_json(found: &Outcome) -> Value {
         "end": found.solution.end, "finished": found.solution.is_finished, "stalled": found.solution.is_stalled,
         "interrupted": found.solution.is_stopped, "seconds": found.seconds,
         "noise": identified.noise, "degrees_of_freedom": identified.degrees, "errors_by_runs": identified.by_runs,
-        "errors_from": identified.basis.name(), "by_chords": found.solution.is_by_secants,
+        "errors_from": identified.basis.name(), "by_secants": found.solution.is_by_secants,
+        // The names of the version before, for one version: by_chords, untold, starts.
+        "by_chords": found.solution.is_by_secants,
         "information": {
             "residuals": inspection.residuals, "rank": inspection.rank, "condition": inspection.condition,
-            "silent": silent, "untold": inspection.untold, "hold": inspection.hold, "weak": inspection.weak,
+            "silent": silent, "not_identifiable": inspection.untold, "untold": inspection.untold, "hold": inspection.hold, "weak": inspection.weak,
         },
         "correlated": identified.correlated,
         "objections": found.objections(),
@@ -230,6 +232,7 @@ pub fn identification_json(found: &Outcome) -> Value {
         "history": found.solution.history,
         "residuals": residuals(found),
         "contacts": contacts(found),
+        "initial_states": starts(found),
         "starts": starts(found),
         "checks": checks_output::as_json(found),
     })

@@ -61,12 +61,19 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FRAMES", value_parser = values::count, allow_negative_numbers = true)]
     pub(crate) segments: Option<usize>,
     /// Estimate the initial state of every trajectory too, near the recorded one.
-    #[arg(long)]
-    pub(crate) free_starts: bool,
+    #[arg(long, alias = "free-starts")]
+    pub(crate) free_initial_states: bool,
     /// Simulate every run from so many initial states, the recorded one and others within its noise, and minimise the mean loss:
     /// for losses that are rough through contacts.
-    #[arg(long, value_name = "N", value_parser = values::count, allow_negative_numbers = true, conflicts_with = "free_starts")]
-    pub(crate) start_draws: Option<usize>,
+    #[arg(
+        long,
+        alias = "start-draws",
+        value_name = "N",
+        value_parser = values::count,
+        allow_negative_numbers = true,
+        conflicts_with = "free_initial_states"
+    )]
+    pub(crate) initial_state_draws: Option<usize>,
     /// Simulate in continuous time to this tolerance instead of by the model's time steps.
     #[arg(long, value_parser = values::tolerance, allow_negative_numbers = true)]
     pub(crate) tolerance: Option<f64>,
@@ -295,10 +302,10 @@ fn settings(args: &Args, recordings: &Recordings) -> Result<Settings, Failure> {
         settings.problem.loss = loss_of(name, recordings.evaluate.size)
             .map_err(|why| argument.unfit(&why.to_string(), "needs a width"))?;
     }
-    if args.free_starts {
+    if args.free_initial_states {
         settings.problem.starts = FREE_STARTS;
     }
-    if let Some(count) = args.start_draws {
+    if let Some(count) = args.initial_state_draws {
         settings.problem.starts = Starts::Drawn { count };
     }
     if let Some(frames) = args.segments {

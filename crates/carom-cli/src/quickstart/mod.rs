@@ -35,7 +35,7 @@ const MARK: &str = "Written by `carom quickstart`";
 /// Recordings of the fit.
 const THROWS: [&str; 3] = ["throw1.csv", "throw2.csv", "throw3.csv"];
 /// The one that is predicted.
-const KEPT_BACK: &str = "kept_back.csv";
+const HELD_OUT: &str = "held_out.csv";
 
 /// Shows the main job on an example: a ball with hidden friction, radius and bounce, which are found from recordings.
 ///
@@ -88,7 +88,7 @@ fn answer(args: &Args) -> Result<ExitCode, Failure> {
     place.record(&hidden, args.seed)?;
     say(&place.about_the_recordings());
     let recordings = place.read(&loaded.model, &THROWS)?;
-    let held_out = place.read(&loaded.model, &[KEPT_BACK])?;
+    let held_out = place.read(&loaded.model, &[HELD_OUT])?;
     // The example's initial states are all measured, and its noise is known: one search answers it.
     settings.frees_starts = false;
     let question = Question {
@@ -283,7 +283,7 @@ impl<'a> Place<'a> {
     /// Throws the hidden ball and writes what a camera sees.
     fn record(&self, hidden: &Hidden, seed: u64) -> Result<(), Failure> {
         let mut random = Random::new(seed, 1);
-        for name in THROWS.into_iter().chain([KEPT_BACK]) {
+        for name in THROWS.into_iter().chain([HELD_OUT]) {
             let table = hidden.thrown(&mut random)?;
             self.write(name, &table)?;
         }
@@ -319,7 +319,7 @@ impl<'a> Place<'a> {
         format!(
             "3. What is that ball like? Free are: {words}.\n     \
              carom identify {folder}/ball.xml {folder}/throw*.csv --mapping {folder}/map.toml --settings {folder}/identify.toml \\\n         \
-             --validate {folder}/{KEPT_BACK} --out {folder}/calibrated.xml --report {folder}/report.html"
+             --validate {folder}/{HELD_OUT} --out {folder}/calibrated.xml --report {folder}/report.html"
         )
     }
 
@@ -334,7 +334,7 @@ impl<'a> Place<'a> {
         };
         format!(
             "4. The held-out throw is predicted from its initial state, with errors of {} mm and {} degrees:\n     \
-             carom evaluate {folder}/calibrated.xml {folder}/{KEPT_BACK} --mapping {folder}/map.toml",
+             carom evaluate {folder}/calibrated.xml {folder}/{HELD_OUT} --mapping {folder}/map.toml",
             errors("position", 1e3),
             errors("rotation", 1.0)
         )

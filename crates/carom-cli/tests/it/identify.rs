@@ -301,7 +301,7 @@ fn answers_are_looked_at_from_all_sides() {
     let asked = [
         "--free",
         "joint.pivot.damping[0]",
-        "--free-starts",
+        "--free-initial-states",
         "--profiles",
         "--folds",
         "3",
@@ -333,7 +333,7 @@ fn answers_are_looked_at_from_all_sides() {
     assert_eq!(checks["recovery"]["passed"], true, "{checks}");
     assert_eq!(document["fit"]["each"].as_array().unwrap().len(), 3);
     // Found starts are nearer to the true ones, at 90 degrees and 0, than the noise of the camera.
-    let starts = document["starts"].as_array().unwrap();
+    let starts = document["initial_states"].as_array().unwrap();
     let angles = starts.iter().map(|one| one["qpos"][0].as_f64().unwrap());
     let truth = [1.0, 0.0, 1.0].map(|part| part * std::f64::consts::FRAC_PI_2);
     for (angle, truth) in angles.zip(truth) {
@@ -462,7 +462,7 @@ fn starts_are_drawn_within_their_noise() {
     let folder = Folder::new("identify-draws");
     let paths = noisy_swings(&folder);
     let free = ["--free", "joint.pivot.damping[0]"];
-    let drawn = [&free[..], &["--start-draws", "4", "--json"]].concat();
+    let drawn = [&free[..], &["--initial-state-draws", "4", "--json"]].concat();
     let document = identify_noisy(&folder, &paths, &drawn).succeeds().json();
     let one = &document["parameters"][0];
     let [low, high] = [0, 1].map(|end| one["interval"][end].as_f64().unwrap());
@@ -473,19 +473,20 @@ fn starts_are_drawn_within_their_noise() {
     let other = identify_noisy(&folder, &paths, &recorded).succeeds().json();
     assert_eq!(residuals(&document), residuals(&other).map(|one| 4 * one));
     let both = [&free[..], &["--start-draws", "4", "--free-starts"]].concat();
-    identify_noisy(&folder, &paths, &both).fails(2, &["--start-draws", "--free-starts"]);
+    identify_noisy(&folder, &paths, &both)
+        .fails(2, &["--initial-state-draws", "--free-initial-states"]);
     let none = [&free[..], &["--start-draws", "0"]].concat();
-    identify_noisy(&folder, &paths, &none).fails(2, &["--start-draws"]);
+    identify_noisy(&folder, &paths, &none).fails(2, &["--initial-state-draws"]);
 }
 
 #[test]
-fn several_recordings_are_kept_back() {
+fn several_recordings_are_held_out() {
     let folder = Folder::new("identify-several");
     let paths = noisy_swings(&folder);
     let more = [
         "--free",
         "joint.pivot.damping[0]",
-        "--free-starts",
+        "--free-initial-states",
         "--validate",
         &paths[1],
         &paths[2],
@@ -539,7 +540,7 @@ fn kills_at_any_moment_do_not_change_a_bit() {
             mapping.to_str().unwrap(),
             "--free",
             "joint.pivot.damping[0],geom.bob.mass log",
-            "--free-starts",
+            "--free-initial-states",
             "--out",
             out.to_str().unwrap(),
             "--checkpoint",
@@ -590,6 +591,12 @@ fn starts_are_found_where_recorded_ones_explain_too_little() {
         .succeeds()
         .json();
     assert!(document["starts"].is_array(), "{document}");
+    // The names of the version before still hold.
+    assert_eq!(document["starts"], document["initial_states"]);
+    assert_eq!(document["by_chords"], document["by_secants"]);
+    let information = &document["information"];
+    assert_eq!(information["untold"], information["not_identifiable"]);
+    assert!(information["not_identifiable"].is_array(), "{document}");
     let off = |document: &serde_json::Value| {
         let value = document["parameters"][0]["value"].as_f64().unwrap();
         (value / 0.02 - 1.0).abs()
@@ -600,11 +607,14 @@ fn starts_are_found_where_recorded_ones_explain_too_little() {
     assert!(text.contains("starts were found too"), "{text}");
     // As recorded, the fit is biased, and a remedy is named.
     let settings = folder.path("settings.toml");
-    fs::write(&settings, "[starts]\nfree = false\n").unwrap();
+    fs::write(&settings, "[initial_states]\nfree = false\n").unwrap();
     let kept = ["--settings", settings.to_str().unwrap(), "--json"];
     let document = identify(&folder, &[&free[..], &kept].concat()).json();
     assert!(document["starts"].is_null(), "{document}");
     assert!(off(&document) > 1e-2, "{document}");
     let text = identify(&folder, &[&free[..], &kept[..2]].concat());
-    assert!(text.stdout.contains("try --free-starts"), "{text:?}");
+    assert!(
+        text.stdout.contains("try --free-initial-states"),
+        "{text:?}"
+    );
 }

@@ -40,7 +40,7 @@ fn hidden_numbers_are_found_and_printed_commands_do_the_same() {
         .map(|file| file.unwrap().file_name().into_string().unwrap())
         .collect();
     names.sort();
-    let listed = "ball.xml calibrated.xml identify.toml kept_back.csv map.toml report.html throw1.csv throw2.csv throw3.csv";
+    let listed = "ball.xml calibrated.xml held_out.csv identify.toml map.toml report.html throw1.csv throw2.csv throw3.csv";
     assert_eq!(names.join(" "), listed);
     let calibrated = folder.path("ball/calibrated.xml");
     let before = fs::read(&calibrated).unwrap();

@@ -69,7 +69,7 @@ const FLAGS: [&str; 48] = [
     "--settings",
     "--validate",
     "--segments",
-    "--free-starts",
+    "--free-initial-states",
     "--start-draws",
     "--optimiser",
     "--evaluations",

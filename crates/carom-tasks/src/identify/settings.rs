@@ -18,7 +18,7 @@
 //! frames = 5                             # segments of so many frames instead of whole trajectories …
 //! every = 5                              # … that start so far apart
 //!
-//! [starts]
+//! [initial_states]
 //! free = true
 //! position = 1e-3                        # deviations where the mapping gives no noise
 //! velocity = 1e-2
@@ -188,8 +188,8 @@ struct File {
     parameter: Vec<FileParameter>,
     #[serde(default)]
     loss: FileLoss,
-    #[serde(default)]
-    starts: FileStarts,
+    #[serde(default, alias = "starts")]
+    initial_states: FileStarts,
     #[serde(default)]
     simulation: FileSimulation,
     #[serde(default)]
@@ -307,8 +307,8 @@ impl Settings {
         for parameter in &read.parameter {
             settings.free.push(parameter.free().map_err(wrong)?);
         }
-        settings.problem.starts = read.starts.starts().map_err(wrong)?;
-        settings.frees_starts = read.starts.free != Some(false);
+        settings.problem.starts = read.initial_states.starts().map_err(wrong)?;
+        settings.frees_starts = read.initial_states.free != Some(false);
         settings.set_loss(&read.loss).map_err(wrong)?;
         match read.simulation.tolerance {
             None => {}
@@ -398,7 +398,7 @@ impl FileStarts {
         let positive = |value: Option<f64>, default: f64| match value {
             Some(value) if value > 0.0 && value.is_finite() => Ok(value),
             Some(value) => Err(error::settings(format!(
-                "[starts] has the standard deviation {value}: it must be above 0"
+                "[initial_states] has the standard deviation {value}: it must be above 0"
             ))),
             None => Ok(default),
         };
@@ -408,9 +408,11 @@ impl FileStarts {
                 velocity: positive(self.velocity, 1e-2)?,
             }),
             (true, Some(_)) => Err(error::settings(
-                "[starts] are either free or drawn: leave out free, or draws",
+                "[initial_states] are either free or drawn: leave out free, or draws",
             )),
-            (false, Some(0)) => Err(error::settings("[starts] draws = 0: it must be 1 or more")),
+            (false, Some(0)) => Err(error::settings(
+                "[initial_states] draws = 0: it must be 1 or more",
+            )),
             (false, Some(count)) => Ok(Starts::Drawn { count }),
             (false, None) => Ok(Starts::Recorded),
         }

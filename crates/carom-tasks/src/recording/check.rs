@@ -35,7 +35,7 @@ pub(super) fn steps(binder: &Binder<'_>, recordings: &Recordings) -> Result<(), 
         let span = times.last().copied().unwrap_or(0.0);
         if gap > MAX_STEPS_PER_FRAME * timestep || span > MAX_STEPS_PER_TRAJECTORY * timestep {
             return Err(error::recording(format!(
-                "{label}: it lasts {span} s with frames up to {gap} s apart, but the model steps by {timestep} s; if time stamps are not in seconds, give [time] factor (0.001 for milliseconds, 1e-9 for nanoseconds), or cut gaps by [trajectories] longest_gap"
+                "{label}: it lasts {span} s with frames up to {gap} s apart, but the model steps by {timestep} s; if time stamps are not in seconds, give [time] factor (0.001 for milliseconds, 1e-9 for nanoseconds), or cut gaps by [trajectories] max_gap"
             )));
         }
         let usual = median(gaps);

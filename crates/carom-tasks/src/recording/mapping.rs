@@ -111,11 +111,13 @@ pub struct TrajectoryMapping {
     #[serde(default)]
     pub columns: Vec<String>,
     /// A new trajectory begins after a gap longer than this (s).
-    pub longest_gap: Option<f64>,
+    #[serde(alias = "longest_gap")]
+    pub max_gap: Option<f64>,
     /// Array with one number a trajectory; those with 0 are left out.
     pub keep: Option<String>,
     /// Trajectories with fewer frames are left out.
-    pub least_frames: Option<usize>,
+    #[serde(alias = "least_frames")]
+    pub min_frames: Option<usize>,
     /// Every row holds so many frames, in columns whose names differ by the number of the frame: `{frame}`.
     pub frames_per_row: Option<usize>,
     /// The frame from which simulations start.

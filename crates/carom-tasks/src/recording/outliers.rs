@@ -69,7 +69,7 @@ fn gap(trajectory: &Trajectory) -> Option<String> {
     let is_long = longest > MIN_GAP_RATIO * usual && longest > MIN_GAP;
     is_long.then(|| {
         format!(
-            "{}: frames {frame} and {} are {} s apart, {:.0} times as far as most; cut trajectories there by [trajectories] longest_gap, or correct the time stamps",
+            "{}: frames {frame} and {} are {} s apart, {:.0} times as far as most; cut trajectories there by [trajectories] max_gap, or correct the time stamps",
             trajectory.label,
             frame + 1,
             figure(longest),

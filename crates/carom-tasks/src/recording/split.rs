@@ -114,7 +114,7 @@ impl Splitter<'_> {
                         .binder
                         .mapping
                         .trajectories
-                        .least_frames
+                        .min_frames
                         .unwrap_or(2)
                         .max(2)
                 {
@@ -252,7 +252,7 @@ impl Splitter<'_> {
 
     /// Cuts at long gaps.
     fn without_gaps(&self, range: Range<usize>, stamps: Option<&[f64]>) -> Vec<Range<usize>> {
-        let longest = self.binder.mapping.trajectories.longest_gap;
+        let longest = self.binder.mapping.trajectories.max_gap;
         let (Some(longest), Some(stamps)) = (longest, stamps) else {
             return vec![range];
         };
@@ -413,7 +413,7 @@ fn by_clocks(
     let how = &binder.mapping.trajectories;
     if how.axis || how.offsets.is_some() || !how.columns.is_empty() || how.keep.is_some() {
         return Err(binder.error(
-            "arrays with time stamps of their own can be split by [trajectories] longest_gap only, not by axis, offsets, columns or keep",
+            "arrays with time stamps of their own can be split by [trajectories] max_gap only, not by axis, offsets, columns or keep",
         ));
     }
     let factor = binder.mapping.time.factor.unwrap_or(1.0);
@@ -454,12 +454,12 @@ fn by_clocks(
     let mut times: Vec<f64> = stamps.iter().flatten().copied().collect();
     times.sort_by(f64::total_cmp);
     times.dedup_by(|next, kept| *next - *kept < SAME_TIME);
-    let longest = how.longest_gap.unwrap_or(f64::INFINITY);
+    let longest = how.max_gap.unwrap_or(f64::INFINITY);
     // Controls that come between frames begin to act there, and not at the next one; by less than a part of a step they may be off.
     let near = SAME_TIME.max(NEAR_STEP * binder.model.option.timestep[0]);
     let mut pieces = Vec::new();
     for times in times.chunk_by(|before, next| next - before <= longest) {
-        if times.len() < how.least_frames.unwrap_or(2).max(2) {
+        if times.len() < how.min_frames.unwrap_or(2).max(2) {
             continue;
         }
         let times = with_controls(times, &control_stamps, near);

@@ -328,7 +328,7 @@ fn times_that_would_take_forever() {
     let table = rows(&["0,0,0,1,1,0,0,0", "10000000,0.1,0,1,1,0,0,0"]);
     assert_eq!(
         refusal("nanoseconds", POSE, &table),
-        "toss.csv: it lasts 10000000 s with frames up to 10000000 s apart, but the model steps by 0.006756756756756757 s; if time stamps are not in seconds, give [time] factor (0.001 for milliseconds, 1e-9 for nanoseconds), or cut gaps by [trajectories] longest_gap"
+        "toss.csv: it lasts 10000000 s with frames up to 10000000 s apart, but the model steps by 0.006756756756756757 s; if time stamps are not in seconds, give [time] factor (0.001 for milliseconds, 1e-9 for nanoseconds), or cut gaps by [trajectories] max_gap"
     );
     let table = rows(&[
         "0,0,0,1,1,0,0,0",
@@ -429,7 +429,7 @@ fn frames_that_do_not_fit_the_others() {
     assert_eq!(
         only("gap", &fall_with(0, "-5,0,0,1,1,0,0,0")),
         [
-            "toss.csv: frames 0 and 1 are 5.010 s apart, 501 times as far as most; cut trajectories there by [trajectories] longest_gap, or correct the time stamps"
+            "toss.csv: frames 0 and 1 are 5.010 s apart, 501 times as far as most; cut trajectories there by [trajectories] max_gap, or correct the time stamps"
         ]
     );
 }

@@ -594,7 +594,7 @@ fn drawn_starts_find_the_truth_and_count_no_measurement_twice() {
 #[test]
 fn settings_are_read_and_mistakes_are_placed() {
     let text = "free = ['joint.pivot.damping[0] bounds(0,1)']\n[[parameter]]\nselect = 'geom.bob.mass'\ntransform = 'log'\n\
-        prior = { mean = 1.0, sd = 0.2 }\nbounds = [0.1, 5]\n[loss]\nhuber = 2\nframes = 5\n[starts]\nfree = true\n\
+        prior = { mean = 1.0, sd = 0.2 }\nbounds = [0.1, 5]\n[loss]\nhuber = 2\nframes = 5\n[initial_states]\nfree = true\n\
         [optimiser]\nkind = 'cmaes'\nseed = 4\nconfidence = 0.9\n";
     let settings = Settings::parse(text, "identify.toml").unwrap();
     assert_eq!(settings.free.len(), 2);
@@ -612,9 +612,12 @@ fn settings_are_read_and_mistakes_are_placed() {
         ("[loss]\nhuber = -1", "above 0"),
         ("[loss]\nevery = 3", "goes with frames"),
         ("[simulation]\ntolerance = 2", "below 1"),
-        ("[starts]\nfree = true\nposition = 0", "above 0"),
-        ("[starts]\ndraws = 0", "1 or more"),
-        ("[starts]\ndraws = 4\nfree = true", "either free or drawn"),
+        ("[initial_states]\nfree = true\nposition = 0", "above 0"),
+        ("[initial_states]\ndraws = 0", "1 or more"),
+        (
+            "[initial_states]\ndraws = 4\nfree = true",
+            "either free or drawn",
+        ),
         ("[optimiser]\nconfidence = 95", "between 0 and 1"),
         (
             "[[parameter]]\nselect = 'a.b'\nbounds = [2, 1]",
@@ -650,7 +653,7 @@ fn real_tosses_are_predicted_better_after_a_fit() {
         all.trajectories.truncate(count);
         all
     };
-    let (train, kept_back) = (tosses("train.npz", 12), tosses("val.npz", 12));
+    let (train, held_out) = (tosses("train.npz", 12), tosses("val.npz", 12));
     let mut asked = Settings {
         free: free(&[
             "geom.*.friction[0] tied",
@@ -665,9 +668,26 @@ fn real_tosses_are_predicted_better_after_a_fit() {
     assert_eq!(task.inspect().unwrap().refusal(), None);
     let found = task.conclude(&solved(&task)).unwrap();
     let error = |model: &Model| {
-        let report = evaluate(model, &kept_back, Stepping::Fixed).unwrap();
+        let report = evaluate(model, &held_out, Stepping::Fixed).unwrap();
         report.total_of("position_percent").unwrap()
     };
     let (before, after) = (error(&cube), error(&found.model));
     assert!(after < before, "{before} {after}");
+}
+
+#[test]
+fn names_of_the_version_before_still_hold() {
+    let settings = |table: &str| {
+        let text = format!("free = ['joint.pivot.damping[0]']\n[{table}]\ndraws = 3\n");
+        format!("{:?}", Settings::parse(&text, "settings.toml").unwrap())
+    };
+    assert_eq!(settings("starts"), settings("initial_states"));
+    let mapping = |gap: &str, frames: &str| {
+        let text = format!("[trajectories]\n{gap} = 0.5\n{frames} = 7\n");
+        Mapping::parse(&text, "map.toml").unwrap().trajectories
+    };
+    let old = mapping("longest_gap", "least_frames");
+    assert_eq!((old.max_gap, old.min_frames), (Some(0.5), Some(7)));
+    let new = mapping("max_gap", "min_frames");
+    assert_eq!((new.max_gap, new.min_frames), (Some(0.5), Some(7)));
 }
