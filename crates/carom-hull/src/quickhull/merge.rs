@@ -414,6 +414,10 @@ impl Quickhull<'_> {
         if self.facets[facet].neighbors.len() < 3 {
             return self.note([facet; 2], Reason::Degenerate, 0.0);
         }
+        self.visit += 1;
+        for &vertex in &self.facets[facet].vertices {
+            self.vertices[vertex].visit = self.visit;
+        }
         for neighbor in self.facets[facet].neighbors.clone() {
             let other = &self.facets[neighbor];
             if other.is_visible {
@@ -425,7 +429,8 @@ impl Quickhull<'_> {
             {
                 continue;
             }
-            if is_subset(&other.vertices, &self.facets[facet].vertices) {
+            let is_shared = |&vertex: &usize| self.vertices[vertex].visit == self.visit;
+            if other.vertices.iter().all(is_shared) {
                 self.note([neighbor, facet], Reason::Redundant, 0.0)?;
             }
         }

@@ -19,6 +19,7 @@ pub(super) struct Vertex {
     pub(super) lost_ridge: bool,
     /// Whether it was given to a facet as a point after it had been deleted.
     pub(super) is_partitioned: bool,
+    pub(super) visit: u64,
 }
 
 /// An edge between two facets of which at least one is not a triangle.

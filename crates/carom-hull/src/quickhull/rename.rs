@@ -54,12 +54,15 @@ impl Quickhull<'_> {
         if self.facets[facet].is_triangle {
             return false;
         }
-        let is_on_ridge = |vertex: usize| {
-            let mut ridges = self.facets[facet].ridges.iter();
-            ridges.any(|&ridge| self.ridges[ridge].vertices.contains(&vertex))
-        };
-        let vertices = self.facets[facet].vertices.iter().copied();
-        let extra: Vec<usize> = vertices.filter(|&vertex| !is_on_ridge(vertex)).collect();
+        // Marks, not a search: a polygon of many sides passes here once a point.
+        self.visit += 1;
+        for &ridge in &self.facets[facet].ridges {
+            for &vertex in &self.ridges[ridge].vertices {
+                self.vertices[vertex].visit = self.visit;
+            }
+        }
+        let mut extra = self.facets[facet].vertices.clone();
+        extra.retain(|&vertex| self.vertices[vertex].visit != self.visit);
         for &vertex in &extra {
             take_out(&mut self.facets[facet].vertices, vertex);
             swap_out(&mut self.vertices[vertex].facets, facet);
