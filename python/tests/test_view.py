@@ -132,6 +132,40 @@ def test_a_live_view_is_served(load: Callable[[str], carom.Model]) -> None:
     view.stop()
 
 
+def test_the_address_is_no_argument_of_a_browser(toss: carom.Model, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    view = toss.view()
+    token = view.url.split("token=")[1]
+    [address] = opened
+    assert address.startswith("file://") and token not in address
+    path = Path(urllib.request.url2pathname(address.removeprefix("file://")))
+    assert f"url={view.url}" in path.read_text()
+    assert path.stat().st_mode & 0o077 == 0
+    view.stop()
+    assert not path.exists()
+    with pytest.raises(RuntimeError, match="has ended"):
+        view.open()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_a_forked_child_leaves_the_view_to_its_parent(toss: carom.Model) -> None:
+    with toss.view(browser=False) as view:
+        child = os.fork()
+        if child == 0:
+            code = 1
+            try:
+                view.stop()
+                code = 0
+            finally:
+                os._exit(code)
+        _, status = os.waitpid(child, 0)
+        assert os.waitstatus_to_exitcode(status) == 0
+        with urllib.request.urlopen(view.url) as answer:
+            assert b"carom-data" in answer.read()
+
+
 def test_colours_of_a_mujoco_model_are_taken_over() -> None:
     mujoco = pytest.importorskip("mujoco")
     text = """<mujoco><asset><material name="steel" rgba="0.1 0.2 0.3 1" reflectance="0.25"/></asset>

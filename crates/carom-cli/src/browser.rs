@@ -1,8 +1,9 @@
-//! Opening an address in the user's browser.
+//! Opening a file in the user's browser.
 
+use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// The system's command that opens addresses, and what stands before the address.
+/// The system's command that opens files, and what stands before the file.
 const OPENER: (&str, &[&str]) = if cfg!(target_os = "macos") {
     ("open", &[])
 } else if cfg!(windows) {
@@ -11,12 +12,14 @@ const OPENER: (&str, &[&str]) = if cfg!(target_os = "macos") {
     ("xdg-open", &[])
 };
 
-/// Asks the system to open an address; does not wait for the browser.
-pub(crate) fn open(url: &str) -> Result<(), String> {
+/// Asks the system to open a page in a file; does not wait for the browser.
+///
+/// Other accounts can read the arguments, so they are no place for an address with a token in it.
+pub(crate) fn open(page: &Path) -> Result<(), String> {
     let (program, arguments) = OPENER;
     let mut child = Command::new(program)
         .args(arguments)
-        .arg(url)
+        .arg(page)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())

@@ -1,6 +1,7 @@
 //! Motions as pages, and models in the browser.
 
 use std::ops::Range;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use carom::rollout::StateRow;
@@ -180,6 +181,13 @@ impl Viewer {
     #[getter]
     fn url(&self) -> &str {
         &self.url
+    }
+
+    /// A file that leads to the address, which only this user can read; none once it has ended.
+    fn doorway(&self) -> PyResult<Option<PathBuf>> {
+        let mut server = self.server.lock().unwrap_or_else(PoisonError::into_inner);
+        let path = server.as_mut().map(Server::doorway).transpose()?;
+        Ok(path.map(Path::to_path_buf))
     }
 
     /// Whether it still serves.

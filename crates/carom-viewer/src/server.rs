@@ -1,22 +1,25 @@
 //! The server: the page and one websocket, for the browser on this machine.
 //!
 //! It listens on the loopback interface unless told otherwise. Its address holds a random token that every request must
-//! bring; `Host` and `Origin` are checked besides, so that no other site that is open in the browser can reach it. A
-//! slow client gets the newest frame when it is ready for one, never a queue.
+//! bring; `Host` and `Origin` are checked besides, so that no other site that is open in the browser can reach it, and
+//! connections without it do not last (`door.rs`). A slow client gets the newest frame when it is ready for one, never a queue.
 
 mod access;
 mod client;
+mod door;
+mod doorway;
 
 use std::fmt;
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
+use std::path::Path;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use axum::Router;
 use axum::body::Bytes;
-use axum::extract::State;
 use axum::extract::ws::{Utf8Bytes, WebSocketUpgrade};
+use axum::extract::{ConnectInfo, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, header};
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::get;
@@ -30,6 +33,8 @@ use crate::recording::Recording;
 use crate::status::Status;
 use crate::{PAGE, export::MAX_RECORDINGS, scene};
 use access::{Access, random_token};
+use door::{Door, Visitor};
+use doorway::Doorway;
 
 /// Clients that are served at once.
 pub const MAX_CLIENTS: usize = 32;
@@ -96,6 +101,9 @@ impl std::error::Error for ServerError {}
 pub struct Server {
     url: String,
     address: SocketAddr,
+    doorway: Option<Doorway>,
+    /// The process whose threads serve: a forked child has a copy of this value, but not of them.
+    process: u32,
     stop: watch::Sender<bool>,
     thread: Option<JoinHandle<()>>,
 }
@@ -143,6 +151,8 @@ impl Server {
         Ok(Self {
             url,
             address,
+            doorway: None,
+            process: std::process::id(),
             stop,
             thread: Some(thread),
         })
@@ -151,6 +161,20 @@ impl Server {
     /// The address to open, token included.
     pub fn url(&self) -> &str {
         &self.url
+    }
+
+    /// A file that leads a browser to the address and that only this user can read; it goes when the server stops.
+    ///
+    /// Open this one by a program: an address among its arguments would show the token to every account of the machine.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn doorway(&mut self) -> std::io::Result<&Path> {
+        let doorway = match self.doorway.take() {
+            Some(doorway) => doorway,
+            None => Doorway::to(&self.url)?,
+        };
+        Ok(self.doorway.insert(doorway).path())
     }
 
     /// Where the server listens.
@@ -163,10 +187,16 @@ impl Server {
         !self.address.ip().is_loopback()
     }
 
-    /// Ends all connections and the simulation.
+    /// Ends all connections and the simulation. In a forked child of the process that started it, it does nothing.
     pub fn stop(&mut self) {
+        if self.process != std::process::id() {
+            // Neither the thread nor the file is ours to end, and a lock of the channel may be held for ever.
+            std::mem::forget((self.thread.take(), self.doorway.take()));
+            return;
+        }
         // It may have stopped already.
         let _ = self.stop.send(true);
+        self.doorway = None;
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
@@ -279,7 +309,7 @@ fn scene_message(model: &Model, has_gradients: bool) -> Utf8Bytes {
 }
 
 async fn serve(listener: TcpListener, shared: Arc<Shared>) -> std::io::Result<()> {
-    let listener = tokio::net::TcpListener::from_std(listener)?;
+    let door = Door::new(tokio::net::TcpListener::from_std(listener)?);
     let mut stopping = shared.stopping.clone();
     let policy = shared.policy.clone();
     let routes = Router::new()
@@ -298,7 +328,11 @@ async fn serve(listener: TcpListener, shared: Arc<Shared>) -> std::io::Result<()
             let _ = stopping.wait_for(|stop| *stop).await;
         }
     };
-    let server = axum::serve(listener, routes).with_graceful_shutdown(stopped);
+    let server = axum::serve(
+        door,
+        routes.into_make_service_with_connect_info::<Visitor>(),
+    )
+    .with_graceful_shutdown(stopped);
     tokio::select! {
         outcome = server => outcome,
         () = async {
@@ -310,9 +344,17 @@ async fn serve(listener: TcpListener, shared: Arc<Shared>) -> std::io::Result<()
 }
 
 /// `GET /`: the page.
-async fn page(State(shared): State<Arc<Shared>>, uri: Uri, headers: HeaderMap) -> Response {
+async fn page(
+    State(shared): State<Arc<Shared>>,
+    ConnectInfo(visitor): ConnectInfo<Visitor>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Response {
     match shared.access.check_page(&uri, &headers) {
-        Ok(()) => Html(PAGE).into_response(),
+        Ok(()) => {
+            visitor.admit();
+            Html(PAGE).into_response()
+        }
         Err(refusal) => refusal.into_response(),
     }
 }
@@ -320,6 +362,7 @@ async fn page(State(shared): State<Arc<Shared>>, uri: Uri, headers: HeaderMap) -
 /// `GET /ws`: the websocket.
 async fn connect(
     State(shared): State<Arc<Shared>>,
+    ConnectInfo(visitor): ConnectInfo<Visitor>,
     uri: Uri,
     headers: HeaderMap,
     upgrade: Result<WebSocketUpgrade, axum::extract::ws::rejection::WebSocketUpgradeRejection>,
@@ -327,6 +370,7 @@ async fn connect(
     if let Err(refusal) = shared.access.check_socket(&uri, &headers) {
         return refusal.into_response();
     }
+    visitor.admit();
     let upgrade = match upgrade {
         Ok(upgrade) => upgrade,
         Err(rejection) => return rejection.into_response(),

@@ -190,7 +190,7 @@ fn open(page: &Path) {
     let Ok(page) = page.canonicalize() else {
         return;
     };
-    if let Err(cause) = browser::open(&page.display().to_string()) {
+    if let Err(cause) = browser::open(&page) {
         stdio::warn(&format!(
             "note: no browser was opened ({cause}); open the report yourself\n"
         ));

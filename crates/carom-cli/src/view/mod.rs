@@ -234,14 +234,14 @@ fn serve(args: &Args, shown: Shown) -> Result<ExitCode, Failure> {
     if let Some(host) = &args.host {
         settings.host.clone_from(host);
     }
-    let server = Server::start(source, &settings).map_err(|cause| failed(&cause))?;
+    let mut server = Server::start(source, &settings).map_err(|cause| failed(&cause))?;
     if server.is_public() {
         stdio::warn(&format!(
             "warning: other machines can reach {}: whoever has the address can watch and steer\n",
             server.address()
         ));
     }
-    announce(args, &server, &listed);
+    announce(args, &mut server, &listed);
     server.until_interrupted().map_err(|cause| failed(&cause))?;
     Ok(ExitCode::SUCCESS)
 }
@@ -267,7 +267,7 @@ fn failed(cause: &carom_viewer::ServerError) -> Failure {
 }
 
 /// Prints the address and opens the browser.
-fn announce(args: &Args, server: &Server, diagnostics: &Value) {
+fn announce(args: &Args, server: &mut Server, diagnostics: &Value) {
     if args.json {
         let document = json!({ "url": server.url(), "diagnostics": diagnostics });
         crate::print(&document.to_string());
@@ -278,7 +278,8 @@ fn announce(args: &Args, server: &Server, diagnostics: &Value) {
     if args.no_browser {
         return;
     }
-    if let Err(cause) = browser::open(server.url()) {
+    let doorway = server.doorway().map_err(|cause| cause.to_string());
+    if let Err(cause) = doorway.and_then(browser::open) {
         stdio::warn(&format!(
             "note: no browser was opened ({cause}); open the address yourself\n"
         ));

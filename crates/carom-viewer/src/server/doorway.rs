@@ -20,11 +20,11 @@ impl Doorway {
         let path = std::env::temp_dir().join(format!("carom-view-{name}.html"));
         let mut file = create_private(&path)?;
         let doorway = Self(path);
-        write!(
+        writeln!(
             file,
             "<!doctype html><meta charset=\"utf-8\"><meta name=\"referrer\" content=\"no-referrer\">\
              <meta http-equiv=\"refresh\" content=\"0;url={url}\"><title>carom</title>\
-             <a href=\"{url}\">Open the viewer</a>\n"
+             <a href=\"{url}\">Open the viewer</a>"
         )?;
         Ok(doorway)
     }

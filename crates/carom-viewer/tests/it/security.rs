@@ -1,6 +1,6 @@
 //! Strangers at the door.
 
-use std::io::Write;
+use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
@@ -196,4 +196,42 @@ fn nonsense_instead_of_http_does_no_harm() {
     let _ = stream.write_all(format!("GET {long} HTTP/1.1\r\n\r\n").as_bytes());
     let page = get(&server, &format!("/?token={}", token(&server)), "");
     assert_eq!(status(&page), 200);
+}
+
+#[test]
+fn half_requests_keep_nobody_out_and_do_not_last() {
+    let server = live("pendulum.xml", true);
+    let address = server.address();
+    let begin = Instant::now();
+    let strangers: Vec<TcpStream> = (0..300)
+        .map(|_| {
+            let mut stream = TcpStream::connect(address).unwrap();
+            stream
+                .write_all(b"GET /?token=0 HTTP/1.1\r\nHost: ")
+                .unwrap();
+            stream
+        })
+        .collect();
+    let page = get(&server, &format!("/?token={}", token(&server)), "");
+    assert_eq!(status(&page), 200);
+    let mut watching = Page::open(&server);
+    watching.json(|message| message["type"] == "scene");
+    assert!(
+        begin.elapsed() < Duration::from_secs(4),
+        "they were waited for"
+    );
+    for mut stream in strangers {
+        stream
+            .set_read_timeout(Some(Duration::from_secs(20)))
+            .unwrap();
+        // Hung up on, whether with a goodbye or without: anything but a connection that stays.
+        let outcome = stream.read(&mut [0; 256]);
+        let is_open = outcome.as_ref().is_err_and(|cause| {
+            matches!(cause.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut)
+        });
+        assert!(!is_open, "{outcome:?}");
+    }
+    // Those who brought the token stay.
+    watching.say("{\"type\":\"step\"}");
+    watching.json(|message| message["type"] == "status");
 }
