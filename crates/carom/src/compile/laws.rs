@@ -8,11 +8,14 @@ use carom_spec::model_spec::{ContactLawSpec, ContactPoints, LawNumber, LawValue,
 
 use super::Source;
 use super::geoms::own_frame;
+use super::primitive;
 use super::report::{Report, code};
 use crate::laws::admits;
 use crate::laws::points::{box_grid, box_grid_size};
 use crate::math::Vec3;
-use crate::model::{GeomKind, ImpulsePair, Integrator, LawKind, LawLevel, Model, Structure};
+use crate::model::{
+    GeomKind, GeomShape, ImpulsePair, Integrator, LawKind, LawLevel, Model, Structure,
+};
 use crate::stages::collision::{can_touch, for_each_unfiltered_pair};
 
 /// The most points that one law may give to a geom.
@@ -275,6 +278,15 @@ fn grid(
     box_grid(half, spacing, faces)
 }
 
+/// Radius around the frame of a geom that holds its shape (m); those of primitives are not in the model yet.
+fn bounding_radius(model: &Model, geom: usize) -> f64 {
+    let kind = model.structure.geoms.kind[geom];
+    match model.structure.geoms.shape[geom] {
+        GeomShape::Primitive => primitive::bounding_radius(kind, model.geoms.size[geom].0),
+        GeomShape::Mesh(_) | GeomShape::HeightField(_) => model.geoms.bounding_radius[geom],
+    }
+}
+
 /// Fills the numbers of the laws and their contact points.
 pub(super) fn numbers(source: Source<'_>, model: &mut Model, report: &mut Report) {
     for (law, spec) in source.spec.contact_laws.iter().enumerate() {
@@ -294,7 +306,7 @@ pub(super) fn numbers(source: Source<'_>, model: &mut Model, report: &mut Report
             continue;
         };
         // A little beyond the bounding sphere is rounding; more would never be found to touch.
-        let reach = model.geoms.bounding_radius[geom] * (1.0 + 1e-9);
+        let reach = bounding_radius(model, geom) * (1.0 + 1e-9);
         let first = model.structure.laws.points[law].start;
         for (index, point) in points(source, spec, geom, report).into_iter().enumerate() {
             let point = Vec3(point);
