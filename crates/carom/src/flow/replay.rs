@@ -26,8 +26,6 @@ pub(super) fn backward(flow: &Flow, reading: Reading<'_, '_>) -> Result<Gradient
         rows: Rows::new(model.counts(), 1),
         reading,
     };
-    let first = &mut replay.stepper.rates[0].velocity;
-    first.copy_from_slice(&replay.state.warmstart);
     replay.store();
     let steps = motion.steps.len();
     // The budget that the lengths of steps leave to stored states.
@@ -108,6 +106,8 @@ impl Reversible for Replay<'_, '_> {
     }
 
     fn store(&mut self) {
+        // Implicit steps keep no rates at the start, but a guess of the acceleration.
+        (self.stepper.rates[0].velocity).copy_from_slice(&self.state.warmstart);
         self.rows.push(&self.state, &self.stepper.rates);
     }
 
@@ -122,9 +122,14 @@ impl Reversible for Replay<'_, '_> {
             self.step(index);
             self.reading.arrive_after(index)?;
             let pass = &mut self.reading.pass;
-            pass.start.copy_from(&self.state);
+            // What a stored motion gives the pass, and no more: the same bits come out of both.
+            pass.start.time = self.state.time;
+            pass.start.qpos.copy_from_slice(&self.state.qpos);
+            pass.start.qvel.copy_from_slice(&self.state.qvel);
+            pass.start.act.copy_from_slice(&self.state.act);
             for (known, found) in pass.rates.iter_mut().zip(&self.stepper.rates) {
-                known.copy_from(found);
+                known.velocity.copy_from_slice(&found.velocity);
+                known.activation.copy_from_slice(&found.activation);
             }
             pass.step(index)?;
         }
