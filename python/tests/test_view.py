@@ -148,7 +148,6 @@ def test_the_address_is_no_argument_of_a_browser(toss: carom.Model, monkeypatch:
         view.open()
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 def test_a_forked_child_leaves_the_view_to_its_parent(toss: carom.Model) -> None:
     with toss.view(browser=False) as view:
