@@ -21,7 +21,7 @@ use clap::ValueEnum;
 use serde_json::{Value, json};
 
 use crate::Outcome;
-use crate::command::{cargo, command, output, root, run, target_folder};
+use crate::command::{carom_program, command, output, root, target_folder};
 use crate::python::interpreter;
 
 pub(crate) use against::{Asked, against};
@@ -91,13 +91,7 @@ pub(crate) fn bench(plan: &Plan) -> Outcome {
     if set == Set::Compile {
         return compile::bench();
     }
-    run(&mut cargo(&[
-        "build",
-        "--release",
-        "--package",
-        "carom-cli",
-    ]))?;
-    let carom_program = target_folder().join("release").join("carom");
+    let carom_program = carom_program(None)?;
     let carom = Server::start(command(&carom_program).arg("bench"))?;
     if set == Set::Python {
         return python::bench(carom, rounds);

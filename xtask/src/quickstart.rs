@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::Outcome;
-use crate::command::{cargo, command, output, run, target_folder};
+use crate::command::{carom_program, command, output, target_folder};
 
 /// Least part of the seeds whose hidden numbers must all lie within their intervals.
 const LEAST: f64 = 0.95;
@@ -14,17 +14,12 @@ const LONGEST: Duration = Duration::from_mins(1);
 
 /// Runs the example for `seeds` seeds from `first` on.
 pub(crate) fn check(first: u64, seeds: u64) -> Outcome {
-    run(&mut cargo(&[
-        "build",
-        "--release",
-        "--package",
-        "carom-cli",
-    ]))?;
+    let program = carom_program(None)?;
     let folder = target_folder().join("quickstart");
     let (mut good, mut slowest, mut squares) = (0, Duration::ZERO, Vec::new());
     for seed in first..first + seeds {
         let begin = Instant::now();
-        let mut carom = command(target_folder().join("release/carom"));
+        let mut carom = command(&program);
         carom.args(["quickstart", "--json", "--seed", &seed.to_string(), "--out"]);
         // A seed whose numbers are not within their intervals has the exit code 1, which is counted here.
         let text = output(carom.arg(&folder));
