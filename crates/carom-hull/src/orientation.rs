@@ -10,9 +10,9 @@ use super::Point;
 use super::vector::subtract;
 
 /// Half of the distance between 1 and the next double: the relative rounding error.
-const EPSILON: f64 = f64::EPSILON / 2.0;
+const ROUNDING: f64 = f64::EPSILON / 2.0;
 /// Bound of the rounding error of the determinant, relative to the sum of magnitudes [Shewchuk 1997].
-const FILTER: f64 = (7.0 + 56.0 * EPSILON) * EPSILON;
+const DETERMINANT_ERROR: f64 = (7.0 + 56.0 * ROUNDING) * ROUNDING;
 
 /// `Greater` if d is on the side of the plane from which a, b, c run anticlockwise; `Equal` if on the plane.
 pub(super) fn side_of_plane(a: Point, b: Point, c: Point, d: Point) -> Ordering {
@@ -29,7 +29,7 @@ pub(super) fn side_of_plane(a: Point, b: Point, c: Point, d: Point) -> Ordering 
         determinant += u[axis] * (plus - minus);
         magnitude += u[axis].abs() * (plus.abs() + minus.abs());
     }
-    let bound = FILTER * magnitude;
+    let bound = DETERMINANT_ERROR * magnitude;
     if determinant > bound {
         Ordering::Greater
     } else if determinant < -bound {

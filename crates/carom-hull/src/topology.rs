@@ -14,9 +14,9 @@ use super::vector::{cross, length_squared, subtract};
 use super::{Lists, Point};
 
 /// Width of the cells of normals (rad).
-const CELL: f64 = 0.01;
+const NORMAL_CELL_WIDTH: f64 = 0.01;
 /// Normals this near to ±z have no azimuth.
-const POLE: f64 = 1e-7;
+const MIN_POLE_DISTANCE: f64 = 1e-7;
 /// Triangles with a smaller double area belong to no polygon.
 const MIN_AREA: f64 = 1e-15;
 
@@ -100,8 +100,8 @@ fn cell(normal: Point) -> Option<[i32; 2]> {
     let inverse = length.recip();
     let [x, y, z] = normal.map(|component| component * inverse + 0.0);
     #[allow(clippy::cast_possible_truncation, reason = "at most π over the width")]
-    let index = |angle: f64| (angle / CELL).round() as i32;
-    if z.abs() > 1.0 - POLE {
+    let index = |angle: f64| (angle / NORMAL_CELL_WIDTH).round() as i32;
+    if z.abs() > 1.0 - MIN_POLE_DISTANCE {
         return Some([0, if z < 0.0 { index(PI) } else { 0 }]);
     }
     Some([index(y.atan2(x)), index(z.acos())])

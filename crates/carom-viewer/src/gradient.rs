@@ -19,7 +19,7 @@ use carom::stages::inertia;
 use carom::{Data, Model};
 
 /// Directions whose mobility is below this share of the largest count as fixed.
-const FIXED: f64 = 1e-9;
+const MIN_MOBILITY_SHARE: f64 = 1e-9;
 
 /// The arrow of each body for the cotangent of the velocities, nv numbers. `data` holds the results of a forward pass.
 pub fn arrows(model: &Model, data: &Data, velocity_bar: &[f64]) -> Vec<Vec3> {
@@ -62,7 +62,7 @@ fn through_pseudo_inverse(matrix: [[f64; 3]; 3], vector: Vec3) -> Vec3 {
     let largest = values.iter().copied().fold(0.0, f64::max);
     let mut result = Vec3::ZERO;
     for (value, direction) in values.into_iter().zip(directions) {
-        if value > FIXED * largest {
+        if value > MIN_MOBILITY_SHARE * largest {
             let direction = Vec3(direction);
             result = result.scale_add(direction, direction.dot(vector) / value);
         }

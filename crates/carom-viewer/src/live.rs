@@ -31,7 +31,7 @@ const MEASURED: Duration = Duration::from_millis(500);
 const SPEEDS: [f64; 2] = [1e-3, 1e3];
 
 /// Messages that wait for the simulation at most; then their senders wait.
-const WAITING: usize = 256;
+const MAX_WAITING_MESSAGES: usize = 256;
 
 /// Where a simulation begins, and where a reset leads.
 #[derive(Clone, Debug, PartialEq)]
@@ -80,7 +80,7 @@ pub(crate) struct Live {
 impl Live {
     /// Starts the thread.
     pub(crate) fn start(model: Arc<Model>, start: Start, paused: bool) -> std::io::Result<Self> {
-        let (commands, receiver) = std::sync::mpsc::sync_channel(WAITING);
+        let (commands, receiver) = std::sync::mpsc::sync_channel(MAX_WAITING_MESSAGES);
         let (frame_sender, frames) = watch::channel(Bytes::new());
         let status = Status {
             paused,

@@ -7,7 +7,7 @@ use serde_json::json;
 use carom_report::naming::pair_name;
 
 /// How many kinds of contacts the table shows.
-const SHOWN: usize = 8;
+const MAX_LISTED_KINDS: usize = 8;
 /// Before what a kind means.
 const INDENT: &str = "             ";
 
@@ -30,7 +30,7 @@ pub(super) fn lines(model: &Model, kinds: &[ContactKind]) -> Vec<String> {
     };
     let law = if other_laws { " by the soft law" } else { "" };
     let mut lines = vec![format!("{:<24} {count}{law}", "contacts")];
-    for kind in kinds.iter().take(SHOWN) {
+    for kind in kinds.iter().take(MAX_LISTED_KINDS) {
         let numbers = |list: &[f64]| {
             let texts: Vec<_> = list.iter().map(f64::to_string).collect();
             texts.join(" ")
@@ -63,10 +63,10 @@ pub(super) fn lines(model: &Model, kinds: &[ContactKind]) -> Vec<String> {
             ));
         }
     }
-    if kinds.len() > SHOWN {
+    if kinds.len() > MAX_LISTED_KINDS {
         lines.push(format!(
             "  and {} more kinds (--json lists all)",
-            kinds.len() - SHOWN
+            kinds.len() - MAX_LISTED_KINDS
         ));
     }
     lines

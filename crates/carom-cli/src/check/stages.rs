@@ -6,13 +6,13 @@ use carom::dynamics::Observer;
 use carom::{Data, Input, Model, State};
 
 /// Wall time of all steps together, about (s).
-const BUDGET: f64 = 0.4;
+const MAX_SECONDS: f64 = 0.4;
 /// Steps from the start state, before it is taken up again.
-const TRAJECTORY: usize = 500;
+const STEPS_PER_TRAJECTORY: usize = 500;
 /// Fewest steps, however long they take.
-const FEWEST: usize = 10;
+const MIN_STEPS: usize = 10;
 /// A step that takes this many times the median was interrupted by something else and does not count.
-const INTERRUPTED: f64 = 4.0;
+const MAX_MEDIAN_RATIO: f64 = 4.0;
 
 /// Times of the stages of a step.
 pub(super) struct Profile {
@@ -33,16 +33,16 @@ pub(super) fn profile(model: &Model) -> Profile {
     // The first steps warm up lists and caches.
     let mut steps = Vec::new();
     for step in 0.. {
-        if step % TRAJECTORY == 0 {
+        if step % STEPS_PER_TRAJECTORY == 0 {
             state.copy_from(&start);
         }
         clock.last = Instant::now();
         carom::observe_step(model, &mut state, &input, &mut data, &mut clock);
         let times = clock.take();
-        if step >= FEWEST {
+        if step >= MIN_STEPS {
             steps.push(times);
         }
-        if steps.len() >= FEWEST && begin.elapsed().as_secs_f64() > BUDGET {
+        if steps.len() >= MIN_STEPS && begin.elapsed().as_secs_f64() > MAX_SECONDS {
             break;
         }
     }
@@ -66,7 +66,7 @@ fn keep_uninterrupted(steps: &mut Vec<Vec<f64>>) {
     let total = |times: &Vec<f64>| times.iter().sum::<f64>();
     let mut totals: Vec<f64> = steps.iter().map(total).collect();
     totals.sort_by(f64::total_cmp);
-    let bound = INTERRUPTED * totals[totals.len() / 2];
+    let bound = MAX_MEDIAN_RATIO * totals[totals.len() / 2];
     steps.retain(|times| total(times) <= bound);
 }
 

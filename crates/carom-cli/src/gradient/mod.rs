@@ -292,9 +292,9 @@ impl Report<'_> {
                 )
             })
             .collect();
-        if lines.len() > SHOWN + 1 {
-            let more = lines.len() - SHOWN;
-            lines.truncate(SHOWN);
+        if lines.len() > MAX_LISTED_ONSETS + 1 {
+            let more = lines.len() - MAX_LISTED_ONSETS;
+            lines.truncate(MAX_LISTED_ONSETS);
             lines.push(format!("… and {more} more"));
         }
         lines
@@ -302,4 +302,4 @@ impl Report<'_> {
 }
 
 /// Onsets that are listed one by one.
-const SHOWN: usize = 20;
+const MAX_LISTED_ONSETS: usize = 20;

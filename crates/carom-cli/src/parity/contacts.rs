@@ -17,7 +17,7 @@ use carom_report::naming::pair_name;
 
 const STAGE: &str = "collision";
 /// Allowed error of numbers that are copied or mixed from the model.
-const PARAMETERS: f64 = 1e-12;
+const PARAMETER_TOLERANCE: f64 = 1e-12;
 /// How many pairs of geoms a message names.
 const NAMED_PAIRS: usize = 4;
 
@@ -268,7 +268,7 @@ fn compare_geometry(matched: &[(&Contact, &Contact)], check: &mut Checker<'_>) {
 
 fn compare_parameters(matched: &[(&Contact, &Contact)], check: &mut Checker<'_>) {
     let mut field = |name: &str, get: &dyn Fn(&Contact) -> Vec<f64>| {
-        compare_field(name, PARAMETERS, matched, get, check);
+        compare_field(name, PARAMETER_TOLERANCE, matched, get, check);
     };
     field("con/dim", &|contact| vec![f64::from(contact.dimension)]);
     field("con/includemargin", &|contact| vec![contact.include_margin]);

@@ -11,9 +11,9 @@ use super::reference::{Class, Reference};
 use super::snapshots::Checker;
 
 /// Size of the differences.
-const STEP: f64 = 1e-6;
+const DIFFERENCE_STEP: f64 = 1e-6;
 /// Share of their size by which the differences to both sides of a kink disagree.
-const KINK: f64 = 0.1;
+const MIN_KINK_SHARE: f64 = 0.1;
 
 /// Compares `fd/A` and `fd/B` of a snapshot, where the reference has them. The model is run to convergence.
 pub(crate) fn compare_differences(
@@ -155,27 +155,27 @@ impl<'a> Stepper<'a> {
     }
 
     fn by_state(&mut self, column: usize) -> Vec<f64> {
-        let [minus, plus] = [-STEP, STEP].map(|by| self.moved(column, by));
-        quotient(self.model, &minus, &plus, 2.0 * STEP)
+        let [minus, plus] = [-DIFFERENCE_STEP, DIFFERENCE_STEP].map(|by| self.moved(column, by));
+        quotient(self.model, &minus, &plus, 2.0 * DIFFERENCE_STEP)
     }
 
     /// Whether the differences to both sides disagree, so that there is no derivative to compare with.
     fn has_kink(&mut self, of_state: bool, column: usize) -> bool {
-        let [minus, here, plus] = [-STEP, 0.0, STEP].map(|by| {
+        let [minus, here, plus] = [-DIFFERENCE_STEP, 0.0, DIFFERENCE_STEP].map(|by| {
             if of_state {
                 self.moved(column, by)
             } else {
                 self.step(|_, input| input.ctrl[column] += by)
             }
         });
-        let below = quotient(self.model, &minus, &here, STEP);
-        let above = quotient(self.model, &here, &plus, STEP);
+        let below = quotient(self.model, &minus, &here, DIFFERENCE_STEP);
+        let above = quotient(self.model, &here, &plus, DIFFERENCE_STEP);
         let greatest = |numbers: &mut dyn Iterator<Item = f64>| {
             numbers.fold(0.0_f64, |most, number| most.max(number.abs()))
         };
         let gap = greatest(&mut below.iter().zip(&above).map(|(a, b)| a - b));
         let size = greatest(&mut below.iter().chain(&above).copied());
-        gap > KINK * size
+        gap > MIN_KINK_SHARE * size
     }
 
     fn by_control(&mut self, control: usize) -> Vec<f64> {
@@ -184,8 +184,16 @@ impl<'a> Stepper<'a> {
         let [low, high] = control_range(model, control);
         let inside =
             |by: f64| (low..=high).contains(&value) && (low..=high).contains(&(value + by));
-        let below = if inside(-STEP) { -STEP } else { 0.0 };
-        let above = if inside(STEP) { STEP } else { 0.0 };
+        let below = if inside(-DIFFERENCE_STEP) {
+            -DIFFERENCE_STEP
+        } else {
+            0.0
+        };
+        let above = if inside(DIFFERENCE_STEP) {
+            DIFFERENCE_STEP
+        } else {
+            0.0
+        };
         let [minus, plus] =
             [below, above].map(|by| self.step(|_, input| input.ctrl[control] += by));
         quotient(model, &minus, &plus, (above - below).max(f64::MIN_POSITIVE))

@@ -32,7 +32,7 @@ pub(crate) fn compare_smooth(
     sensors::compare_smooth(model, &data, &mut check);
     if model.settings.enable.energy {
         let energy = &data.sensing.energy[0];
-        check.check("sensing", "energy", Family::Model, FORCES, energy);
+        check.check("sensing", "energy", Family::Model, FORCE_TOLERANCE, energy);
     }
     Ok(())
 }
@@ -101,8 +101,8 @@ impl Checker<'_> {
     }
 }
 
-const KINEMATICS: f64 = 1e-12;
-const FORCES: f64 = 1e-11;
+const KINEMATICS_TOLERANCE: f64 = 1e-12;
+const FORCE_TOLERANCE: f64 = 1e-11;
 
 fn positions(model: &Model, data: &Data, check: &mut Checker<'_>) {
     let k = &data.kinematics;
@@ -111,7 +111,7 @@ fn positions(model: &Model, data: &Data, check: &mut Checker<'_>) {
         stage,
         "xpos",
         Family::Body,
-        KINEMATICS,
+        KINEMATICS_TOLERANCE,
         &flat(&k.body_position),
     );
     check_quats(check, &k.body_quat);
@@ -119,7 +119,7 @@ fn positions(model: &Model, data: &Data, check: &mut Checker<'_>) {
         stage,
         "xipos",
         Family::Body,
-        KINEMATICS,
+        KINEMATICS_TOLERANCE,
         &flat(&k.inertial_position),
     );
     check_inertial_rotations(model, check, &k.inertial_rotation);
@@ -127,19 +127,19 @@ fn positions(model: &Model, data: &Data, check: &mut Checker<'_>) {
         stage,
         "xanchor",
         Family::Joint,
-        KINEMATICS,
+        KINEMATICS_TOLERANCE,
         &flat(&k.joint_anchor),
     );
     check.check(
         stage,
         "xaxis",
         Family::Joint,
-        KINEMATICS,
+        KINEMATICS_TOLERANCE,
         &flat(&k.joint_axis),
     );
     // A mesh's frame is that of its inertia, with the tolerance of the mesh's mass properties.
     let mesh = check.reference.class == Class::Loose && model.counts().nmesh > 0;
-    let geoms = if mesh { 1e-7 } else { KINEMATICS };
+    let geoms = if mesh { 1e-7 } else { KINEMATICS_TOLERANCE };
     check.check(
         stage,
         "geom_xpos",
@@ -152,30 +152,36 @@ fn positions(model: &Model, data: &Data, check: &mut Checker<'_>) {
         stage,
         "site_xpos",
         Family::Site,
-        KINEMATICS,
+        KINEMATICS_TOLERANCE,
         &flat(&k.site_position),
     );
     check.check(
         stage,
         "site_xmat",
         Family::Site,
-        KINEMATICS,
+        KINEMATICS_TOLERANCE,
         &flat(&k.site_rotation),
     );
     check.check(
         stage,
         "subtree_com",
         Family::Body,
-        KINEMATICS,
+        KINEMATICS_TOLERANCE,
         &flat(&k.subtree_com),
     );
-    check.check(stage, "cdof", Family::Dof, KINEMATICS, &flat(&k.dof_axis));
+    check.check(
+        stage,
+        "cdof",
+        Family::Dof,
+        KINEMATICS_TOLERANCE,
+        &flat(&k.dof_axis),
+    );
     let (nv, structure) = (model.counts().nv, &model.structure);
     check.check(
         "tendon",
         "ten_length",
         Family::Tendon,
-        KINEMATICS,
+        KINEMATICS_TOLERANCE,
         &data.tendon.length,
     );
     let dense_tendons = dense(&structure.tendons.jacobian, &data.tendon.jacobian, nv);
@@ -183,18 +189,18 @@ fn positions(model: &Model, data: &Data, check: &mut Checker<'_>) {
         "tendon",
         "ten_J",
         Family::Tendon,
-        KINEMATICS,
+        KINEMATICS_TOLERANCE,
         &dense_tendons,
     );
     let mass = data.mass_matrix(model);
-    check.check("inertia", "qM", Family::Dof, KINEMATICS, &mass);
+    check.check("inertia", "qM", Family::Dof, KINEMATICS_TOLERANCE, &mass);
     let transmission = &data.transmission;
     let name = "transmission";
     check.check(
         name,
         "actuator_length",
         Family::Output,
-        KINEMATICS,
+        KINEMATICS_TOLERANCE,
         &transmission.length,
     );
     let dense_moments = dense(&structure.actuators.moment, &transmission.moment, nv);
@@ -202,7 +208,7 @@ fn positions(model: &Model, data: &Data, check: &mut Checker<'_>) {
         name,
         "actuator_moment",
         Family::Output,
-        KINEMATICS,
+        KINEMATICS_TOLERANCE,
         &dense_moments,
     );
 }
@@ -224,7 +230,7 @@ fn check_quats(check: &mut Checker<'_>, ours: &[Quat]) {
         "kinematics",
         "xquat",
         Family::Body,
-        KINEMATICS,
+        KINEMATICS_TOLERANCE,
         &flat(ours),
         &theirs,
     );
@@ -251,7 +257,7 @@ fn check_inertial_rotations(model: &Model, check: &mut Checker<'_>, ours: &[Mat3
         "kinematics",
         "ximat",
         Family::Body,
-        KINEMATICS,
+        KINEMATICS_TOLERANCE,
         &ours,
         &theirs,
     );
@@ -295,19 +301,25 @@ fn check_geom_rotations(model: &Model, check: &mut Checker<'_>, ours: &[Mat3], t
 
 fn velocities(data: &Data, check: &mut Checker<'_>) {
     let v = &data.velocity;
-    check.check("velocity", "cvel", Family::Body, KINEMATICS, &flat(&v.body));
+    check.check(
+        "velocity",
+        "cvel",
+        Family::Body,
+        KINEMATICS_TOLERANCE,
+        &flat(&v.body),
+    );
     check.check(
         "velocity",
         "ten_velocity",
         Family::Tendon,
-        KINEMATICS,
+        KINEMATICS_TOLERANCE,
         &v.tendon,
     );
     check.check(
         "velocity",
         "actuator_velocity",
         Family::Output,
-        KINEMATICS,
+        KINEMATICS_TOLERANCE,
         &v.actuator,
     );
 }
@@ -324,65 +336,77 @@ fn forces(data: &Data, check: &mut Checker<'_>) {
         "passive",
         "qfrc_spring",
         Family::Dof,
-        FORCES,
+        FORCE_TOLERANCE,
         &passive.spring,
     );
     check.check(
         "passive",
         "qfrc_damper",
         Family::Dof,
-        FORCES,
+        FORCE_TOLERANCE,
         &passive.damper,
     );
     check.check(
         "passive",
         "qfrc_gravcomp",
         Family::Dof,
-        FORCES,
+        FORCE_TOLERANCE,
         &passive.gravcomp,
     );
-    check.check("passive", "qfrc_fluid", Family::Dof, FORCES, &passive.fluid);
+    check.check(
+        "passive",
+        "qfrc_fluid",
+        Family::Dof,
+        FORCE_TOLERANCE,
+        &passive.fluid,
+    );
     check.check(
         "passive",
         "qfrc_passive",
         Family::Dof,
-        FORCES,
+        FORCE_TOLERANCE,
         &passive.total,
     );
-    check.check("bias", "qfrc_bias", Family::Dof, FORCES, &bias.force);
+    check.check(
+        "bias",
+        "qfrc_bias",
+        Family::Dof,
+        FORCE_TOLERANCE,
+        &bias.force,
+    );
     check.check(
         "actuation",
         "act_dot",
         Family::Activation,
-        FORCES,
+        FORCE_TOLERANCE,
         &actuation.activation_dot,
     );
     check.check(
         "actuation",
         "actuator_force",
         Family::Output,
-        FORCES,
+        FORCE_TOLERANCE,
         &actuation.actuator_force,
     );
     check.check(
         "actuation",
         "qfrc_actuator",
         Family::Dof,
-        FORCES,
+        FORCE_TOLERANCE,
         &actuation.force,
     );
     check.check(
         "acceleration",
         "qfrc_smooth",
         Family::Dof,
-        FORCES,
+        FORCE_TOLERANCE,
         &acceleration.force_smooth,
     );
     check.check(
         "acceleration",
         "qacc_smooth",
         Family::Dof,
-        FORCES,
+        FORCE_TOLERANCE,
         &acceleration.smooth,
     );
 }

@@ -27,7 +27,7 @@ fn one_step(model: &Model, class: Class) -> f64 {
 }
 
 /// The start shift behind the recorded sensitivities.
-const SHIFT: f64 = 1e-10;
+const INITIAL_SHIFT: f64 = 1e-10;
 
 /// Allowed error of an open rollout before it is amplified: a few hundred roundings, and for the other classes as
 /// much more as their steps may differ more.
@@ -146,7 +146,7 @@ pub(crate) fn compare_rollout(
                 stage: "rollout",
                 name: format!("{name} after {} steps", step + 1),
                 family,
-                tolerance: base * (1.0 + sensitivity.unwrap_or(0.0) / SHIFT),
+                tolerance: base * (1.0 + sensitivity.unwrap_or(0.0) / INITIAL_SHIFT),
             };
             let theirs = reference.row(&format!("traj/tight/{name}"), step + 1);
             let comparison = compare(quantity, rows, ours, theirs);

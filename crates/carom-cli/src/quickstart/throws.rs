@@ -42,13 +42,13 @@ pub(super) const UNKNOWNS: [Unknown; 4] = [
 /// Frames of a throw, and seconds from one to the next: two or three impacts, but not the ever smaller bounces of a ball that comes to
 /// rest, which tell little and take long to follow.
 pub(super) const FRAMES: usize = 50;
-const FRAME: f64 = 0.01;
+const SECONDS_PER_FRAME: f64 = 0.01;
 /// Noise of positions (m), rotations (rad), velocities (m/s) and angular velocities (rad/s), as the mapping states it.
 pub(super) const NOISE: [f64; 4] = [0.0005, 0.005, 0.005, 0.05];
 /// Columns of a recording.
 const HEAD: &str = "time,x,y,z,qw,qx,qy,qz,vx,vy,vz,wx,wy,wz\n";
 /// Reality has no time steps; this is as near as matters.
-const TOLERANCE: f64 = 1e-9;
+const TRUTH_TOLERANCE: f64 = 1e-9;
 
 /// The ball as it really is.
 pub(super) struct Hidden {
@@ -81,18 +81,18 @@ impl Hidden {
     /// A throw as a table, with noise.
     pub(super) fn thrown(&self, random: &mut Random) -> Result<String, Error> {
         let settings = FlowSettings {
-            tolerances: Tolerances::all(TOLERANCE),
+            tolerances: Tolerances::all(TRUTH_TOLERANCE),
             ..FlowSettings::default()
         };
         let flow = Flow::new(&self.model, settings)?;
         let start = let_go(&self.model, random);
-        let motion = flow.run(&start, &Controls::Zero, FRAME, FRAMES - 1);
+        let motion = flow.run(&start, &Controls::Zero, SECONDS_PER_FRAME, FRAMES - 1);
         if !motion.status().is_done() {
             return Err(Error::new(ErrorKind::Loss, motion.status().to_string()));
         }
         let mut table = HEAD.to_owned();
         for (frame, state) in motion.states().iter().enumerate() {
-            let _ = write!(table, "{:.2}", frame as f64 * FRAME);
+            let _ = write!(table, "{:.2}", frame as f64 * SECONDS_PER_FRAME);
             for number in seen(state, random) {
                 let _ = write!(table, ",{number:.6}");
             }

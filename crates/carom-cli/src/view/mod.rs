@@ -18,7 +18,7 @@ use crate::{browser, interrupt, output, progress, sim, stdio, values};
 use run_file::RunFile;
 
 /// Simulated time of an exported model unless told otherwise (s).
-const SECONDS: f64 = 5.0;
+const EXPORTED_SECONDS: f64 = 5.0;
 
 /// Shows a model or a recorded run in the browser.
 ///
@@ -199,7 +199,7 @@ fn simulated(
     model: &Model,
     start: &Start,
 ) -> Result<(Recording, Option<String>), Failure> {
-    let seconds = args.seconds.unwrap_or(SECONDS);
+    let seconds = args.seconds.unwrap_or(EXPORTED_SECONDS);
     let steps = sim::step_count(seconds, model, sim::MAX_STEPS)?;
     interrupt::watch();
     let progress = progress::bar(steps, "steps");

@@ -5,9 +5,9 @@ use super::plane::{Tolerances, dot};
 use super::{Point, Quickhull};
 
 /// A tetrahedron whose volume is this small a part of what the extent allows may hide a better one.
-const NARROW: f64 = 1e-3;
+const NARROW_VOLUME_RATIO: f64 = 1e-3;
 /// Cosine between normals of the tetrahedron below which the hull is very thin.
-const THIN: f64 = -0.999_999_99;
+const MAX_THIN_COSINE: f64 = -0.999_999_99;
 
 /// The lowest and highest point along each axis, in turn, and the tolerances.
 pub(super) fn extremes(points: &[Point]) -> ([usize; 6], Tolerances) {
@@ -79,7 +79,7 @@ fn four_points(
                 (best, most) = (Some(index), size);
             }
         }
-        let is_narrow = most > 0.0 && most / target < NARROW;
+        let is_narrow = most > 0.0 && most / target < NARROW_VOLUME_RATIO;
         if best.is_none() || most < uncertain || is_narrow {
             for index in 0..points.len() {
                 if extremes.contains(&index) || simplex.contains(&index) {
@@ -88,7 +88,7 @@ fn four_points(
                 let size = determinant(points, &simplex, index).abs();
                 if size > most {
                     (best, most) = (Some(index), size);
-                    if most >= uncertain && most > 10.0 * NARROW * target {
+                    if most >= uncertain && most > 10.0 * NARROW_VOLUME_RATIO * target {
                         break;
                     }
                 }
@@ -170,7 +170,7 @@ impl Quickhull<'_> {
         self.is_thin = normals
             .iter()
             .enumerate()
-            .any(|(i, &p)| normals[..i].iter().any(|&q| dot(p, q) < THIN));
+            .any(|(i, &p)| normals[..i].iter().any(|&q| dot(p, q) < MAX_THIN_COSINE));
         Some(())
     }
 

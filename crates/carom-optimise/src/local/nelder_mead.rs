@@ -49,7 +49,7 @@ impl Default for NelderMeadSettings {
 }
 
 /// No parameter is sought farther from zero than this, in scaled coordinates: losses without a minimum end there.
-const FARTHEST: f64 = 1e9;
+const MAX_DISTANCE: f64 = 1e9;
 
 /// What the open batch is for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -151,7 +151,7 @@ impl NelderMead {
     /// The point within the bounds, and not farther than a search goes.
     fn inside(&self, mut point: Vec<f64>) -> Vec<f64> {
         for value in &mut point {
-            *value = value.clamp(-FARTHEST, FARTHEST);
+            *value = value.clamp(-MAX_DISTANCE, MAX_DISTANCE);
         }
         self.bounds.project(&mut point);
         point

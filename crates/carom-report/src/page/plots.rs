@@ -7,9 +7,9 @@ use carom_tasks::problem::FrameResidual;
 /// Points of a chart, beyond which nothing more can be seen.
 const MAX_POINTS: usize = 2_000;
 /// Losses that span less than this factor are shown as they are, others by their logarithms.
-const NARROW: f64 = 5.0;
+const MAX_LINEAR_RATIO: f64 = 5.0;
 /// Stretches of time over which residuals are summed up.
-const STRETCHES: usize = 40;
+const TIME_BINS: usize = 40;
 
 /// Some charts beside each other.
 pub(super) fn grid(charts: &[String]) -> String {
@@ -33,7 +33,7 @@ pub(super) fn loss(found: &Outcome) -> String {
     let (least, most) = finite.fold((f64::INFINITY, 0.0_f64), |(low, high), y| {
         (low.min(y), high.max(y))
     });
-    let scale = if least > 0.0 && most > NARROW * least {
+    let scale = if least > 0.0 && most > MAX_LINEAR_RATIO * least {
         Scale::Logarithmic
     } else {
         Scale::Linear
@@ -56,15 +56,15 @@ pub(super) fn residuals(found: &Outcome) -> String {
     let frames = &found.identified.frames;
     let end = frames.iter().map(|frame| frame.time).fold(0.0, f64::max);
     let mean = |number: fn(&FrameResidual) -> f64| -> Vec<[f64; 2]> {
-        let mut sums = vec![[0.0; 3]; STRETCHES];
+        let mut sums = vec![[0.0; 3]; TIME_BINS];
         for frame in frames {
             #[allow(
                 clippy::cast_possible_truncation,
                 clippy::cast_sign_loss,
                 reason = "a place among the stretches"
             )]
-            let place = (frame.time / end.max(f64::MIN_POSITIVE) * STRETCHES as f64) as usize;
-            let [time, square, count] = &mut sums[place.min(STRETCHES - 1)];
+            let place = (frame.time / end.max(f64::MIN_POSITIVE) * TIME_BINS as f64) as usize;
+            let [time, square, count] = &mut sums[place.min(TIME_BINS - 1)];
             *time += frame.time;
             *square += number(frame).powi(2);
             *count += 1.0;

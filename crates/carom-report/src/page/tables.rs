@@ -11,8 +11,8 @@ use super::{escape, main_metrics, section};
 use crate::naming::pair_name;
 
 /// Trajectories that are listed one by one without a click, and shown as a picture.
-const LISTED: usize = 12;
-const PICTURED: usize = 60;
+const MAX_LISTED_TRAJECTORIES: usize = 12;
+const MAX_PICTURED_TRAJECTORIES: usize = 60;
 
 /// A change for the better or the worse, as a class of the style sheet.
 pub(super) fn class(before: f64, after: f64) -> &'static str {
@@ -104,7 +104,7 @@ pub(super) fn errors([before, after]: &[Report; 2]) -> String {
         let _ = write!(failures, "<p class=\"note\">{}</p>", escape(&words));
     }
     let pictures = pictures(before, after);
-    if before.trajectories.len() <= LISTED {
+    if before.trajectories.len() <= MAX_LISTED_TRAJECTORIES {
         return format!("{pictures}<table>{first}{rows}{total}</table>{failures}");
     }
     format!(
@@ -141,7 +141,7 @@ fn picture(metric: &Metric, index: usize, [before, after]: [&Report; 2]) -> Stri
         .collect();
     pairs.sort_by(|a, b| b.1.total_cmp(&a.1));
     // Of many, those at even distances in the order of their errors.
-    let step = pairs.len().div_ceil(PICTURED).max(1);
+    let step = pairs.len().div_ceil(MAX_PICTURED_TRAJECTORIES).max(1);
     let pairs: Vec<_> = pairs.into_iter().step_by(step).collect();
     let most = pairs.iter().map(|(_, a, b)| a.max(*b)).fold(0.0, f64::max);
     let place = |error: f64| LEFT + (WIDTH - LEFT - RIGHT) * error / most.max(f64::MIN_POSITIVE);
@@ -221,8 +221,13 @@ pub(super) fn recovery(found: &Recovery) -> String {
     let mut list = said(&found.words);
     list += "<table><tr><th>parameter</th><th>truth</th><th>intervals that hold it</th><th>mean error</th><th>found</th></tr>";
     for one in &found.parameters {
-        let values: Vec<String> = one.values.iter().take(LISTED).map(|&v| figure(v)).collect();
-        let more = if one.values.len() > LISTED {
+        let values: Vec<String> = one
+            .values
+            .iter()
+            .take(MAX_LISTED_TRAJECTORIES)
+            .map(|&v| figure(v))
+            .collect();
+        let more = if one.values.len() > MAX_LISTED_TRAJECTORIES {
             " …"
         } else {
             ""

@@ -171,11 +171,11 @@ pub struct ServoStates {
 
 impl ServoStates {
     /// Most states of an actuator.
-    pub const MOST: usize = 5;
+    pub const MAX_COUNT: usize = 5;
 
     /// The flags in the order of the states.
     #[must_use]
-    pub const fn flags(self) -> [bool; Self::MOST] {
+    pub const fn flags(self) -> [bool; Self::MAX_COUNT] {
         [
             self.slew,
             self.integral,

@@ -169,7 +169,7 @@ impl<'a> GeometryReader<'a> {
 /// where the package is: it is looked for as a folder beside the file and around it.
 fn candidates(file: &str, mesh_folder: &str) -> Vec<PathBuf> {
     /// Folders upwards that are looked into.
-    const LEVELS: usize = 4;
+    const MAX_LEVELS_UP: usize = 4;
     let folder = PathBuf::from(mesh_folder);
     let file = file.replace('\\', "/");
     let Some((scheme, rest)) = file.split_once("://") else {
@@ -181,7 +181,7 @@ fn candidates(file: &str, mesh_folder: &str) -> Vec<PathBuf> {
     let inside = rest.split_once('/').map_or(rest, |(_, inside)| inside);
     let mut list = vec![folder.join(rest), folder.join(inside)];
     let mut above = folder;
-    for _ in 0..LEVELS {
+    for _ in 0..MAX_LEVELS_UP {
         above.push("..");
         list.extend([above.join(rest), above.join(inside)]);
     }

@@ -158,7 +158,7 @@ fn an_error_is_told_and_a_keyframe_ends_it() {
 fn messages_beyond_the_limit_are_given_back() {
     let live = started(true);
     // It takes what it can in the meantime; in the end all get through.
-    for _ in 0..10 * WAITING {
+    for _ in 0..10 * MAX_WAITING_MESSAGES {
         let mut message = Message::Control {
             index: 0,
             value: 1.0,

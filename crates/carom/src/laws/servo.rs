@@ -16,7 +16,7 @@ use crate::scalar::Scalar;
 /// Most controls of an actuator.
 pub const MOST_CONTROLS: usize = 4;
 /// Most states of an actuator.
-pub const MOST_STATES: usize = ServoStates::MOST;
+pub const MOST_STATES: usize = ServoStates::MAX_COUNT;
 /// Most forces of an actuator.
 pub const MOST_FORCES: usize = 3;
 

@@ -254,9 +254,9 @@ pub(super) fn suggestion<'a>(word: &str, words: impl Iterator<Item = &'a str>) -
 
 /// Words with commas, the first few of many.
 fn listed(words: &[&str]) -> String {
-    const MOST: usize = 24;
-    let shown = words[..words.len().min(MOST)].join(", ");
-    match words.len().saturating_sub(MOST) {
+    const MAX_LISTED_WORDS: usize = 24;
+    let shown = words[..words.len().min(MAX_LISTED_WORDS)].join(", ");
+    match words.len().saturating_sub(MAX_LISTED_WORDS) {
         0 => shown,
         more => format!("{shown} and {more} more"),
     }
