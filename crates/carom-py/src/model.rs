@@ -214,17 +214,15 @@ impl Model {
         }
         let loaded = py.detach(|| load::compiled(read));
         let loaded = loaded.map_err(|error| errors::raised(&error))?;
-        let mut by_name = carom::mujoco::Numbers::new();
-        for (quantity, name) in carom::mujoco::adopted() {
+        let mut by_name = carom_mujoco::Numbers::new();
+        for (quantity, name) in carom_mujoco::adopted() {
             if let Some(array) = numbers.get(name) {
                 let count = array.len();
                 by_name.insert(quantity, slice(array, name, &[count])?);
             }
         }
         let names = tables::renamed(&loaded.model, &names);
-        let model = loaded
-            .model
-            .adopt(&by_name, names)
+        let model = carom_mujoco::adopt(loaded.model, &by_name, names)
             .map_err(|error| errors::raised(&error))?;
         Ok(Self {
             warnings: (
@@ -238,7 +236,7 @@ impl Model {
     /// MuJoCo's names of the arrays that [`Self::adopt`] takes.
     #[staticmethod]
     fn adopted_arrays() -> Vec<&'static str> {
-        carom::mujoco::adopted().map(|(_, name)| name).collect()
+        carom_mujoco::adopted().map(|(_, name)| name).collect()
     }
 
     /// The same model with other options.
@@ -302,7 +300,7 @@ impl Model {
 
     /// An array of the model, by MuJoCo's name, flat.
     fn constant<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyArrayDyn<f64>>> {
-        let constant = carom::mujoco::constant(name);
+        let constant = carom_mujoco::constant(name);
         let constant = constant.ok_or_else(|| PyKeyError::new_err(name.to_owned()))?;
         let numbers = constant.get(&self.inner);
         let count = numbers.len();

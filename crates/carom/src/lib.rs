@@ -33,13 +33,14 @@
 //! | compute inverse dynamics, or Jacobians of points | [`inverse`], [`jacobian`] |
 //! | cast rays, read forces of single contacts | [`ray`], [`contact_force`] |
 //! | read contact parameters in physical units, or choose a contact law | [`contact_units`], [`laws`] |
-//! | find a quantity of the model with its unit, its range and MuJoCo's name | [`quantity`], [`model`], [`mujoco`] |
+//! | find a quantity of the model with its unit, its range and MuJoCo's name | [`quantity`], [`model`] |
 //! | step something else than a model | [`system`], the trait [`Dynamics`] |
 //! | step over dual numbers, or along tangents of configurations | [`integrate`], [`varied`], [`Scalar`] |
 //! | check gradients | [`gradient_check`] |
 //! | read the engine | [`dynamics`] first: it is the one list of [`stages`] |
 //!
-//! Recordings, losses on them and identification are in the crate `carom-tasks`.
+//! Recordings, losses on them and identification are in the crate `carom-tasks`; arrays under MuJoCo's names, and models
+//! that MuJoCo has compiled, in `carom-mujoco`.
 
 mod arrays;
 pub mod compile;
@@ -63,7 +64,6 @@ pub mod linearize;
 pub mod load;
 pub mod math;
 pub mod model;
-pub mod mujoco;
 pub mod parameters;
 mod plain;
 pub mod quantity;

@@ -1,7 +1,7 @@
 //! One comparison of two arrays, and what is said about it.
 
 use carom::model::Names;
-pub(crate) use carom::mujoco::Family;
+pub(crate) use carom_mujoco::Family;
 
 /// Names of rows: of elements where they have one, `dof 3 (knee)` for what belongs to an element.
 pub(crate) struct RowNames<'a> {

@@ -21,8 +21,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 
 use carom::Model;
-use carom::mujoco;
 use carom::stages::solve;
+use carom_mujoco as mujoco;
 use serde_json::{Value, json};
 
 use crate::command_line::Argument;

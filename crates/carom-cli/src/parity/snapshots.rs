@@ -2,8 +2,8 @@
 
 use carom::math::{Mat3, Quat};
 use carom::model::{GeomShape, SparsePattern};
-use carom::mujoco::{flat, inertia_tensor};
 use carom::{Data, Model};
+use carom_mujoco::{flat, inertia_tensor};
 
 use super::compare::{Comparison, Family, Label, Quantity, RowNames, compare, compare_rows};
 use super::reference::{Class, Reference};

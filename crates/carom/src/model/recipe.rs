@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use carom_spec::model_spec::MeshInertia;
 
-use super::{Model, Quantity, SourceNumbers};
+use super::{Model, Names, Quantity, SourceNumbers};
 use crate::scalar::Scalar;
 
 /// The numbers that a description gives.
@@ -144,5 +144,17 @@ impl<T: Scalar> Model<T> {
     /// How the model follows from given numbers; none for models that were not compiled.
     pub fn recipe(&self) -> Option<&Arc<Recipe>> {
         self.recipe.as_ref()
+    }
+}
+
+impl Model {
+    /// The same model with other names.
+    #[must_use]
+    pub fn with_names(mut self, names: Names) -> Self {
+        Arc::make_mut(&mut self.structure).names = names;
+        if let Some(recipe) = &mut self.recipe {
+            Arc::make_mut(recipe).given.model.structure = Arc::clone(&self.structure);
+        }
+        self
     }
 }

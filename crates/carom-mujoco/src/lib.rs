@@ -1,25 +1,25 @@
-//! The compiled model under MuJoCo's names: for comparisons, and for those who know it so.
+//! Compiled models under MuJoCo's names, for comparisons and for those who know them so; and models that MuJoCo has
+//! compiled ([`adopt`]).
 //!
 //! ```
 //! # let model = carom::load::file("../../models/cube.xml".as_ref(), &[]).unwrap().model;
-//! let mass = carom::mujoco::constant("body_mass").unwrap();
+//! let mass = carom_mujoco::constant("body_mass").unwrap();
 //! assert_eq!(mass.get(&model), model.bodies.mass);
 //! ```
 
 mod adopt;
 
-pub use adopt::Numbers;
+pub use adopt::{Numbers, adopt};
 
 use std::ops::Range;
 
-use crate::math::{Components, Mat3, Quat, Vec3};
-use carom_spec::model_spec::Attachment;
-
-use crate::model::{
+use carom::math::{Components, Mat3, Quat, Vec3};
+use carom::model::{
     ActuatorDynamics, BiasKind, ControlLimit, EqualityKind, GainKind, GeomKind, GeomShape,
     JointKind, Model, ObjectKind, Quantity, Sensor, Transmission, Wrap,
 };
-use crate::quantity::Exchange;
+use carom::quantity::Exchange;
+use carom_spec::model_spec::Attachment;
 
 /// What the rows of an array belong to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,8 +122,8 @@ fn of_table(chosen: fn(Exchange) -> bool) -> impl Iterator<Item = Constant> {
 }
 
 /// What the elements of a family of numbers are.
-fn rows_of(family: crate::quantity::Family) -> Family {
-    use crate::quantity::Family as Of;
+fn rows_of(family: carom::quantity::Family) -> Family {
+    use carom::quantity::Family as Of;
     match family {
         Of::Option | Of::Laws | Of::ContactPoints | Of::JointLaws | Of::Cameras | Of::Sources => {
             Family::Model
