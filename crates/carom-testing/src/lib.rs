@@ -39,6 +39,29 @@ pub fn shared(path: &str) -> Option<PathBuf> {
     None
 }
 
+/// The model files that ship, by name, except parts that others include.
+///
+/// # Panics
+/// When they are missing.
+pub fn shipped_models() -> Vec<(String, PathBuf)> {
+    let mut models = Vec::new();
+    for folder in ["models", "models/features"] {
+        let entries = std::fs::read_dir(root().join(folder)).into_iter().flatten();
+        let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
+        paths.retain(|path| {
+            path.extension()
+                .is_some_and(|end| end == "xml" || end == "urdf")
+        });
+        paths.sort();
+        models.extend(paths.into_iter().filter_map(|path| {
+            let name = path.file_stem()?.to_string_lossy().into_owned();
+            Some((name, path))
+        }));
+    }
+    assert!(models.len() > 15, "the shipped models are missing");
+    models
+}
+
 /// Main files of the shared models, by their manifest; none, and a skip, if they are not there.
 #[track_caller]
 pub fn shared_models() -> Vec<(String, PathBuf)> {

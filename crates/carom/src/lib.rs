@@ -36,11 +36,11 @@
 //! | find a quantity of the model with its unit, its range and MuJoCo's name | [`quantity`], [`model`] |
 //! | step something else than a model | [`system`], the trait [`Dynamics`] |
 //! | step over dual numbers, or along tangents of configurations | [`integrate`], [`varied`], [`Scalar`] |
-//! | check gradients | [`gradient_check`] |
 //! | read the engine | [`dynamics`] first: it is the one list of [`stages`] |
 //!
 //! Recordings, losses on them and identification are in the crate `carom-tasks`; arrays under MuJoCo's names, and models
-//! that MuJoCo has compiled, in `carom-mujoco`.
+//! that MuJoCo has compiled, in `carom-mujoco`; whether gradients are right is
+//! asked by `carom-gradient-check`.
 
 mod arrays;
 pub mod compile;
@@ -53,7 +53,6 @@ mod dual;
 pub mod dynamics;
 mod error;
 pub mod flow;
-pub mod gradient_check;
 mod history;
 pub mod integrate;
 pub mod inverse;

@@ -107,7 +107,7 @@ impl<T: Scalar> State<T> {
 
 impl<const N: usize> State<Dual<N>> {
     /// Takes over the values of a state, and keeps the derivatives.
-    pub(crate) fn set_values(&mut self, plain: &State) {
+    pub fn set_values(&mut self, plain: &State) {
         let set = |numbers: &mut [Dual<N>], values: &[f64]| {
             for (number, &value) in numbers.iter_mut().zip(values) {
                 number.value = value;

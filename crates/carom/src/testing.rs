@@ -110,22 +110,8 @@ pub(crate) fn shared_models(law: &str) -> Vec<(String, Model)> {
 
 /// The models that ship.
 pub(crate) fn shipped_models() -> Vec<(String, Model)> {
-    let folders = ["models", "models/features"].map(|folder| carom_testing::root().join(folder));
-    let files = folders
-        .iter()
-        .flat_map(|folder| std::fs::read_dir(folder).unwrap());
-    let mut paths: Vec<_> = files.map(|file| file.unwrap().path()).collect();
-    paths.retain(|path| {
-        path.extension()
-            .is_some_and(|end| end == "xml" || end == "urdf")
-    });
-    paths.sort();
-    paths
-        .iter()
-        .filter_map(|path| {
-            let name = path.file_stem()?.to_string_lossy().into_owned();
-            Some((name, model_under_law(path, "soft").ok()?))
-        })
+    (carom_testing::shipped_models().into_iter())
+        .filter_map(|(name, path)| Some((name, model_under_law(&path, "soft").ok()?)))
         .collect()
 }
 

@@ -1,7 +1,7 @@
 //! `carom check --gradients`: the backward pass against dual numbers and differences, quantity by quantity.
 
 use carom::Model;
-use carom::gradient_check::{self, DIFFERENCE_BAR, DUAL_BAR, Report, Row, Settings};
+use carom_gradient_check::{DIFFERENCE_BAR, DUAL_BAR, Report, Row, Settings, check_watched};
 use serde_json::json;
 
 use crate::{interrupt, progress};
@@ -19,7 +19,7 @@ pub(super) fn check(model: &Model, seed: u64) -> Result<Report, String> {
         progress.set_position(done as u64);
         !interrupt::asked()
     };
-    let report = gradient_check::check_watched(model, settings, &mut watch);
+    let report = check_watched(model, settings, &mut watch);
     progress.finish_and_clear();
     report.map_err(|error| error.to_string())
 }

@@ -21,6 +21,7 @@ mod recipe;
 mod settings;
 mod structure;
 mod tables;
+mod tangent;
 
 pub use appearance::{Appearance, Look, Shine};
 pub use carom_hull::{HullTopology, Lists};

@@ -162,7 +162,7 @@ macro_rules! quantities {
             }
 
             /// All numbers in a row, in the order of [`Self::for_each`].
-            pub(crate) fn flat(&self) -> Vec<T> {
+            pub fn flat(&self) -> Vec<T> {
                 let mut numbers = Vec::new();
                 self.for_each(|_, _, _, number| numbers.push(number));
                 numbers

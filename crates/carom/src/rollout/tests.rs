@@ -4,7 +4,6 @@ use super::{Adjoint, Controls, Gradient, Loss, RolloutBar, gradient, rollout};
 use crate::cotangent::StateBar;
 use crate::data::Data;
 use crate::dual::{Dual, LANES};
-use crate::gradient_check::tangent_of;
 use crate::history::DELAYED;
 use crate::integrate;
 use crate::model::{ActsIn, ContactsFromDistance, Integrator, Model};
@@ -100,7 +99,7 @@ fn by_duals(model: &Model, start: &State, controls: &Controls, steps: usize) -> 
                 .collect()
         };
         let dot = |a: &[f64], b: &[f64]| -> f64 { a.iter().zip(b).map(|(a, b)| a * b).sum() };
-        dot(&bar.qpos, &tangent_of(model, &qpos, &part(&state.qpos)))
+        dot(&bar.qpos, &model.qpos_tangent(&qpos, &part(&state.qpos)))
             + dot(&bar.qvel, &part(&state.qvel))
             + dot(&bar.act, &part(&state.act))
     })

@@ -9,7 +9,6 @@ use super::stage_check::{
     two_sided, with_direction,
 };
 use crate::cotangent::{Cotangents, StateBar};
-use crate::gradient_check::tangent_of;
 use crate::history::HistoryBar;
 use crate::integrate::{self, Retraced};
 use crate::model::Model;
@@ -182,7 +181,8 @@ fn pair<T: Scalar>(
         .iter()
         .map(|&number| part(number))
         .collect();
-    let mut terms: Vec<f64> = tangent_of(model, &end.qpos, &rates)
+    let mut terms: Vec<f64> = model
+        .qpos_tangent(&end.qpos, &rates)
         .iter()
         .zip(&next.qpos)
         .map(|(a, b)| a * b)

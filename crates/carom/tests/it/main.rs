@@ -16,7 +16,6 @@ mod flow_adjoints;
 mod from_distance;
 mod golden;
 mod gradient_fuzz;
-mod gradients;
 mod impacts;
 mod known_gradients;
 mod laws;

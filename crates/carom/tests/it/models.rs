@@ -13,21 +13,8 @@ pub(crate) fn root() -> PathBuf {
 
 /// Every model file below `models/`, except the parts that others include.
 pub(crate) fn shipped() -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    for folder in ["models", "models/features"] {
-        for entry in std::fs::read_dir(root().join(folder)).unwrap() {
-            let path = entry.unwrap().path();
-            if path
-                .extension()
-                .is_some_and(|end| end == "xml" || end == "urdf")
-            {
-                found.push(path);
-            }
-        }
-    }
-    found.sort();
-    assert!(found.len() > 15, "the shipped models are missing");
-    found
+    let models = carom_testing::shipped_models();
+    models.into_iter().map(|(_, path)| path).collect()
 }
 
 /// The shared models, or none (and a skip) when they are not there.

@@ -5,11 +5,10 @@ use crate::arrays::Arrays;
 use crate::cotangent::Cotangents;
 use crate::data::Data;
 use crate::dual::{Dual, LANES};
-use crate::gradient_check::{make_tangential, normalize, qpos_tangent};
 use crate::history::HistoryBar;
 use crate::linalg::tree_ldl;
 use crate::math::{Mat3, Quat, Vec3};
-use crate::model::{ActuatorDynamics, GainKind, LawLevel, Model, Transmission};
+use crate::model::{ActuatorDynamics, GainKind, LawLevel, Model, Quantity, Transmission};
 use crate::scalar::Scalar;
 use crate::stages::collision::Contact;
 use crate::stages::constraint::RowBar;
@@ -244,7 +243,12 @@ pub(crate) fn random_direction<S: Stage>(point: &Point, random: &mut Random) -> 
     direction
         .model
         .for_each_mut(|_, _, _, number| *number = random.next());
-    make_tangential(&point.model, &mut direction.model);
+    for &quantity in Quantity::ALL {
+        let mut tangent = direction.model.numbers(quantity);
+        point.model.project(quantity, &mut tangent);
+        let mut tangent = tangent.into_iter();
+        (direction.model).numbers_mut(quantity, |number| *number = tangent.next().unwrap_or(0.0));
+    }
     macro_rules! fill {
         ($stage:ident) => {
             if S::NAME != stringify!($stage) {
@@ -358,7 +362,7 @@ fn point_along<T: Scalar>(
     (direction.model).for_each(|_, _, _, number| tangents.push(number));
     let mut tangents = tangents.into_iter();
     let mut model = (point.model).map(|value| combine(value, tangents.next().unwrap_or(0.0)));
-    normalize(&mut model);
+    model.normalize();
 
     let mut data = Data::new(&model);
     macro_rules! move_stage {
@@ -407,7 +411,7 @@ fn point_along<T: Scalar>(
     data.solve.force = zip(&point.data.solve.force, &direction.data.solve.force);
     let (primal, moving) = (&point.state, &direction.state);
     let mut state = State::reference(&model);
-    let tangent = qpos_tangent(&point.model, &primal.qpos, &moving.qpos);
+    let tangent = point.model.qpos_rates(&primal.qpos, &moving.qpos);
     state.time = combine(primal.time, moving.time);
     for (index, history) in state.history.iter_mut().enumerate() {
         // What comes last, when a sensor is due, does not move.

@@ -47,28 +47,11 @@ pub(crate) fn random_point(mut model: Model, seed: u64) -> Point {
 
 /// The models that stages are checked on: those the repository ships, and random mechanisms.
 pub(crate) fn points() -> Vec<(String, Point)> {
-    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut points = Vec::new();
-    for folder in ["models", "models/features"] {
-        let Ok(entries) = std::fs::read_dir(root.join(folder)) else {
-            continue;
-        };
-        let mut files: Vec<_> = entries
-            .filter_map(|entry| Some(entry.ok()?.path()))
-            .collect();
-        files.sort();
-        for file in files {
-            if file.extension().is_some_and(|extension| extension == "xml") {
-                let name = file
-                    .file_stem()
-                    .unwrap_or_default()
-                    .to_string_lossy()
-                    .into_owned();
-                points.push((
-                    name,
-                    random_point(crate::testing::model_from_file(&file), 7),
-                ));
-            }
+    for (name, file) in carom_testing::shipped_models() {
+        if file.extension().is_some_and(|extension| extension == "xml") {
+            let model = crate::testing::model_from_file(&file);
+            points.push((name, random_point(model, 7)));
         }
     }
     for seed in 0..6 {

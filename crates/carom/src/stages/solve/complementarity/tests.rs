@@ -598,23 +598,6 @@ fn steps_with_equalities_have_the_adjoint_of_steps() {
 }
 
 #[test]
-fn equalities_that_share_loads_have_gradients() {
-    let equalities = r#"<weld body1="arm"/><connect body1="hand" body2="box" anchor="0 0.1 0"/>
-      <connect body1="hand" body2="box" anchor="0.1 0.1 0"/><joint joint1="a"/>"#;
-    let model = tied(equalities, "mixing=1e-2");
-    let settings = crate::gradient_check::Settings {
-        states: 1,
-        steps_between: 3,
-        ..Default::default()
-    };
-    let report = crate::gradient_check::check(&model, settings).unwrap();
-    for row in &report.rows {
-        // Products of inertia move by one: terms as large cancel.
-        assert!(row.dual_error < 1e-7, "{row:?}");
-    }
-}
-
-#[test]
 fn equalities_that_repeat_each_other_have_no_derivative_without_mixing() {
     let twice = r#"<connect body1="hand" body2="box" anchor="0 0.1 0"/>"#.repeat(2);
     for (equalities, mixing, has_derivative) in [

@@ -1,11 +1,11 @@
 //! What must stay the same on both sides of a difference.
 
-use super::point::exceeds;
-use crate::data::Data;
-use crate::math::Vec3;
-use crate::model::Model;
-use crate::stages::constraint::BlockKind;
-use crate::stages::solve::Phase;
+use carom::math::Vec3;
+use carom::stages::constraint::BlockKind;
+use carom::stages::solve::Phase;
+use carom::{Data, Model};
+
+use crate::point::exceeds;
 
 /// Contacts, rows and phases of a step.
 pub(super) struct Sides {

@@ -1,10 +1,10 @@
 //! The gradient by state and controls from A and B.
 
-use super::directions::{Direction, Given, Place};
-use crate::cotangent::StateBar;
-use crate::data::Data;
-use crate::dynamics;
-use crate::linearize::{self, Linearization};
+use carom::cotangent::StateBar;
+use carom::system::{Reverse, Seen};
+use carom::{Dynamics, Model};
+
+use crate::directions::{Direction, Place};
 
 /// Slopes of the loss by configuration, velocity, activations and controls.
 pub(super) struct Linear {
@@ -13,22 +13,19 @@ pub(super) struct Linear {
 }
 
 impl Linear {
-    #[inline]
-    pub(super) fn new(given: Given<'_>, loss: &StateBar) -> Option<Self> {
-        let Given {
-            model,
-            state,
-            input,
-        } = given;
+    pub(super) fn new(
+        seen: Seen<'_>,
+        model: &Model,
+        loss: &StateBar,
+        reverse: &mut Reverse,
+    ) -> Option<Self> {
         // The state that A knows of has no past.
-        if !state.history.is_empty() {
+        if !seen.state.history.is_empty() {
             return None;
         }
-        let mut data = Data::new(model);
-        dynamics::forward(model, state, input, &mut data);
-        let mut linear = Linearization::new(model);
-        linearize::step(model, state, input, &mut data, &mut linear);
-        let (size, nu) = (linear.size(), input.ctrl.len());
+        let mut linear = carom::system::Linear::default();
+        model.linearize(seen, &mut linear, reverse).ok()?;
+        let (size, nu) = (model.shape().tangent(), model.shape().nu);
         let mut slopes = Self {
             by_state: vec![0.0; size],
             by_control: vec![0.0; nu],

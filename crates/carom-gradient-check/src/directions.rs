@@ -2,15 +2,12 @@
 
 use std::ops::Range;
 
-use crate::cotangent::{Cotangents, StateBar};
-use crate::history::History;
-use crate::integrate::{add_scaled, dot, quat_at, vector_at};
-use crate::laws::servo::Servo;
-use crate::math::{Components, Vec3};
-use crate::model::{Family, Model, Quantity};
-use crate::quantity::Role;
-use crate::scalar::Scalar;
-use crate::state::{Input, State};
+use carom::cotangent::{InputBar, StateBar};
+use carom::math::{Components, Vec3};
+use carom::model::{Family, Model, Quantity};
+use carom::quantity::Role;
+use carom::system::Seen;
+use carom::{History, Input, Scalar, State};
 
 /// What a step is given.
 #[derive(Clone, Copy)]
@@ -18,6 +15,21 @@ pub(super) struct Given<'a> {
     pub(super) model: &'a Model,
     pub(super) state: &'a State,
     pub(super) input: &'a Input,
+}
+
+impl<'a> Given<'a> {
+    /// The step, for its derivatives; `end` is the state after it.
+    pub(super) fn seen<'b>(&self, end: &'b State) -> Seen<'b>
+    where
+        'a: 'b,
+    {
+        Seen {
+            step: 0,
+            state: self.state,
+            input: self.input,
+            warmstart: &end.warmstart,
+        }
+    }
 }
 
 /// Numbers in [−1, 1) (splitmix64).
@@ -169,6 +181,7 @@ impl Variable {
 
     /// A random direction, as large as the numbers are; `numbers` are those of the model.
     pub(super) fn direction(&self, model: &Model, numbers: &[f64], noise: &mut Noise) -> Direction {
+        let mut leaves_sphere = false;
         let tangent = match &self.place {
             Place::Model(quantity, range) => {
                 let mut tangent = in_proportion(&numbers[range.clone()], noise);
@@ -177,38 +190,17 @@ impl Variable {
                         *number = number.abs();
                     }
                 }
-                if self.is_restricted() {
-                    restricted(model, *quantity, &tangent)
-                } else {
-                    tangent
-                }
+                model.project(*quantity, &mut tangent);
+                leaves_sphere = quantity.row().is_unit_vector;
+                tangent
             }
             _ => (0..self.numbers).map(|_| noise.next()).collect(),
         };
         Direction {
             place: self.place.clone(),
             tangent,
-            leaves_sphere: self.is_restricted(),
+            leaves_sphere,
         }
-    }
-
-    /// Whether not every direction is allowed, see [`make_tangential`].
-    fn is_restricted(&self) -> bool {
-        let Place::Model(quantity, _) = self.place else {
-            return false;
-        };
-        let is_present = matches!(
-            quantity,
-            Quantity::DofFrictionloss
-                | Quantity::TendonFrictionloss
-                | Quantity::ActuatorDelay
-                | Quantity::ActuatorGain
-                | Quantity::ActuatorBias
-                | Quantity::ActuatorDynamics
-                | Quantity::SensorDelay
-                | Quantity::GeomFluid
-        );
-        is_present || quantity.row().is_unit_vector
     }
 }
 
@@ -229,14 +221,6 @@ fn in_proportion(numbers: &[f64], noise: &mut Noise) -> Vec<f64> {
         .collect()
 }
 
-/// The part of a direction that is allowed.
-fn restricted(model: &Model, quantity: Quantity, tangent: &[f64]) -> Vec<f64> {
-    let mut direction = Model::zeros(model.structure.clone(), model.settings);
-    write_numbers(&mut direction, quantity, tangent.iter().copied());
-    make_tangential(model, &mut direction);
-    direction.numbers(quantity)
-}
-
 /// Sets the numbers of a quantity.
 pub(super) fn write_numbers<T: Scalar>(
     model: &mut Model<T>,
@@ -252,7 +236,8 @@ pub(super) fn write_numbers<T: Scalar>(
 
 /// A gradient whose model is a row of numbers.
 pub(super) struct FlatGradient {
-    pub(super) gradient: Cotangents,
+    pub(super) state: StateBar,
+    pub(super) input: InputBar,
     pub(super) model: Vec<f64>,
 }
 
@@ -281,7 +266,7 @@ impl Direction {
         let dot = |numbers: &[f64]| -> f64 {
             (self.tangent.iter().zip(numbers)).map(|(a, b)| a * b).sum()
         };
-        let (state, input) = (&by.gradient.state, &by.gradient.input);
+        let FlatGradient { state, input, .. } = by;
         let vectors =
             |vectors: &[Vec3]| -> Vec<f64> { vectors.iter().flat_map(|vector| vector.0).collect() };
         match &self.place {
@@ -317,7 +302,7 @@ impl Direction {
         let mut tangent = self.tangent.clone();
         let numbers: Vec<&mut T> = match &self.place {
             Place::Qpos => {
-                tangent = qpos_tangent(given.model, &given.state.qpos, &tangent);
+                tangent = given.model.qpos_rates(&given.state.qpos, &tangent);
                 state.qpos.iter_mut().collect()
             }
             Place::Qvel => state.qvel.iter_mut().collect(),
@@ -325,7 +310,8 @@ impl Direction {
             Place::MocapPosition => parts(&mut state.mocap_position),
             Place::MocapRotation => {
                 let quats = given.state.mocap_quat.iter().zip(tangent.chunks(3));
-                let rates = quats.flat_map(|(quat, turn)| quat.derivative(vector_at(turn, 0)).0);
+                let rates = quats
+                    .flat_map(|(quat, turn)| quat.derivative(Vec3([turn[0], turn[1], turn[2]])).0);
                 tangent = rates.collect();
                 parts(&mut state.mocap_quat)
             }
@@ -348,106 +334,4 @@ fn parts<T: Scalar, C: Components<T>>(elements: &mut [C]) -> Vec<&mut T> {
     (elements.iter_mut())
         .flat_map(Components::as_mut_slice)
         .collect()
-}
-
-/// Makes a direction one that keeps unit quaternions and axes unit, leaves tolerances alone, and absent friction, delays
-/// and forces of a fluid on geoms absent.
-pub(crate) fn make_tangential(model: &Model, direction: &mut Model) {
-    for &quantity in Quantity::ALL {
-        if quantity.row().role == Role::Setting {
-            direction.numbers_mut(quantity, |number| *number = 0.0);
-        }
-        if quantity.row().is_unit_vector {
-            let (width, units) = (quantity.row().width, model.numbers(quantity));
-            let mut tangents = direction.numbers(quantity);
-            for (tangent, unit) in (tangents.chunks_mut(width)).zip(units.chunks(width)) {
-                let along = dot(unit, tangent);
-                add_scaled(tangent, unit, -along);
-            }
-            write_numbers(direction, quantity, tangents.into_iter());
-        }
-    }
-    let present = (model.dofs.frictionloss.iter())
-        .chain(&model.tendons.frictionloss)
-        .chain(&model.actuators.delay)
-        .chain(&model.sensors.delay);
-    let directions = (direction.dofs.frictionloss.iter_mut())
-        .chain(&mut direction.tendons.frictionloss)
-        .chain(&mut direction.actuators.delay)
-        .chain(&mut direction.sensors.delay);
-    for (&number, direction) in present.zip(directions) {
-        if number == 0.0 {
-            *direction = 0.0;
-        }
-    }
-    // Zeros of motors and controllers say that there is no such limit or effect, and not that it is small.
-    let (numbers, actuators) = (&model.actuators, &mut direction.actuators);
-    for actuator in 0..model.counts().nactuator {
-        if Servo::of(&model.structure.actuators, actuator).is_none() {
-            continue;
-        }
-        let keep = |numbers: &[f64], direction: &mut [f64]| {
-            for (&number, direction) in numbers.iter().zip(direction) {
-                if number == 0.0 {
-                    *direction = 0.0;
-                }
-            }
-        };
-        keep(&numbers.gain[actuator], &mut actuators.gain[actuator]);
-        keep(&numbers.bias[actuator], &mut actuators.bias[actuator]);
-        keep(
-            &numbers.dynamics[actuator],
-            &mut actuators.dynamics[actuator],
-        );
-    }
-    // Another kind of fluid forces would take their place.
-    for (fluid, direction) in model.geoms.fluid.iter().zip(&mut direction.geoms.fluid) {
-        if fluid[0] == 0.0 {
-            direction[0] = 0.0;
-        }
-    }
-}
-
-/// A finite step along a tangent leaves the unit sphere; dual numbers do not.
-pub(crate) fn normalize<T: Scalar>(model: &mut Model<T>) {
-    let quats = (model.bodies.quat.iter_mut())
-        .chain(&mut model.bodies.inertial_quat)
-        .chain(&mut model.geoms.quat)
-        .chain(&mut model.sites.quat)
-        .chain(&mut model.cameras.quat);
-    for quat in quats {
-        *quat = quat.normalized();
-    }
-    for axis in &mut model.joints.axis {
-        *axis = axis.normalized().0;
-    }
-}
-
-/// The tangent of qpos, nq, for a direction in tangent space, nv.
-pub(crate) fn qpos_tangent(model: &Model, qpos: &[f64], direction: &[f64]) -> Vec<f64> {
-    let mut tangent = vec![0.0; qpos.len()];
-    let joints = &model.structure.joints;
-    for (address, dof) in joints.straight() {
-        tangent[address] = direction[dof];
-    }
-    for (address, dof) in joints.rotations() {
-        let rate = quat_at(qpos, address).derivative(vector_at(direction, dof));
-        tangent[address..address + 4].copy_from_slice(&rate.0);
-    }
-    tangent
-}
-
-/// The direction in tangent space, nv, of rates of qpos, nq.
-pub(crate) fn tangent_of(model: &Model, qpos: &[f64], rates: &[f64]) -> Vec<f64> {
-    let mut tangent = vec![0.0; model.counts().nv];
-    let joints = &model.structure.joints;
-    for (address, dof) in joints.straight() {
-        tangent[dof] = rates[address];
-    }
-    for (address, dof) in joints.rotations() {
-        let [quat, rate] = [qpos, rates].map(|numbers| quat_at(numbers, address));
-        let turn = quat.conjugate().mul(rate).parts().1.scale(2.0);
-        tangent[dof..dof + 3].copy_from_slice(&turn.0);
-    }
-    tangent
 }

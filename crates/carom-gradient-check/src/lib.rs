@@ -4,6 +4,15 @@
 //! `geoms.size`, …), is compared along random directions with dual numbers, which know nothing of the backward pass, and
 //! with central differences, which know nothing of derivatives.
 //!
+//! ```
+//! use carom_gradient_check::{DUAL_BAR, Settings, check};
+//!
+//! let model = carom::load::file("../../models/pendulum.xml".as_ref(), &[])?.model;
+//! let report = check(&model, Settings::default())?;
+//! assert!(report.rows.iter().all(|row| row.dual_error < DUAL_BAR));
+//! # Ok::<(), carom::Error>(())
+//! ```
+//!
 //! A slope that is off must have a reason, or it is wrong:
 //!
 //! - Dual numbers make the same step to the last bit, and take the same side of every kink. What may differ is rounding:
@@ -18,20 +27,16 @@ mod linear;
 mod point;
 mod probe;
 mod sides;
+#[cfg(test)]
+mod tests;
 mod trajectory;
 
 use std::time::Duration;
 
-use crate::data::Data;
-use crate::error::Error;
-use crate::integrate;
-use crate::model::Model;
-use crate::rollout::NoGradient;
-use crate::state::{Input, State};
-pub(crate) use directions::tangent_of;
+use carom::rollout::NoGradient;
+use carom::{Data, Error, Input, Model, State};
+
 use directions::{Given, Noise, Variable};
-#[cfg(test)]
-pub(crate) use directions::{make_tangential, normalize, qpos_tangent};
 use point::{Point, greatest};
 use probe::Probe;
 pub use trajectory::{TrajectoryReport, check_trajectory};
@@ -151,8 +156,6 @@ impl Kinks {
 ///
 /// # Errors
 /// When the motion is not finite or has no derivative.
-// Inline, so that whoever calls it compiles the step over dual numbers, and not everybody who builds this crate.
-#[inline]
 pub fn check(model: &Model, settings: Settings) -> Result<Report, Error> {
     check_watched(model, settings, &mut |_, _| true)
 }
@@ -162,7 +165,6 @@ pub fn check(model: &Model, settings: Settings) -> Result<Report, Error> {
 ///
 /// # Errors
 /// As those of [`check`].
-#[inline]
 pub fn check_watched(
     model: &Model,
     settings: Settings,
@@ -189,7 +191,7 @@ pub fn check_watched(
                 // A delay of controls that never change does nothing.
                 noise.control(model, &mut input);
             }
-            let report = integrate::step(model, &mut state, &input, &mut data);
+            let report = carom::step(model, &mut state, &input, &mut data);
             if let Some(place) = report.not_finite {
                 let step = visit * settings.steps_between + step;
                 return Err(NoGradient::NotFinite(place).at(step));
@@ -278,193 +280,9 @@ fn comparable(model: &Model) -> Model {
     let structure = std::sync::Arc::make_mut(&mut model.structure);
     structure.coincidences.clear();
     let sweeps = model.settings.noslip_iterations;
-    crate::stages::solve::tighten(&mut model);
+    carom::stages::solve::tighten(&mut model);
     // What the sweeps make depends on how many they are.
     model.settings.noslip_iterations = sweeps;
     model.option.noslip_tolerance[0] = 0.0;
     model
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::testing::{model_from_mjcf, stage_check};
-
-    const BALL: &str = r#"<mujoco><worldbody><geom name="floor" type="plane" size="1 1 1"/>
-      <body pos="0 0 0.099"><freejoint/><geom name="ball" size="0.1"/></body></worldbody></mujoco>"#;
-
-    #[test]
-    fn gradients_of_a_ball_on_the_floor_agree() {
-        let report = check(&model_from_mjcf(BALL), Settings::default()).unwrap();
-        let named = |name: &str| report.rows.iter().find(|row| row.quantity == name);
-        for name in ["state.qpos", "state.qvel", "geoms.size", "geoms.solref"] {
-            let row = named(name).unwrap_or_else(|| panic!("no row for {name}"));
-            assert!(row.dual_error < 1e-9, "{row:?}");
-            assert!(row.difference_error < 1e-5, "{row:?}");
-        }
-        assert!(report.without_effect.contains(&"option.wind".to_owned()));
-        assert!(report.cost_ratio > 0.0);
-    }
-
-    /// Looks at the reference state of a model, and hands over what to compare there.
-    fn look<R>(model: &Model, look: impl FnOnce(&mut Point<'_>, &mut Probe, &mut Noise) -> R) -> R {
-        let (state, input) = (State::reference(model), Input::zeros(model));
-        let given = Given {
-            model,
-            state: &state,
-            input: &input,
-        };
-        let mut noise = Noise(3);
-        let (mut point, _) = Point::new(given, &mut noise, 0).unwrap();
-        look(&mut point, &mut Probe::new(model), &mut noise)
-    }
-
-    fn named(model: &Model, name: &str) -> Variable {
-        let mut quantities = directions::variables(model).into_iter();
-        quantities.find(|quantity| quantity.name() == name).unwrap()
-    }
-
-    #[test]
-    fn a_gradient_that_is_wrong_is_found() {
-        let model = comparable(&model_from_mjcf(BALL));
-        let size = named(&model, "geoms.size");
-        look(&model, |point, probe, noise| {
-            point.gradient.gradient.model.geoms.size[1][0] *= 1.001;
-            point.gradient.model = point.gradient.gradient.model.flat();
-            let mut sums = Sums::default();
-            point.compare(&size, probe, noise, &mut sums);
-            let errors = [sums.dual_error, sums.difference_error];
-            let is_found = errors.iter().all(|error| (1e-4..1e-2).contains(error));
-            assert!(is_found, "{errors:?}");
-        });
-    }
-
-    #[test]
-    fn dual_numbers_make_the_same_step_to_the_last_bit() {
-        use probe::Number;
-        for (name, point) in stage_check::points() {
-            let model = comparable(&point.model);
-            let over = model.map(Number::constant);
-            let input = Input::zeros(&model);
-            let over_input = Input::zeros(&over);
-            let (mut data, mut over_data) = (Data::new(&model), Data::new(&over));
-            let mut state = point.state;
-            for step in 0..5 {
-                let mut over_state = state.map(Number::constant);
-                integrate::step(&model, &mut state, &input, &mut data);
-                integrate::step(&over, &mut over_state, &over_input, &mut over_data);
-                let same = |plain: &[f64], dual: &[Number]| {
-                    let values = dual.iter().map(|number| number.value.to_bits());
-                    plain.iter().map(|number| number.to_bits()).eq(values)
-                };
-                let (rows, over_rows) = (&data.constraint.rows, &over_data.constraint.rows);
-                let references = rows.iter().map(|row| row.reference_acceleration);
-                let over_references = over_rows.iter().map(|row| row.reference_acceleration);
-                let context = format!("{name}, step {step}");
-                assert_eq!(data.solve.phase, over_data.solve.phase, "{context}");
-                let jacobians = (&data.constraint.jacobian, &over_data.constraint.jacobian);
-                assert!(same(jacobians.0, jacobians.1), "{context}: jacobian");
-                let references = (
-                    references.collect::<Vec<_>>(),
-                    over_references.collect::<Vec<_>>(),
-                );
-                assert!(same(&references.0, &references.1), "{context}: references");
-                assert!(
-                    same(&data.solve.qacc, &over_data.solve.qacc),
-                    "{context}: qacc"
-                );
-            }
-        }
-    }
-
-    // Off by a thousandth, in everything that the repository ships.
-    #[test]
-    fn no_excuse_hides_a_gradient_that_is_off() {
-        let (mut rows, mut seen, mut below) = (0, 0, 0);
-        for (name, point) in stage_check::points() {
-            let model = comparable(&point.model);
-            let given = Given {
-                model: &model,
-                state: &point.state,
-                input: &point.input,
-            };
-            let mut noise = Noise(5);
-            let (mut point, _) = Point::new(given, &mut noise, 0).unwrap();
-            let mut probe = Probe::new(&model);
-            point.find_edge(&mut probe, &mut noise);
-            let quantities = directions::variables(&model);
-            let effective = point.effective(&quantities, &mut probe, &mut noise);
-            // The gradient is linear in the loss.
-            point.gradient = point.gradient_by(1.001).unwrap();
-            let effective = quantities.iter().zip(effective);
-            for (quantity, _) in effective.filter(|(_, effective)| *effective) {
-                let mut sums = Sums::default();
-                point.compare(quantity, &mut probe, &mut noise, &mut sums);
-                if sums.slope == 0.0 {
-                    continue;
-                }
-                if 5e-4 * sums.slope < point.least_noise() {
-                    below += 1;
-                    continue;
-                }
-                rows += 1;
-                let error = sums.dual_error;
-                assert!(error > 5e-4, "{name}: {}: {error}", quantity.name());
-                // Along two directions only, whose slopes may be smaller than the largest.
-                if sums.difference_error > DIFFERENCE_BAR {
-                    seen += 1;
-                } else {
-                    let Sums {
-                        kinks, undecided, ..
-                    } = sums;
-                    println!(
-                        "{name}: {}: {kinks} kinks, {undecided} undecided",
-                        quantity.name()
-                    );
-                }
-            }
-        }
-        println!("{seen} of {rows} are seen by differences alone, {below} are below rounding");
-        carom_testing::at_least("planted errors that duals see", rows);
-        carom_testing::at_most("planted errors that differences miss", rows - seen);
-        carom_testing::at_most("planted errors below rounding", below);
-    }
-
-    fn kink(mjcf: &str, quantity: &str) -> Option<String> {
-        let model = comparable(&model_from_mjcf(mjcf));
-        let quantity = named(&model, quantity);
-        look(&model, |point, probe, noise| {
-            point.compare(&quantity, probe, noise, &mut Sums::default())
-        })
-    }
-
-    #[test]
-    fn contacts_that_begin_are_named() {
-        // On the floor, so that every difference reaches down to it.
-        let kink = kink(&BALL.replace("0.099", "0.1"), "state.qpos").unwrap_or_default();
-        assert!(kink.contains("'floor' and 'ball'"), "{kink}");
-    }
-
-    #[test]
-    fn delays_and_the_past_agree() {
-        let settings = Settings {
-            states: 2,
-            ..Settings::default()
-        };
-        let report = check(&model_from_mjcf(crate::history::DELAYED), settings).unwrap();
-        for name in ["state.history", "input.ctrl", "actuators.delay"] {
-            let row = report.rows.iter().find(|row| row.quantity == name);
-            let row = row.unwrap_or_else(|| panic!("no row for {name}"));
-            assert!(row.dual_error < 1e-10, "{row:?}");
-            assert!(row.difference_error < 1e-6, "{row:?}");
-        }
-    }
-
-    #[test]
-    fn slopes_that_jump_are_found() {
-        // Both geoms have the same friction, of which the greater counts.
-        let sliding = BALL.replace("<freejoint/>", r#"<joint type="slide" axis="1 0 -1"/>"#);
-        let kink = kink(&sliding, "geoms.friction").unwrap_or_default();
-        assert!(kink.contains("the slope jumps"), "{kink}");
-    }
 }

@@ -8,9 +8,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use carom::gradient_check::{DUAL_BAR, check_trajectory};
-
-use crate::models;
+use carom_gradient_check::{DUAL_BAR, check_trajectory};
 
 /// Steps of the trajectories.
 const STEPS: usize = 100;
@@ -30,7 +28,7 @@ fn examine(path: &Path) -> Found {
     let folder = path.parent().and_then(Path::file_name).unwrap_or_default();
     let name = Path::new(folder).join(path.file_stem().unwrap_or_default());
     let name = name.display();
-    let model = models::load(path);
+    let model = carom::load::file(path, &[]).unwrap().model;
     let (mut line, mut is_shorter) = (format!("{name}:"), false);
     for (before, steps) in [(BEFORE, 1), (0, STEPS)] {
         let report = match check_trajectory(&model, before, steps, 1) {
@@ -55,8 +53,9 @@ fn examine(path: &Path) -> Found {
 
 #[test]
 fn steps_and_trajectories_agree_with_dual_numbers_on_every_model() {
-    let mut paths = models::shipped();
-    paths.extend(models::shared());
+    let models = carom_testing::shipped_models().into_iter();
+    let models = models.chain(carom_testing::shared_models());
+    let mut paths: Vec<PathBuf> = models.map(|(_, path)| path).collect();
     // The largest files take longest: they go first.
     paths.sort_by_key(|path| std::fs::metadata(path).map_or(0, |file| file.len()));
     let queue: Mutex<Vec<PathBuf>> = Mutex::new(paths);

@@ -3,19 +3,20 @@
 use std::cell::OnceCell;
 use std::time::{Duration, Instant};
 
-use super::differences::{Measured, amplified};
-use super::directions::{Direction, FlatGradient, Given, Noise, Variable};
-use super::linear::Linear;
-use super::probe::{LANES, Probe};
-use super::sides::Sides;
-use super::{DIFFERENCE_BAR, DUAL_BAR, Sums};
-use crate::cotangent::{Cotangents, StateBar};
-use crate::data::Data;
-use crate::error::Error;
-use crate::integrate::{self, Retraced};
-use crate::rollout::NoGradient;
-use crate::state::State;
+use carom::cotangent::StateBar;
+use carom::rollout::{NoGradient, Nothing};
+use carom::system::{NoDerivative, Passing, Reverse, Seen, StepBar};
+use carom::{Dynamics, Error, Model, State};
 
+use crate::differences::{Measured, amplified};
+use crate::directions::{Direction, FlatGradient, Given, Noise, Variable};
+use crate::linear::Linear;
+use crate::probe::{LANES, Probe};
+use crate::sides::Sides;
+use crate::{DIFFERENCE_BAR, DUAL_BAR, Sums};
+
+/// How often a step and its backward pass are timed.
+const REPEATS: usize = 5;
 /// Directions of a quantity along which differences are taken.
 const DIFFERENCES: usize = 2;
 /// How many times the spread of a few computations that round differently two of them may be apart: the spread of
@@ -50,53 +51,33 @@ impl<'a> Point<'a> {
         noise: &mut Noise,
         visit: usize,
     ) -> Result<(Self, [Duration; 2]), Error> {
-        let mut loss = StateBar::zeros(given.model);
-        noise.weigh(&mut loss);
-        // The least of a few times; the first one fills the caches.
-        Self::with_loss(given, loss, visit, 5)
-    }
-
-    /// As [`Self::new`], with a given loss, and so many repeats to time.
-    pub(super) fn with_loss(
-        given: Given<'a>,
-        loss: StateBar,
-        visit: usize,
-        repeats: usize,
-    ) -> Result<(Self, [Duration; 2]), Error> {
         let Given {
             model,
             state,
             input,
         } = given;
-        let (mut end, mut data) = (state.clone(), Data::new(model));
-        let mut retraced = Retraced::new(model);
-        let mut gradient = Cotangents::zeros(model);
+        let mut loss = StateBar::zeros(model);
+        noise.weigh(&mut loss);
+        let (mut end, mut data, mut reverse) = (state.clone(), model.work(), model.reverse());
+        let mut found = None;
+        // The least of a few times; the first one fills the caches.
         let mut times = [Duration::MAX; 2];
-        for _ in 0..repeats {
+        for _ in 0..REPEATS {
             end.copy_from(state);
             let start = Instant::now();
-            integrate::step(model, &mut end, input, &mut data);
+            carom::step(model, &mut end, input, &mut data);
             times[0] = times[0].min(start.elapsed());
-            gradient = Cotangents::zeros(model);
-            let start = Instant::now();
-            if !retraced.retrace(model, state, input, &end.warmstart) {
-                return Err(NoGradient::NotUnique.at(visit));
-            }
-            gradient.data.start(retraced.data());
-            retraced.backward(model, input, &loss, &mut gradient);
-            gradient.give_timestep_to_model();
-            times[1] = times[1].min(start.elapsed());
+            let (gradient, time) = backward(given.seen(&end), model, &loss, &mut reverse)
+                .map_err(|_| NoGradient::NotUnique.at(visit))?;
+            times[1] = times[1].min(time);
+            found = Some(gradient);
         }
-        let sides = Sides::of(&data);
-        let linear = Linear::new(given, &loss);
-        let gradient = FlatGradient {
-            model: gradient.model.flat(),
-            gradient,
-        };
+        let gradient = found.ok_or_else(|| NoGradient::NotUnique.at(visit))?;
+        let linear = Linear::new(given.seen(&end), model, &loss, &mut reverse);
         let point = Self {
             given,
             end,
-            sides,
+            sides: Sides::of(&data),
             loss,
             gradient,
             linear,
@@ -109,29 +90,15 @@ impl<'a> Point<'a> {
 
     /// The gradient of the loss times a factor.
     pub(super) fn gradient_by(&self, factor: f64) -> Option<FlatGradient> {
-        let Given {
-            model,
-            state,
-            input,
-        } = self.given;
-        let mut retraced = Retraced::new(model);
-        if !retraced.retrace(model, state, input, &self.end.warmstart) {
-            return None;
-        }
-        let (mut loss, mut gradient) = (self.loss.clone(), Cotangents::zeros(model));
+        let model = self.given.model;
+        let mut loss = self.loss.clone();
         loss.scale(factor);
-        gradient.data.start(retraced.data());
-        retraced.backward(model, input, &loss, &mut gradient);
-        gradient.give_timestep_to_model();
-        Some(FlatGradient {
-            model: gradient.model.flat(),
-            gradient,
-        })
+        let seen = self.given.seen(&self.end);
+        let found = backward(seen, model, &loss, &mut model.reverse()).ok()?;
+        Some(found.0)
     }
 
     /// Which quantities have an effect on the next state, by one random direction each.
-    // Inline, so that whoever calls it compiles the step over dual numbers, and not everybody who builds this crate.
-    #[inline]
     pub(super) fn effective(
         &self,
         quantities: &[Variable],
@@ -160,8 +127,6 @@ impl<'a> Point<'a> {
     }
 
     /// Compares the slopes along directions of one quantity; returns what changes at a kink.
-    // Inline for the same reason.
-    #[inline]
     pub(super) fn compare(
         &self,
         quantity: &Variable,
@@ -228,7 +193,6 @@ impl<'a> Point<'a> {
     /// Slopes are linear in the directions, and gradients in the loss: multiples of them give the same but for rounding,
     /// all of which happens anew. Values are no source of difference, since dual numbers have those of plain ones to the
     /// last bit.
-    #[inline]
     fn rounding(
         &self,
         directions: &[Direction; LANES],
@@ -266,7 +230,6 @@ impl<'a> Point<'a> {
     }
 
     /// Takes differences into account where they can judge; otherwise returns the kink that they met.
-    #[inline]
     fn judge(&self, claim: &Claim<'_>, probe: &mut Probe, sums: &mut Sums) -> Option<String> {
         let Claim {
             directions,
@@ -305,6 +268,31 @@ impl<'a> Point<'a> {
         sums.products[2] += backward * slope.value / (scale * scale);
         None
     }
+}
+
+/// The gradient of a loss on the next state, and how long the backward pass took.
+fn backward(
+    seen: Seen<'_>,
+    model: &Model,
+    loss: &StateBar,
+    reverse: &mut Reverse,
+) -> Result<(FlatGradient, Duration), NoDerivative> {
+    let mut bar = StepBar::zeros(seen.state, seen.input);
+    let passing = Passing {
+        next: loss,
+        loss: &mut Nothing,
+        observer: &mut (),
+    };
+    let start = Instant::now();
+    model.backward(seen, passing, &mut bar, reverse)?;
+    let time = start.elapsed();
+    let StepBar { state, input } = bar;
+    let gradient = FlatGradient {
+        model: model.take_bar(reverse, input.timestep).flat(),
+        state,
+        input,
+    };
+    Ok((gradient, time))
 }
 
 /// A slope that the backward pass claims along one of some directions.

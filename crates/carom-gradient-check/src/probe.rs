@@ -2,20 +2,14 @@
 
 use std::ops::Range;
 
-use super::directions::{Direction, Given, Place, normalize, write_numbers};
-use super::tangent_of;
-use crate::cotangent::StateBar;
-use crate::data::Data;
-use crate::dual::Dual;
-use crate::integrate;
-use crate::model::{Model, Quantity};
-use crate::scalar::Scalar;
-use crate::state::{Input, State};
+use carom::cotangent::StateBar;
+use carom::model::{Model, Quantity};
+use carom::varied;
+use carom::{Data, Dual, Input, Scalar, State};
 
-pub(super) use crate::dual::LANES;
+use crate::directions::{Direction, Given, Place, write_numbers};
 
-/// A number with its derivatives along as many directions.
-pub(super) type Number = Dual<LANES>;
+pub(super) use carom::varied::{LANES, Varied as Number};
 
 /// Room for steps.
 pub(super) struct Probe {
@@ -45,7 +39,7 @@ impl Probe {
             numbers: model.flat(),
             model: model.clone(),
             data: Data::new(model),
-            over_data: Data::new(&over),
+            over_data: varied::data(&over),
             over,
         }
     }
@@ -62,7 +56,7 @@ impl Probe {
             let moved = moved.map(|(number, tangent)| number + step * tangent);
             write_numbers(&mut self.model, *quantity, moved);
             if direction.leaves_sphere {
-                normalize(&mut self.model);
+                self.model.normalize();
             }
         }
         let (mut start, mut input) = (given.state.clone(), given.input.clone());
@@ -70,7 +64,7 @@ impl Probe {
         direction.add_to(given, (&mut start, &mut input), amount);
         let mut end = start.clone();
         input.timestep = self.model.option.timestep[0];
-        integrate::step(&self.model, &mut end, &input, &mut self.data);
+        carom::step(&self.model, &mut end, &input, &mut self.data);
         let seen = look(Near {
             model: &self.model,
             start,
@@ -101,8 +95,6 @@ impl Probe {
     }
 
     /// Slopes of a loss on the next state along directions, by dual numbers.
-    // Inline, so that whoever calls it compiles the step over dual numbers, and not everybody who builds this crate.
-    #[inline]
     pub(super) fn slopes(
         &mut self,
         given: Given<'_>,
@@ -126,7 +118,7 @@ impl Probe {
             }
         }
         input.timestep = self.over.option.timestep[0];
-        integrate::step(&self.over, &mut state, &input, &mut self.over_data);
+        varied::step(&self.over, &mut state, &input, &mut self.over_data);
         for direction in directions {
             if let Place::Model(quantity, range) = &direction.place {
                 let own = self.numbers[range.clone()].iter();
@@ -137,8 +129,6 @@ impl Probe {
     }
 
     /// The slope along one of the directions, at a point that lies in this direction.
-    // Inline for the same reason.
-    #[inline]
     pub(super) fn slope_elsewhere(
         &mut self,
         given: Given<'_>,
@@ -173,7 +163,7 @@ pub(super) fn pairing(model: &Model, state: &State<Number>, bar: &StateBar) -> [
         let part = |numbers: &[Number]| -> Vec<f64> {
             (numbers.iter().map(|number| number.tangent[lane])).collect()
         };
-        let qpos = tangent_of(model, &qpos, &part(&state.qpos));
+        let qpos = model.qpos_tangent(&qpos, &part(&state.qpos));
         let (qvel, act) = (part(&state.qvel), part(&state.act));
         weigh(bar, [&qpos, &qvel, &act, &part(&past)])
     })

@@ -1,10 +1,10 @@
 //! The slope of a loss by differences.
 
-use super::directions::Direction;
-use super::point::Point;
-use super::probe::{Probe, past_of, weigh};
-use crate::integrate;
-use crate::state::State;
+use carom::State;
+
+use crate::directions::Direction;
+use crate::point::Point;
+use crate::probe::{Probe, past_of, weigh};
 
 /// Changes of the loss that differences aim at, in the order in which they are tried.
 const CHANGES: [f64; 8] = [1e-6, 1e-7, 1e-5, 1e-8, 1e-4, 1e-9, 1e-3, 1e-2];
@@ -142,7 +142,7 @@ impl Point<'_> {
     pub(super) fn loss_of(&self, end: &State) -> f64 {
         let (model, own) = (self.given.model, &self.end);
         let mut tangent = vec![0.0; model.counts().nv];
-        integrate::difference(model, &own.qpos, &end.qpos, &mut tangent);
+        carom::difference(model, &own.qpos, &end.qpos, &mut tangent);
         let less =
             |a: &[f64], b: &[f64]| -> Vec<f64> { a.iter().zip(b).map(|(a, b)| a - b).collect() };
         let [past, own_past] = [end, own].map(|state| past_of(state).collect::<Vec<_>>());

@@ -14,19 +14,14 @@
 //!
 //! so a slope along a direction as large as the numbers themselves may be off by ν, however small it is itself.
 
-use super::directions::{Direction, FlatGradient, Given, Noise, Place, Variable, variables};
-use super::point::exceeds;
-use super::probe::{LANES, Number, constant_input, pairing};
-use super::{DUAL_BAR, comparable};
-use crate::cotangent::{Cotangents, StateBar};
-use crate::data::Data;
-use crate::dual::Dual;
-use crate::error::Error;
-use crate::integrate;
-use crate::model::Model;
-use crate::rollout::{Adjoint, Controls, Loss, NoGradient, gradient};
-use crate::scalar::Scalar;
-use crate::state::{Input, State};
+use carom::cotangent::{InputBar, StateBar};
+use carom::rollout::{Adjoint, Controls, Loss, NoGradient, gradient};
+use carom::{Data, Dual, Error, Input, Model, Scalar, State, varied};
+
+use crate::directions::{Direction, FlatGradient, Given, Noise, Place, Variable, variables};
+use crate::point::exceeds;
+use crate::probe::{LANES, Number, constant_input, pairing};
+use crate::{DUAL_BAR, comparable};
 
 /// What is moved along each of the directions.
 const GROUPS: [&str; LANES] = [
@@ -63,8 +58,6 @@ pub struct TrajectoryReport {
 ///
 /// # Errors
 /// When the motion is not finite or has no derivative.
-// Inline, so that whoever calls it compiles the step over dual numbers, and not everybody who builds this crate.
-#[inline]
 pub fn check_trajectory(
     model: &Model,
     before: usize,
@@ -115,7 +108,7 @@ impl<'a> Motion<'a> {
         noise.disturb(model, &mut state, &mut input);
         let center = input.ctrl.clone();
         for step in 0..before {
-            let report = integrate::step(model, &mut state, &input, &mut data);
+            let report = carom::step(model, &mut state, &input, &mut data);
             if let Some(place) = report.not_finite {
                 return Err(NoGradient::NotFinite(place).at(step));
             }
@@ -126,7 +119,7 @@ impl<'a> Motion<'a> {
             for (control, center) in input.ctrl.iter_mut().zip(&center) {
                 *control = center * (1.0 + 0.1 * noise.next());
             }
-            let report = integrate::step(model, &mut state, &input, &mut data);
+            let report = carom::step(model, &mut state, &input, &mut data);
             if let Some(place) = report.not_finite {
                 ended = Some((step, place.to_string()));
                 break;
@@ -154,7 +147,6 @@ impl<'a> Motion<'a> {
         input
     }
 
-    #[inline]
     fn compare(&mut self, noise: &mut Noise) -> Result<TrajectoryReport, Error> {
         let (model, steps) = (self.model, self.steps());
         let mut last = StateBar::zeros(model);
@@ -178,12 +170,10 @@ impl<'a> Motion<'a> {
             &mut record,
         )?;
         self.bars = record.bars;
-        let mut by = Cotangents::zeros(model);
-        by.state = found.start;
-        by.model = found.model;
         let by = FlatGradient {
-            model: by.model.flat(),
-            gradient: by,
+            state: found.start,
+            input: InputBar::zeros(model),
+            model: found.model.flat(),
         };
         // Below this, an error of ν is more than the bar allows.
         let small = self.rounding() / DUAL_BAR;
@@ -231,7 +221,6 @@ impl<'a> Motion<'a> {
     }
 
     /// Slopes of the loss by dual numbers, and the first step at which (1) changes.
-    #[inline]
     fn follow(
         &self,
         directions: &Directions,
@@ -240,7 +229,7 @@ impl<'a> Motion<'a> {
         let model = self.model;
         let mut over = model.map(Number::constant);
         directions.move_model(&mut over);
-        let mut data = Data::new(&over);
+        let mut data = varied::data(&over);
         let mut state = self.states[0].map(Number::constant);
         directions.move_start(model, &self.states[0], &mut state);
         let mut broken = None;
@@ -248,7 +237,7 @@ impl<'a> Motion<'a> {
         for (step, next) in self.states[1..].iter().enumerate() {
             let mut input = constant_input(&over, &self.input(step));
             directions.move_controls(step, &mut input);
-            integrate::step(&over, &mut state, &input, &mut data);
+            varied::step(&over, &mut state, &input, &mut data);
             state.set_values(next);
             let after = pairing(model, &state, &self.bars[step + 1]);
             let parts = (0..2).any(|lane| {

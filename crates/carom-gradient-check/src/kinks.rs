@@ -13,14 +13,14 @@
 //! - the difference is what all e are, and only the point itself has another slope: there, a contact leaps from one
 //!   feature to another.
 
-use super::DIFFERENCE_BAR;
-use super::differences::{Slope, amplified};
-use super::directions::{Direction, Given, Noise, Place};
-use super::point::{Claim, Point};
-use super::probe::{LANES, Near, Probe};
-use crate::data::Data;
-use crate::stages::solve::SolveStatus;
-use crate::state::State;
+use carom::stages::solve::SolveStatus;
+use carom::{Data, State};
+
+use crate::DIFFERENCE_BAR;
+use crate::differences::{Slope, amplified};
+use crate::directions::{Direction, Given, Noise, Place};
+use crate::point::{Claim, Point};
+use crate::probe::{LANES, Near, Probe};
 
 /// Parts of the way of a difference where slopes are looked at, the nearest ones first; the first two as near as faces that
 /// are almost parallel have their kinks.
@@ -74,7 +74,6 @@ impl Point<'_> {
     }
 
     /// Why a difference sees another slope than the point has, in words; none where the slope is wrong.
-    #[inline]
     pub(super) fn kink_on_the_way(
         &self,
         claim: &Claim<'_>,
@@ -110,7 +109,6 @@ impl Point<'_> {
     }
 
     /// The slopes on the way of a difference, by dual numbers.
-    #[inline]
     fn look_along(
         &self,
         (directions, lane): (&[Direction; LANES], usize),
@@ -147,7 +145,6 @@ impl Point<'_> {
     }
 
     /// The slope at a distance from the point, and what is different there, in words.
-    #[inline]
     fn look_at(
         &self,
         (directions, lane): (&[Direction; LANES], usize),
