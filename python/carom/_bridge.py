@@ -152,9 +152,9 @@ def backward(run: Run, bars: Sequence[npt.NDArray[np.floating] | None]) -> tuple
         flat.append(np.ascontiguousarray(bar, dtype=np.float64).reshape(shape) if used else None)
     by = None if plan.parameters is None else (plan.parameters._native, run.theta)
     qpos, qvel, act, sensors = flat
-    found, _ = _core.backward(
-        run.models, run.states, run.starts, run.controls, qpos, qvel, act, sensors, by, plan.threads
-    )
+    recorded: _core._Recorded = {"states": run.states, "starts": run.starts, "controls": run.controls}
+    by_outputs: _core._Bars = {"qpos": qpos, "qvel": qvel, "act": act, "sensors": sensors}
+    found, _ = _core.backward(run.models, recorded, by_outputs, by, plan.threads)
     widths = plan.widths()
     gradients = []
     for name, shape in zip(INPUTS, run.shapes):

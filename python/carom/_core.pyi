@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, final
+from typing import Any, TypedDict, final
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +11,31 @@ _Array = npt.NDArray[np.float64]
 _Problems = list[tuple[int, int, str]]
 _Given = str | tuple[str, dict[str, _Array]]
 _Meaning = str | tuple[str, str] | dict[str, float]
+# Rows of states, and poses of the mocap bodies.
+_Starts = tuple[_Array, _Array]
+
+class _Inputs(TypedDict):
+    controls: _Array
+    force: _Array | None
+    body_force: _Array | None
+
+class _Recorded(TypedDict):
+    states: _Array
+    starts: _Starts
+    controls: _Array
+
+class _Bars(TypedDict):
+    qpos: _Array | None
+    qvel: _Array | None
+    act: _Array | None
+    sensors: _Array | None
+
+class _Direction(TypedDict):
+    qpos: _Array | None
+    qvel: _Array | None
+    act: _Array | None
+    controls: _Array | None
+    model: ModelBar | None
 
 __all__ = [
     "Identification",
@@ -206,19 +231,11 @@ def rollout(
     threads: int | None,
 ) -> tuple[_Array, _Array, _Problems]: ...
 def step(
-    model: Model,
-    states: _Array,
-    mocap: _Array,
-    controls: _Array,
-    force: _Array | None,
-    body_force: _Array | None,
-    steps: int,
-    threads: int | None,
+    model: Model, starts: _Starts, inputs: _Inputs, steps: int, threads: int | None
 ) -> tuple[_Array, _Array, _Problems]: ...
 def advance(
     model: Model,
-    states: _Array,
-    mocap: _Array,
+    starts: _Starts,
     controls: _Array,
     steps: int,
     readings: Readings,
@@ -226,50 +243,30 @@ def advance(
 ) -> tuple[_Array, _Array, _Problems]: ...
 def backward(
     models: list[Model],
-    states: _Array,
-    starts: tuple[_Array, _Array],
-    controls: _Array,
-    qpos: _Array | None,
-    qvel: _Array | None,
-    act: _Array | None,
-    sensors: _Array | None,
+    recorded: _Recorded,
+    bars: _Bars,
     by: tuple[Parameters, _Array] | None,
     threads: int | None,
 ) -> tuple[dict[str, _Array], ModelBar]: ...
 def jvp(
-    model: Model,
-    states: _Array,
-    starts: tuple[_Array, _Array],
-    controls: _Array,
-    qpos: _Array | None,
-    qvel: _Array | None,
-    act: _Array | None,
-    by_controls: _Array | None,
-    along: ModelBar | None,
-    threads: int | None,
+    model: Model, recorded: _Recorded, along: _Direction, threads: int | None
 ) -> dict[str, _Array]: ...
 def linearize(
     model: Model, states: _Array, mocap: _Array, controls: _Array, threads: int | None
 ) -> tuple[_Array, _Array]: ...
 def follow(
     model: Model,
-    states: _Array,
-    mocap: _Array,
+    starts: _Starts,
     controls: _Array,
-    interval: float,
-    intervals: int,
+    intervals: tuple[float, int],
     options: dict[str, Any],
     threads: int | None,
 ) -> tuple[_Array, Motions]: ...
 def backward_of_motions(
     model: Model,
     motions: Motions,
-    states: _Array,
-    starts: tuple[_Array, _Array],
-    controls: _Array,
-    qpos: _Array | None,
-    qvel: _Array | None,
-    act: _Array | None,
+    recorded: _Recorded,
+    bars: _Bars,
     by: tuple[Parameters, _Array] | None,
     threads: int | None,
 ) -> tuple[dict[str, _Array], ModelBar]: ...

@@ -198,17 +198,14 @@ class Motion(Trajectories):
         given = (qpos, qvel, act)
         of_object = (bars.qpos, bars.qvel, bars.act)
         chosen = [one if one is not None else other for one, other in zip(given, of_object)]
+        by_states: _core._Bars = {
+            "qpos": self._bar(chosen[0], "qpos", self.qpos, self.model.nv),
+            "qvel": self._bar(chosen[1], "qvel", self.qvel),
+            "act": self._bar(chosen[2], "act", self.act),
+            "sensors": None,
+        }
         found, bar = _core.backward_of_motions(
-            self.model._native,
-            self._motions,
-            self._rows,
-            self.start._rows(),
-            self._controls,
-            self._bar(chosen[0], "qpos", self.qpos, self.model.nv),
-            self._bar(chosen[1], "qvel", self.qvel),
-            self._bar(chosen[2], "act", self.act),
-            None,
-            self._threads,
+            self.model._native, self._motions, self._recorded(), by_states, None, self._threads
         )
         return self._gradient(found, bar)
 
@@ -239,8 +236,6 @@ def follow(
     if count == 0:
         raise ValueError("there must be an interval")
     options = (Settings() if settings is None else settings)._dict()
-    row, mocap = model._rows_of(start)
-    rows, motions = _core.follow(
-        model._native, row, mocap, given, seconds / count, count, options, threads
-    )
+    pieces = (seconds / count, count)
+    rows, motions = _core.follow(model._native, model._rows_of(start), given, pieces, options, threads)
     return Motion(model, start, given, rows, motions, threads)

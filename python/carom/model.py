@@ -332,8 +332,9 @@ class Model:
         wrench = _forces(xfrc_applied, "xfrc_applied", state, (self.nbody, 6))
         controls = self._one_control(ctrl, count)
         row, mocap = self._rows_of(state)
+        given: _core._Inputs = {"controls": controls, "force": force, "body_force": wrench}
         rows, _, problems = _core.step(
-            self._native, row, mocap, controls, force, wrench, _given.count(steps, "steps"), _given.threads(threads)
+            self._native, (row, mocap), given, _given.count(steps, "steps"), _given.threads(threads)
         )
         if problems:
             trajectory, _, sentence = problems[0]

@@ -256,6 +256,10 @@ class Trajectories:
             arrows,
         )
 
+    def _recorded(self) -> _core._Recorded:
+        """The trajectories as the engine takes them."""
+        return {"states": self._rows, "starts": self.start._rows(), "controls": self._controls}
+
     def _bar(
         self, numbers: npt.ArrayLike | None, name: str, like: Array, tangent: int | None = None
     ) -> Array | None:
@@ -372,19 +376,14 @@ class Rollout(Trajectories):
         chosen = [one if one is not None else other for one, other in zip(given, of_object)]
         self._check_finite()
         by_sensors = self._bar(chosen[3], "sensordata", self.sensordata)
-        found, bar = _core.backward(
-            [self.model._native],
-            self._rows,
-            self.start._rows(),
-            self._controls,
-            self._bar(chosen[0], "qpos", self.qpos, self.model.nv),
-            self._bar(chosen[1], "qvel", self.qvel),
-            self._bar(chosen[2], "act", self.act),
+        by_states: _core._Bars = {
+            "qpos": self._bar(chosen[0], "qpos", self.qpos, self.model.nv),
+            "qvel": self._bar(chosen[1], "qvel", self.qvel),
+            "act": self._bar(chosen[2], "act", self.act),
             # Sensors are computed again, which costs, only for losses that look at them.
-            by_sensors if np.any(by_sensors) else None,
-            None,
-            self._threads,
-        )
+            "sensors": by_sensors if np.any(by_sensors) else None,
+        }
+        found, bar = _core.backward([self.model._native], self._recorded(), by_states, None, self._threads)
         return self._gradient(found, bar)
 
     def jvp(
@@ -417,18 +416,14 @@ class Rollout(Trajectories):
             chosen, direction = parameters
             along = chosen._direction(theta, direction)
         start = self.start
-        found = _core.jvp(
-            self.model._native,
-            self._rows,
-            start._rows(),
-            self._controls,
-            self._bar(qpos, "qpos", start.qpos, self.model.nv),
-            self._bar(qvel, "qvel", start.qvel),
-            self._bar(act, "act", start.act),
-            self._bar(controls, "controls", self.controls),
-            along,
-            self._threads,
-        )
+        given: _core._Direction = {
+            "qpos": self._bar(qpos, "qpos", start.qpos, self.model.nv),
+            "qvel": self._bar(qvel, "qvel", start.qvel),
+            "act": self._bar(act, "act", start.act),
+            "controls": self._bar(controls, "controls", self.controls),
+            "model": along,
+        }
+        found = _core.jvp(self.model._native, self._recorded(), given, self._threads)
         return Change(**{name: self._view(numbers) for name, numbers in found.items()})
 
     def linearize(self) -> Linearization:

@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::arrays::{Numbers, give, optional, piece, pieces, slice, zeros};
-use crate::batch::{Models, Recorded};
+use crate::batch::{Models, RecordArrays, Recorded};
 use crate::model::Model;
 use crate::parameters::Parameters;
 use crate::threads::{Watch, run};
@@ -90,6 +90,16 @@ struct Slot<'a> {
     theta: &'a mut [f64],
 }
 
+/// Derivatives of a loss by recorded states and sensor values, from Python: one row a state.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct BarArrays<'py> {
+    qpos: Option<Numbers<'py>>,
+    qvel: Option<Numbers<'py>>,
+    act: Option<Numbers<'py>>,
+    sensors: Option<Numbers<'py>>,
+}
+
 /// Derivatives of a loss by recorded states and sensor values, as arrays.
 pub(crate) struct Bars<'a> {
     qpos: Option<&'a [f64]>,
@@ -101,15 +111,20 @@ pub(crate) struct Bars<'a> {
 }
 
 impl<'a> Bars<'a> {
-    /// Of arrays with one row a state, in the order configuration, velocity, activation, sensors.
     pub(crate) fn new(
         model: &Model,
         recorded: &Recorded<'_>,
-        arrays: [Option<&'a Numbers<'_>>; 4],
+        arrays: &'a BarArrays<'_>,
     ) -> PyResult<Self> {
         let n = model.inner.counts();
         let (batch, steps) = (recorded.batch, recorded.steps);
-        let [qpos, qvel, act, sensors] = arrays;
+        let BarArrays {
+            qpos,
+            qvel,
+            act,
+            sensors,
+        } = arrays;
+        let [qpos, qvel, act, sensors] = [qpos, qvel, act, sensors].map(Option::as_ref);
         let is_tangent = qpos.is_none_or(|qpos| qpos.shape().last() == Some(&n.nv));
         let width = if is_tangent { n.nv } else { n.nq };
         let states = |width: usize| [batch, steps + 1, width];
@@ -216,27 +231,19 @@ fn groups(mut slots: Vec<Slot<'_>>) -> Vec<Vec<Slot<'_>>> {
     groups
 }
 
-/// Derivatives of a loss from its derivatives by recorded states and sensor values. `starts` are the first rows with the
-/// poses of the mocap bodies.
+/// Derivatives of a loss from its derivatives by recorded states and sensor values.
 #[pyfunction]
-#[allow(clippy::too_many_arguments, reason = "the arrays of a trajectory")]
 pub(crate) fn backward<'py>(
     py: Python<'py>,
     models: Vec<Bound<'py, Model>>,
-    states: Numbers<'py>,
-    starts: (Numbers<'py>, Numbers<'py>),
-    controls: Numbers<'py>,
-    qpos: Option<Numbers<'py>>,
-    qvel: Option<Numbers<'py>>,
-    act: Option<Numbers<'py>>,
-    sensors: Option<Numbers<'py>>,
-    by: Option<(Bound<'py, Parameters>, Numbers<'py>)>,
+    recorded: RecordArrays<'py>,
+    bars: BarArrays<'py>,
+    by: Option<ThetaArrays<'py>>,
     threads: Option<usize>,
 ) -> PyResult<Found<'py>> {
-    let models = Models::new(&models, tables::first(&states))?;
-    let recorded = Recorded::new(models.first(), &states, (&starts.0, &starts.1), &controls)?;
-    let arrays = [&qpos, &qvel, &act, &sensors].map(Option::as_ref);
-    let bars = Bars::new(models.first(), &recorded, arrays)?;
+    let models = Models::new(&models, recorded.count())?;
+    let recorded = Recorded::new(models.first(), &recorded)?;
+    let bars = Bars::new(models.first(), &recorded, &bars)?;
     let by = ByTheta::of(by.as_ref(), models.first())?;
     let gradient = |index: usize, start: &State, loss: &mut Seeds<'_>, watch: &Watch| {
         backward_of_record(
@@ -259,6 +266,10 @@ pub(crate) fn backward<'py>(
     )
 }
 
+/// Parameters whose derivatives are asked for, from Python, and their θ.
+#[derive(FromPyObject)]
+pub(crate) struct ThetaArrays<'py>(Bound<'py, Parameters>, Numbers<'py>);
+
 /// Parameters whose derivatives are asked for, of each trajectory by itself.
 pub(crate) struct ByTheta<'a> {
     parameters: &'a carom::parameters::Parameters,
@@ -266,11 +277,8 @@ pub(crate) struct ByTheta<'a> {
 }
 
 impl<'a> ByTheta<'a> {
-    pub(crate) fn of(
-        by: Option<&'a (Bound<'_, Parameters>, Numbers<'_>)>,
-        model: &Model,
-    ) -> PyResult<Option<Self>> {
-        let by = by.map(|(parameters, thetas)| {
+    pub(crate) fn of(by: Option<&'a ThetaArrays<'_>>, model: &Model) -> PyResult<Option<Self>> {
+        let by = by.map(|ThetaArrays(parameters, thetas)| {
             parameters.get().check_model(&model.inner)?;
             Self::new(parameters.get(), thetas)
         });

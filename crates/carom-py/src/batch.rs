@@ -43,6 +43,10 @@ impl<'a> Models<'a> {
     }
 }
 
+/// Start states from Python: rows, and poses of the mocap bodies.
+#[derive(FromPyObject)]
+pub(crate) struct StartArrays<'py>(Numbers<'py>, Numbers<'py>);
+
 /// Start states of a batch.
 pub(crate) struct Starts<'a> {
     rows: &'a [f64],
@@ -64,6 +68,10 @@ impl<'a> Starts<'a> {
             mocap: slice(mocap, "mocap", &[count, mocap_width])?,
             count,
         })
+    }
+
+    pub(crate) fn of(model: &Model, starts: &'a StartArrays<'_>) -> PyResult<Self> {
+        Self::new(model, &starts.0, &starts.1)
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -226,8 +234,7 @@ impl<'a> Inputs<'a> {
         model: &Model,
         count: usize,
         controls: &'a Numbers<'_>,
-        force: Option<&'a Numbers<'_>>,
-        body_force: Option<&'a Numbers<'_>>,
+        [force, body_force]: [Option<&'a Numbers<'_>>; 2],
     ) -> PyResult<Self> {
         let n = model.inner.counts();
         Ok(Self {
@@ -259,24 +266,30 @@ impl<'a> Inputs<'a> {
     }
 }
 
-/// Takes `steps` steps under the same input and returns the last states.
-#[pyfunction]
-#[allow(clippy::too_many_arguments, reason = "the arrays of a step")]
-pub(crate) fn step<'py>(
-    py: Python<'py>,
-    model: &Bound<'py, Model>,
-    states: Numbers<'py>,
-    mocap: Numbers<'py>,
+/// What acts on a batch of states, from Python.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct InputArrays<'py> {
     controls: Numbers<'py>,
     force: Option<Numbers<'py>>,
     body_force: Option<Numbers<'py>>,
+}
+
+/// Takes `steps` steps under the same input and returns the last states.
+#[pyfunction]
+pub(crate) fn step<'py>(
+    py: Python<'py>,
+    model: &Bound<'py, Model>,
+    starts: StartArrays<'py>,
+    inputs: InputArrays<'py>,
     steps: usize,
     threads: Option<usize>,
 ) -> PyResult<Simulated<'py>> {
     let model = model.get();
-    let starts = Starts::new(model, &states, &mocap)?;
+    let starts = Starts::of(model, &starts)?;
     let batch = starts.len();
-    let inputs = Inputs::new(model, batch, &controls, force.as_ref(), body_force.as_ref())?;
+    let forces = [&inputs.force, &inputs.body_force].map(Option::as_ref);
+    let inputs = Inputs::new(model, batch, &inputs.controls, forces)?;
     let shape = [batch, model.widths()[0]];
     let sensor_shape = [batch, model.inner.counts().nsensor_value];
     let (mut rows, mut values) = (zeros(&shape)?, zeros(&sensor_shape)?);
@@ -321,6 +334,21 @@ pub(crate) fn advance(
     found
 }
 
+/// Recorded trajectories from Python; the starts are their first rows with the poses of the mocap bodies.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct RecordArrays<'py> {
+    states: Numbers<'py>,
+    starts: StartArrays<'py>,
+    controls: Numbers<'py>,
+}
+
+impl RecordArrays<'_> {
+    pub(crate) fn count(&self) -> usize {
+        tables::first(&self.states)
+    }
+}
+
 /// Recorded trajectories.
 pub(crate) struct Recorded<'a> {
     states: &'a [f64],
@@ -331,18 +359,13 @@ pub(crate) struct Recorded<'a> {
 }
 
 impl<'a> Recorded<'a> {
-    pub(crate) fn new(
-        model: &Model,
-        states: &'a Numbers<'_>,
-        starts: (&'a Numbers<'_>, &'a Numbers<'_>),
-        controls: &'a Numbers<'_>,
-    ) -> PyResult<Self> {
-        let batch = tables::first(states);
+    pub(crate) fn new(model: &Model, arrays: &'a RecordArrays<'_>) -> PyResult<Self> {
+        let (states, batch) = (&arrays.states, arrays.count());
         let steps = states.shape().get(1).copied().unwrap_or(1).max(1) - 1;
         Ok(Self {
             states: slice(states, "states", &[batch, steps + 1, model.widths()[0]])?,
-            starts: Starts::new(model, starts.0, starts.1)?,
-            sets: Sets::new(model, controls, batch, steps)?,
+            starts: Starts::of(model, &arrays.starts)?,
+            sets: Sets::new(model, &arrays.controls, batch, steps)?,
             batch,
             steps,
         })

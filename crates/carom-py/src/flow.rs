@@ -5,17 +5,16 @@ use carom::flow::{
     Adjoint, Flow, FlowSettings, Method, Motion, Status, StepControl, Tolerance, Tolerances,
 };
 use carom::rollout::{NoGradient, StateRow};
-use numpy::{PyArrayDyn, PyUntypedArrayMethods};
+use numpy::PyArrayDyn;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::arrays::{Numbers, give, pieces, zeros};
-use crate::backward::{Bars, ByTheta, Found, Seeds, pass};
-use crate::batch::{Models, Recorded, Sets, Starts};
+use crate::backward::{BarArrays, Bars, ByTheta, Found, Seeds, ThetaArrays, pass};
+use crate::batch::{Models, RecordArrays, Recorded, Sets, StartArrays, Starts};
 use crate::errors;
 use crate::model::Model;
-use crate::parameters::Parameters;
 use crate::threads::{Watch, run};
 
 /// Motions that were followed, and with what.
@@ -103,24 +102,26 @@ fn settings(options: &Bound<'_, PyDict>) -> PyResult<FlowSettings> {
     })
 }
 
+/// Length of the intervals of a motion (s), and their number.
+#[derive(FromPyObject)]
+pub(crate) struct Intervals(f64, usize);
+
 /// Follows motions over equal intervals and returns the states at their ends; what was not reached is not a number.
 #[pyfunction]
-#[allow(clippy::too_many_arguments, reason = "the arrays of a motion")]
 pub(crate) fn follow<'py>(
     py: Python<'py>,
     model: &Bound<'py, Model>,
-    states: Numbers<'py>,
-    mocap: Numbers<'py>,
+    starts: StartArrays<'py>,
     controls: Numbers<'py>,
-    interval: f64,
-    intervals: usize,
+    intervals: Intervals,
     options: &Bound<'py, PyDict>,
     threads: Option<usize>,
 ) -> PyResult<(Bound<'py, PyArrayDyn<f64>>, Motions)> {
+    let Intervals(interval, intervals) = intervals;
     let model = model.get();
     let flow = Flow::new(&model.inner, settings(options)?);
     let flow = flow.map_err(|error| errors::raised(&error))?;
-    let starts = Starts::new(model, &states, &mocap)?;
+    let starts = Starts::of(model, &starts)?;
     let batch = starts.len();
     let sets = Sets::new(model, &controls, batch, intervals)?;
     let layout = StateRow::new(&model.inner);
@@ -158,25 +159,19 @@ fn is_not_finite(motion: &Motion) -> bool {
 
 /// Derivatives of a loss from its derivatives by the states at the ends of intervals.
 #[pyfunction]
-#[allow(clippy::too_many_arguments, reason = "the arrays of a motion")]
 pub(crate) fn backward_of_motions<'py>(
     py: Python<'py>,
     model: &Bound<'py, Model>,
     motions: &Bound<'py, Motions>,
-    states: Numbers<'py>,
-    starts: (Numbers<'py>, Numbers<'py>),
-    controls: Numbers<'py>,
-    qpos: Option<Numbers<'py>>,
-    qvel: Option<Numbers<'py>>,
-    act: Option<Numbers<'py>>,
-    by: Option<(Bound<'py, Parameters>, Numbers<'py>)>,
+    recorded: RecordArrays<'py>,
+    bars: BarArrays<'py>,
+    by: Option<ThetaArrays<'py>>,
     threads: Option<usize>,
 ) -> PyResult<Found<'py>> {
     let list = [model.clone()];
-    let models = Models::new(&list, states.shape()[0])?;
-    let recorded = Recorded::new(models.first(), &states, (&starts.0, &starts.1), &controls)?;
-    let arrays = [qpos.as_ref(), qvel.as_ref(), act.as_ref(), None];
-    let bars = Bars::new(models.first(), &recorded, arrays)?;
+    let models = Models::new(&list, recorded.count())?;
+    let recorded = Recorded::new(models.first(), &recorded)?;
+    let bars = Bars::new(models.first(), &recorded, &bars)?;
     let by = ByTheta::of(by.as_ref(), models.first())?;
     let Motions { flow, list } = motions.get();
     let gradient = |index: usize, _: &State, loss: &mut Seeds<'_>, watch: &Watch| {

@@ -9,7 +9,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::arrays::{Numbers, give, pieces, zeros};
-use crate::batch::{Inputs, Simulated, Starts, advance, problems};
+use crate::batch::{Inputs, Simulated, StartArrays, Starts, advance, problems};
 use crate::model::{Area, Model};
 use crate::threads::{Watch, run};
 
@@ -187,21 +187,19 @@ impl Readings {
 /// Takes `steps` steps under constant controls, then reads numbers of the states where they end.
 #[pyfunction]
 #[pyo3(name = "advance")]
-#[allow(clippy::too_many_arguments, reason = "the arrays of a step")]
 pub(crate) fn advance_and_read<'py>(
     py: Python<'py>,
     model: &Bound<'py, Model>,
-    states: Numbers<'py>,
-    mocap: Numbers<'py>,
+    starts: StartArrays<'py>,
     controls: Numbers<'py>,
     steps: usize,
     readings: &Bound<'py, Readings>,
     threads: Option<usize>,
 ) -> PyResult<Simulated<'py>> {
     let (model, readings) = (model.get(), readings.get());
-    let starts = Starts::new(model, &states, &mocap)?;
+    let starts = Starts::of(model, &starts)?;
     let batch = starts.len();
-    let inputs = Inputs::new(model, batch, &controls, None, None)?;
+    let inputs = Inputs::new(model, batch, &controls, [None; 2])?;
     let (shape, read_shape) = ([batch, model.widths()[0]], [batch, readings.width]);
     let (mut rows, mut read) = (zeros(&shape)?, zeros(&read_shape)?);
     let jobs = pieces(&mut rows, batch)

@@ -31,7 +31,12 @@ impl Results {
     ) -> PyResult<Self> {
         let model = model.get();
         let starts = Starts::new(model, &state, &mocap)?;
-        let inputs = Inputs::new(model, 1, &controls, force.as_ref(), body_force.as_ref())?;
+        let inputs = Inputs::new(
+            model,
+            1,
+            &controls,
+            [&force, &body_force].map(Option::as_ref),
+        )?;
         let state = starts.state(model, 0);
         let input = inputs.of(&model.inner, 0);
         if let Some(place) = carom::report::NotFinite::in_given(&model.inner, &state, &input) {

@@ -9,7 +9,7 @@ use pyo3::types::PyDict;
 
 use crate::arrays::{Numbers, give, optional, piece, pieces, zeros};
 use crate::backward::ModelBar;
-use crate::batch::{Recorded, Sets, Starts};
+use crate::batch::{RecordArrays, Recorded, Sets, Starts};
 use crate::model::{Area, Model};
 use crate::parameters::check_model;
 use crate::threads::{Watch, run};
@@ -29,28 +29,35 @@ struct Direction<'a> {
     model: Option<&'a carom::Model>,
 }
 
-/// How recorded trajectories change along a direction.
-#[pyfunction]
-#[allow(clippy::too_many_arguments, reason = "the arrays of a trajectory")]
-pub(crate) fn jvp<'py>(
-    py: Python<'py>,
-    model: &Bound<'py, Model>,
-    states: Numbers<'py>,
-    starts: (Numbers<'py>, Numbers<'py>),
-    controls: Numbers<'py>,
+/// A direction of start states, controls and the numbers of the model, from Python.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct DirectionArrays<'py> {
     qpos: Option<Numbers<'py>>,
     qvel: Option<Numbers<'py>>,
     act: Option<Numbers<'py>>,
-    by_controls: Option<Numbers<'py>>,
-    along: Option<&Bound<'py, ModelBar>>,
+    controls: Option<Numbers<'py>>,
+    model: Option<Bound<'py, ModelBar>>,
+}
+
+/// How recorded trajectories change along a direction.
+#[pyfunction]
+pub(crate) fn jvp<'py>(
+    py: Python<'py>,
+    model: &Bound<'py, Model>,
+    recorded: RecordArrays<'py>,
+    along: DirectionArrays<'py>,
     threads: Option<usize>,
 ) -> PyResult<Changes<'py>> {
     let model = model.get();
     refuse_from_distance(model)?;
-    let recorded = Recorded::new(model, &states, (&starts.0, &starts.1), &controls)?;
+    let recorded = Recorded::new(model, &recorded)?;
     let (batch, steps) = (recorded.batch, recorded.steps);
     let n = model.inner.counts();
-    if let Some(along) = along {
+    let DirectionArrays {
+        qpos, qvel, act, ..
+    } = &along;
+    if let Some(along) = &along.model {
         check_model(along.get().model.counts(), n)?;
     }
     let is_tangent = (qpos.as_ref()).is_none_or(|qpos| qpos.shape().last() == Some(&n.nv));
@@ -60,8 +67,8 @@ pub(crate) fn jvp<'py>(
         is_tangent,
         qvel: optional(qvel.as_ref(), "qvel", &[batch, n.nv])?,
         act: optional(act.as_ref(), "act", &[batch, n.na])?,
-        controls: optional(by_controls.as_ref(), "controls", &[batch, steps, n.nu])?,
-        model: along.map(|along| &along.get().model),
+        controls: optional(along.controls.as_ref(), "controls", &[batch, steps, n.nu])?,
+        model: along.model.as_ref().map(|along| &along.get().model),
     };
     let shapes = [
         ("qpos", [batch, steps + 1, n.nq]),

@@ -132,7 +132,7 @@ class Simulator:
         given = controls.reshape(len(rows), 1, self.model.nu)
         quantities = self.quantities
         ends, readings, problems = _core.advance(
-            self.model._native, rows, mocap, given, steps, quantities.readings, self.threads
+            self.model._native, (rows, mocap), given, steps, quantities.readings, self.threads
         )
         return Snapshot(quantities, ends, mocap, controls, readings), problems
 

@@ -201,8 +201,7 @@ impl Problem<'_> {
             why,
         };
         if let Some(formulas) = &ways.formulas {
-            let found =
-                self.by_formulas((engine, worker), (formulas, varied), (job, start), columns)?;
+            let found = self.by_formulas(ways, formulas, worker, (job, start), columns)?;
             // Dual numbers cover every step.
             if let Some(found) = found {
                 return Ok(found);
@@ -220,7 +219,7 @@ impl Problem<'_> {
             ),
             // Motions that forward sensitivities do not know have backward passes.
             (_, Tape::Flow(motions), Some(flow)) => self
-                .forward_flow((engine, flow), varied, job, (&predicted, motions), columns)
+                .forward_flow(ways, flow, job, (&predicted, motions), columns)
                 .ok(),
         };
         let lines = match forward {
@@ -274,12 +273,14 @@ impl Problem<'_> {
     /// Simulates a run with the rows of its Jacobian by formulas; none where they do not cover a step.
     fn by_formulas(
         &self,
-        (engine, worker): (&Engine, &mut Worker),
-        (formulas, varied): (&Linearization, &[Model<Number>]),
+        ways: &Ways<'_>,
+        formulas: &Linearization,
+        worker: &mut Worker,
         (job, start): (&Job, &State),
         columns: &Columns<'_>,
     ) -> Result<Option<Followed>, Stop> {
-        let (model, Worker { data, stepper, .. }) = (&engine.model, worker);
+        let (model, varied) = (&ways.engine.model, ways.varied.as_slice());
+        let Worker { data, stepper, .. } = worker;
         let stepper =
             stepper.get_or_insert_with(|| Stepper::new(model, &varied[0], formulas, columns.len()));
         let changes = stepper.start_changes();
@@ -420,12 +421,13 @@ impl Problem<'_> {
     /// Rows of the Jacobian by forward sensitivities of a motion in continuous time.
     fn forward_flow(
         &self,
-        (engine, flow): (&Engine, &Flow),
-        varied: &[Model<Number>],
+        ways: &Ways<'_>,
+        flow: &Flow,
         job: &Job,
         (predicted, motions): (&[Predicted], &[Rollout<Option<Motion>>]),
         columns: &Columns<'_>,
     ) -> Result<Vec<f64>, Error> {
+        let (engine, varied) = (ways.engine, ways.varied.as_slice());
         let trajectory = &self.recordings.trajectories[job.run.trajectory];
         let mut lines = vec![0.0; job.count * columns.len()];
         for first in (0..columns.len()).step_by(LANES) {

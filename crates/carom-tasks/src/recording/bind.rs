@@ -14,6 +14,29 @@ pub(super) struct Binder<'a> {
     pub(super) mapping: &'a Mapping,
 }
 
+/// What poses of a recording are those of.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Tracked {
+    pub(super) position: Frame,
+    pub(super) rotation: Frame,
+    /// The first dof, of a body on a free joint.
+    pub(super) dof: Option<usize>,
+    /// How large a body is (m).
+    pub(super) radius: f64,
+}
+
+impl Tracked {
+    /// A frame that no dof moves directly, of no extent.
+    pub(super) fn by(frame: Frame) -> Self {
+        Self {
+            position: frame,
+            rotation: frame,
+            dof: None,
+            radius: 0.0,
+        }
+    }
+}
+
 impl Binder<'_> {
     pub(super) fn error(&self, message: &str) -> Error {
         let file = &self.mapping.file;
@@ -64,26 +87,25 @@ impl Binder<'_> {
     }
 
     /// A body: its frame for positions, and for rotations.
-    pub(super) fn body(&self, name: &str) -> Result<(Frame, Frame, Option<usize>, f64), Error> {
+    pub(super) fn body(&self, name: &str) -> Result<Tracked, Error> {
         let structure = &self.model.structure;
         let body = self.find("body", &structure.names.bodies, name)?;
         let joints = &structure.joints;
-        let radius = self.radius(body);
         let own = structure.bodies.joints[body].clone();
         let at = |joint: usize, shift: usize| Frame::State {
             qpos: joints.qpos[joint] + shift,
             dof: joints.dof[joint] + shift,
         };
-        let plain = Frame::Body(body);
-        Ok(match own.clone().next().map(|joint| joints.kind[joint]) {
-            Some(JointKind::Free) => (
-                at(own.start, 0),
-                at(own.start, 3),
-                Some(joints.dof[own.start]),
-                radius,
-            ),
-            _ => (plain, plain, None, radius),
-        })
+        let mut tracked = Tracked {
+            radius: self.radius(body),
+            ..Tracked::by(Frame::Body(body))
+        };
+        if own.clone().next().map(|joint| joints.kind[joint]) == Some(JointKind::Free) {
+            tracked.position = at(own.start, 0);
+            tracked.rotation = at(own.start, 3);
+            tracked.dof = Some(joints.dof[own.start]);
+        }
+        Ok(tracked)
     }
 
     /// A site.

@@ -6,7 +6,7 @@ use crate::error;
 use carom::Error;
 use carom::Model;
 
-use super::bind::Binder;
+use super::bind::{Binder, Tracked};
 use super::mapping::{JointMapping, Mapping, PoseMapping, Source, unit_factor};
 use super::pose::{self, PoseSeries, check_values, check_width};
 use super::split::{Series, split};
@@ -179,12 +179,12 @@ fn plan(binder: &Binder<'_>) -> Result<Plan, Error> {
     let mut plan = Plan::default();
     let mapping = binder.mapping;
     for body in &mapping.bodies {
-        let (position, rotation, dof, radius) = binder.body(&body.name)?;
-        plan.pose(binder, ("body", body), (position, rotation, dof), radius)?;
+        let tracked = binder.body(&body.name)?;
+        plan.pose(binder, ("body", body), tracked)?;
     }
     for site in &mapping.sites {
         let frame = Frame::Site(binder.site(&site.name)?);
-        plan.pose(binder, ("site", site), (frame, frame, None), 0.0)?;
+        plan.pose(binder, ("site", site), Tracked::by(frame))?;
     }
     for joint in &mapping.joints {
         plan.joint(binder, joint)?;
@@ -269,9 +269,14 @@ impl Plan {
         &mut self,
         binder: &Binder<'_>,
         (kind, pose): (&str, &PoseMapping),
-        (position, rotation, dof): (Frame, Frame, Option<usize>),
-        radius: f64,
+        tracked: Tracked,
     ) -> Result<(), Error> {
+        let Tracked {
+            position,
+            rotation,
+            dof,
+            radius,
+        } = tracked;
         let what = format!("[[{kind}]] \"{}\"", pose.name);
         let velocities = [&pose.linear_velocity, &pose.angular_velocity];
         if dof.is_none() && velocities.iter().any(|source| source.is_some()) {
