@@ -1,9 +1,10 @@
 //! From wanted physical behaviour to solref.
 
-use super::error::{no_impedance, no_restitution, positive};
-use super::{NormalContact, damping_ratio_of_restitution};
-use crate::error::Error;
-use crate::stages::constraint::Reference;
+use carom::Error;
+use carom::stages::constraint::Reference;
+
+use crate::error::{no_impedance, no_restitution, positive};
+use crate::{NormalContact, damping_ratio_of_restitution};
 
 /// What is given before the behaviour is chosen: the effective mass and how the impedance depends on depth.
 ///

@@ -1,6 +1,6 @@
 //! Why numbers do not make a contact.
 
-use crate::error::{Error, ErrorKind};
+use carom::{Error, ErrorKind};
 
 /// The value, if it is positive and finite.
 pub(super) fn positive(quantity: &'static str, value: f64) -> Result<f64, Error> {

@@ -1,6 +1,6 @@
 //! Impacts: closed form for constant impedance, a one-dimensional integration otherwise.
 
-use super::NormalContact;
+use crate::NormalContact;
 
 /// Steps of the integration within the shortest time of the contact.
 const RESOLUTION: f64 = 64.0;

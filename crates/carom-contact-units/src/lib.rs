@@ -2,7 +2,7 @@
 //!
 //! Along its normal a soft contact is a one-dimensional law. With m the effective mass of the two bodies, ρ the distance
 //! beyond the margin (negative in contact), a₀ the acceleration without the contact and k, b, d(ρ) the stiffness,
-//! damping and impedance that [`constraint`](crate::stages::constraint) makes of solref and solimp, the solver finds
+//! damping and impedance that [`constraint`](carom::stages::constraint) makes of solref and solimp, the solver finds
 //!
 //!   m·(a − a₀) = f = D·max(0, â − a),   â = −b·ρ̇ − k·d·ρ,   D = d/((1 − d)·κ)·m            (1)
 //!
@@ -26,7 +26,7 @@
 //! with depth, (1) is integrated numerically, and ε depends on the speed.
 //!
 //! ```
-//! use carom::contact_units::{ContactDesign, NormalContact};
+//! use carom_contact_units::{ContactDesign, NormalContact};
 //!
 //! // What MuJoCo's defaults mean for a body of 2 kg.
 //! let contact = NormalContact::new([0.02, 1.0], [0.9, 0.95, 0.001, 0.5, 2.0], 2.0)?;
@@ -54,9 +54,9 @@ pub use impact::{
 };
 pub use survey::{ContactKind, SURVEY_SPEED, metres, newtons, seconds, survey};
 
-use crate::error::Error;
-use crate::model::Model;
-use crate::stages::constraint::Reference;
+use carom::stages::constraint::Reference;
+use carom::{Error, Model};
+
 use error::positive;
 
 /// A contact along its normal, between bodies of a given effective mass.

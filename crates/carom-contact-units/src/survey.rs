@@ -7,10 +7,11 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-use super::{NormalContact, pyramid_ratio};
-use crate::model::{Cone, Integrator, JointKind, LawLevel, Model};
-use crate::stages::collision::for_each_possible_pair;
-use crate::stages::collision::parameters::{Parameters, mix};
+use carom::model::{Cone, Integrator, JointKind, LawLevel, Model};
+use carom::stages::collision::for_each_possible_pair;
+use carom::stages::collision::parameters::{Parameters, mix};
+
+use crate::{NormalContact, pyramid_ratio};
 
 /// Speed of the impact whose restitution is given (m/s).
 pub const SURVEY_SPEED: f64 = 1.0;

@@ -4,12 +4,15 @@ use super::{
     ContactDesign, NormalContact, damping_ratio_of_restitution, impact_duration_of_damping_ratio,
     metres, newtons, pyramid_ratio, restitution_of_damping_ratio, seconds, survey,
 };
-use crate::data::Data;
-use crate::error::Error;
-use crate::integrate;
-use crate::model::Model;
-use crate::state::{Input, State};
-use crate::testing::model_from_mjcf;
+use carom::{Data, Error, Input, Model, State};
+
+fn model_from_mjcf(text: &str) -> Model {
+    let name = std::path::Path::new("test.xml");
+    let files = carom_spec::MemorySource::new().with(name, text);
+    let settings = carom_spec::mjcf::ReadSettings::default();
+    let read = carom_spec::read::read(name, &files, &settings);
+    carom::load::compiled(read).unwrap().model
+}
 
 const DEFAULT_SOLIMP: [f64; 5] = [0.9, 0.95, 0.001, 0.5, 2.0];
 const STEEP_SOLIMP: [f64; 5] = [0.1, 0.98, 0.004, 0.3, 3.0];
@@ -172,7 +175,7 @@ impl Drop {
         state.qvel[2] = -speed;
         let (input, mut data) = (Input::zeros(&self.model), Data::new(&self.model));
         for _ in 0..40_000 {
-            integrate::step(&self.model, &mut state, &input, &mut data);
+            carom::step(&self.model, &mut state, &input, &mut data);
             if state.qpos[2] > self.radius {
                 return state.qvel[2] / speed;
             }
@@ -187,7 +190,7 @@ impl Drop {
         state.qpos[2] = self.radius - 1e-12;
         let (input, mut data) = (Input::zeros(&self.model), Data::new(&self.model));
         while state.time < seconds {
-            integrate::step(&self.model, &mut state, &input, &mut data);
+            carom::step(&self.model, &mut state, &input, &mut data);
         }
         self.radius - state.qpos[2]
     }
@@ -295,7 +298,7 @@ fn an_arm_has_a_third_of_the_inverse_mass() {
     state.qvel[0] = -0.1;
     let (input, mut data) = (Input::zeros(&model), Data::new(&model));
     while state.qvel[0] < 0.0 || state.qpos[0] < 0.0 {
-        integrate::step(&model, &mut state, &input, &mut data);
+        carom::step(&model, &mut state, &input, &mut data);
     }
     assert_near(state.qvel[0] / 0.1, contact.restitution(0.2), 2e-3);
 }

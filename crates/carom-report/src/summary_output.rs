@@ -1,7 +1,7 @@
 //! What an identification found, as text and as JSON.
 
 use carom::Model;
-use carom::contact_units;
+use carom_contact_units as contact_units;
 use carom_tasks::evaluate::{self, figure};
 use carom_tasks::identify::{ErrorBasis, Estimate, Outcome};
 use carom_tasks::problem::{FrameResidual, Horizon};

@@ -32,20 +32,19 @@
 //! | linearise a step: A, B and Jacobians with respect to parameters | [`linearize`], [`varied`] |
 //! | compute inverse dynamics, or Jacobians of points | [`inverse`], [`jacobian`] |
 //! | cast rays, read forces of single contacts | [`ray`], [`contact_force`] |
-//! | read contact parameters in physical units, or choose a contact law | [`contact_units`], [`laws`] |
+//! | choose a contact law | [`laws`] |
 //! | find a quantity of the model with its unit, its range and MuJoCo's name | [`quantity`], [`model`] |
 //! | step something else than a model | [`system`], the trait [`Dynamics`] |
 //! | step over dual numbers, or along tangents of configurations | [`integrate`], [`varied`], [`Scalar`] |
 //! | read the engine | [`dynamics`] first: it is the one list of [`stages`] |
 //!
 //! Recordings, losses on them and identification are in the crate `carom-tasks`; arrays under MuJoCo's names, and models
-//! that MuJoCo has compiled, in `carom-mujoco`; whether gradients are right is
-//! asked by `carom-gradient-check`.
+//! that MuJoCo has compiled, in `carom-mujoco`; contact parameters in physical
+//! units in `carom-contact-units`; the question whether gradients are right in `carom-gradient-check`.
 
 mod arrays;
 pub mod compile;
 pub mod contact_force;
-pub mod contact_units;
 pub mod cotangent;
 pub mod coverage;
 mod data;

@@ -1,7 +1,7 @@
 //! What the model's contacts mean physically.
 
 use carom::Model;
-use carom::contact_units::{ContactKind, SURVEY_SPEED, metres, newtons, seconds};
+use carom_contact_units::{ContactKind, SURVEY_SPEED, metres, newtons, seconds};
 use serde_json::json;
 
 use carom_report::naming::pair_name;

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use carom::Model;
-use carom::contact_units::survey;
 use carom::model::{Integrator, JointKind};
+use carom_contact_units::survey;
 use carom_spec::Diagnostic;
 use serde_json::json;
 

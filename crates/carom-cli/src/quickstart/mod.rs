@@ -12,7 +12,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use carom::Model;
-use carom::contact_units;
+use carom_contact_units as contact_units;
 use carom_optimise::random::Random;
 use carom_report::{holds, identification_json, identification_page, within};
 use carom_tasks::evaluate::{self, figure};

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use carom::Model;
-use carom::contact_units::{self, ContactKind};
+use carom_contact_units::{self as contact_units, ContactKind};
 use carom_tasks::evaluate::{Metric, Report, figure};
 use carom_tasks::identify::{CrossValidation, Outcome, Recovery};
 

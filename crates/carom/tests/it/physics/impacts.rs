@@ -1,7 +1,7 @@
 //! Collisions: restitution, momentum, and a cradle.
 
-use carom::contact_units::NormalContact;
 use carom::stages::solve;
+use carom_contact_units::NormalContact;
 use carom_testing::Random;
 
 use super::{Scene, assert_near};

@@ -1,6 +1,6 @@
 //! Things that lie, stand and pile up.
 
-use carom::contact_units::{NormalContact, pyramid_ratio};
+use carom_contact_units::{NormalContact, pyramid_ratio};
 use carom_testing::Random;
 
 use super::{GRAVITY, Scene, assert_near};
