@@ -17,10 +17,9 @@ use carom_spec::model_spec::{
 };
 
 use super::Source;
-use super::checks::is_limited;
 use super::histories;
 use super::lookup::NameTable;
-use super::report::{Report, called, code};
+use super::report::{Checked, Report, code};
 use crate::model::{ActuatorRecipe, JointKind, Model, Structure, Transmission, Wrap};
 
 /// Activation states that a model may have in all; more would not fit in memory.
@@ -32,19 +31,19 @@ pub(super) fn structure(source: Source<'_>, structure: &mut Structure, report: &
     let auto_limits = source.spec.compiler.auto_limits;
     let (mut activation_count, mut control_count, mut output_count) = (0, 0, 0);
     for actuator in &source.spec.actuators {
-        let owner = called("actuator", &actuator.name);
-        let transmission = transmission(source, actuator, &owner, report);
-        let transmission = orientation(structure, actuator, transmission, &owner, report);
-        check_target(structure, actuator, transmission, &owner, report);
-        check_parameters(actuator, &owner, report);
-        check_servo(actuator, &owner, report);
+        let checked = &mut report.checked("actuator", &actuator.name, actuator.span);
+        let transmission = transmission(source, actuator, checked);
+        let transmission = orientation(structure, actuator, transmission, checked);
+        check_target(structure, actuator, transmission, checked);
+        check_parameters(actuator, checked);
+        check_servo(actuator, checked);
         let ranges = ranges(source, &joints, actuator, transmission);
         if let Err(problem) = ranges {
-            let message = format!("inheritrange of {owner} {problem}");
-            report.error(code::ACTUATOR, actuator.span, message);
+            let message = format!("inheritrange of {checked} {problem}");
+            checked.error(code::ACTUATOR, message);
         }
         let [control, activation] = ranges.unwrap_or_else(|_| own_ranges(actuator));
-        let activations = activation_states(actuator, &owner, report);
+        let activations = activation_states(actuator, checked);
 
         let rows = transmission.map_or_else(
             || vec![Vec::new()],
@@ -78,22 +77,21 @@ pub(super) fn structure(source: Source<'_>, structure: &mut Structure, report: &
         activation_count += activations;
         if activation_count > MOST_STATES {
             let message = format!(
-                "{owner} brings the activation states to {activation_count}, too many to hold"
+                "{checked} brings the activation states to {activation_count}, too many to hold"
             );
-            report.error(code::ACTUATOR, actuator.span, message);
+            checked.error(code::ACTUATOR, message);
             activation_count = start;
         }
         actuators.activations.push(start..activation_count);
         actuators.activation_early.push(actuator.activation_early);
         actuators.group.push(actuator.group);
-        let place = (actuator.span, owner.as_str());
-        let history = histories::shape(&actuator.history, 1, place, report);
+        let history = histories::shape(&actuator.history, 1, checked);
         if history.is_some() && actuator.control_count() != 1 {
             let message = format!(
-                "{owner} has {} controls; 'nsample' and 'delay' are for one, split it up",
+                "{checked} has {} controls; 'nsample' and 'delay' are for one, split it up",
                 actuator.control_count()
             );
-            report.error(code::ACTUATOR, actuator.span, message);
+            checked.error(code::ACTUATOR, message);
         }
         let index = history.map(|shape| {
             structure.histories.push(shape);
@@ -102,16 +100,14 @@ pub(super) fn structure(source: Source<'_>, structure: &mut Structure, report: &
         structure.actuators.history.push(index);
         let actuators = &mut structure.actuators;
 
-        let mut limited = |switch, range, attribute| {
-            let place = (actuator.span, owner.as_str(), attribute);
-            is_limited(switch, range, auto_limits, report, place)
-        };
-        let force_limited = limited(actuator.force_limited, actuator.force_range, "force");
-        let control_limited = limited(actuator.control_limited, control, "ctrl");
-        let activation_limited = limited(actuator.activation_limited, activation, "act");
+        let mut limited =
+            |attribute, switch, range| checked.is_limited(attribute, switch, range, auto_limits);
+        let force_limited = limited("force", actuator.force_limited, actuator.force_range);
+        let control_limited = limited("ctrl", actuator.control_limited, control);
+        let activation_limited = limited("act", actuator.activation_limited, activation);
         if activation_limited && actuator.dynamics == ActuatorDynamics::None {
-            let message = format!("{owner} has an actrange but no activation dynamics");
-            report.error(code::ACTUATOR, actuator.span, message);
+            let message = format!("{checked} has an actrange but no activation dynamics");
+            checked.error(code::ACTUATOR, message);
         }
         actuators.force_limited.push(force_limited);
         actuators.control_limited.push(control_limited);
@@ -139,16 +135,14 @@ fn flat_joints(source: Source<'_>) -> Vec<&JointSpec> {
 fn transmission(
     source: Source<'_>,
     actuator: &ActuatorSpec,
-    owner: &str,
-    report: &mut Report,
+    checked: &mut Checked<'_>,
 ) -> Option<Transmission> {
     let lookup = source.lookup;
-    let mut resolve =
-        |table: &NameTable, reference: &_| table.resolve(reference, || owner.to_owned(), report);
+    let mut resolve = |table: &NameTable, reference: &_| checked.resolve(table, reference);
     match &actuator.transmission {
         None => {
-            let message = format!("{owner} acts on nothing");
-            report.error(code::ACTUATOR, actuator.span, message);
+            let message = format!("{checked} acts on nothing");
+            checked.error(code::ACTUATOR, message);
             None
         }
         Some(Target::Joint(joint)) => resolve(&lookup.joints, joint).map(Transmission::Joint),
@@ -175,8 +169,8 @@ fn transmission(
             let slider = resolve(&lookup.sites, slider_site);
             let crank = resolve(&lookup.sites, crank_site);
             if actuator.crank_length <= 0.0 {
-                let message = format!("cranklength of {owner} is not positive");
-                report.error(code::ACTUATOR, actuator.span, message);
+                let message = format!("cranklength of {checked} is not positive");
+                checked.error(code::ACTUATOR, message);
             }
             Some(Transmission::SliderCrank {
                 crank: crank?,
@@ -191,8 +185,7 @@ fn orientation(
     structure: &Structure,
     actuator: &ActuatorSpec,
     transmission: Option<Transmission>,
-    owner: &str,
-    report: &mut Report,
+    checked: &mut Checked<'_>,
 ) -> Option<Transmission> {
     if actuator.gain != GainKind::So3 {
         return transmission;
@@ -206,16 +199,17 @@ fn orientation(
             reference: Some(reference),
         } => Some(Transmission::SiteOrientation { site, reference }),
         _ => {
-            let message =
-                format!("{owner} turns something: give it a ball joint, or a site with 'refsite'");
-            report.error(code::ACTUATOR, actuator.span, message);
+            let message = format!(
+                "{checked} turns something: give it a ball joint, or a site with 'refsite'"
+            );
+            checked.error(code::ACTUATOR, message);
             None
         }
     }
 }
 
 /// Which kinds, inputs and parameters of motors and servos go together.
-fn check_servo(actuator: &ActuatorSpec, owner: &str, report: &mut Report) {
+fn check_servo(actuator: &ActuatorSpec, checked: &mut Checked<'_>) {
     let kinds = (actuator.dynamics, actuator.gain, actuator.bias);
     let is_motor = [
         actuator.dynamics == ActuatorDynamics::DcMotor,
@@ -335,8 +329,8 @@ fn check_servo(actuator: &ActuatorSpec, owner: &str, report: &mut Report) {
         );
     }
     for problem in problems {
-        let message = format!("{owner}: {problem}");
-        report.error(code::ACTUATOR, actuator.span, message);
+        let message = format!("{checked}: {problem}");
+        checked.error(code::ACTUATOR, message);
     }
 }
 
@@ -345,10 +339,8 @@ fn check_target(
     structure: &Structure,
     actuator: &ActuatorSpec,
     transmission: Option<Transmission>,
-    owner: &str,
-    report: &mut Report,
+    checked: &mut Checked<'_>,
 ) {
-    let mut refuse = |message: String| report.error(code::ACTUATOR, actuator.span, message);
     let (has_damping, has_armature) = (actuator.damping != [0.0; 3], actuator.armature != 0.0);
     match transmission {
         None | Some(Transmission::Joint(_) | Transmission::JointInParent(_)) => {}
@@ -357,24 +349,24 @@ fn check_target(
             if has_armature
                 && path.any(|wrap| matches!(wrap, Wrap::Sphere { .. } | Wrap::Cylinder { .. }))
             {
-                refuse(format!(
-                    "{owner} has armature and acts on a tendon that wraps around a geom"
-                ));
+                let message =
+                    format!("{checked} has armature and acts on a tendon that wraps around a geom");
+                checked.error(code::ACTUATOR, message);
             }
         }
         Some(_) => {
             for (given, attribute) in [(has_damping, "damping"), (has_armature, "armature")] {
                 if given {
-                    refuse(format!(
-                        "{attribute} of {owner} needs a joint or a tendon to act on"
-                    ));
+                    let message =
+                        format!("{attribute} of {checked} needs a joint or a tendon to act on");
+                    checked.error(code::ACTUATOR, message);
                 }
             }
         }
     }
 }
 
-fn check_parameters(actuator: &ActuatorSpec, owner: &str, report: &mut Report) {
+fn check_parameters(actuator: &ActuatorSpec, checked: &mut Checked<'_>) {
     let muscles = [
         (actuator.gain == GainKind::Muscle).then_some(&actuator.gain_parameters),
         (actuator.bias == BiasKind::Muscle).then_some(&actuator.bias_parameters),
@@ -391,8 +383,8 @@ fn check_parameters(actuator: &ActuatorSpec, owner: &str, report: &mut Report) {
             ),
         ];
         for (_, problem) in problems.iter().filter(|(found, _)| *found) {
-            let message = format!("muscle {owner}: {problem}");
-            report.error(code::ACTUATOR, actuator.span, message);
+            let message = format!("muscle {checked}: {problem}");
+            checked.error(code::ACTUATOR, message);
         }
         if problems.iter().any(|(found, _)| *found) {
             break;
@@ -449,7 +441,7 @@ fn inherits_range(actuator: &ActuatorSpec) -> bool {
 }
 
 /// The number of activation states.
-fn activation_states(actuator: &ActuatorSpec, owner: &str, report: &mut Report) -> usize {
+fn activation_states(actuator: &ActuatorSpec, checked: &mut Checked<'_>) -> usize {
     let has_dynamics = actuator.dynamics != ActuatorDynamics::None;
     let natural = actuator.natural_state_count();
     let Some(count) = actuator.activation_count else {
@@ -470,8 +462,8 @@ fn activation_states(actuator: &ActuatorSpec, owner: &str, report: &mut Report) 
         }
         _ => return count as usize,
     };
-    let message = format!("actdim {count} of {owner}: {problem}");
-    report.error(code::ACTUATOR, actuator.span, message);
+    let message = format!("actdim {count} of {checked}: {problem}");
+    checked.error(code::ACTUATOR, message);
     natural
 }
 

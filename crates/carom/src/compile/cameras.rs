@@ -3,7 +3,7 @@
 use carom_spec::model_spec::CameraSpec;
 
 use super::Source;
-use super::report::{Report, called, code};
+use super::report::{Checked, Report, code};
 use crate::math::{Quat, Vec3};
 use crate::model::{Model, Structure};
 use crate::scalar::Scalar;
@@ -16,11 +16,10 @@ const DEFAULT_NEAR_PLANE: f32 = 0.01;
 pub(super) fn structure(source: Source<'_>, structure: &mut Structure, report: &mut Report) {
     for (body, description) in source.spec.bodies.iter().enumerate() {
         for camera in &description.cameras {
-            check(camera, report);
-            let target = camera.target.as_ref().and_then(|target| {
-                let user = || called("camera", &camera.name);
-                source.lookup.bodies.resolve(target, user, report)
-            });
+            let checked = &mut report.checked("camera", &camera.name, camera.span);
+            check(camera, checked);
+            let target = camera.target.as_ref();
+            let target = target.and_then(|target| checked.resolve(&source.lookup.bodies, target));
             let cameras = &mut structure.cameras;
             cameras.mode.push(camera.mode);
             cameras.body.push(body);
@@ -36,7 +35,7 @@ fn has_sensor_size(camera: &CameraSpec) -> bool {
     camera.sensor_size.iter().all(|&side| side > 0.0)
 }
 
-fn check(camera: &CameraSpec, report: &mut Report) {
+fn check(camera: &CameraSpec, checked: &mut Checked<'_>) {
     let intrinsics = [
         camera.focal_length,
         camera.focal_pixels,
@@ -57,13 +56,12 @@ fn check(camera: &CameraSpec, report: &mut Report) {
         ),
     ];
     for (_, problem) in problems.iter().filter(|(found, _)| *found) {
-        let message = format!("{} {problem}", called("camera", &camera.name));
-        report.error(code::CAMERA, camera.span, message);
+        checked.error(code::CAMERA, format!("{checked} {problem}"));
     }
 }
 
 /// Fills the numbers of cameras.
-pub(super) fn numbers(source: Source<'_>, model: &mut Model, _report: &mut Report) {
+pub(super) fn numbers(source: Source<'_>, model: &mut Model) {
     let near_plane = near_plane(source);
     let cameras = source.spec.bodies.iter().flat_map(|body| &body.cameras);
     for (id, camera) in cameras.enumerate() {

@@ -4,26 +4,66 @@ use carom_spec::Diagnostic;
 use carom_spec::model_spec::ModelSpec;
 use carom_spec::span::Span;
 
-use super::report::{Report, called, code};
+use super::report::{Checked, Report, called, code};
 use crate::model::{Family, Model, Quantity};
 
-/// Reports numbers that are not finite; true when all are.
-pub(super) fn finite(
-    report: &mut Report,
-    span: Span,
-    element: &str,
-    attribute: &str,
-    numbers: &[f64],
-) -> bool {
-    let all = numbers.iter().all(|number| number.is_finite());
-    if !all {
-        report.error(
-            code::BAD_NUMBER,
-            span,
-            format!("{attribute} of {element} is not finite"),
-        );
+impl Checked<'_> {
+    /// Reports numbers that are not finite; true when all are.
+    pub(super) fn finite(&mut self, attribute: &str, numbers: &[f64]) -> bool {
+        let all = numbers.iter().all(|number| number.is_finite());
+        if !all {
+            self.error(
+                code::BAD_NUMBER,
+                format!("{attribute} of {self} is not finite"),
+            );
+        }
+        all
     }
-    all
+
+    /// As [`Self::finite`], for several attributes.
+    pub(super) fn all_finite(&mut self, attributes: &[(&str, &[f64])]) -> bool {
+        let finite = |all: bool, (attribute, numbers): &(&str, &[f64])| {
+            self.finite(attribute, numbers) && all
+        };
+        attributes.iter().fold(true, finite)
+    }
+
+    /// Decides whether a range limits: as the file says, or by the presence of a range.
+    ///
+    /// `autolimits="false"` makes a range without a word on whether it limits ambiguous, which is an error.
+    pub(super) fn is_limited(
+        &mut self,
+        attribute: &str,
+        limited: Option<bool>,
+        range: [f64; 2],
+        auto_limits: bool,
+    ) -> bool {
+        let given = range != [0.0, 0.0];
+        if limited.is_none() && !auto_limits && given {
+            self.error_help(
+                code::RANGE,
+                format!("{self} has {attribute}range but does not say whether it limits"),
+                format!("set {attribute}limited, or compiler autolimits=\"true\""),
+            );
+        }
+        let [low, high] = range;
+        let is_ordered = low < high;
+        let limits = limited.unwrap_or(is_ordered);
+        if limited.is_none() && given && !is_ordered {
+            self.warning(
+                code::RANGE,
+                format!("{attribute}range of {self} is empty, so it does not limit"),
+            );
+        }
+        if limits && !is_ordered {
+            self.error_help(
+                code::RANGE,
+                format!("{attribute}range of {self} is empty: {low} to {high}"),
+                "the first number must be smaller than the second",
+            );
+        }
+        limits
+    }
 }
 
 /// Reports computed numbers that are not finite, one a field; true when there are none.
@@ -80,48 +120,6 @@ fn element_of(spec: &ModelSpec, family: Family, element: usize) -> (String, Opti
     found.unwrap_or_else(|| (family.name().replace('_', " "), None))
 }
 
-/// Decides whether a range limits: as the file says, or by the presence of a range.
-///
-/// `autolimits="false"` makes a range without a word on whether it limits ambiguous, which is an error.
-pub(super) fn is_limited(
-    limited: Option<bool>,
-    range: [f64; 2],
-    auto_limits: bool,
-    report: &mut Report,
-    (span, element, attribute): (Span, &str, &str),
-) -> bool {
-    let given = range != [0.0, 0.0];
-    if limited.is_none() && !auto_limits && given {
-        report.error_help(
-            code::RANGE,
-            span,
-            format!("{element} has {attribute}range but does not say whether it limits"),
-            format!("set {attribute}limited, or compiler autolimits=\"true\""),
-        );
-    }
-    let is_ordered = range[0] < range[1];
-    let limits = limited.unwrap_or(is_ordered);
-    if limited.is_none() && given && !is_ordered {
-        report.warning(
-            code::RANGE,
-            span,
-            format!("{attribute}range of {element} is empty, so it does not limit"),
-        );
-    }
-    if limits && !is_ordered {
-        report.error_help(
-            code::RANGE,
-            span,
-            format!(
-                "{attribute}range of {element} is empty: {} to {}",
-                range[0], range[1]
-            ),
-            "the first number must be smaller than the second",
-        );
-    }
-    limits
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -129,8 +127,8 @@ mod tests {
     /// Whether the range limits, and the messages of the check.
     fn outcome(limited: Option<bool>, range: [f64; 2], auto_limits: bool) -> (bool, Vec<String>) {
         let mut report = Report::default();
-        let place = (Span::default(), "actuator 'a'", "ctrl");
-        let limits = is_limited(limited, range, auto_limits, &mut report, place);
+        let mut actuator = report.checked("actuator", "a", Span::default());
+        let limits = actuator.is_limited("ctrl", limited, range, auto_limits);
         let messages = report.into_diagnostics().into_iter().map(|d| d.message);
         (limits, messages.collect())
     }

@@ -7,7 +7,7 @@ use carom_spec::model_spec::{PairSpec, Reference};
 
 use super::Source;
 use super::lookup::NameTable;
-use super::report::{Report, called, code};
+use super::report::{Checked, Report, code};
 use crate::model::{Model, Structure};
 
 /// Fills the structure of contact pairs and filters.
@@ -37,13 +37,11 @@ fn pairs(source: Source<'_>, structure: &mut Structure, report: &mut Report) {
 }
 
 fn check(pair: &PairSpec, report: &mut Report) {
-    let owner = called("contact pair", &pair.name);
-    if !matches!(pair.contact_dimension, 1 | 3 | 4 | 6) {
-        let message = format!(
-            "condim {} of {owner} is not 1, 3, 4 or 6",
-            pair.contact_dimension
-        );
-        report.error(code::CONTACT, pair.span, message);
+    let condim = pair.contact_dimension;
+    if !matches!(condim, 1 | 3 | 4 | 6) {
+        let pair = &mut report.checked("contact pair", &pair.name, pair.span);
+        let message = format!("condim {condim} of {pair} is not 1, 3, 4 or 6");
+        pair.error(code::CONTACT, message);
     }
 }
 
@@ -55,9 +53,9 @@ fn order(
 ) -> Vec<(i64, [usize; 2], usize)> {
     let mut order = Vec::with_capacity(source.spec.pairs.len());
     for (index, pair) in source.spec.pairs.iter().enumerate() {
-        let owner = called("contact pair", &pair.name);
+        let checked = &mut report.checked("contact pair", &pair.name, pair.span);
         let table = &source.lookup.geoms;
-        let geoms = resolve_both(table, [&pair.geom1, &pair.geom2], &owner, report);
+        let geoms = resolve_both(table, [&pair.geom1, &pair.geom2], checked);
         let Some([first, second]) = geoms else {
             continue;
         };
@@ -76,11 +74,9 @@ fn order(
 fn resolve_both(
     table: &NameTable,
     references: [&Reference; 2],
-    owner: &str,
-    report: &mut Report,
+    checked: &mut Checked<'_>,
 ) -> Option<[usize; 2]> {
-    let [first, second] =
-        references.map(|reference| table.resolve(reference, || owner.to_owned(), report));
+    let [first, second] = references.map(|reference| checked.resolve(table, reference));
     Some([first?, second?])
 }
 
@@ -93,9 +89,9 @@ fn signature(body1: usize, body2: usize) -> i64 {
 
 fn exclusions(source: Source<'_>, structure: &mut Structure, report: &mut Report) {
     for exclude in &source.spec.excludes {
-        let owner = called("contact exclusion", &exclude.name);
+        let checked = &mut report.checked("contact exclusion", &exclude.name, exclude.span);
         let table = &source.lookup.bodies;
-        let bodies = resolve_both(table, [&exclude.body1, &exclude.body2], &owner, report);
+        let bodies = resolve_both(table, [&exclude.body1, &exclude.body2], checked);
         if let Some([first, second]) = bodies {
             let pair = [first.min(second), first.max(second)];
             structure.filter.excluded_bodies.push(pair);

@@ -13,7 +13,7 @@ use carom_spec::model_spec::{EqualityKind as Coupling, EqualityObjects, Equality
 
 use super::Source;
 use super::lookup::NameTable;
-use super::report::{Report, called, code};
+use super::report::{Checked, Report, code};
 use crate::math::{Quat, Vec3};
 use crate::model::{EqualityKind, JointKind, Model, Structure};
 use crate::scalar::Scalar;
@@ -27,13 +27,13 @@ const POSE_AT_REFERENCE: usize = 11;
 /// Fills the structure of equality constraints.
 pub(super) fn structure(source: Source<'_>, structure: &mut Structure, report: &mut Report) {
     for equality in &source.spec.equalities {
-        let owner = called("equality constraint", &equality.name);
-        let [first, second] = resolve(source, equality, &owner, report);
+        let checked = &mut report.checked("equality constraint", &equality.name, equality.span);
+        let [first, second] = resolve(source, equality, checked);
         if let (Some(first), Some(second)) = (first, second)
             && first == second
         {
-            let message = format!("{owner} couples an element with itself");
-            report.error(code::EQUALITY, equality.span, message);
+            let message = format!("{checked} couples an element with itself");
+            checked.error(code::EQUALITY, message);
         }
         let (kind, between_sites) = match &equality.kind {
             Coupling::Connect { objects, .. } => (EqualityKind::Connect, are_sites(objects)),
@@ -50,8 +50,8 @@ pub(super) fn structure(source: Source<'_>, structure: &mut Structure, report: &
             };
             if [first, second].into_iter().flatten().any(is_vector) {
                 let message =
-                    format!("{owner} couples a joint that is neither a slide nor a hinge");
-                report.error(code::EQUALITY, equality.span, message);
+                    format!("{checked} couples a joint that is neither a slide nor a hinge");
+                checked.error(code::EQUALITY, message);
             }
         }
         let equalities = &mut structure.equalities;
@@ -73,14 +73,11 @@ fn are_sites(objects: &EqualityObjects) -> bool {
 fn resolve(
     source: Source<'_>,
     equality: &EqualitySpec,
-    owner: &str,
-    report: &mut Report,
+    checked: &mut Checked<'_>,
 ) -> [Option<usize>; 2] {
     let lookup = source.lookup;
     let mut pair = |table: &NameTable, first: &Reference, second: Option<&Reference>| {
-        [Some(first), second].map(|reference| {
-            reference.and_then(|reference| table.resolve(reference, || owner.to_owned(), report))
-        })
+        [Some(first), second].map(|reference| checked.resolve(table, reference?))
     };
     match &equality.kind {
         Coupling::Connect { objects, .. } | Coupling::Weld { objects, .. } => match objects {
@@ -97,7 +94,7 @@ fn resolve(
 }
 
 /// Fills the numbers of equality constraints as far as the file gives them.
-pub(super) fn numbers(source: Source<'_>, model: &mut Model, _report: &mut Report) {
+pub(super) fn numbers(source: Source<'_>, model: &mut Model) {
     for (id, equality) in source.spec.equalities.iter().enumerate() {
         model.equalities.solref[id] = equality.solver_reference;
         model.equalities.solimp[id] = equality.solver_impedance;

@@ -5,11 +5,10 @@ use carom_spec::model_spec::{CompilerSettings, GeomKind, GeomSpec};
 use super::Source;
 use super::added_mass::added_mass;
 use super::assets::Assets;
-use super::checks::finite;
 use super::inertia::{Inertials, Part, counts_for_inertia};
 use super::mesh::CompiledMesh;
 use super::primitive::{self, Solid};
-use super::report::{Report, called, code};
+use super::report::{Checked, Report, code};
 use crate::math::{Pose, Quat, Vec3};
 use crate::model::{GeomRecipe, GeomShape, MassSource, Model, SourceNumbers, Structure};
 use crate::scalar::Scalar;
@@ -39,11 +38,11 @@ impl CompiledGeom {
         infers_inertia: bool,
         report: &mut Report,
     ) -> Option<Self> {
-        let name = called("geom", &geom.name);
-        if !numbers_are_finite(geom, &name, report) {
+        let checked = &mut report.checked("geom", &geom.name, geom.span);
+        if !numbers_are_finite(geom, checked) {
             return None;
         }
-        let (pose, size) = own_frame(geom, &name, report)?;
+        let (pose, size) = own_frame(geom, checked)?;
         let mut compiled = Self {
             part: Part::new(0.0, pose, [0.0; 3]),
             written_pose: pose,
@@ -55,16 +54,16 @@ impl CompiledGeom {
             None => None,
         };
         if let Some(mesh) = mesh {
-            compiled.take_mesh_frame(geom, mesh, settings, &name, report)?;
+            compiled.take_mesh_frame(geom, mesh, settings, checked)?;
         }
         if geom.kind != GeomKind::Mesh {
             compiled.written_pose = compiled.part.pose;
         }
-        check_size(geom, compiled.size, &name, report)?;
+        check_size(geom, compiled.size, checked)?;
         compiled.take_asset_size(geom, assets)?;
         if infers_inertia {
             let own_mesh = mesh.filter(|_| geom.kind == GeomKind::Mesh);
-            compiled.find_mass(geom, own_mesh, &name, report)?;
+            compiled.find_mass(geom, own_mesh, checked)?;
         }
         Some(compiled)
     }
@@ -75,16 +74,14 @@ impl CompiledGeom {
         geom: &GeomSpec,
         mesh: &CompiledMesh,
         settings: &CompilerSettings,
-        name: &str,
-        report: &mut Report,
+        checked: &mut Checked<'_>,
     ) -> Option<()> {
         let mut center = Vec3::ZERO;
         if geom.kind == GeomKind::Mesh {
             if geom.shell_inertia {
-                report.error_help(
+                checked.error_help(
                     code::GEOM_ASSET,
-                    geom.span,
-                    format!("{name} asks for shell inertia, which belongs to its mesh"),
+                    format!("{checked} asks for shell inertia, which belongs to its mesh"),
                     "set inertia=\"shell\" at the mesh",
                 );
                 return None;
@@ -97,10 +94,9 @@ impl CompiledGeom {
                 fit_to_inertia_box(geom.kind, mesh)
             };
             let Some(size) = fit else {
-                report.error(
+                checked.error(
                     code::GEOM_ASSET,
-                    geom.span,
-                    format!("shape of {name} cannot be fitted to a mesh"),
+                    format!("shape of {checked} cannot be fitted to a mesh"),
                 );
                 return None;
             };
@@ -138,8 +134,7 @@ impl CompiledGeom {
         &mut self,
         geom: &GeomSpec,
         mesh: Option<&CompiledMesh>,
-        name: &str,
-        report: &mut Report,
+        checked: &mut Checked<'_>,
     ) -> Option<()> {
         let solid = match mesh {
             Some(mesh) => Solid::Mesh {
@@ -156,18 +151,16 @@ impl CompiledGeom {
         self.part = Part::new(mass, self.part.pose, inertia);
         let mut numbers = [mass, geom.density].into_iter().chain(inertia);
         if numbers.any(|number| number < 0.0) {
-            report.error(
+            checked.error(
                 code::MASS,
-                geom.span,
-                format!("mass, inertia or density of {name} is negative"),
+                format!("mass, inertia or density of {checked} is negative"),
             );
             return None;
         }
         if !(mass.is_finite() && inertia.iter().all(|moment| moment.is_finite())) {
-            report.error_help(
+            checked.error_help(
                 code::MASS,
-                geom.span,
-                format!("mass or inertia of {name} is too large to compute"),
+                format!("mass or inertia of {checked} is too large to compute"),
                 "check size and density; lengths are in metres",
             );
             return None;
@@ -195,14 +188,12 @@ pub(super) fn virtual_inertia<T: Scalar>(kind: GeomKind, size: [T; 3]) -> [T; 6]
     [mx, my, mz, ix, iy, iz]
 }
 
-fn numbers_are_finite(geom: &GeomSpec, name: &str, report: &mut Report) -> bool {
-    let numbers: [(&str, &[f64]); 15] = [
+fn numbers_are_finite(geom: &GeomSpec, checked: &mut Checked<'_>) -> bool {
+    let fromto = geom.fromto.as_ref().map_or(&[][..], |points| &points[..]);
+    checked.all_finite(&[
         ("pos", &geom.position),
         ("orientation", &geom.quaternion),
-        (
-            "fromto",
-            geom.fromto.as_ref().map_or(&[], |points| &points[..]),
-        ),
+        ("fromto", fromto),
         ("size", &geom.size),
         ("fitscale", &[geom.fit_scale]),
         ("friction", &geom.friction),
@@ -215,20 +206,11 @@ fn numbers_are_finite(geom: &GeomSpec, name: &str, report: &mut Report) -> bool 
         ("mass", geom.mass.as_slice()),
         ("density", &[geom.density]),
         ("fluidcoef", &geom.fluid_coefficients),
-    ];
-    let mut all = true;
-    for (attribute, values) in numbers {
-        all &= finite(report, geom.span, name, attribute, values);
-    }
-    all
+    ])
 }
 
 /// Frame and sizes as the geom itself gives them.
-pub(super) fn own_frame(
-    geom: &GeomSpec,
-    name: &str,
-    report: &mut Report,
-) -> Option<(Pose, [f64; 3])> {
+pub(super) fn own_frame(geom: &GeomSpec, checked: &mut Checked<'_>) -> Option<(Pose, [f64; 3])> {
     let position = Vec3(geom.position);
     let Some(fromto) = geom.fromto else {
         return Some((
@@ -236,50 +218,33 @@ pub(super) fn own_frame(
             geom.size,
         ));
     };
-    let refuse = |report: &mut Report, message: String, help: &str| {
-        report.error_help(code::SIZE, geom.span, message, help);
-    };
-    if geom.mesh.is_some() {
-        refuse(
-            report,
-            format!("fromto of {name} cannot be used with a mesh"),
-            "use pos and quat",
-        );
-        return None;
-    }
-    if geom.position != [0.0; 3] {
-        refuse(
-            report,
-            format!("{name} has both pos and fromto"),
-            "remove one of them",
-        );
-        return None;
-    }
     let frame = segment_frame(fromto);
-    match (geom.kind, frame) {
+    let (message, help) = match (geom.kind, frame) {
+        _ if geom.mesh.is_some() => (
+            format!("fromto of {checked} cannot be used with a mesh"),
+            "use pos and quat",
+        ),
+        _ if geom.position != [0.0; 3] => (
+            format!("{checked} has both pos and fromto"),
+            "remove one of them",
+        ),
         (GeomKind::Capsule | GeomKind::Cylinder, Some((pose, half))) => {
-            Some((pose, [geom.size[0], half, geom.size[2]]))
+            return Some((pose, [geom.size[0], half, geom.size[2]]));
         }
         (GeomKind::Ellipsoid | GeomKind::Box, Some((pose, half))) => {
-            Some((pose, [geom.size[0], geom.size[0], half]))
+            return Some((pose, [geom.size[0], geom.size[0], half]));
         }
-        (GeomKind::Capsule | GeomKind::Cylinder | GeomKind::Ellipsoid | GeomKind::Box, None) => {
-            refuse(
-                report,
-                format!("the points of fromto of {name} coincide"),
-                "give two points",
-            );
-            None
-        }
-        _ => {
-            refuse(
-                report,
-                format!("fromto of {name} needs a capsule, cylinder, ellipsoid or box"),
-                "set type, or use pos and size",
-            );
-            None
-        }
-    }
+        (GeomKind::Capsule | GeomKind::Cylinder | GeomKind::Ellipsoid | GeomKind::Box, None) => (
+            format!("the points of fromto of {checked} coincide"),
+            "give two points",
+        ),
+        _ => (
+            format!("fromto of {checked} needs a capsule, cylinder, ellipsoid or box"),
+            "set type, or use pos and size",
+        ),
+    };
+    checked.error_help(code::SIZE, message, help);
+    None
 }
 
 /// The frame whose z axis runs through two points (from the second to the first), and half their distance; none when
@@ -344,7 +309,7 @@ fn fit_to_bounding_box(kind: GeomKind, mesh: &CompiledMesh) -> Option<[f64; 3]> 
     })
 }
 
-fn check_size(geom: &GeomSpec, size: [f64; 3], name: &str, report: &mut Report) -> Option<()> {
+fn check_size(geom: &GeomSpec, size: [f64; 3], checked: &mut Checked<'_>) -> Option<()> {
     let required: &[usize] = match geom.kind {
         // The first two are half sizes of the drawn patch; 0 means infinite.
         GeomKind::Plane => &[2],
@@ -353,11 +318,10 @@ fn check_size(geom: &GeomSpec, size: [f64; 3], name: &str, report: &mut Report) 
     for &index in required {
         let is_positive = size[index] > 0.0;
         if !is_positive {
-            report.error_help(
+            checked.error_help(
                 code::SIZE,
-                geom.span,
                 format!(
-                    "size {} of {name} must be positive, it is {}",
+                    "size {} of {checked} must be positive, it is {}",
                     index + 1,
                     size[index]
                 ),
@@ -402,8 +366,9 @@ pub(super) fn structure(source: Source<'_>, structure: &mut Structure, report: &
     for (body, body_spec) in source.spec.bodies.iter().enumerate() {
         let first = structure.counts.ngeom;
         for geom in &body_spec.geoms {
-            check_geom(source, geom, body, structure, report);
-            push_geom(source, geom, body, structure, report);
+            let checked = &mut report.checked("geom", &geom.name, geom.span);
+            check_geom(source, geom, body, structure, checked);
+            push_geom(source, geom, body, structure, checked);
             structure.has_surface_velocity |= geom.surface_velocity != [0.0; 6];
             structure.has_adhesion |= geom.adhesion != 0.0;
         }
@@ -416,19 +381,14 @@ fn push_geom(
     geom: &GeomSpec,
     body: usize,
     structure: &mut Structure,
-    report: &mut Report,
+    checked: &mut Checked<'_>,
 ) {
-    let name = || called("geom", &geom.name);
     let lookup = source.lookup;
     // Resolved also where a primitive is fitted, so that a wrong name is found.
-    let mesh = geom
-        .mesh
-        .as_ref()
-        .and_then(|mesh| lookup.meshes.resolve(mesh, name, report));
-    let field = geom
-        .height_field
-        .as_ref()
-        .and_then(|field| lookup.height_fields.resolve(field, name, report));
+    let mesh = geom.mesh.as_ref();
+    let mesh = mesh.and_then(|mesh| checked.resolve(&lookup.meshes, mesh));
+    let field = geom.height_field.as_ref();
+    let field = field.and_then(|field| checked.resolve(&lookup.height_fields, field));
     let shape = match (geom.kind, mesh, field) {
         (GeomKind::Mesh, Some(mesh), _) => GeomShape::Mesh(mesh),
         (GeomKind::HeightField, _, Some(field)) => GeomShape::HeightField(field),
@@ -475,40 +435,35 @@ fn check_geom(
     geom: &GeomSpec,
     body: usize,
     structure: &Structure,
-    report: &mut Report,
+    checked: &mut Checked<'_>,
 ) {
-    let name = called("geom", &geom.name);
     if !matches!(geom.contact_dimension, 1 | 3 | 4 | 6) {
-        report.error(
+        checked.error(
             code::CONTACT,
-            geom.span,
             format!(
-                "condim of {name} is {}, must be 1, 3, 4 or 6",
+                "condim of {checked} is {}, must be 1, 3, 4 or 6",
                 geom.contact_dimension
             ),
         );
     }
     if geom.kind == GeomKind::Mesh && geom.mesh.is_none() {
-        report.error(
+        checked.error(
             code::GEOM_ASSET,
-            geom.span,
-            format!("{name} is a mesh but names none"),
+            format!("{checked} is a mesh but names none"),
         );
     }
     if (geom.kind == GeomKind::HeightField) != geom.height_field.is_some() {
-        report.error(
+        checked.error(
             code::GEOM_ASSET,
-            geom.span,
-            format!("{name} must be of type hfield and name a height field, or neither"),
+            format!("{checked} must be of type hfield and name a height field, or neither"),
         );
     }
     let weld = structure.bodies.weld[body];
     let is_fixed = weld == 0 || source.spec.bodies[weld].mocap;
     if geom.kind == GeomKind::Plane && !is_fixed {
-        report.error_help(
+        checked.error_help(
             code::GEOM_ASSET,
-            geom.span,
-            format!("plane {name} is in a body that moves"),
+            format!("plane {checked} is in a body that moves"),
             "planes must be static; use a flat box instead",
         );
     }

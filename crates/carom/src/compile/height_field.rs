@@ -2,8 +2,7 @@
 
 use carom_spec::model_spec::HeightFieldSpec;
 
-use super::checks::finite;
-use super::report::{Report, called, code};
+use super::report::{Report, code};
 
 /// Differences of elevation below this count as flat.
 const MIN: f32 = 1e-14;
@@ -22,39 +21,38 @@ pub(super) struct CompiledHeightField {
 impl CompiledHeightField {
     /// Processes a height field; none after an error.
     pub(super) fn new(field: &HeightFieldSpec, report: &mut Report) -> Option<Self> {
-        let name = called("height field", &field.name);
-        if !finite(report, field.span, &name, "size", &field.size)
-            || !finite(report, field.span, &name, "elevation", &field.elevation)
-        {
+        let checked = &mut report.checked("height field", &field.name, field.span);
+        if !checked.finite("size", &field.size) || !checked.finite("elevation", &field.elevation) {
             return None;
         }
-        let mut refuse = |message: String, help: &str| {
-            report.error_help(code::HEIGHT_FIELD, field.span, message, help);
+        let (rows, columns, found) = (field.rows, field.columns, field.elevation.len());
+        let count = rows.checked_mul(columns);
+        let problem = if field.size.iter().any(|&size| size <= 0.0) {
+            Some((
+                format!("the four sizes of {checked} must be positive"),
+                "give half sizes in x and y, the elevation range and the base thickness",
+            ))
+        } else if rows < 2 || columns < 2 {
+            Some((
+                format!("{checked} has {rows} rows and {columns} columns, at least 2 are required"),
+                "give a file, or nrow, ncol and elevation",
+            ))
+        } else if found > 0 && count != Some(found) {
+            Some((
+                format!("{checked} has {found} elevations for {rows} × {columns} points"),
+                "the number of elevations must be rows × columns",
+            ))
+        } else if count.is_none_or(|count| count > MAX_POINTS) {
+            Some((
+                format!("{checked} has too many points"),
+                "use a coarser grid",
+            ))
+        } else {
             None
         };
-        if field.size.iter().any(|&size| size <= 0.0) {
-            let help = "give half sizes in x and y, the elevation range and the base thickness";
-            return refuse(format!("the four sizes of {name} must be positive"), help);
-        }
-        let (rows, columns) = (field.rows, field.columns);
-        if rows < 2 || columns < 2 {
-            let help = "give a file, or nrow, ncol and elevation";
-            return refuse(
-                format!("{name} has {rows} rows and {columns} columns, at least 2 are required"),
-                help,
-            );
-        }
-        let count = rows.checked_mul(columns);
-        if !field.elevation.is_empty() && count != Some(field.elevation.len()) {
-            let found = field.elevation.len();
-            let help = "the number of elevations must be rows × columns";
-            return refuse(
-                format!("{name} has {found} elevations for {rows} × {columns} points"),
-                help,
-            );
-        }
-        if count.is_none_or(|count| count > MAX_POINTS) {
-            return refuse(format!("{name} has too many points"), "use a coarser grid");
+        if let Some((message, help)) = problem {
+            checked.error_help(code::HEIGHT_FIELD, message, help);
+            return None;
         }
         let elevation = if field.elevation.is_empty() {
             vec![0.0; rows * columns]

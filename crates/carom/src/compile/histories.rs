@@ -1,9 +1,8 @@
 //! Histories of actuators and sensors: how many samples they keep.
 
 use carom_spec::model_spec::HistorySpec;
-use carom_spec::span::Span;
 
-use super::report::{Report, code};
+use super::report::{Checked, code};
 use crate::model::HistoryShape;
 
 /// Samples that a history may have.
@@ -15,8 +14,7 @@ const MOST_VALUES: usize = 1 << 27;
 pub(super) fn shape(
     history: &HistorySpec,
     dimension: usize,
-    (span, owner): (Span, &str),
-    report: &mut Report,
+    checked: &mut Checked<'_>,
 ) -> Option<HistoryShape> {
     let samples = history.samples;
     let [period, phase] = history.interval;
@@ -37,8 +35,7 @@ pub(super) fn shape(
         ),
     ];
     for (_, problem) in problems.iter().filter(|(found, _)| *found) {
-        let message = format!("history of {owner}: {problem}");
-        report.error(code::HISTORY, span, message);
+        checked.error(code::HISTORY, format!("history of {checked}: {problem}"));
     }
     let is_good = problems.iter().all(|(found, _)| !found);
     (is_good && samples > 0).then_some(HistoryShape {

@@ -8,7 +8,6 @@ use carom_spec::span::Span;
 
 use super::Source;
 use super::assets::Assets;
-use super::checks::finite;
 use super::geoms::CompiledGeom;
 use super::principal_frame::{Tolerance, principal, principal_frame};
 use super::report::{Report, called, code};
@@ -179,7 +178,6 @@ impl BodyInertial {
         let Some(inertial) = &body.inertial else {
             return true;
         };
-        let name = format!("inertial of {}", called("body", &body.name));
         let (moments, quaternion): (&[f64], [f64; 4]) = match &inertial.inertia {
             InertiaSpec::Diagonal {
                 quaternion,
@@ -187,11 +185,13 @@ impl BodyInertial {
             } => (diagonal, *quaternion),
             InertiaSpec::Full(full) => (full, [1.0, 0.0, 0.0, 0.0]),
         };
-        let span = inertial.span;
-        let all_finite = finite(report, span, &name, "pos", &inertial.position)
-            & finite(report, span, &name, "mass", &[inertial.mass])
-            & finite(report, span, &name, "inertia", moments)
-            & finite(report, span, &name, "orientation", &quaternion);
+        let checked = &mut report.checked("inertial of body", &body.name, inertial.span);
+        let all_finite = checked.all_finite(&[
+            ("pos", &inertial.position),
+            ("mass", &[inertial.mass]),
+            ("inertia", moments),
+            ("orientation", &quaternion),
+        ]);
         if !all_finite {
             return false;
         }
@@ -204,10 +204,10 @@ impl BodyInertial {
                 self.part.pose.quat = quat;
                 self.part.inertia = moments;
                 if !is_usable(moments, settings) {
-                    report.error_help(
+                    let body = called("body", &body.name);
+                    checked.error_help(
                         code::MASS,
-                        span,
-                        format!("fullinertia of {} is not positive", called("body", &body.name)),
+                        format!("fullinertia of {body} is not positive"),
                         "its eigenvalues must be positive; compiler boundinertia sets a lower bound",
                     );
                     return false;
@@ -240,13 +240,10 @@ impl BodyInertial {
             }
         };
         if counted.len() > 1 && !is_usable(self.part.inertia, settings) {
-            report.error_help(
+            let body = &mut report.checked("body", &body.name, body.span);
+            body.error_help(
                 code::MASS,
-                body.span,
-                format!(
-                    "inertia that the geoms of {} give is not positive",
-                    called("body", &body.name)
-                ),
+                format!("inertia that the geoms of {body} give is not positive"),
                 "geoms may be too small; compiler boundinertia sets a lower bound",
             );
             return false;
@@ -256,28 +253,22 @@ impl BodyInertial {
 
     /// Applies the lower bounds of the compiler settings and checks the result; false after an error.
     fn bound(&mut self, body: &BodySpec, settings: &CompilerSettings, report: &mut Report) -> bool {
-        let name = called("body", &body.name);
-        let span = body
-            .inertial
-            .as_ref()
-            .map_or(body.span, |inertial| inertial.span);
+        let inertial = body.inertial.as_ref();
+        let span = inertial.map_or(body.span, |inertial| inertial.span);
+        let checked = &mut report.checked("body", &body.name, span);
         let bounds = [settings.bound_mass, settings.bound_inertia];
         let part = &mut self.part;
         let is_possible = part.bound(bounds, false);
         if part.mass < 0.0 || part.inertia.iter().any(|&moment| moment < 0.0) {
-            report.error(
-                code::MASS,
-                span,
-                format!("mass or inertia of {name} is negative"),
-            );
+            let message = format!("mass or inertia of {checked} is negative");
+            checked.error(code::MASS, message);
             return false;
         }
         if !is_possible && !settings.balance_inertia {
             let [a, b, c] = part.inertia;
-            report.error_help(
+            checked.error_help(
                 code::INERTIA_TRIANGLE,
-                span,
-                format!("inertia {a} {b} {c} of {name} is impossible: one moment exceeds the sum of the others"),
+                format!("inertia {a} {b} {c} of {checked} is impossible: one moment exceeds the sum of the others"),
                 "correct it, or set compiler balanceinertia=\"true\"",
             );
             return false;
@@ -423,13 +414,10 @@ fn check_moving(spec: &ModelSpec, bodies: &[BodyInertial], report: &mut Report) 
     for (id, body) in with_parents(&spec.bodies) {
         let is_news = bodies[id].is_sound && bodies[id].geoms.iter().all(Option::is_some);
         if !body.joints.is_empty() && !carries[id] && is_news {
-            report.error_help(
+            let body = &mut report.checked("body", &body.name, body.span);
+            body.error_help(
                 code::MASS,
-                body.span,
-                format!(
-                    "{} moves but has no mass or inertia",
-                    called("body", &body.name)
-                ),
+                format!("{body} moves but has no mass or inertia"),
                 "give it a geom with density or mass, or an inertial element",
             );
         }

@@ -3,8 +3,7 @@
 use carom_spec::model_spec::{BodySpec, JointKind, JointSpec};
 
 use super::Source;
-use super::checks::{finite, is_limited};
-use super::report::{Report, called, code};
+use super::report::{Checked, Report, called, code};
 use crate::math::{Quat, Vec3};
 use crate::model::{Model, SourceNumbers, Structure};
 
@@ -21,8 +20,9 @@ pub(super) fn structure(source: Source<'_>, structure: &mut Structure, report: &
         let first_joint = structure.counts.njoint;
         let first_dof = structure.counts.nv;
         for joint in &body.joints {
-            check_joint(joint, report);
-            push_joint(source, joint, id, structure, report);
+            let mut checked = report.checked("joint", &joint.name, joint.span);
+            check_joint(joint, &mut checked);
+            push_joint(source, joint, id, structure, &mut checked);
         }
         structure
             .bodies
@@ -37,29 +37,20 @@ fn push_joint(
     joint: &JointSpec,
     body: usize,
     structure: &mut Structure,
-    report: &mut Report,
+    checked: &mut Checked<'_>,
 ) {
     let auto_limits = source.spec.compiler.auto_limits;
-    let name = called("joint", &joint.name);
     let is_scalar = matches!(joint.kind, JointKind::Slide | JointKind::Hinge);
     let limited = match joint.kind {
         JointKind::Free => false,
-        JointKind::Ball => ball_is_limited(joint, auto_limits, &name, report),
+        JointKind::Ball => ball_is_limited(joint, auto_limits, checked),
         JointKind::Slide | JointKind::Hinge => {
-            let place = (joint.span, name.as_str(), "");
-            is_limited(joint.limited, joint.range, auto_limits, report, place)
+            checked.is_limited("", joint.limited, joint.range, auto_limits)
         }
     };
     let force_limited = is_scalar && {
-        let place = (joint.span, name.as_str(), "actuatorfrc");
-        let range = joint.actuator_force_range;
-        is_limited(
-            joint.actuator_force_limited,
-            range,
-            auto_limits,
-            report,
-            place,
-        )
+        let (switch, range) = (joint.actuator_force_limited, joint.actuator_force_range);
+        checked.is_limited("actuatorfrc", switch, range, auto_limits)
     };
 
     let counts = &mut structure.counts;
@@ -83,21 +74,19 @@ fn push_joint(
 }
 
 /// A ball joint is limited by one angle: its range starts at zero.
-fn ball_is_limited(joint: &JointSpec, auto_limits: bool, name: &str, report: &mut Report) -> bool {
+fn ball_is_limited(joint: &JointSpec, auto_limits: bool, checked: &mut Checked<'_>) -> bool {
     let limits = joint.limited.unwrap_or(joint.range[0] < joint.range[1]);
     if joint.limited.is_none() && !auto_limits && joint.range != [0.0, 0.0] {
-        report.error_help(
+        checked.error_help(
             code::RANGE,
-            joint.span,
-            format!("{name} has range but does not say whether it limits"),
+            format!("{checked} has range but does not say whether it limits"),
             "set limited, or compiler autolimits=\"true\"",
         );
     }
     if limits && joint.range[0] != 0.0 {
-        report.error_help(
+        checked.error_help(
             code::RANGE,
-            joint.span,
-            format!("range of ball {name} starts at {}", joint.range[0]),
+            format!("range of ball {checked} starts at {}", joint.range[0]),
             "a ball joint is limited by its largest angle: give range=\"0 angle\"",
         );
     }
@@ -106,13 +95,12 @@ fn ball_is_limited(joint: &JointSpec, auto_limits: bool, name: &str, report: &mu
 
 /// Joints of one body that MuJoCo refuses to combine.
 fn check_combination(body: &BodySpec, report: &mut Report) {
-    let name = called("body", &body.name);
+    let mut checked = report.checked("body", &body.name, body.span);
     let dofs: usize = body.joints.iter().map(|joint| joint.kind.dof_count()).sum();
     if dofs > MAX_BODY_DOFS {
-        report.error_help(
+        checked.error_help(
             code::JOINT_PLACE,
-            body.span,
-            format!("{name} has {dofs} degrees of freedom, more than {MAX_BODY_DOFS}"),
+            format!("{checked} has {dofs} degrees of freedom, more than {MAX_BODY_DOFS}"),
             "move some of its joints to a child body",
         );
     }
@@ -121,14 +109,9 @@ fn check_combination(body: &BodySpec, report: &mut Report) {
     let after_ball = ball.map_or(&[][..], |ball| &body.joints[ball + 1..]);
     let rotates = |joint: &&JointSpec| matches!(joint.kind, JointKind::Ball | JointKind::Hinge);
     if let Some(joint) = after_ball.iter().find(rotates) {
-        report.error(
-            code::JOINT_PLACE,
-            joint.span,
-            format!(
-                "{} rotates after a ball joint of {name}",
-                called("joint", &joint.name)
-            ),
-        );
+        let rotating = called("joint", &joint.name);
+        let message = format!("{rotating} rotates after a ball joint of {checked}");
+        checked.error_at(code::JOINT_PLACE, joint.span, message);
     }
     let Some(free) = body
         .joints
@@ -137,53 +120,45 @@ fn check_combination(body: &BodySpec, report: &mut Report) {
     else {
         return;
     };
+    let body_name = checked.to_string();
+    let mut refuse = |message: String, help: &str| {
+        report.error_help(code::JOINT_PLACE, free.span, message, help);
+    };
     if body.joints.len() > 1 {
-        report.error_help(
-            code::JOINT_PLACE,
-            free.span,
-            format!("free joint of {name} is not the only joint of its body"),
+        refuse(
+            format!("free joint of {body_name} is not the only joint of its body"),
             "a free joint already moves the body in every direction; remove the others",
         );
     }
     if body.parent != 0 {
-        report.error_help(
-            code::JOINT_PLACE,
-            free.span,
-            format!("free joint of {name} is not at the top level"),
+        refuse(
+            format!("free joint of {body_name} is not at the top level"),
             "only children of the world can be free",
         );
     }
 }
 
-fn check_joint(joint: &JointSpec, report: &mut Report) {
-    let name = called("joint", &joint.name);
-    let span = joint.span;
+fn check_joint(joint: &JointSpec, checked: &mut Checked<'_>) {
     let [time, ratio] = joint.spring_damper;
     if (time != 0.0 || ratio != 0.0) && !(time > 0.0 && ratio > 0.0) {
-        report.error(
-            code::SPRING_DAMPER,
-            span,
-            format!("springdamper of {name} must be two positive numbers, found {time} {ratio}"),
-        );
+        let message =
+            format!("springdamper of {checked} must be two positive numbers, found {time} {ratio}");
+        checked.error(code::SPRING_DAMPER, message);
     }
     if joint.spring_yield != 0.0 {
-        report.error(
-            code::UNSUPPORTED,
-            span,
-            format!("plastic springs are not supported, found in {name}"),
-        );
+        let message = format!("plastic springs are not supported, found in {checked}");
+        checked.error(code::UNSUPPORTED, message);
     }
     let has_axis = matches!(joint.kind, JointKind::Slide | JointKind::Hinge);
     let is_zero = |axis: [f64; 3]| axis.iter().map(|x| x * x).sum::<f64>() < MIN_SQUARE;
-    if finite(report, span, &name, "axis", &joint.axis) && has_axis && is_zero(joint.axis) {
-        report.error_help(
+    if checked.finite("axis", &joint.axis) && has_axis && is_zero(joint.axis) {
+        checked.error_help(
             code::JOINT_AXIS,
-            span,
-            format!("axis of {name} is zero"),
+            format!("axis of {checked} is zero"),
             "give the direction of the joint, e.g. axis=\"0 0 1\"",
         );
     }
-    let numbers: [(&str, &[f64]); 12] = [
+    checked.all_finite(&[
         ("pos", &joint.position),
         ("ref", &[joint.reference_value]),
         ("stiffness", &joint.stiffness),
@@ -196,17 +171,8 @@ fn check_joint(joint: &JointSpec, report: &mut Report) {
         ("damping", &joint.damping),
         ("frictionloss", &[joint.friction_loss]),
         ("solreffriction", &joint.friction_solver_reference),
-    ];
-    for (attribute, values) in numbers {
-        finite(report, span, &name, attribute, values);
-    }
-    finite(
-        report,
-        span,
-        &name,
-        "solimpfriction",
-        &joint.friction_solver_impedance,
-    );
+        ("solimpfriction", &joint.friction_solver_impedance),
+    ]);
 }
 
 /// Fills the numbers of joints and dofs, and the reference configurations.

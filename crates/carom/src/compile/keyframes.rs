@@ -7,7 +7,7 @@ use carom_spec::diagnostic::Diagnostic;
 use carom_spec::model_spec::KeyframeSpec;
 
 use super::Source;
-use super::report::{Report, called, code};
+use super::report::{Report, code};
 use crate::model::{Counts, KeyframeRecipe, Model, Structure};
 
 /// Numbers that all keyframes may have together; more would not fit in memory.
@@ -47,10 +47,10 @@ fn check_lengths(keyframe: &KeyframeSpec, n: &Counts, report: &mut Report) {
     ];
     for (attribute, found, expected) in vectors {
         if found > expected {
-            let owner = called("keyframe", &keyframe.name);
+            let checked = &mut report.checked("keyframe", &keyframe.name, keyframe.span);
             let message =
-                format!("{attribute} of {owner} has {found} numbers, the model has {expected}");
-            report.error(code::KEYFRAME, keyframe.span, message);
+                format!("{attribute} of {checked} has {found} numbers, the model has {expected}");
+            checked.error(code::KEYFRAME, message);
         }
     }
 }

@@ -251,7 +251,10 @@ fn points(
                 return Vec::new();
             }
             // What is wrong with the geom itself is reported with it.
-            let frame = own_frame(geom, &geom.name, &mut Report::default());
+            let frame = own_frame(
+                geom,
+                &mut Report::default().checked("geom", &geom.name, geom.span),
+            );
             frame.map_or_else(Vec::new, |(_, half)| {
                 grid(spec, half, (spacing, faces), report)
             })

@@ -8,7 +8,7 @@
 use carom_spec::model_spec::{ActuatorSpec, LengthRangeMode, LengthRangeSettings};
 
 use super::Source;
-use super::report::{Report, called, code};
+use super::report::{Report, code};
 use crate::data::Data;
 use crate::dynamics;
 use crate::integrate;
@@ -47,15 +47,14 @@ pub(super) fn derive(
         let simulation = simulation.get_or_insert_with(|| Simulation::new(settings, model));
         match simulation.range(settings, actuator) {
             Ok(range) => model.actuators.length_range[actuator] = range,
-            Err(message) => report.error_help(
-                code::LENGTH_RANGE,
-                spec.span,
-                format!(
-                    "length range of {} {message}",
-                    called("actuator", &spec.name)
-                ),
-                "give lengthrange, or adjust compiler/lengthrange",
-            ),
+            Err(message) => {
+                let checked = &mut report.checked("actuator", &spec.name, spec.span);
+                checked.error_help(
+                    code::LENGTH_RANGE,
+                    format!("length range of {checked} {message}"),
+                    "give lengthrange, or adjust compiler/lengthrange",
+                );
+            }
         }
     }
 }

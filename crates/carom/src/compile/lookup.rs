@@ -166,36 +166,33 @@ lookup! {
 impl Lookup {
     /// Checks the references that nothing else in the compilation follows: materials, textures, lights and tuples.
     pub(super) fn check_passive_references(&self, spec: &ModelSpec, report: &mut Report) {
-        let mut material = |reference: &Option<Reference>, kind: &str, name: &str| {
+        // What refers, to what, and how messages call it.
+        let in_bodies = spec.bodies.iter().flat_map(|body| {
+            let geoms = body
+                .geoms
+                .iter()
+                .map(|geom| ("geom", &geom.name, &geom.material));
+            let sites = body
+                .sites
+                .iter()
+                .map(|site| ("site", &site.name, &site.material));
+            geoms.chain(sites)
+        });
+        let lights = spec.bodies.iter().flat_map(|body| &body.lights);
+        let materials = in_bodies
+            .chain((spec.tendons.iter()).map(|tendon| ("tendon", &tendon.name, &tendon.material)))
+            .chain((spec.meshes.iter()).map(|mesh| ("mesh", &mesh.name, &mesh.material)))
+            .map(|user| (&self.materials, user));
+        let textures = (spec.materials.iter()).map(|material| {
+            (
+                &self.textures,
+                ("material", &material.name, &material.texture),
+            )
+        });
+        let targets = lights.map(|light| (&self.bodies, ("light", &light.name, &light.target)));
+        for (table, (kind, name, reference)) in materials.chain(textures).chain(targets) {
             if let Some(reference) = reference {
-                let user = || called(kind, name);
-                self.materials.resolve(reference, user, report);
-            }
-        };
-        for body in &spec.bodies {
-            for geom in &body.geoms {
-                material(&geom.material, "geom", &geom.name);
-            }
-            for site in &body.sites {
-                material(&site.material, "site", &site.name);
-            }
-        }
-        for tendon in &spec.tendons {
-            material(&tendon.material, "tendon", &tendon.name);
-        }
-        for mesh in &spec.meshes {
-            material(&mesh.material, "mesh", &mesh.name);
-        }
-        for material in &spec.materials {
-            if let Some(texture) = &material.texture {
-                let user = || called("material", &material.name);
-                self.textures.resolve(texture, user, report);
-            }
-        }
-        for light in spec.bodies.iter().flat_map(|body| &body.lights) {
-            if let Some(target) = &light.target {
-                let user = || called("light", &light.name);
-                self.bodies.resolve(target, user, report);
+                table.resolve(reference, || called(kind, name), report);
             }
         }
         for tuple in &spec.tuples {

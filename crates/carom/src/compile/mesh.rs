@@ -6,10 +6,9 @@
 use carom_hull::{FlatPoints, Hull, HullTopology, convex_hull};
 use carom_spec::model_spec::{MeshInertia, MeshSpec, ProcessedMesh};
 
-use super::checks::finite;
 use super::mesh_moments::{MIN, Triangle, second_moments, solid_center, surface_center, triangle};
 use super::principal_frame::{Tolerance, principal_frame};
-use super::report::{Report, called, code};
+use super::report::{Report, code};
 use crate::math::{Pose, Quat, Vec3};
 
 /// Triangles at least this large take part in the check of orientation (m²).
@@ -38,36 +37,29 @@ pub(super) struct CompiledMesh {
 impl CompiledMesh {
     /// Processes a mesh; none after an error.
     pub(super) fn new(mesh: &MeshSpec, needs_hull: bool, report: &mut Report) -> Option<Self> {
-        let mut problem = |message: String, help: &str| {
-            report.error_help(code::MESH, mesh.span, message, help);
-        };
-        let name = called("mesh", &mesh.name);
-        let raw = match check(mesh, &name) {
-            Ok(vertices) => vertices,
-            Err((message, help)) => {
-                problem(message, help);
-                return None;
+        let checked = &mut report.checked("mesh", &mesh.name, mesh.span);
+        let compiled = check(mesh, &checked.to_string()).and_then(|raw| {
+            let is_finite = checked.all_finite(&[
+                ("scale", &mesh.scale),
+                ("refpos", &mesh.reference_position),
+                ("refquat", &mesh.reference_quaternion),
+            ]);
+            match &mesh.processed {
+                _ if !is_finite => Ok(None),
+                Some(processed) if processed.fits(raw.len()) => {
+                    Ok(Some(taken_over(mesh, raw, processed)))
+                }
+                Some(_) => Err((
+                    format!("the hull of {checked} refers to vertices that do not exist"),
+                    "leave it to the compiler",
+                )),
+                None => process(mesh, raw, needs_hull, &checked.to_string()).map(Some),
             }
-        };
-        if !transformation_is_finite(mesh, &name, report) {
-            return None;
-        }
-        if let Some(processed) = &mesh.processed {
-            if processed.fits(raw.len()) {
-                return Some(taken_over(mesh, raw, processed));
-            }
-            let message = format!("the hull of {name} refers to vertices that do not exist");
-            let help = "leave it to the compiler";
-            report.error_help(code::MESH, mesh.span, message, help);
-            return None;
-        }
-        match process(mesh, raw, needs_hull, &name) {
-            Ok(compiled) => Some(compiled),
-            Err((message, help)) => {
-                report.error_help(code::MESH, mesh.span, message, help);
-                None
-            }
-        }
+        });
+        compiled.unwrap_or_else(|(message, help)| {
+            checked.error_help(code::MESH, message, help);
+            None
+        })
     }
 
     /// Pose of the mesh's frame in the frame of its file.
@@ -212,13 +204,6 @@ fn inconsistent_edge(vertices: &[Vec3], faces: &[Triangle]) -> Option<(u32, u32)
         .windows(2)
         .find(|pair| pair[0] == pair[1])
         .map(|pair| pair[0])
-}
-
-fn transformation_is_finite(mesh: &MeshSpec, name: &str, report: &mut Report) -> bool {
-    let span = mesh.span;
-    finite(report, span, name, "scale", &mesh.scale)
-        & finite(report, span, name, "refpos", &mesh.reference_position)
-        & finite(report, span, name, "refquat", &mesh.reference_quaternion)
 }
 
 fn process(

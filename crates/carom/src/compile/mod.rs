@@ -170,7 +170,7 @@ fn build_structure(source: Source<'_>, report: &mut Report) -> Structure {
     actuators::structure(source, &mut structure, report);
     sensors::structure(source, &mut structure, report);
     keyframes::structure(source, &mut structure, report);
-    options::structure(source, &mut structure, report);
+    options::check(source, report);
     if !report.has_errors() {
         structure.derive_tables();
     }
@@ -185,20 +185,20 @@ fn recipe(
     report: &mut Report,
 ) -> Recipe {
     let sources = SourceNumbers::zeros(model.counts());
-    options::numbers(source, &mut model, report);
+    options::numbers(source, &mut model);
     tree::numbers(source, inertials, &mut model);
     joints::numbers(source, &mut model);
     joint_laws::numbers(source, &mut model);
     assets::numbers(source, &mut model);
     geoms::numbers(source, inertials, &mut model);
     sites::numbers(source, &mut model);
-    cameras::numbers(source, &mut model, report);
-    tendons::numbers(source, &mut model, report);
+    cameras::numbers(source, &mut model);
+    tendons::numbers(source, &mut model);
     contact_filter::numbers(source, &mut model, report);
     laws::numbers(source, &mut model, report);
-    equalities::numbers(source, &mut model, report);
+    equalities::numbers(source, &mut model);
     let actuators = actuators::numbers(source, &mut model);
-    sensors::numbers(source, &mut model, report);
+    sensors::numbers(source, &mut model);
     let keyframes = keyframes::numbers(source, &mut model);
     let settings = &source.spec.compiler;
     let mut recipe = Recipe {

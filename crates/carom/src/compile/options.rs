@@ -7,7 +7,7 @@ use carom_spec::model_spec::Flags;
 use super::Source;
 use super::report::{Report, code};
 use crate::math::Vec3;
-use crate::model::{Disable, Enable, Model, Settings, Structure};
+use crate::model::{Disable, Enable, Model, Settings};
 
 /// How to simulate.
 pub(super) fn settings(spec: &ModelSpec) -> Settings {
@@ -62,7 +62,7 @@ fn enable(flags: &Flags) -> Enable {
 }
 
 /// Refuses what is not supported. The file's place of an option is not kept, so these problems have none.
-pub(super) fn structure(source: Source<'_>, _structure: &mut Structure, report: &mut Report) {
+pub(super) fn check(source: Source<'_>, report: &mut Report) {
     let option = &source.spec.option;
     for (asked, feature) in [
         (option.flags.sleep, "sleep"),
@@ -80,7 +80,7 @@ pub(super) fn structure(source: Source<'_>, _structure: &mut Structure, report: 
 }
 
 /// Fills the numbers of the options.
-pub(super) fn numbers(source: Source<'_>, model: &mut Model, _report: &mut Report) {
+pub(super) fn numbers(source: Source<'_>, model: &mut Model) {
     let option = &source.spec.option;
     let numbers = &mut model.option;
     numbers.timestep[0] = option.timestep;

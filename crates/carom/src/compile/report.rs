@@ -1,7 +1,12 @@
 //! Problems found while compiling, and the list of their codes.
 
+use std::fmt;
+
 use carom_spec::diagnostic::Diagnostic;
+use carom_spec::model_spec::Reference;
 use carom_spec::span::Span;
+
+use super::lookup::NameTable;
 
 /// Stable codes of the compile step.
 pub(super) mod code {
@@ -77,6 +82,15 @@ pub(super) struct Report {
 }
 
 impl Report {
+    /// An element of the description that is checked next.
+    pub(super) fn checked(&mut self, kind: &str, name: &str, span: Span) -> Checked<'_> {
+        Checked {
+            name: called(kind, name),
+            span,
+            report: self,
+        }
+    }
+
     /// Adds a problem.
     pub(super) fn push(&mut self, diagnostic: Diagnostic) {
         self.diagnostics.push(diagnostic);
@@ -111,6 +125,58 @@ impl Report {
     /// All problems in the order they were found.
     pub(super) fn into_diagnostics(self) -> Vec<Diagnostic> {
         self.diagnostics
+    }
+}
+
+/// An element of the description while it is checked: its problems are reported at its place, and shown, it is what
+/// messages call it.
+pub(super) struct Checked<'a> {
+    name: String,
+    span: Span,
+    report: &'a mut Report,
+}
+
+impl fmt::Display for Checked<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.name)
+    }
+}
+
+impl Checked<'_> {
+    /// Adds an error.
+    pub(super) fn error(&mut self, code: &'static str, message: impl Into<String>) {
+        self.report.error(code, self.span, message);
+    }
+
+    /// Adds a problem.
+    pub(super) fn push(&mut self, diagnostic: Diagnostic) {
+        self.report.push(diagnostic);
+    }
+
+    /// Adds an error at a place of its own.
+    pub(super) fn error_at(&mut self, code: &'static str, span: Span, message: impl Into<String>) {
+        self.report.error(code, span, message);
+    }
+
+    /// Adds an error with advice.
+    pub(super) fn error_help(
+        &mut self,
+        code: &'static str,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) {
+        self.report.error_help(code, self.span, message, help);
+    }
+
+    /// Adds a warning.
+    pub(super) fn warning(&mut self, code: &'static str, message: impl Into<String>) {
+        self.report.warning(code, self.span, message);
+    }
+
+    /// The id of the element that a reference names; an error if there is none.
+    pub(super) fn resolve(&mut self, table: &NameTable, reference: &Reference) -> Option<usize> {
+        let Self { name, report, .. } = self;
+        table.resolve(reference, || name.clone(), report)
     }
 }
 

@@ -7,7 +7,7 @@ use carom_spec::model_spec::{
 
 use super::Source;
 use super::histories;
-use super::report::{Report, called, code};
+use super::report::{Checked, Report, code};
 use crate::model::{GeomKind, JointKind, Model, Sensor, SensorObject, Structure};
 
 /// Sensor outputs that a model may have in all; more would not fit in memory.
@@ -17,16 +17,15 @@ const MOST_VALUES: usize = 1 << 27;
 pub(super) fn structure(source: Source<'_>, structure: &mut Structure, report: &mut Report) {
     let mut address = 0_usize;
     for spec in &source.spec.sensors {
-        let owner = called("sensor", &spec.name);
-        check_numbers(spec, &owner, report);
-        let resolved = Resolver {
+        let mut checked = report.checked("sensor", &spec.name, spec.span);
+        check_numbers(spec, &mut checked);
+        let mut resolver = Resolver {
             source,
             structure,
             spec,
-            owner: &owner,
-            report,
-        }
-        .sensor();
+            checked: &mut checked,
+        };
+        let resolved = resolver.sensor();
         // A sensor that cannot be resolved was reported; the clock keeps the lists in step.
         let sensor = resolved.unwrap_or(Sensor {
             kind: SensorKind::Clock,
@@ -34,8 +33,7 @@ pub(super) fn structure(source: Source<'_>, structure: &mut Structure, report: &
             reference: None,
         });
         let dimension = dimension(&sensor, structure);
-        let place = (spec.span, owner.as_str());
-        let history = histories::shape(&spec.history, dimension, place, report);
+        let history = histories::shape(&spec.history, dimension, &mut checked);
         let index = history.map(|shape| {
             structure.histories.push(shape);
             structure.histories.len() - 1
@@ -53,8 +51,8 @@ pub(super) fn structure(source: Source<'_>, structure: &mut Structure, report: &
         address = address.saturating_add(dimension);
         if address > MOST_VALUES {
             let message =
-                format!("{owner} brings the sensor values to {address}, too many to hold");
-            report.error(code::SENSOR, spec.span, message);
+                format!("{checked} brings the sensor values to {address}, too many to hold");
+            checked.error(code::SENSOR, message);
             address = 0;
         }
     }
@@ -62,7 +60,7 @@ pub(super) fn structure(source: Source<'_>, structure: &mut Structure, report: &
     structure.counts.nsensor_value = address;
 }
 
-fn check_numbers(spec: &SensorSpec, owner: &str, report: &mut Report) {
+fn check_numbers(spec: &SensorSpec, checked: &mut Checked<'_>) {
     let is_direction = spec.kind.values() == SensorValues::Direction;
     let problems = [
         (spec.noise < 0.0, "noise", "is negative"),
@@ -74,8 +72,7 @@ fn check_numbers(spec: &SensorSpec, owner: &str, report: &mut Report) {
         ),
     ];
     for (_, attribute, problem) in problems.iter().filter(|(found, ..)| *found) {
-        let message = format!("{attribute} of {owner} {problem}");
-        report.error(code::SENSOR, spec.span, message);
+        checked.error(code::SENSOR, format!("{attribute} of {checked} {problem}"));
     }
 }
 
@@ -105,8 +102,7 @@ struct Resolver<'a, 'r> {
     source: Source<'a>,
     structure: &'a Structure,
     spec: &'a SensorSpec,
-    owner: &'a str,
-    report: &'r mut Report,
+    checked: &'a mut Checked<'r>,
 }
 
 /// The measured element and the second one.
@@ -242,8 +238,8 @@ impl Resolver<'_, '_> {
 
     /// Reports a problem of the sensor as a whole.
     fn refuse<T>(&mut self, problem: &str) -> Option<T> {
-        let message = format!("{} {problem}", self.owner);
-        self.report.error(code::SENSOR, self.spec.span, message);
+        let message = format!("{} {problem}", self.checked);
+        self.checked.error(code::SENSOR, message);
         None
     }
 
@@ -257,10 +253,8 @@ impl Resolver<'_, '_> {
         let Some(object) = object.filter(|object| allowed.contains(&object.kind)) else {
             return self.refuse(&format!("must refer to {expected}"));
         };
-        let owner = self.owner;
-        let table = self.source.lookup.table(object.kind);
-        let id = table.resolve(&object.reference, || owner.to_owned(), self.report)?;
-        let kind = object.kind;
+        let (kind, table) = (object.kind, self.source.lookup.table(object.kind));
+        let id = self.checked.resolve(table, &object.reference)?;
         Some(SensorObject { kind, id })
     }
 
@@ -324,7 +318,7 @@ const SIDES: [ObjectKind; 5] = [
 ];
 
 /// Fills the numbers of sensors.
-pub(super) fn numbers(source: Source<'_>, model: &mut Model, _report: &mut Report) {
+pub(super) fn numbers(source: Source<'_>, model: &mut Model) {
     for (id, sensor) in source.spec.sensors.iter().enumerate() {
         model.sensors.cutoff[id] = sensor.cutoff;
         model.sensors.noise[id] = sensor.noise;

@@ -4,9 +4,8 @@ use carom_spec::model_spec::{GeomKind, SiteSpec};
 
 use super::Source;
 use super::assets::Assets;
-use super::checks::finite;
 use super::geoms::segment_frame;
-use super::report::{Report, called, code};
+use super::report::{Checked, Report, code};
 use crate::math::{Pose, Quat, Vec3};
 use crate::model::{Model, Structure};
 
@@ -14,7 +13,11 @@ use crate::model::{Model, Structure};
 pub(super) fn structure(source: Source<'_>, structure: &mut Structure, report: &mut Report) {
     for (body, description) in source.spec.bodies.iter().enumerate() {
         for site in &description.sites {
-            check(source, site, report);
+            check(
+                source,
+                site,
+                &mut report.checked("site", &site.name, site.span),
+            );
             structure.sites.kind.push(site.kind);
             structure.sites.body.push(body);
             structure.sites.group.push(site.group);
@@ -23,8 +26,7 @@ pub(super) fn structure(source: Source<'_>, structure: &mut Structure, report: &
     structure.counts.nsite = structure.sites.body.len();
 }
 
-fn check(source: Source<'_>, site: &SiteSpec, report: &mut Report) {
-    let owner = called("site", &site.name);
+fn check(source: Source<'_>, site: &SiteSpec, checked: &mut Checked<'_>) {
     let fromto = site.fromto.as_ref().map_or(&[][..], |points| &points[..]);
     for (attribute, numbers) in [
         ("pos", &site.position[..]),
@@ -32,33 +34,28 @@ fn check(source: Source<'_>, site: &SiteSpec, report: &mut Report) {
         ("size", &site.size[..]),
         ("fromto", fromto),
     ] {
-        if !finite(report, site.span, &owner, attribute, numbers) {
+        if !checked.finite(attribute, numbers) {
             return;
         }
     }
-    if matches!(site.kind, GeomKind::Plane | GeomKind::HeightField) {
-        let message = format!("{owner} is a plane or height field, which sites cannot be");
-        report.error(code::GEOM_ASSET, site.span, message);
-        return;
-    }
-    match (&site.mesh, site.kind) {
+    let problem = match (&site.mesh, site.kind) {
+        (_, GeomKind::Plane | GeomKind::HeightField) => {
+            "is a plane or height field, which sites cannot be"
+        }
         (Some(mesh), GeomKind::Mesh) => {
-            let user = || owner.clone();
-            source.lookup.meshes.resolve(mesh, user, report);
+            checked.resolve(&source.lookup.meshes, mesh);
             return;
         }
-        (None, GeomKind::Mesh) => {
-            let message = format!("{owner} is a mesh but names none");
-            return report.error(code::GEOM_ASSET, site.span, message);
-        }
-        (Some(_), _) => {
-            let message = format!("{owner} names a mesh but is not of type mesh");
-            return report.error(code::GEOM_ASSET, site.span, message);
-        }
-        (None, _) => {}
-    }
+        (None, GeomKind::Mesh) => "is a mesh but names none",
+        (Some(_), _) => "names a mesh but is not of type mesh",
+        (None, _) => return check_size(site, checked),
+    };
+    checked.error(code::GEOM_ASSET, format!("{checked} {problem}"));
+}
+
+fn check_size(site: &SiteSpec, checked: &mut Checked<'_>) {
     match own_frame(site) {
-        Err(problem) => report.error(code::SIZE, site.span, format!("{owner} {problem}")),
+        Err(problem) => checked.error(code::SIZE, format!("{checked} {problem}")),
         Ok((_, size)) => {
             let used = match site.kind {
                 GeomKind::Sphere => 1,
@@ -66,8 +63,8 @@ fn check(source: Source<'_>, site: &SiteSpec, report: &mut Report) {
                 _ => 3,
             };
             if size[..used].iter().any(|&length| length <= 0.0) {
-                let message = format!("{owner} needs {used} positive sizes");
-                report.error(code::SIZE, site.span, message);
+                let message = format!("{checked} needs {used} positive sizes");
+                checked.error(code::SIZE, message);
             }
         }
     }

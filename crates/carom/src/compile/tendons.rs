@@ -4,12 +4,11 @@
 //! around spheres and cylinders; pulleys cut it into branches whose lengths are divided. Its Jacobian row holds all
 //! dofs that move any body of the path. Dofs that move all of them together give zeros there.
 
+use carom_spec::diagnostic::Diagnostic;
 use carom_spec::model_spec::{Reference, TendonPath, TendonSpec, WrapSpec};
-use carom_spec::span::Span;
 
 use super::Source;
-use super::checks::is_limited;
-use super::report::{Report, called, code};
+use super::report::{Checked, Report, code};
 use crate::model::{GeomKind, JointKind, Model, Structure, Wrap};
 
 /// Spring lengths that mean "the length at the reference configuration", until the constants are derived.
@@ -18,15 +17,11 @@ pub(super) const SPRING_AT_REST: [f64; 2] = [-1.0; 2];
 /// Fills the structure of tendons.
 pub(super) fn structure(source: Source<'_>, structure: &mut Structure, report: &mut Report) {
     for tendon in &source.spec.tendons {
-        let owner = called("tendon", &tendon.name);
+        let checked = &mut report.checked("tendon", &tendon.name, tendon.span);
         let start = structure.tendons.path.len();
         let path = match &tendon.path {
-            TendonPath::Fixed(joints) => {
-                fixed_path(source, structure, &owner, tendon.span, joints, report)
-            }
-            TendonPath::Spatial(wraps) => {
-                spatial_path(source, structure, &owner, tendon, wraps, report)
-            }
+            TendonPath::Fixed(joints) => fixed_path(source, structure, joints, checked),
+            TendonPath::Spatial(wraps) => spatial_path(source, structure, tendon, wraps, checked),
         };
         let dofs = path_dofs(structure, &path);
         let tendons = &mut structure.tendons;
@@ -37,17 +32,10 @@ pub(super) fn structure(source: Source<'_>, structure: &mut Structure, report: &
             .spatial
             .push(matches!(tendon.path, TendonPath::Spatial(_)));
         let auto_limits = source.spec.compiler.auto_limits;
-        let mut limited = |switch, range, attribute| {
-            let place = (tendon.span, owner.as_str(), attribute);
-            is_limited(switch, range, auto_limits, report, place)
-        };
-        let length_limited = limited(tendon.limited, tendon.range, "");
-        let force_limited = limited(
-            tendon.actuator_force_limited,
-            tendon.actuator_force_range,
-            "actuatorfrc",
-        );
-        check_numbers(tendon, &owner, force_limited, report);
+        let length_limited = checked.is_limited("", tendon.limited, tendon.range, auto_limits);
+        let (switch, range) = (tendon.actuator_force_limited, tendon.actuator_force_range);
+        let force_limited = checked.is_limited("actuatorfrc", switch, range, auto_limits);
+        check_numbers(tendon, force_limited, checked);
         structure.tendons.limited.push(length_limited);
         structure.tendons.actuator_force_limited.push(force_limited);
         structure.has_tendon_armature |= tendon.armature != 0.0;
@@ -58,36 +46,28 @@ pub(super) fn structure(source: Source<'_>, structure: &mut Structure, report: &
     counts.ntendon_jacobian = structure.tendons.jacobian.entries();
 }
 
-fn check_numbers(tendon: &TendonSpec, owner: &str, force_limited: bool, report: &mut Report) {
-    let mut refuse = |code, message: String| report.error(code, tendon.span, message);
+fn check_numbers(tendon: &TendonSpec, force_limited: bool, checked: &mut Checked<'_>) {
     if tendon.armature < 0.0 {
-        refuse(code::BAD_NUMBER, format!("armature of {owner} is negative"));
+        let message = format!("armature of {checked} is negative");
+        checked.error(code::BAD_NUMBER, message);
     }
     let is_spatial = matches!(tendon.path, TendonPath::Spatial(_));
     if is_spatial && tendon.width <= 0.0 {
-        refuse(
-            code::BAD_NUMBER,
-            format!("width of {owner} is not positive"),
-        );
+        let message = format!("width of {checked} is not positive");
+        checked.error(code::BAD_NUMBER, message);
     }
     if tendon.spring_yield != 0.0 {
-        refuse(
-            code::UNSUPPORTED,
-            format!("springyield of {owner} is not supported"),
-        );
+        let message = format!("springyield of {checked} is not supported");
+        checked.error(code::UNSUPPORTED, message);
     }
     if tendon.spring_length.is_some_and(|[low, high]| low > high) {
-        refuse(
-            code::RANGE,
-            format!("springlength of {owner} has a lower bound above the upper one"),
-        );
+        let message = format!("springlength of {checked} has a lower bound above the upper one");
+        checked.error(code::RANGE, message);
     }
     let [low, high] = tendon.actuator_force_range;
     if force_limited && (low > 0.0 || high < 0.0) {
-        refuse(
-            code::RANGE,
-            format!("actuatorfrcrange {low} {high} of {owner} does not hold zero"),
-        );
+        let message = format!("actuatorfrcrange {low} {high} of {checked} does not hold zero");
+        checked.error(code::RANGE, message);
     }
 }
 
@@ -95,18 +75,15 @@ fn check_numbers(tendon: &TendonSpec, owner: &str, force_limited: bool, report: 
 fn fixed_path(
     source: Source<'_>,
     structure: &Structure,
-    owner: &str,
-    span: Span,
     joints: &[(Reference, f64)],
-    report: &mut Report,
+    checked: &mut Checked<'_>,
 ) -> Vec<Wrap> {
     if joints.is_empty() {
-        report.error(code::TENDON_PATH, span, format!("{owner} has no joints"));
+        checked.error(code::TENDON_PATH, format!("{checked} has no joints"));
     }
     let mut path = Vec::with_capacity(joints.len());
     for (reference, _) in joints {
-        let user = || owner.to_owned();
-        let Some(joint) = source.lookup.joints.resolve(reference, user, report) else {
+        let Some(joint) = checked.resolve(&source.lookup.joints, reference) else {
             continue;
         };
         let wrap = Wrap::Joint(joint);
@@ -118,8 +95,8 @@ fn fixed_path(
                 continue;
             }
         };
-        let message = format!("joint '{}' of {owner} {problem}", reference.name);
-        report.error(code::TENDON_PATH, reference.span, message);
+        let message = format!("joint '{}' of {checked} {problem}", reference.name);
+        checked.error_at(code::TENDON_PATH, reference.span, message);
     }
     path
 }
@@ -128,29 +105,27 @@ fn fixed_path(
 fn spatial_path(
     source: Source<'_>,
     structure: &Structure,
-    owner: &str,
     tendon: &TendonSpec,
     wraps: &[WrapSpec],
-    report: &mut Report,
+    checked: &mut Checked<'_>,
 ) -> Vec<Wrap> {
     if wraps.len() < 2 {
-        let message = format!("path of {owner} has fewer than two elements");
-        report.error(code::TENDON_PATH, tendon.span, message);
+        let message = format!("path of {checked} has fewer than two elements");
+        checked.error(code::TENDON_PATH, message);
     } else {
-        check_sequence(owner, wraps, report);
+        check_sequence(wraps, checked);
     }
     let mut path = Vec::with_capacity(wraps.len());
     for wrap in wraps {
-        let user = || owner.to_owned();
         match wrap {
             WrapSpec::Site { site, .. } => {
-                let site = source.lookup.sites.resolve(site, user, report);
+                let site = checked.resolve(&source.lookup.sites, site);
                 path.extend(site.map(Wrap::Site));
             }
             WrapSpec::Pulley { divisor, span } => {
                 if *divisor <= 0.0 {
-                    let message = format!("pulley divisor {divisor} of {owner} is not positive");
-                    report.error(code::TENDON_PATH, *span, message);
+                    let message = format!("pulley divisor {divisor} of {checked} is not positive");
+                    checked.error_at(code::TENDON_PATH, *span, message);
                 }
                 path.push(Wrap::Pulley);
             }
@@ -160,22 +135,13 @@ fn spatial_path(
                 span,
             } => {
                 if tendon.armature > 0.0 {
-                    let message = format!("{owner} has armature and wraps around a geom");
-                    report.error_help(
-                        code::UNSUPPORTED,
-                        *span,
-                        message,
-                        "armature is defined for tendons through sites only",
-                    );
+                    let message = format!("{checked} has armature and wraps around a geom");
+                    let help = "armature is defined for tendons through sites only";
+                    let diagnostic = Diagnostic::error(code::UNSUPPORTED, message);
+                    checked.push(diagnostic.at(*span).help(help));
                 }
-                path.extend(wrapped_geom(
-                    source,
-                    structure,
-                    owner,
-                    geom,
-                    side_site.as_ref(),
-                    report,
-                ));
+                let side = side_site.as_ref();
+                path.extend(wrapped_geom(source, structure, geom, side, checked));
             }
         }
     }
@@ -185,32 +151,27 @@ fn spatial_path(
 fn wrapped_geom(
     source: Source<'_>,
     structure: &Structure,
-    owner: &str,
     geom: &Reference,
     side_site: Option<&Reference>,
-    report: &mut Report,
+    checked: &mut Checked<'_>,
 ) -> Option<Wrap> {
-    let user = || owner.to_owned();
-    let side = side_site.map(|site| source.lookup.sites.resolve(site, user, report));
-    let id = source.lookup.geoms.resolve(geom, user, report)?;
-    // A side site that does not exist was reported; the model is refused.
-    let side = side.flatten();
+    // A side site that does not exist is reported; the model is refused.
+    let side = side_site.and_then(|site| checked.resolve(&source.lookup.sites, site));
+    let id = checked.resolve(&source.lookup.geoms, geom)?;
     match structure.geoms.kind[id] {
         GeomKind::Sphere => Some(Wrap::Sphere { geom: id, side }),
         GeomKind::Cylinder => Some(Wrap::Cylinder { geom: id, side }),
         _ => {
-            let message = format!(
-                "geom '{}' of {owner} is neither a sphere nor a cylinder",
-                geom.name
-            );
-            report.error(code::TENDON_PATH, geom.span, message);
+            let name = &geom.name;
+            let message = format!("geom '{name}' of {checked} is neither a sphere nor a cylinder");
+            checked.error_at(code::TENDON_PATH, geom.span, message);
             None
         }
     }
 }
 
 /// Every branch needs two points, and a geom a site on either side.
-fn check_sequence(owner: &str, wraps: &[WrapSpec], report: &mut Report) {
+fn check_sequence(wraps: &[WrapSpec], checked: &mut Checked<'_>) {
     let is_pulley =
         |wrap: Option<&WrapSpec>| wrap.is_none_or(|wrap| matches!(wrap, WrapSpec::Pulley { .. }));
     let site_name = |wrap: Option<&WrapSpec>| match wrap {
@@ -238,11 +199,8 @@ fn check_sequence(owner: &str, wraps: &[WrapSpec], report: &mut Report) {
             }
             _ => continue,
         };
-        report.error(
-            code::TENDON_PATH,
-            *span,
-            format!("path of {owner} {problem}"),
-        );
+        let message = format!("path of {checked} {problem}");
+        checked.error_at(code::TENDON_PATH, *span, message);
     }
 }
 
@@ -267,7 +225,7 @@ fn path_dofs(structure: &Structure, path: &[Wrap]) -> Vec<usize> {
 }
 
 /// Fills the numbers of tendons; [`SPRING_AT_REST`] stands for spring lengths that are derived later.
-pub(super) fn numbers(source: Source<'_>, model: &mut Model, _report: &mut Report) {
+pub(super) fn numbers(source: Source<'_>, model: &mut Model) {
     let numbers = &mut model.tendons;
     let mut coefficients = Vec::with_capacity(model.wraps.coefficient.len());
     for (id, tendon) in source.spec.tendons.iter().enumerate() {

@@ -8,9 +8,8 @@ use carom_spec::ModelSpec;
 use carom_spec::model_spec::with_parents;
 
 use super::Source;
-use super::checks::finite;
 use super::inertia::Inertials;
-use super::report::{Report, called, code};
+use super::report::{Report, code};
 use crate::linalg::{DofPattern, TreeSparsity};
 use crate::math::Vec3;
 use crate::model::{Model, Structure};
@@ -31,13 +30,10 @@ pub(super) fn is_well_formed(spec: &ModelSpec, report: &mut Report) -> bool {
         return false;
     };
     if let Some(joint) = world.joints.first() {
-        report.error_help(
+        let joint = &mut report.checked("joint", &joint.name, joint.span);
+        joint.error_help(
             code::JOINT_PLACE,
-            joint.span,
-            format!(
-                "{} is in the world, which cannot move",
-                called("joint", &joint.name)
-            ),
+            format!("{joint} is in the world, which cannot move"),
             "put the joint into a body",
         );
         return false;
@@ -59,14 +55,9 @@ pub(super) fn is_well_formed(spec: &ModelSpec, report: &mut Report) -> bool {
             path.pop();
         }
         if path.is_empty() {
-            report.error(
-                code::TREE,
-                body.span,
-                format!(
-                    "{} does not follow its parent in depth-first order",
-                    called("body", &body.name)
-                ),
-            );
+            let body = &mut report.checked("body", &body.name, body.span);
+            let message = format!("{body} does not follow its parent in depth-first order");
+            body.error(code::TREE, message);
             return false;
         }
         path.push(id);
@@ -116,24 +107,19 @@ fn subtree_ends(parents: &[usize]) -> Vec<usize> {
 
 fn check_body(spec: &ModelSpec, id: usize, report: &mut Report) {
     let body = &spec.bodies[id];
-    let name = called("body", &body.name);
+    let checked = &mut report.checked("body", &body.name, body.span);
     if body.mocap && (body.parent != 0 || !body.joints.is_empty()) {
-        report.error_help(
+        checked.error_help(
             code::MOCAP,
-            body.span,
-            format!("mocap {name} is not a fixed child of the world"),
+            format!("mocap {checked} is not a fixed child of the world"),
             "remove its joints and move it to the top level, or drop mocap",
         );
     }
-    finite(report, body.span, &name, "pos", &body.position);
-    finite(report, body.span, &name, "orientation", &body.quaternion);
-    finite(
-        report,
-        body.span,
-        &name,
-        "gravcomp",
-        &[body.gravity_compensation],
-    );
+    checked.all_finite(&[
+        ("pos", &body.position),
+        ("orientation", &body.quaternion),
+        ("gravcomp", &[body.gravity_compensation]),
+    ]);
 }
 
 /// Fills what follows from bodies and joints: dof parents, trees and sparsity patterns; false if these would be too

@@ -11,7 +11,7 @@ use carom_spec::model_spec::{CompilerSettings, GeomSpec, InertiaFromGeom};
 
 use super::super::assets::Assets;
 use super::super::inertia::{BodyInertial, body_inertial, infers_inertia};
-use super::super::report::{Report, called, code};
+use super::super::report::{Report, code};
 use super::references::References;
 
 /// Geoms lighter than this (kg) do not count for inertia.
@@ -127,13 +127,10 @@ fn adopt(
     }
     let body = &mut spec.bodies[id];
     if spec.compiler.inertia_from_geom == InertiaFromGeom::Always {
-        report.error_help(
+        let body = &mut report.checked("body", &body.name, body.span);
+        body.error_help(
             code::MASS,
-            body.span,
-            format!(
-                "discardvisual drops geoms with mass from {}, which inertiafromgeom=\"true\" counts",
-                called("body", &body.name)
-            ),
+            format!("discardvisual drops geoms with mass from {body}, which inertiafromgeom=\"true\" counts"),
             "use inertiafromgeom=\"auto\", or give visual geoms zero mass",
         );
         return;

@@ -166,7 +166,8 @@ fn move_into(body: BodySpec, host: &mut BodySpec, pose: Pose) {
     for mut geom in body.geoms {
         // Two points fix an orientation only in the frame they are given in.
         if geom.fromto.is_some()
-            && let Some((own, size)) = geoms::own_frame(&geom, "", &mut Report::default())
+            && let Some((own, size)) =
+                geoms::own_frame(&geom, &mut Report::default().checked("geom", "", geom.span))
         {
             (geom.position, geom.quaternion) = (own.position.0, own.quat.0);
             (geom.size, geom.fromto) = (size, None);
