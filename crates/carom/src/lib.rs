@@ -35,7 +35,7 @@
 //! | choose a contact law | [`laws`] |
 //! | find a quantity of the model with its unit, its range and MuJoCo's name | [`quantity`], [`model`] |
 //! | step something else than a model | [`system`], the trait [`Dynamics`] |
-//! | step over dual numbers, or along tangents of configurations | [`integrate`], [`varied`], [`Scalar`] |
+//! | step over dual numbers, or along tangents of configurations | [`varied`], [`Scalar`], [`integrate_positions`], [`difference`] |
 //! | read the engine | [`dynamics`] first: it is the one list of [`stages`] |
 //!
 //! Recordings, losses on them and identification are in the crate `carom-tasks`; arrays under MuJoCo's names, and models
@@ -53,7 +53,7 @@ pub mod dynamics;
 mod error;
 pub mod flow;
 mod history;
-pub mod integrate;
+mod integrate;
 pub mod inverse;
 pub mod jacobian;
 pub mod laws;

@@ -1,8 +1,8 @@
 //! The engine over plain numbers, compiled once.
 //!
-//! [`dynamics`] and [`integrate`] work over any [`Scalar`](crate::scalar::Scalar), and what is generic is compiled anew by every crate that calls it.
-//! These are the same functions over `f64`, compiled with this crate: what only simulates calls them and builds in a
-//! fraction of the time.
+//! [`dynamics`] and the integrators work over any [`Scalar`](crate::scalar::Scalar), and what is generic is compiled anew
+//! by every crate that calls it. These are the same functions over `f64`, compiled with this crate: what only simulates
+//! calls them and builds in a fraction of the time.
 
 use crate::data::Data;
 use crate::dynamics::{self, Observer};
@@ -35,12 +35,14 @@ pub fn forward_and_sense(model: &Model, state: &State, input: &Input, data: &mut
     dynamics::forward_and_sense(model, state, input, data);
 }
 
-/// Advances the state by one time step with the model's integrator: [`integrate::step`].
+/// Advances the state by one time step with the model's integrator. Sensors and energies are those of the state at the
+/// start of the step. The report names the first number that is not finite, if there is one.
 pub fn step(model: &Model, state: &mut State, input: &Input, data: &mut Data) -> StepReport {
     integrate::step(model, state, input, data)
 }
 
-/// As [`step`], telling an observer when each stage has ended: [`integrate::observe_step`].
+/// As [`step`], telling an observer when each stage has ended. What RK4 evaluates beyond the first stage of its tableau counts
+/// as `integrate`.
 pub fn observe_step(
     model: &Model,
     state: &mut State,

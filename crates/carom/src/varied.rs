@@ -51,7 +51,7 @@ pub fn forward_and_sense(
     dynamics::forward_and_sense(model, state, input, data);
 }
 
-/// Advances the state by one time step with the model's integrator: [`integrate::step`].
+/// Advances the state by one time step with the model's integrator, as [`crate::step`].
 pub fn step(
     model: &Model<Varied>,
     state: &mut State<Varied>,

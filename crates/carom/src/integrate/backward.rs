@@ -25,7 +25,7 @@ use crate::state::{Input, State};
 
 /// A step computed again for its backward pass, and room for that.
 #[derive(Clone, Debug)]
-pub struct Retraced {
+pub(crate) struct Retraced {
     /// Where the integrator evaluated the dynamics: once, or four times for RK4.
     pub(super) evaluations: Vec<Evaluation>,
     /// The state after the step.
@@ -55,7 +55,7 @@ pub(super) struct Evaluation {
 
 impl Retraced {
     /// Room for the steps of a model.
-    pub fn new(model: &Model) -> Self {
+    pub(crate) fn new(model: &Model) -> Self {
         let nv = model.counts().nv;
         let evaluation = Evaluation {
             state: State::reference(model),
@@ -81,7 +81,7 @@ impl Retraced {
     }
 
     /// Results at the start of the step: those that derivatives are taken of.
-    pub fn data(&self) -> &Data {
+    pub(crate) fn data(&self) -> &Data {
         let other = self.surrogate.as_deref().and_then(Followed::first);
         other.unwrap_or(&self.evaluations[0].data)
     }
@@ -89,7 +89,7 @@ impl Retraced {
     /// Computes a step again.
     ///
     /// `acceleration` is what the solver found in it: the warm start of the state after the step. Returns whether the equations of the solver have a unique solution, without which there is no derivative.
-    pub fn retrace(
+    pub(crate) fn retrace(
         &mut self,
         model: &Model,
         state: &State,
@@ -123,7 +123,7 @@ impl Retraced {
     }
 
     /// Computes sensors and energies of the retraced step again, for cotangents of theirs.
-    pub fn sense(&mut self, model: &Model, input: &Input) {
+    pub(crate) fn sense(&mut self, model: &Model, input: &Input) {
         if std::mem::replace(&mut self.senses, true) {
             return;
         }
@@ -138,7 +138,7 @@ impl Retraced {
     /// `next` holds the cotangents of the next state. Those of results at the start of the step (forces, …, and sensors
     /// after [`sense`](Self::sense)) are in `bar.data`, begun with [`start`](crate::cotangent::DataBar::start) for [`Self::data`]. `bar.state` receives the
     /// cotangents of the state before the step; those of input and model are added to.
-    pub fn backward(
+    pub(crate) fn backward(
         &mut self,
         model: &Model,
         input: &Input,
@@ -149,7 +149,7 @@ impl Retraced {
     }
 
     /// [`Self::backward`] with an observer.
-    pub fn observe_backward(
+    pub(crate) fn observe_backward(
         &mut self,
         model: &Model,
         input: &Input,

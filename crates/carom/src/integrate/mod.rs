@@ -17,7 +17,7 @@ mod backward;
 pub(crate) mod coriolis;
 pub(crate) mod euler;
 pub(crate) mod free_body;
-pub mod impact;
+pub(crate) mod impact;
 pub(crate) mod implicit;
 mod implicit_backward;
 mod positions;
@@ -28,7 +28,7 @@ mod surrogate;
 #[cfg(test)]
 mod tests;
 
-pub use backward::Retraced;
+pub(crate) use backward::Retraced;
 pub use positions::{difference, integrate_positions};
 pub(crate) use positions::{integrate_positions_vjp, quat_at, vector_at};
 pub(crate) use rates::{Rates, add_scaled, dot, place, place_vjp};
@@ -81,7 +81,7 @@ impl<T: Scalar> Integration<T> {
 ///
 /// Sensors and energies are those of the state at the start of the step. The report names the first number that is not
 /// finite, if there is one.
-pub fn step<T: Scalar>(
+pub(crate) fn step<T: Scalar>(
     model: &Model<T>,
     state: &mut State<T>,
     input: &Input<T>,
@@ -92,7 +92,7 @@ pub fn step<T: Scalar>(
 
 /// As [`step`], telling an observer when each stage has ended. What RK4 evaluates beyond the first stage of its tableau
 /// counts as `integrate`.
-pub fn observe_step<T: Scalar>(
+pub(crate) fn observe_step<T: Scalar>(
     model: &Model<T>,
     state: &mut State<T>,
     input: &Input<T>,
@@ -108,7 +108,7 @@ pub fn observe_step<T: Scalar>(
 
 /// Advances a state for which `data` holds the results of [`dynamics::forward`]; where sensors have histories, those of
 /// [`dynamics::forward_and_sense`].
-pub fn advance<T: Scalar>(
+pub(crate) fn advance<T: Scalar>(
     model: &Model<T>,
     state: &mut State<T>,
     input: &Input<T>,

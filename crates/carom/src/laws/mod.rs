@@ -13,7 +13,7 @@
 //! | complementarity | impulse | Euler | rigid contact: one Coulomb problem a contact, [`cone`], swept over all contacts |
 //! | Hunt–Crossley | force | all | a spring and damper at each contact point, [`hunt_crossley`], [`brown_mcphee`] |
 //! | Kelvin–Voigt | force | all | a linear spring and damper at each contact point, [`kelvin_voigt`] |
-//! | impulse | impact | Euler, implicit, implicitfast | ideal impacts without friction, at their own times within a step, [`impact`](crate::integrate::impact) |
+//! | impulse | impact | Euler, implicit, implicitfast | ideal impacts without friction, at their own times within a step, `integrate/impact/` |
 //!
 //! What a law is called, its numbers and its level are declared in [`carom_spec::model_spec::LawKind`]; what a level goes
 //! with is in `admits`. Laws on the level of forces are functions at one contact, [`force`].

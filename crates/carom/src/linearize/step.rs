@@ -21,7 +21,7 @@ pub fn covers(model: &Model, data: &Data) -> bool {
 }
 
 /// Writes A and B of the step from a state, for which `data` holds the results of
-/// [`dynamics::forward`](crate::dynamics::forward) or of [`integrate::step`](crate::integrate::step) (except under RK4,
+/// [`dynamics::forward`](crate::dynamics::forward) or of [`step`](crate::step) (except under RK4,
 /// whose step leaves those of its last stage; any will do there).
 ///
 /// Nothing is allocated after the first steps.
