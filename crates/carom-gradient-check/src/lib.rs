@@ -4,6 +4,15 @@
 //! `geoms.size`, …), is compared along random directions with dual numbers, which know nothing of the backward pass, and
 //! with central differences, which know nothing of derivatives.
 //!
+//! ```
+//! use carom_gradient_check::{DUAL_BAR, Settings, check};
+//!
+//! let model = carom::load::file("../../models/pendulum.xml".as_ref(), &[])?.model;
+//! let report = check(&model, Settings::default())?;
+//! assert!(report.rows.iter().all(|row| row.dual_error < DUAL_BAR));
+//! # Ok::<(), carom::Error>(())
+//! ```
+//!
 //! A slope that is off must have a reason, or it is wrong:
 //!
 //! - Dual numbers make the same step to the last bit, and take the same side of every kink. What may differ is rounding:
