@@ -27,7 +27,7 @@ pub(super) fn advance_positions(
 ) {
     let (joints, width) = (&model.structure.joints, rate.width);
     let row_of = |dof: usize| &rate.rows[dof * width..(dof + 1) * width];
-    for (_, dof) in joints.straight() {
+    joints.straight().for_each(|(_, dof)| {
         let row = &mut rows[dof * width..(dof + 1) * width];
         for (target, &rate) in row.iter_mut().zip(row_of(dof)) {
             *target = reach * rate;
@@ -35,7 +35,7 @@ pub(super) fn advance_positions(
         if has_positions {
             row[dof] += 1.0;
         }
-    }
+    });
     for (_, first) in joints.rotations() {
         let turn = Vec3(std::array::from_fn(|k| reach * (rate.value)(first + k)));
         let (carry, right) = step_jacobians(turn);
@@ -99,7 +99,9 @@ impl Linearization {
             width,
         };
         advance_positions(model, &speeds(a_speeds, size), h, true, a_positions);
-        advance_positions(model, &speeds(b_speeds, inputs), h, false, b_positions);
+        if inputs > 0 {
+            advance_positions(model, &speeds(b_speeds, inputs), h, false, b_positions);
+        }
         self.write_activations(model, state, data);
     }
 
