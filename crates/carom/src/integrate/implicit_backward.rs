@@ -190,11 +190,15 @@ fn medium(at: At<'_>, lambda: &[f64], work: &mut Work, bars: &mut Cotangents) {
         body_bars.fill(Spatial::ZERO);
     }
     let mut immersed = Immersed::new(at, &mut bars.data, &mut bars.model);
-    let mut sum = 0.0;
+    let (is_absent, mut sum) = (body::is_absent(model), 0.0);
     for body in 1..model.counts().nbody {
         let pair = [0, 1].map(|index| work.motions[index][body]);
         let symmetric =
             model.settings.integrator == Integrator::ImplicitFast && !is_standalone(model, body);
+        if is_absent {
+            immersed.absent_vjp(body, pair, h, symmetric);
+            continue;
+        }
         let weight = if symmetric { 0.5 } else { 1.0 };
         let (value, [first, second]) = immersed.contract_vjp(body, pair, weight * h);
         sum += weight * value;
@@ -208,7 +212,7 @@ fn medium(at: At<'_>, lambda: &[f64], work: &mut Work, bars: &mut Cotangents) {
             work.motion_bars[1][body] += second;
         }
     }
-    if body::is_absent(model) {
+    if is_absent {
         return;
     }
     bars.input.timestep += sum;

@@ -8,9 +8,7 @@ use crate::scalar::Scalar;
 /// qpos ← qpos ⊕ h·velocity: addition, except that orientations turn with a local angular velocity.
 pub fn integrate_positions<T: Scalar>(model: &Model<T>, qpos: &mut [T], velocity: &[T], h: T) {
     let joints = &model.structure.joints;
-    for (position, dof) in joints.straight() {
-        qpos[position] += velocity[dof] * h;
-    }
+    (joints.straight()).for_each(|(position, dof)| qpos[position] += velocity[dof] * h);
     for (position, dof) in joints.rotations() {
         let turned = quat_at(qpos, position).integrate(vector_at(velocity, dof), h);
         qpos[position..position + 4].copy_from_slice(&turned.0);
@@ -40,11 +38,11 @@ pub(crate) fn integrate_positions_vjp(
 ) -> f64 {
     let joints = &model.structure.joints;
     let mut h_bar = 0.0;
-    for (_, dof) in joints.straight() {
+    joints.straight().for_each(|(_, dof)| {
         qpos_bar[dof] += bar[dof];
         velocity_bar[dof] += bar[dof] * h;
         h_bar += bar[dof] * velocity[dof];
-    }
+    });
     for (position, dof) in joints.rotations() {
         let quat = quat_at(qpos, position).normalized();
         let omega = vector_at(velocity, dof);
@@ -70,9 +68,7 @@ pub(crate) fn integrate_positions_vjp(
 /// The tangent from one configuration to another: `from` ⊕ result = `to` (quaternions up to sign).
 pub fn difference<T: Scalar>(model: &Model<T>, from: &[T], to: &[T], tangent: &mut [T]) {
     let joints = &model.structure.joints;
-    for (position, dof) in joints.straight() {
-        tangent[dof] = to[position] - from[position];
-    }
+    (joints.straight()).for_each(|(position, dof)| tangent[dof] = to[position] - from[position]);
     for (position, dof) in joints.rotations() {
         let [from, to] = [from, to].map(|qpos| quat_at(qpos, position).normalized());
         tangent[dof..dof + 3].copy_from_slice(&to.difference(from).0);

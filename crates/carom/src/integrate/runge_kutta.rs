@@ -96,9 +96,7 @@ pub(super) fn average<T: Scalar>(
 /// `rates` holds those of the previous stage and receives those of this one.
 pub(crate) fn tangent_rates<T: Scalar>(model: &Model<T>, qvel: &[T], reach: T, rates: &mut [T]) {
     let joints = &model.structure.joints;
-    for (_, dof) in joints.straight() {
-        rates[dof] = qvel[dof];
-    }
+    (joints.straight()).for_each(|(_, dof)| rates[dof] = qvel[dof]);
     for (_, dof) in joints.rotations() {
         let rate = rotation_vector_rate(vector_at(rates, dof) * reach, vector_at(qvel, dof));
         rates[dof..dof + 3].copy_from_slice(&rate.0);

@@ -15,7 +15,18 @@ pub(crate) struct ActuatorForce {
     pub(crate) bias: BiasKind,
 }
 
-/// Where the parameters are: ten of the gain, ten of the bias, the range of lengths, the acceleration of unit force.
+/// What the force depends on besides its inputs, where the model has it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Parameters<'a, T> {
+    pub(crate) gain: &'a [T],
+    pub(crate) bias: &'a [T],
+    pub(crate) length_range: &'a [T],
+    /// The accelerations of unit force, and which of them is the actuator's: only muscles look it up.
+    pub(crate) acceleration_reference: &'a [T],
+    pub(crate) output: usize,
+}
+
+/// Where the parameters are in a list of all.
 pub(crate) const PARAMETERS: usize = 23;
 pub(crate) const BIAS: usize = 10;
 pub(crate) const LENGTH_RANGE: usize = 20;
@@ -25,31 +36,42 @@ pub(crate) const ACCELERATION_REFERENCE: usize = 22;
 const MUSCLE_LANES: usize = 15;
 type Lanes = Dual<MUSCLE_LANES>;
 
-/// p₀ + p₁ℓ + p₂ℓ̇.
-#[inline]
-fn affine<T: Scalar>(p: [T; 3], length: T, rate: T) -> T {
-    p[0] + p[1] * length + p[2] * rate
-}
+impl<'a, T: Scalar> Parameters<'a, T> {
+    #[inline]
+    fn among(p: &'a [T; PARAMETERS]) -> Self {
+        Self {
+            gain: &p[..BIAS],
+            bias: &p[BIAS..LENGTH_RANGE],
+            length_range: &p[LENGTH_RANGE..ACCELERATION_REFERENCE],
+            acceleration_reference: &p[ACCELERATION_REFERENCE..],
+            output: 0,
+        }
+    }
 
-/// The muscle whose parameters start at `first`.
-#[inline]
-fn muscle<T: Scalar>(p: &[T; PARAMETERS], first: usize) -> Muscle<T> {
-    Muscle {
-        parameters: std::array::from_fn(|k| p[first + k]),
-        length_range: [p[LENGTH_RANGE], p[LENGTH_RANGE + 1]],
-        acceleration_reference: p[ACCELERATION_REFERENCE],
+    /// The muscle that gain or bias describe.
+    #[inline]
+    fn muscle(&self, own: &[T]) -> Muscle<T> {
+        Muscle {
+            parameters: std::array::from_fn(|k| own[k]),
+            length_range: [self.length_range[0], self.length_range[1]],
+            acceleration_reference: self.acceleration_reference[self.output],
+        }
     }
 }
 
-/// A curve of the muscle whose parameters start at `first`, with its derivatives with respect to all it depends on: one pass
-/// over fifteen numbers instead of one over all that an actuator has.
+/// p₀ + p₁ℓ + p₂ℓ̇.
+#[inline]
+fn affine<T: Scalar>(p: &[T], length: T, rate: T) -> T {
+    p[0] + p[1] * length + p[2] * rate
+}
+
+/// A curve of a muscle, with its derivatives with respect to all it depends on: one pass over fifteen numbers instead of one
+/// over all that an actuator has.
 fn muscle_lanes(
-    p: &[f64; PARAMETERS],
-    first: usize,
+    own: &Muscle<f64>,
     [length, rate]: [f64; 2],
     curve: impl Fn(&Muscle<Lanes>, Lanes, Lanes) -> Lanes,
 ) -> Lanes {
-    let own = muscle(p, first);
     let muscle = Muscle {
         parameters: std::array::from_fn(|k| Dual::variable(own.parameters[k], 2 + k)),
         length_range: std::array::from_fn(|k| Dual::variable(own.length_range[k], 12 + k)),
@@ -58,13 +80,11 @@ fn muscle_lanes(
     curve(&muscle, Dual::variable(length, 0), Dual::variable(rate, 1))
 }
 
-/// Adds the derivatives of a muscle's curve, times a factor, to those with respect to inputs and parameters.
-fn add_lanes(
-    lanes: Lanes,
-    factor: f64,
-    first: usize,
-    (by_inputs, by_parameters): &mut ([f64; 3], [f64; PARAMETERS]),
-) {
+/// Derivatives with respect to the inputs and to all parameters.
+type Gradient = ([f64; 3], [f64; PARAMETERS]);
+
+/// Adds the derivatives of a muscle's curve, times a factor; its own parameters start at `first`.
+fn add_lanes(lanes: Lanes, factor: f64, first: usize, (by_inputs, by_parameters): &mut Gradient) {
     let [inputs, own] = [&lanes.tangent[..2], &lanes.tangent[2..]];
     let own_places = (first..first + 10).chain(LENGTH_RANGE..PARAMETERS);
     for (sum, slope) in by_inputs.iter_mut().zip(inputs) {
@@ -75,97 +95,23 @@ fn add_lanes(
     }
 }
 
-/// The force of an actuator without a muscle, over three parameters of the gain and three of the bias.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct AffineForce {
-    gain: GainKind,
-    bias: BiasKind,
+/// Derivatives of what is no muscle's.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct AffineGradient {
+    pub(crate) inputs: [f64; 3],
+    /// With respect to the first parameters of the gain.
+    pub(crate) gain: [f64; 3],
+    /// With respect to the first parameters of the bias.
+    pub(crate) bias: [f64; 3],
 }
 
-impl AffineForce {
-    #[inline]
-    fn gain<T: Scalar>(self, p: [T; 6], length: T, rate: T) -> T {
-        match self.gain {
-            GainKind::Fixed => p[0],
-            GainKind::Affine => affine([p[0], p[1], p[2]], length, rate),
-            // Muscles, motors and servos with set points have laws of their own.
-            _ => T::ONE,
-        }
-    }
-
-    #[inline]
-    fn bias<T: Scalar>(self, p: [T; 6], length: T, rate: T) -> T {
-        match self.bias {
-            BiasKind::Affine => affine([p[3], p[4], p[5]], length, rate),
-            _ => T::ZERO,
-        }
-    }
-}
-
-impl Law<3, 6> for AffineForce {
-    #[inline]
-    fn value<T: Scalar>(self, [length, rate, input]: [T; 3], p: [T; 6]) -> T {
-        self.gain(p, length, rate) * input + self.bias(p, length, rate)
-    }
-
-    #[inline]
-    fn by_inputs(self, [length, rate, input]: [f64; 3], p: [f64; 6]) -> [f64; 3] {
-        let mut slopes = [0.0, 0.0, self.gain(p, length, rate)];
-        if self.gain == GainKind::Affine {
-            slopes[0] += p[1] * input;
-            slopes[1] += p[2] * input;
-        }
-        if self.bias == BiasKind::Affine {
-            slopes[0] += p[4];
-            slopes[1] += p[5];
-        }
-        slopes
-    }
-
-    #[inline]
-    fn by_parameters(self, [length, rate, input]: [f64; 3], _p: [f64; 6]) -> [f64; 6] {
-        let mut slopes = [0.0; 6];
-        match self.gain {
-            GainKind::Fixed => slopes[0] = input,
-            GainKind::Affine => {
-                slopes[..3].copy_from_slice(&[input, length * input, rate * input]);
-            }
-            _ => {}
-        }
-        if self.bias == BiasKind::Affine {
-            slopes[3..].copy_from_slice(&[1.0, length, rate]);
-        }
-        slopes
-    }
-
-    #[inline]
-    fn rate_derivative<T: Scalar>(self, [_, _, input]: [T; 3], p: [T; 6]) -> T {
-        let bias = match self.bias {
-            BiasKind::Affine => p[5],
-            _ => T::ZERO,
-        };
-        match self.gain {
-            GainKind::Affine => bias + p[2] * input,
-            _ => bias,
-        }
-    }
-
-    #[inline]
-    fn rate_derivative_by_inputs(self, _x: [f64; 3], p: [f64; 6]) -> [f64; 3] {
-        let is_affine = self.gain == GainKind::Affine;
-        [0.0, 0.0, if is_affine { p[2] } else { 0.0 }]
-    }
-
-    #[inline]
-    fn rate_derivative_by_parameters(self, x: [f64; 3], _p: [f64; 6]) -> [f64; 6] {
-        let mut slopes = [0.0; 6];
-        if self.gain == GainKind::Affine {
-            slopes[2] = x[2];
-        }
-        if self.bias == BiasKind::Affine {
-            slopes[5] = 1.0;
-        }
-        slopes
+impl AffineGradient {
+    /// Among the derivatives with respect to all parameters.
+    fn among_all(self) -> Gradient {
+        let mut all = [0.0; PARAMETERS];
+        all[..3].copy_from_slice(&self.gain);
+        all[BIAS..BIAS + 3].copy_from_slice(&self.bias);
+        (self.inputs, all)
     }
 }
 
@@ -174,71 +120,125 @@ impl ActuatorForce {
         self.gain == GainKind::Muscle || self.bias == BiasKind::Muscle
     }
 
-    /// The parts that are no muscle's.
+    /// f of the module.
     #[inline]
-    pub(crate) fn affine(self) -> AffineForce {
-        let Self { gain, bias } = self;
-        AffineForce { gain, bias }
+    pub(crate) fn force<T: Scalar>(self, [length, rate, input]: [T; 3], p: Parameters<'_, T>) -> T {
+        let gain = match self.gain {
+            GainKind::Fixed => p.gain[0],
+            GainKind::Affine => affine(p.gain, length, rate),
+            GainKind::Muscle => p.muscle(p.gain).gain(length, rate),
+            // Motors and servos with set points have laws of their own.
+            _ => T::ONE,
+        };
+        let bias = match self.bias {
+            BiasKind::Affine => affine(p.bias, length, rate),
+            BiasKind::Muscle => p.muscle(p.bias).bias(length),
+            _ => T::ZERO,
+        };
+        gain * input + bias
+    }
+
+    /// ∂f/∂ℓ̇.
+    #[inline]
+    pub(crate) fn by_rate<T: Scalar>(
+        self,
+        [length, rate, input]: [T; 3],
+        p: Parameters<'_, T>,
+    ) -> T {
+        let bias = match self.bias {
+            BiasKind::Affine => p.bias[2],
+            _ => T::ZERO,
+        };
+        match self.gain {
+            GainKind::Affine => bias + p.gain[2] * input,
+            GainKind::Muscle => {
+                bias + (p.muscle(p.gain)).gain_velocity_derivative(length, rate) * input
+            }
+            _ => bias,
+        }
+    }
+
+    /// Derivatives of the force without muscles.
+    #[inline]
+    pub(crate) fn affine_gradient(
+        self,
+        [length, rate, input]: [f64; 3],
+        p: Parameters<'_, f64>,
+    ) -> AffineGradient {
+        let mut slopes = AffineGradient::default();
+        match self.gain {
+            GainKind::Fixed => {
+                slopes.inputs[2] = p.gain[0];
+                slopes.gain[0] = input;
+            }
+            GainKind::Affine => {
+                let gain = affine(p.gain, length, rate);
+                slopes.inputs = [p.gain[1] * input, p.gain[2] * input, gain];
+                slopes.gain = [input, length * input, rate * input];
+            }
+            GainKind::Muscle => {}
+            _ => slopes.inputs[2] = 1.0,
+        }
+        if self.bias == BiasKind::Affine {
+            slopes.inputs[0] += p.bias[1];
+            slopes.inputs[1] += p.bias[2];
+            slopes.bias = [1.0, length, rate];
+        }
+        slopes
+    }
+
+    /// Derivatives of [`by_rate`](Self::by_rate) without muscles.
+    #[inline]
+    pub(crate) fn affine_by_rate_gradient(
+        self,
+        input: f64,
+        p: Parameters<'_, f64>,
+    ) -> AffineGradient {
+        let mut slopes = AffineGradient::default();
+        if self.gain == GainKind::Affine {
+            slopes.inputs[2] = p.gain[2];
+            slopes.gain[2] = input;
+        }
+        if self.bias == BiasKind::Affine {
+            slopes.bias[2] = 1.0;
+        }
+        slopes
     }
 
     /// Appends numbers that change their sign where the force bends.
     pub(crate) fn write_bends(
         self,
         [length, rate]: [f64; 2],
-        p: [f64; PARAMETERS],
+        p: Parameters<'_, f64>,
         out: &mut Vec<f64>,
     ) {
         if self.gain == GainKind::Muscle {
-            muscle(&p, 0).write_bends(length, rate, out);
+            p.muscle(p.gain).write_bends(length, rate, out);
         }
         if self.bias == BiasKind::Muscle {
-            muscle(&p, BIAS).write_bends(length, rate, out);
+            p.muscle(p.bias).write_bends(length, rate, out);
         }
     }
-}
-/// The parameters of gain and bias that are no muscle's.
-#[inline]
-fn affine_parameters<T: Scalar>(p: &[T; PARAMETERS]) -> [T; 6] {
-    [p[0], p[1], p[2], p[BIAS], p[BIAS + 1], p[BIAS + 2]]
-}
-
-/// Derivatives with respect to those among those with respect to all.
-#[inline]
-fn among_all(slopes: [f64; 6]) -> [f64; PARAMETERS] {
-    let mut all = [0.0; PARAMETERS];
-    all[..3].copy_from_slice(&slopes[..3]);
-    all[BIAS..BIAS + 3].copy_from_slice(&slopes[3..]);
-    all
 }
 
 impl Law<3, PARAMETERS> for ActuatorForce {
     #[inline]
-    fn value<T: Scalar>(self, [length, rate, input]: [T; 3], p: [T; PARAMETERS]) -> T {
-        let (rest, own) = (self.affine(), affine_parameters(&p));
-        let gain = match self.gain {
-            GainKind::Muscle => muscle(&p, 0).gain(length, rate),
-            _ => rest.gain(own, length, rate),
-        };
-        let bias = match self.bias {
-            BiasKind::Muscle => muscle(&p, BIAS).bias(length),
-            _ => rest.bias(own, length, rate),
-        };
-        gain * input + bias
+    fn value<T: Scalar>(self, x: [T; 3], p: [T; PARAMETERS]) -> T {
+        self.force(x, Parameters::among(&p))
     }
 
-    fn gradient(self, x: [f64; 3], p: [f64; PARAMETERS]) -> ([f64; 3], [f64; PARAMETERS]) {
-        let (rest, own) = (self.affine(), affine_parameters(&p));
-        let slopes = rest.by_parameters(x, own);
-        let mut sums = (rest.by_inputs(x, own), among_all(slopes));
+    fn gradient(self, x: [f64; 3], p: [f64; PARAMETERS]) -> Gradient {
+        let p = Parameters::among(&p);
+        let mut sums = self.affine_gradient(x, p).among_all();
         let [length, rate, input] = x;
         if self.gain == GainKind::Muscle {
-            let gain = muscle_lanes(&p, 0, [length, rate], Muscle::gain);
+            let gain = muscle_lanes(&p.muscle(p.gain), [length, rate], Muscle::gain);
             sums.0[2] = gain.value;
             add_lanes(gain, input, 0, &mut sums);
         }
         if self.bias == BiasKind::Muscle {
             let passive = |muscle: &Muscle<Lanes>, length, _| muscle.bias(length);
-            let bias = muscle_lanes(&p, BIAS, [length, rate], passive);
+            let bias = muscle_lanes(&p.muscle(p.bias), [length, rate], passive);
             add_lanes(bias, 1.0, BIAS, &mut sums);
         }
         sums
@@ -249,24 +249,16 @@ impl Law<3, PARAMETERS> for ActuatorForce {
     }
 
     #[inline]
-    fn rate_derivative<T: Scalar>(self, [length, rate, input]: [T; 3], p: [T; PARAMETERS]) -> T {
-        let rest = (self.affine()).rate_derivative([length, rate, input], affine_parameters(&p));
-        match self.gain {
-            GainKind::Muscle => rest + muscle(&p, 0).gain_velocity_derivative(length, rate) * input,
-            _ => rest,
-        }
+    fn rate_derivative<T: Scalar>(self, x: [T; 3], p: [T; PARAMETERS]) -> T {
+        self.by_rate(x, Parameters::among(&p))
     }
 
-    fn rate_derivative_gradient(
-        self,
-        x: [f64; 3],
-        p: [f64; PARAMETERS],
-    ) -> ([f64; 3], [f64; PARAMETERS]) {
-        let (rest, own) = (self.affine(), affine_parameters(&p));
-        let slopes = rest.rate_derivative_by_parameters(x, own);
-        let mut sums = (rest.rate_derivative_by_inputs(x, own), among_all(slopes));
+    fn rate_derivative_gradient(self, x: [f64; 3], p: [f64; PARAMETERS]) -> Gradient {
+        let p = Parameters::among(&p);
+        let mut sums = self.affine_by_rate_gradient(x[2], p).among_all();
         if self.gain == GainKind::Muscle {
-            let slope = muscle_lanes(&p, 0, [x[0], x[1]], Muscle::gain_velocity_derivative);
+            let muscle = p.muscle(p.gain);
+            let slope = muscle_lanes(&muscle, [x[0], x[1]], Muscle::gain_velocity_derivative);
             sums.0[2] = slope.value;
             add_lanes(slope, x[2], 0, &mut sums);
         }

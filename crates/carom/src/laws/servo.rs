@@ -221,14 +221,17 @@ pub enum Servo {
 }
 
 impl Servo {
-    /// The law of an actuator, if it is one of these.
+    /// The law of an actuator, if it is one of these; most are not, which is answered in place.
     #[inline]
     #[must_use]
     pub fn of(actuators: &ActuatorStructure, actuator: usize) -> Option<Self> {
         let gain = actuators.gain[actuator];
-        if !matches!(gain, GainKind::DcMotor | GainKind::Pid | GainKind::So3) {
-            return None;
-        }
+        let is_servo = matches!(gain, GainKind::DcMotor | GainKind::Pid | GainKind::So3);
+        is_servo.then(|| Self::of_kind(gain, actuators, actuator))
+    }
+
+    #[cold]
+    fn of_kind(gain: GainKind, actuators: &ActuatorStructure, actuator: usize) -> Self {
         let (input, states) = (actuators.input[actuator], actuators.states[actuator]);
         let inputs = match input {
             ActuatorInput::Servo(inputs) => inputs,
@@ -236,7 +239,7 @@ impl Servo {
         };
         let early = actuators.activation_early[actuator];
         let limited = actuators.activation_limited[actuator];
-        Some(match gain {
+        match gain {
             GainKind::DcMotor => Self::DcMotor(DcMotor { inputs, states }),
             GainKind::Pid => Self::Pid(Pid {
                 inputs,
@@ -250,7 +253,7 @@ impl Servo {
                 early,
                 limited,
             }),
-        })
+        }
     }
 
     /// Forces and rates of the activations.

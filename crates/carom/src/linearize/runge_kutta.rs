@@ -131,7 +131,7 @@ impl Stages {
         state.time = start.time + reach;
         let rates = &self.tangent_rate;
         integrate_positions(model, &mut state.qpos, &rates.value, reach);
-        advance_positions(model, &rates.moving(), reach, &mut self.position.rows);
+        advance_positions(model, &rates.moving(), reach, true, &mut self.position.rows);
         self.velocity.set_variables(layout.nv);
         self.velocity.value.copy_from_slice(&start.qvel);
         self.velocity.add(&self.acceleration, reach);
@@ -285,7 +285,7 @@ impl Linearization {
     fn write_means(&mut self, model: &Model, state: &State, h: f64, stages: &mut Stages) {
         let Layout { nv, width, .. } = self.layout;
         let [rate, acceleration, dot] = &stages.mean;
-        advance_positions(model, &rate.moving(), h, &mut stages.position.rows);
+        advance_positions(model, &rate.moving(), h, true, &mut stages.position.rows);
         stages.velocity.set_variables(nv);
         stages.velocity.add(acceleration, h);
         stages.activation.set_variables(self.layout.activation());

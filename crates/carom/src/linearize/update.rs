@@ -16,22 +16,26 @@ pub(super) struct Rates<'a, V> {
     pub(super) width: usize,
 }
 
-/// rows ← derivatives of q ⊕ reach·rate by the inputs, for positions q that are the first inputs; (1) of `rotation`.
+/// rows ← derivatives of q ⊕ reach·rate by the inputs; (1) of `rotation`. `has_positions` says whether the first inputs are
+/// the positions q themselves.
 pub(super) fn advance_positions(
     model: &Model,
     rate: &Rates<'_, impl Fn(usize) -> f64>,
     reach: f64,
+    has_positions: bool,
     rows: &mut [f64],
 ) {
     let (joints, width) = (&model.structure.joints, rate.width);
     let row_of = |dof: usize| &rate.rows[dof * width..(dof + 1) * width];
-    for (_, dof) in joints.straight() {
+    joints.straight().for_each(|(_, dof)| {
         let row = &mut rows[dof * width..(dof + 1) * width];
         for (target, &rate) in row.iter_mut().zip(row_of(dof)) {
             *target = reach * rate;
         }
-        row[dof] += 1.0;
-    }
+        if has_positions {
+            row[dof] += 1.0;
+        }
+    });
     for (_, first) in joints.rotations() {
         let turn = Vec3(std::array::from_fn(|k| reach * (rate.value)(first + k)));
         let (carry, right) = step_jacobians(turn);
@@ -42,8 +46,10 @@ pub(super) fn advance_positions(
             for (column, target) in row.iter_mut().enumerate() {
                 *target = (0..3).map(|j| factors[j] * sources[j][column]).sum();
             }
-            for j in 0..3 {
-                row[first + j] += carry.0[3 * k + j];
+            if has_positions {
+                for j in 0..3 {
+                    row[first + j] += carry.0[3 * k + j];
+                }
             }
         }
     }
@@ -62,29 +68,39 @@ pub(super) fn write_row(
 }
 
 impl Linearization {
-    /// Rows of the next state; uses up those of the acceleration.
+    /// Rows of the next state.
     pub(super) fn write(&mut self, model: &Model, state: &State, data: &Data) {
-        let (h, layout) = (data.timestep, self.layout);
-        let Layout { nv, width, .. } = layout;
+        let (
+            h,
+            Layout {
+                nv, inputs, width, ..
+            },
+        ) = (data.timestep, self.layout);
+        let size = self.size();
+        let (a_positions, a_speeds) = self.a.split_at_mut(nv * size);
+        let (b_positions, b_speeds) = self.b.split_at_mut(nv * inputs);
         // dv⁺ = dv + h·dȧ.
-        for (dof, row) in self.rows.chunks_exact_mut(width.max(1)).enumerate() {
-            for rate in row.iter_mut() {
-                *rate *= h;
-            }
-            row[nv + dof] += 1.0;
+        for (dof, row) in self.rows.chunks_exact(width.max(1)).enumerate() {
+            let (by_state, by_input) = row.split_at(size);
+            let a = &mut a_speeds[dof * size..(dof + 1) * size];
+            a.iter_mut()
+                .zip(by_state)
+                .for_each(|(a, rate)| *a = h * rate);
+            a[nv + dof] += 1.0;
+            let b = &mut b_speeds[dof * inputs..(dof + 1) * inputs];
+            b.iter_mut()
+                .zip(by_input)
+                .for_each(|(b, rate)| *b = h * rate);
         }
         let at = &self.implicit.advancing;
-        let speeds = Rates {
+        let speeds = |rows, width| Rates {
             value: |dof: usize| state.qvel[dof] + h * at[dof],
-            rows: &self.rows,
+            rows,
             width,
         };
-        advance_positions(model, &speeds, h, &mut self.extra);
-        for (dof, row) in self.extra.chunks_exact(width.max(1)).enumerate() {
-            write_row((&mut self.a, &mut self.b), layout, dof, row);
-        }
-        for (dof, row) in self.rows.chunks_exact(width.max(1)).enumerate() {
-            write_row((&mut self.a, &mut self.b), layout, nv + dof, row);
+        advance_positions(model, &speeds(a_speeds, size), h, true, a_positions);
+        if inputs > 0 {
+            advance_positions(model, &speeds(b_speeds, inputs), h, false, b_positions);
         }
         self.write_activations(model, state, data);
     }

@@ -58,13 +58,16 @@ impl<T: Scalar> Model<T> {
     /// The limits of a control; none if it has none.
     #[inline]
     pub fn control_range(&self, control: usize) -> Option<[T; 2]> {
-        let actuators = &self.structure.actuators;
-        let ranges = match actuators.control_limit(control)? {
-            ControlLimit::Control => &self.actuators.control_range,
-            ControlLimit::Velocity => &self.actuators.velocity_range,
-            ControlLimit::Feedforward => &self.actuators.feedforward_range,
+        let (structure, numbers) = (&self.structure.actuators, &self.actuators);
+        let (limited, ranges) = match structure.control_role(control) {
+            ControlLimit::Control => (&structure.control_limited, &numbers.control_range),
+            ControlLimit::Velocity => (&structure.velocity_limited, &numbers.velocity_range),
+            ControlLimit::Feedforward => {
+                (&structure.feedforward_limited, &numbers.feedforward_range)
+            }
         };
-        Some(ranges[actuators.control_owner[control]])
+        let owner = structure.control_owner[control];
+        limited[owner].then(|| ranges[owner])
     }
 
     /// Sizes of all arrays.

@@ -172,7 +172,8 @@ impl JointStructure {
         self.qpos[joint]..self.qpos[joint] + self.kind[joint].coordinate_count()
     }
 
-    /// Coordinates that move along straight lines, each with its dof: all but those of quaternions.
+    /// Coordinates that move along straight lines, each with its dof: all but those of quaternions. In hot loops
+    /// [`Iterator::for_each`] goes through them without asking at each whether its joint has ended.
     #[inline]
     pub fn straight(&self) -> impl Iterator<Item = (usize, usize)> {
         (0..self.kind.len()).flat_map(move |joint| {
@@ -597,9 +598,15 @@ impl ActuatorStructure {
     #[inline]
     pub fn control_role(&self, control: usize) -> ControlLimit {
         let owner = self.control_owner[control];
-        if self.gain[owner] != GainKind::Pid {
-            return ControlLimit::Control;
+        if self.gain[owner] == GainKind::Pid {
+            self.servo_control_role(owner, control)
+        } else {
+            ControlLimit::Control
         }
+    }
+
+    #[cold]
+    fn servo_control_role(&self, owner: usize, control: usize) -> ControlLimit {
         let ActuatorInput::Servo(inputs) = self.input[owner] else {
             return ControlLimit::Control;
         };

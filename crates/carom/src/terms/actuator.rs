@@ -3,43 +3,48 @@
 use super::{Term, pass_on};
 use crate::laws::activation::{ActivationRate, NextActivation};
 use crate::laws::actuator::{
-    ACCELERATION_REFERENCE, ActuatorForce, AffineForce, BIAS, LENGTH_RANGE, PARAMETERS,
+    ACCELERATION_REFERENCE, ActuatorForce, AffineGradient, BIAS, LENGTH_RANGE, PARAMETERS,
+    Parameters,
 };
 use crate::laws::law::Law;
 use crate::model::{ActuatorDynamics, Model, Structure};
 use crate::scalar::Scalar;
 
-/// Forces of actuators without muscles, over length, rate and input.
-struct AffineForces;
+/// Forces of actuators, over length, rate and input. The law looks at the rows of the model, of which most actuators use a few
+/// numbers; all of them are listed for muscles alone.
+pub(crate) struct Force;
 
-impl Term<3, 6> for AffineForces {
-    type Law = AffineForce;
-
+impl Force {
+    /// The parameters where the model has them.
     #[inline]
-    fn law(structure: &Structure, actuator: usize) -> AffineForce {
-        Force::law(structure, actuator).affine()
-    }
-
-    #[inline]
-    fn parameters<T: Scalar>(model: &Model<T>, actuator: usize) -> [T; 6] {
+    pub(crate) fn rows<T: Scalar>(model: &Model<T>, actuator: usize) -> Parameters<'_, T> {
         let numbers = &model.actuators;
-        let (gain, bias) = (&numbers.gain[actuator], &numbers.bias[actuator]);
-        [gain[0], gain[1], gain[2], bias[0], bias[1], bias[2]]
-    }
-
-    #[inline]
-    fn add_parameters(model_bar: &mut Model, actuator: usize, bar: [f64; 6]) {
-        let numbers = &mut model_bar.actuators;
-        for k in 0..3 {
-            numbers.gain[actuator][k] += bar[k];
-            numbers.bias[actuator][k] += bar[3 + k];
+        Parameters {
+            gain: &numbers.gain[actuator],
+            bias: &numbers.bias[actuator],
+            length_range: &numbers.length_range[actuator],
+            acceleration_reference: &numbers.acceleration_reference,
+            output: model.structure.actuators.outputs[actuator].start,
         }
     }
-}
 
-/// Forces of actuators, over length, rate and input. Those without muscles, which is most of them, go by six parameters
-/// instead of all.
-pub(crate) struct Force;
+    /// What a cotangent passes on without muscles.
+    #[inline]
+    fn pass_on_affine(
+        slopes: AffineGradient,
+        actuator: usize,
+        bar: f64,
+        model_bar: &mut Model,
+    ) -> [f64; 3] {
+        let numbers = &mut model_bar.actuators;
+        let (gain, bias) = (&mut numbers.gain[actuator], &mut numbers.bias[actuator]);
+        for k in 0..3 {
+            gain[k] += slopes.gain[k] * bar;
+            bias[k] += slopes.bias[k] * bar;
+        }
+        slopes.inputs.map(|slope| slope * bar)
+    }
+}
 
 impl Term<3, PARAMETERS> for Force {
     type Law = ActuatorForce;
@@ -54,13 +59,11 @@ impl Term<3, PARAMETERS> for Force {
 
     #[inline]
     fn parameters<T: Scalar>(model: &Model<T>, actuator: usize) -> [T; PARAMETERS] {
-        let numbers = &model.actuators;
-        let mut p = [T::ZERO; PARAMETERS];
-        p[..BIAS].copy_from_slice(&numbers.gain[actuator]);
-        p[BIAS..LENGTH_RANGE].copy_from_slice(&numbers.bias[actuator]);
-        p[LENGTH_RANGE..ACCELERATION_REFERENCE].copy_from_slice(&numbers.length_range[actuator]);
-        let output = model.structure.actuators.outputs[actuator].start;
-        p[ACCELERATION_REFERENCE] = numbers.acceleration_reference[output];
+        let rows = Self::rows(model, actuator);
+        let mut p = [rows.acceleration_reference[rows.output]; PARAMETERS];
+        p[..BIAS].copy_from_slice(rows.gain);
+        p[BIAS..LENGTH_RANGE].copy_from_slice(rows.bias);
+        p[LENGTH_RANGE..ACCELERATION_REFERENCE].copy_from_slice(rows.length_range);
         p
     }
 
@@ -79,12 +82,7 @@ impl Term<3, PARAMETERS> for Force {
 
     #[inline]
     fn value<T: Scalar>(model: &Model<T>, actuator: usize, x: [T; 3]) -> T {
-        let law = Self::law(&model.structure, actuator);
-        if law.has_muscle() {
-            law.value(x, Self::parameters(model, actuator))
-        } else {
-            AffineForces::value(model, actuator, x)
-        }
+        Self::law(&model.structure, actuator).force(x, Self::rows(model, actuator))
     }
 
     #[inline]
@@ -93,7 +91,7 @@ impl Term<3, PARAMETERS> for Force {
         if law.has_muscle() {
             law.by_inputs(x, Self::parameters(model, actuator))
         } else {
-            AffineForces::by_inputs(model, actuator, x)
+            (law.affine_gradient(x, Self::rows(model, actuator))).inputs
         }
     }
 
@@ -110,18 +108,14 @@ impl Term<3, PARAMETERS> for Force {
             let gradient = law.gradient(x, Self::parameters(model, actuator));
             pass_on::<Self, 3, PARAMETERS>(gradient, actuator, bar, model_bar)
         } else {
-            AffineForces::vjp(model, actuator, x, bar, model_bar)
+            let slopes = law.affine_gradient(x, Self::rows(model, actuator));
+            Self::pass_on_affine(slopes, actuator, bar, model_bar)
         }
     }
 
     #[inline]
     fn rate_derivative<T: Scalar>(model: &Model<T>, actuator: usize, x: [T; 3]) -> T {
-        let law = Self::law(&model.structure, actuator);
-        if law.has_muscle() {
-            law.rate_derivative(x, Self::parameters(model, actuator))
-        } else {
-            AffineForces::rate_derivative(model, actuator, x)
-        }
+        Self::law(&model.structure, actuator).by_rate(x, Self::rows(model, actuator))
     }
 
     #[inline]
@@ -137,7 +131,8 @@ impl Term<3, PARAMETERS> for Force {
             let gradient = law.rate_derivative_gradient(x, Self::parameters(model, actuator));
             pass_on::<Self, 3, PARAMETERS>(gradient, actuator, bar, model_bar)
         } else {
-            AffineForces::rate_derivative_vjp(model, actuator, x, bar, model_bar)
+            let slopes = law.affine_by_rate_gradient(x[2], Self::rows(model, actuator));
+            Self::pass_on_affine(slopes, actuator, bar, model_bar)
         }
     }
 }

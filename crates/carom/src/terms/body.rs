@@ -145,40 +145,45 @@ impl<T: Scalar> Part<'_, T> {
     }
 }
 
-/// The parts of a body; none of bodies that do not move or weigh nothing.
-fn parts<'a, T: Scalar>(
+/// Visits the parts of a body; none of bodies that do not move or weigh nothing.
+#[inline]
+fn each_part<'a, T: Scalar>(
     model: &'a Model<T>,
     kinematics: &'a Kinematics<T>,
     body: usize,
-) -> impl Iterator<Item = Part<'a, T>> {
+    mut visit: impl FnMut(Part<'a, T>),
+) {
     let bodies = &model.structure.bodies;
-    let moves = bodies.tree[body].is_some() && model.bodies.mass[body].value() >= MIN_LENGTH;
+    if bodies.tree[body].is_none() || model.bodies.mass[body].value() < MIN_LENGTH {
+        return;
+    }
     let center = kinematics.subtree_com[bodies.root[body]];
-    let boxed = moves && !has_ellipsoids(model, body);
-    let inertial = boxed.then(|| Part {
-        frame: Frame::Body(body),
-        rotation: &kinematics.inertial_rotation[body],
-        arm: kinematics.inertial_position[body] - center,
-        law: Law::InertiaBox {
-            mass: model.bodies.mass[body],
-            inertia: model.bodies.inertia[body],
-        },
-    });
-    let geoms = bodies.geoms[body].clone().filter(move |_| moves && !boxed);
-    let ellipsoids = geoms.filter_map(move |geom| {
-        let coefficients = model.geoms.fluid[geom];
-        (coefficients[0] != T::ZERO).then(|| Part {
-            frame: Frame::Geom(geom),
-            rotation: &kinematics.geom_rotation[geom],
-            arm: kinematics.geom_position[geom] - center,
-            law: Law::Ellipsoid {
-                kind: model.structure.geoms.kind[geom],
-                coefficients,
-                size: model.geoms.size[geom],
+    if !has_ellipsoids(model, body) {
+        return visit(Part {
+            frame: Frame::Body(body),
+            rotation: &kinematics.inertial_rotation[body],
+            arm: kinematics.inertial_position[body] - center,
+            law: Law::InertiaBox {
+                mass: model.bodies.mass[body],
+                inertia: model.bodies.inertia[body],
             },
-        })
-    });
-    inertial.into_iter().chain(ellipsoids)
+        });
+    }
+    for geom in bodies.geoms[body].clone() {
+        let coefficients = model.geoms.fluid[geom];
+        if coefficients[0] != T::ZERO {
+            visit(Part {
+                frame: Frame::Geom(geom),
+                rotation: &kinematics.geom_rotation[geom],
+                arm: kinematics.geom_position[geom] - center,
+                law: Law::Ellipsoid {
+                    kind: model.structure.geoms.kind[geom],
+                    coefficients,
+                    size: model.geoms.size[geom],
+                },
+            });
+        }
+    }
 }
 
 /// The force on one body, about the centre of mass of its tree, world axes.
@@ -188,12 +193,15 @@ pub(crate) fn force<T: Scalar>(
     velocity: &Velocity<T>,
     body: usize,
 ) -> Spatial<T> {
-    let mut forces = parts(model, kinematics, body).map(|part| part.force(model, velocity, body));
-    if has_ellipsoids(model, body) {
-        forces.fold(Spatial::ZERO, |sum, force| sum + force)
-    } else {
-        forces.next().unwrap_or(Spatial::ZERO)
-    }
+    let mut sum = Spatial::ZERO;
+    each_part(model, kinematics, body, |part| {
+        let force = part.force(model, velocity, body);
+        sum = match part.frame {
+            Frame::Body(_) => force,
+            Frame::Geom(_) => sum + force,
+        };
+    });
+    sum
 }
 
 /// B, the derivative of the force on one body by its motion, about the centre of mass of its tree, world axes.
@@ -204,12 +212,12 @@ pub(crate) fn derivative<T: Scalar>(
     body: usize,
 ) -> ForceDerivative<T> {
     let mut sum = ForceDerivative::default();
-    for part in parts(model, kinematics, body) {
+    each_part(model, kinematics, body, |part| {
         let motion = part.relative(model, velocity, body);
         let motion = motion.into_local_axes(part.rotation);
         let local = part.law.derivative(medium(model), motion);
         sum.add(&local.into_world(part.rotation, part.arm));
-    }
+    });
     sum
 }
 
@@ -228,7 +236,7 @@ pub(crate) fn derivative_change(
         viscosity: Dual::constant(model.option.viscosity[0]),
     };
     let mut sum = ForceDerivative::default();
-    for part in parts(model, kinematics, body) {
+    each_part(model, kinematics, body, |part| {
         let motion = part.relative(model, velocity, body);
         let motion = motion.into_local_axes(part.rotation);
         let motion = Spatial(std::array::from_fn(|k| Dual::<6>::variable(motion[k], k)));
@@ -238,7 +246,7 @@ pub(crate) fn derivative_change(
         }
         let change = local.mul(part.local(along).map(Dual::constant));
         sum.add(&ForceDerivative::of_tangents(&change).into_world(part.rotation, part.arm));
-    }
+    });
     sum
 }
 
@@ -275,16 +283,10 @@ impl<'a> Immersed<'a> {
     ) -> (f64, [Spatial; N]) {
         let (model, kinematics) = (self.model, self.kinematics);
         let (mut sum, mut motions_bar) = (0.0, [Spatial::ZERO; N]);
-        let absent = is_absent(model);
-        for part in parts(model, kinematics, body) {
+        each_part(model, kinematics, body, |part| {
             let relative = part.relative(model, self.velocity, body);
             let motion = relative.into_local_axes(part.rotation);
             let local = motions.map(|motion| part.local(motion));
-            if absent {
-                let slopes = part.law.contract_by_absent_medium(motion, &local);
-                self.add_medium(slopes.map(|slope| bar * slope));
-                continue;
-            }
             let medium = medium(model);
             let (value, gradient) = part.law.contract_gradient(medium, motion, &local);
             sum += value;
@@ -326,8 +328,28 @@ impl<'a> Immersed<'a> {
             };
             *position_bar += arm_bar;
             *axes_bar += rotation_bar;
-        }
+        });
         (sum, motions_bar)
+    }
+
+    /// [`contract_vjp`](Self::contract_vjp) where there is no medium: only the derivatives by density and viscosity remain. With
+    /// `symmetric`, the symmetric part of B is contracted.
+    pub(crate) fn absent_vjp<const N: usize>(
+        &mut self,
+        body: usize,
+        motions: [Spatial; N],
+        bar: f64,
+        symmetric: bool,
+    ) {
+        let (model, kinematics) = (self.model, self.kinematics);
+        each_part(model, kinematics, body, |part| {
+            let motion = part.relative(model, self.velocity, body);
+            let motion = motion.into_local_axes(part.rotation);
+            let local = motions.map(|motion| part.local(motion));
+            let [density, viscosity] =
+                (part.law).contract_by_absent_medium(motion, local, symmetric);
+            self.add_medium([bar * density, bar * viscosity]);
+        });
     }
 
     fn add_medium(&mut self, [density, viscosity]: [f64; 2]) {

@@ -123,6 +123,15 @@ pub(crate) struct Advance<'a> {
     pub(crate) sparsity: &'a TreeSparsity,
 }
 
+impl Advance<'_> {
+    /// Whether the pattern of the tree holds the product of two dofs.
+    #[inline]
+    fn holds(&self, first: usize, second: usize) -> bool {
+        let (low, high) = (first.min(second), first.max(second));
+        low == high || self.sparsity.ancestors(high).binary_search(&low).is_ok()
+    }
+}
+
 /// A length with what changes along with it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Length<'a> {
@@ -164,11 +173,13 @@ impl Length<'_> {
         bend.entries(|dof, other, entry| {
             rows.row(dof)[other] += self.open(dof) * gear * force * entry; // (3)
         });
-        bend.along(qvel, |other, rate| {
-            for (dof, arm) in self.row.entries() {
-                rows.row(dof)[other] += arm * self.open(dof) * by_rate * gear * rate;
-            }
-        });
+        if by_rate != 0.0 {
+            bend.along(qvel, |other, rate| {
+                for (dof, arm) in self.row.entries() {
+                    rows.row(dof)[other] += arm * self.open(dof) * by_rate * gear * rate;
+                }
+            });
+        }
     }
 
     /// Adds to one column what its input changes of the force.
@@ -208,18 +219,32 @@ impl Length<'_> {
         let Some((bend, gear)) = self.bend else {
             return;
         };
-        let size = bend.columns.len();
+        // Most lengths have no damping.
+        if slopes == [0.0; 2] {
+            return;
+        }
         let [damping, by_rate] = slopes.map(|slope| advance.h * slope * gear);
+        let bends = |i: usize| &bend.matrix[i * bend.columns.len()..][..bend.columns.len()];
         for (i, (dof, value)) in self.row.entries().enumerate() {
-            let pull = self.pull(advance, dof, |k| self.row.values[k]);
             let row = rows.row(dof);
-            for (j, &other) in bend.columns.iter().enumerate() {
-                let along = self.pull(advance, dof, |k| bend.matrix[k * size + j]);
-                row[other] += damping * (bend.matrix[i * size + j] * pull + value * along);
+            let mut add = |bends: &[f64], factor: f64| {
+                for (&other, &entry) in bend.columns.iter().zip(bends) {
+                    row[other] += factor * entry;
+                }
+            };
+            let mut pull = 0.0;
+            for (k, (other, entry)) in self.row.entries().enumerate() {
+                if advance.holds(dof, other) {
+                    pull += entry * advance.acceleration[other];
+                    add(bends(k), damping * value * advance.acceleration[other]);
+                }
             }
-            bend.along(qvel, |other, rate| {
-                row[other] += by_rate * value * pull * rate;
-            });
+            add(bends(i), damping * pull);
+            if by_rate != 0.0 {
+                bend.along(qvel, |other, rate| {
+                    row[other] += by_rate * value * pull * rate
+                });
+            }
         }
     }
 
@@ -251,7 +276,7 @@ impl Length<'_> {
             return;
         }
         for (dof, value) in self.row.entries() {
-            let pull = self.pull(advance, dof, |k| self.row.values[k]);
+            let pull = self.pull(advance, dof);
             let factor = advance.h * change * value * pull;
             let row = rows.row(dof);
             for (column, entry) in x.entries() {
@@ -260,15 +285,13 @@ impl Length<'_> {
         }
     }
 
-    /// Σ x(k)·ȧ(k) over the entries k of the row whose product with a dof the pattern of the tree holds.
-    fn pull(&self, advance: Advance<'_>, dof: usize, x: impl Fn(usize) -> f64) -> f64 {
-        let holds = |other: usize| {
-            let (low, high) = (dof.min(other), dof.max(other));
-            low == high || (advance.sparsity.ancestors(high).binary_search(&low)).is_ok()
-        };
-        let columns = self.row.columns.iter().enumerate();
-        let held = columns.filter(|&(_, &other)| holds(other));
-        held.map(|(k, &other)| x(k) * advance.acceleration[other])
+    /// Σ J(k)·ȧ(k) over the entries k whose product with a dof the pattern of the tree holds.
+    fn pull(&self, advance: Advance<'_>, dof: usize) -> f64 {
+        let held = self
+            .row
+            .entries()
+            .filter(|&(other, _)| advance.holds(dof, other));
+        held.map(|(other, entry)| entry * advance.acceleration[other])
             .sum()
     }
 }

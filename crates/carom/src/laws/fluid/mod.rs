@@ -168,20 +168,29 @@ impl Law<f64> {
         slopes
     }
 
-    /// The derivatives of a contraction by density and viscosity where there is no medium.
-    pub(crate) fn contract_by_absent_medium(&self, motion: Spatial, with: &[Spatial]) -> [f64; 2] {
+    /// The derivatives of a contraction by density and viscosity where there is no medium. With `symmetric`, two motions are
+    /// contracted with the symmetric part of B, which the inertia box has by itself.
+    #[inline]
+    pub(crate) fn contract_by_absent_medium<const N: usize>(
+        &self,
+        motion: Spatial,
+        mut with: [Spatial; N],
+        symmetric: bool,
+    ) -> [f64; 2] {
         if let Self::InertiaBox { mass, inertia } = *self {
-            return inertia_box::by_absent_medium(mass, inertia, motion, with);
+            return inertia_box::by_absent_medium(mass, inertia, motion, &with);
         }
         let medium = Medium {
             density: 0.0,
             viscosity: 0.0,
         };
-        let motion = Spatial::from_f64(motion);
-        (self
-            .constant::<2>()
-            .contract(medium.variables(0), motion, with))
-        .tangent
+        let (law, motion) = (self.constant::<2>(), Spatial::from_f64(motion));
+        let mut value = law.contract(medium.variables(0), motion, &with);
+        if symmetric {
+            with.reverse();
+            value = (value + law.contract(medium.variables(0), motion, &with)) * 0.5;
+        }
+        value.tangent
     }
 }
 

@@ -20,7 +20,7 @@ pub(crate) fn write_bends(
         let law = Force::law(&model.structure, actuator);
         let output = actuators.outputs[actuator].start;
         let x = [transmission.length[output], velocity.actuator[output]];
-        law.write_bends(x, Force::parameters(model, actuator), out);
+        law.write_bends(x, Force::rows(model, actuator), out);
         if actuators.force_limited[actuator] {
             let bounds = model.actuators.force_range[actuator];
             out.extend(bounds.map(|bound| actuation.unlimited_force[output] - bound));

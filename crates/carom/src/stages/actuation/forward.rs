@@ -304,17 +304,17 @@ fn mark_saturated<T: Scalar>(model: &Model<T>, out: &mut Actuation<T>) {
         force <= low + slack * low.abs() || force >= high - slack * high.abs()
     };
     for actuator in 0..out.saturated.len() {
-        // Its own limit holds a part of the force of a motor; see `servo`.
-        let is_motor = structure.actuators.gain[actuator] == GainKind::DcMotor;
-        let range = model.actuators.force_range[actuator];
-        let output = structure.actuators.outputs[actuator].start;
-        let own = structure.actuators.force_limited[actuator]
-            && !is_motor
-            && match out.unlimited_force[structure.actuators.outputs[actuator].clone()] {
+        let own = structure.actuators.force_limited[actuator] && {
+            let range = model.actuators.force_range[actuator];
+            let outputs = structure.actuators.outputs[actuator].clone();
+            match out.unlimited_force[outputs.clone()] {
+                // Its own limit holds a part of the force of a motor; see `servo`.
+                _ if structure.actuators.gain[actuator] == GainKind::DcMotor => false,
                 // The size of a limited torque is the limit but for rounding.
                 [x, y, z] => Vec3([x, y, z]).norm().value() >= range[1].value(),
-                _ => outside(out.actuator_force[output], range, 0.0),
-            };
+                _ => outside(out.actuator_force[outputs.start], range, 0.0),
+            }
+        };
         out.saturated[actuator] = own
             || match structure.actuators.transmission[actuator] {
                 Transmission::Joint(joint) | Transmission::JointInParent(joint) => {

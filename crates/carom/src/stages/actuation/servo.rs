@@ -57,15 +57,21 @@ impl<'a, T: Scalar> ServoAt<'a, T> {
         place: ActuatorPlace<'a, T>,
     ) -> Option<Self> {
         let law = Servo::of(&model.structure.actuators, actuator)?;
+        Some(Self::at(model, actuator, law, place))
+    }
+
+    // Few actuators are servos: loops over all of them stay small.
+    #[cold]
+    fn at(model: &'a Model<T>, actuator: usize, law: Servo, place: ActuatorPlace<'a, T>) -> Self {
         let outputs = model.structure.actuators.outputs[actuator].clone();
-        Some(Self {
+        Self {
             model,
             actuator,
             law,
             length: &place.transmission.length[outputs.clone()],
             velocity: &place.velocity.actuator[outputs],
             timestep: place.timestep,
-        })
+        }
     }
 
     /// Everything that the law sees but the rates.

@@ -44,10 +44,11 @@ pub struct BackwardWork {
     pub(super) points: Vec<Cotangent>,
     /// For searches that are repeated.
     pub(super) manifold: Manifold,
-    /// Colliders of spheres: three directions of the centre, a radius, three sizes.
-    spheres: Manifold<Dual<7>>,
+    /// Colliders of spheres: three directions of the centre, a radius, three sizes. Made when they are asked for first, as
+    /// the next ones are: points with derivatives take so much room that moving it would cost more than a step.
+    spheres: Option<Box<Manifold<Dual<7>>>>,
     /// Other colliders: six directions of a pose, three sizes each.
-    shapes: Manifold<Dual<12>>,
+    shapes: Option<Box<Manifold<Dual<12>>>>,
     /// Polygons that are clipped.
     clip: convex::ClipBar,
 }
@@ -242,7 +243,8 @@ pub(super) fn shapes_backward(
             second @ (K::Sphere | K::Capsule | K::Cylinder | K::Box),
         ] => {
             if let Some(collider) = narrow::sphere_collider(second) {
-                local::spheres(collider, shapes, reach, points, &mut work.spheres, out);
+                let room = work.spheres.get_or_insert_default();
+                local::spheres(collider, shapes, reach, points, room, out);
             }
         }
         [K::HeightField, _] => {
@@ -250,7 +252,8 @@ pub(super) fn shapes_backward(
         }
         [first, second] => {
             if let Some(collider) = narrow::formula_collider(first, second) {
-                local::shapes(collider, shapes, reach, points, &mut work.shapes, out);
+                let room = work.shapes.get_or_insert_default();
+                local::shapes(collider, shapes, reach, points, room, out);
             } else {
                 let buffers = (&mut work.manifold.convex, &mut work.clip);
                 convex::backward(shapes, reach, points, buffers, out);

@@ -136,12 +136,13 @@ impl Pass<'_> {
         };
         if !self.exact_diagonal(block, &[(0, 1.0)], inputs.diagonal) {
             let model_bar: &mut Model = &mut self.bars.model;
-            let (weights_bar, objects) = match held(&self.model.structure, block) {
-                Held::Dofs(dofs) => (&mut model_bar.dofs.inverse_weight, dofs),
-                Held::Tendons(tendons) => (&mut model_bar.tendons.inverse_weight, tendons),
-                Held::Bodies => (&mut model_bar.dofs.inverse_weight, [None; 2]),
+            let held = held(&self.model.structure, block);
+            let (weights_bar, objects) = match &held {
+                Held::Dofs(dofs) => (&mut model_bar.dofs.inverse_weight, &dofs[..]),
+                Held::Tendons(tendons) => (&mut model_bar.tendons.inverse_weight, &tendons[..]),
+                Held::Bodies => (&mut model_bar.dofs.inverse_weight, &[][..]),
             };
-            for object in objects.into_iter().flatten() {
+            for &object in objects.iter().flatten() {
                 weights_bar[object] += inputs.diagonal;
             }
         }

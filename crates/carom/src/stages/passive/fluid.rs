@@ -36,13 +36,17 @@ pub(super) fn backward(at: At<'_>, own: &mut Passive, bars: &mut Cotangents) {
     let structure = &model.structure;
     body::motions(structure, kinematics, &own.fluid, &mut own.body_force);
     let mut immersed = Immersed::new(at, &mut bars.data, &mut bars.model);
+    if body::is_absent(model) {
+        for (body, &motion) in own.body_force.iter().enumerate().skip(1) {
+            immersed.absent_vjp(body, [motion], 1.0, false);
+        }
+        return;
+    }
     for body in 1..structure.counts.nbody {
         let (_, [force]) = immersed.contract_vjp(body, [own.body_force[body]], 1.0);
         own.body_force[body] = force;
     }
-    if !body::is_absent(model) {
-        own.body_force[0] = Spatial::ZERO;
-        let axes_bar = &mut bars.data.kinematics.dof_axis;
-        body::axes_vjp(structure, &own.fluid, &mut own.body_force, axes_bar);
-    }
+    own.body_force[0] = Spatial::ZERO;
+    let axes_bar = &mut bars.data.kinematics.dof_axis;
+    body::axes_vjp(structure, &own.fluid, &mut own.body_force, axes_bar);
 }

@@ -82,21 +82,22 @@ impl<T: Scalar> Tracer<'_, T> {
             match step {
                 Step::Pulley(position) => {
                     self.scale = model.wraps.coefficient[position].recip();
-                    self.push(PathPoint {
+                    self.push(&PathPoint {
                         position: Vec3::ZERO,
                         body: PULLEY,
                     });
                 }
                 Step::Leg(leg) => {
-                    let ends = leg.sites.map(|site| self.site(site));
-                    self.push(ends[0]);
-                    let part = match leg.around {
-                        Some(around) => self.around(leg.position, around, ends),
-                        None => self.straight(3 * leg.position, ends),
+                    let ends = [self.site(leg.sites[0]), self.site(leg.sites[1])];
+                    let [start, end] = &ends;
+                    self.push(start);
+                    let part = match &leg.around {
+                        Some(around) => self.around(leg.position, around, [start, end]),
+                        None => self.straight(3 * leg.position, start, end),
                     };
                     length += part * self.scale;
                     if leg.is_last {
-                        self.push(ends[1]);
+                        self.push(end);
                     }
                 }
             }
@@ -105,8 +106,12 @@ impl<T: Scalar> Tracer<'_, T> {
     }
 
     /// A leg with a wrapping geom in between; returns its length.
-    fn around(&mut self, position: usize, around: Around, ends: [PathPoint<T>; 2]) -> T {
-        let Around { shape, geom, side } = around;
+    fn around(
+        &mut self,
+        position: usize,
+        &Around { shape, geom, side }: &Around,
+        [start, end]: [&PathPoint<T>; 2],
+    ) -> T {
         let obstacle = Obstacle {
             shape,
             center: self.kinematics.geom_position[geom],
@@ -114,23 +119,22 @@ impl<T: Scalar> Tracer<'_, T> {
             radius: self.model.geoms.size[geom][0],
         };
         let side = side.map(|site| self.kinematics.site_position[site]);
-        let [start, end] = ends;
         let Some(contact) = wrap(&obstacle, start.position, end.position, side) else {
-            return self.straight(3 * position, ends);
+            return self.straight(3 * position, start, end);
         };
         let body = self.model.structure.geoms.body[geom];
-        let [enter, leave] = contact.points.map(|position| PathPoint { position, body });
+        let [enter, leave] = &contact.points.map(|position| PathPoint { position, body });
         self.push(enter);
         self.push(leave);
-        let before = self.straight(3 * position + 1, [start, enter]);
-        let after = self.straight(3 * position + 2, [leave, end]);
+        let before = self.straight(3 * position + 1, start, enter);
+        let after = self.straight(3 * position + 2, leave, end);
         before + contact.length + after
     }
 
     /// A straight leg: adds its part of the Jacobian, returns its length.
     ///
     /// A unit force at both ends along the leg, pulling them apart, does the power of the length's rate of change.
-    fn straight(&mut self, leg: usize, [start, end]: [PathPoint<T>; 2]) -> T {
+    fn straight(&mut self, leg: usize, start: &PathPoint<T>, end: &PathPoint<T>) -> T {
         let (direction, length) = (end.position - start.position).normalized();
         let legs = &self.model.structure.tendons.legs;
         let direction = direction * self.scale;
@@ -140,7 +144,7 @@ impl<T: Scalar> Tracer<'_, T> {
     }
 
     /// Adds the generalised force of a force at a point to the Jacobian's entries.
-    fn pull(&mut self, entries: &[[u32; 2]], point: PathPoint<T>, force: Vec3<T>) {
+    fn pull(&mut self, entries: &[[u32; 2]], point: &PathPoint<T>, force: Vec3<T>) {
         if entries.is_empty() {
             return;
         }
@@ -160,7 +164,7 @@ impl<T: Scalar> Tracer<'_, T> {
         }
     }
 
-    fn push(&mut self, point: PathPoint<T>) {
+    fn push(&mut self, point: &PathPoint<T>) {
         self.out.path_point[self.points] = point.position;
         self.out.path_body[self.points] = point.body;
         self.points += 1;
