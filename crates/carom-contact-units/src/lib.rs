@@ -255,5 +255,5 @@ impl NormalContact {
 
 /// The code of the page on contact parameters runs as a test.
 #[cfg(doctest)]
-#[doc = include_str!("../../../../docs/contact_parameters.md")]
+#[doc = include_str!("../../../docs/contact_parameters.md")]
 struct Page;

@@ -10,6 +10,7 @@
 //! let model = carom::load::file("../../models/pendulum.xml".as_ref(), &[])?.model;
 //! let report = check(&model, Settings::default())?;
 //! assert!(report.rows.iter().all(|row| row.dual_error < DUAL_BAR));
+//! assert!(report.linear_error < DUAL_BAR);
 //! # Ok::<(), carom::Error>(())
 //! ```
 //!

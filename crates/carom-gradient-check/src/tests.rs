@@ -79,6 +79,7 @@ fn gradients_of_a_ball_on_the_floor_agree() {
         assert!(row.difference_error < 1e-5, "{row:?}");
     }
     assert!(report.without_effect.contains(&"option.wind".to_owned()));
+    assert!(report.linear_error < 1e-9, "{}", report.linear_error);
     assert!(report.cost_ratio > 0.0);
 }
 

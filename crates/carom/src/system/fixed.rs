@@ -3,7 +3,7 @@
 use super::{Dynamics, Linear, NoDerivative, Passing, Seen, Shape, StepBar};
 use crate::cotangent::{Cotangents, ModelBar};
 use crate::data::Data;
-use crate::dynamics::At;
+use crate::dynamics::{self, At};
 use crate::integrate::{self, Retraced};
 use crate::linearize::{self, Linearization};
 use crate::model::Model;
@@ -114,6 +114,7 @@ impl Dynamics for Model {
         let room = (reverse.linear)
             .get_or_insert_with(|| Box::new((Data::new(self), Linearization::new(self))));
         let (data, linear) = &mut **room;
+        dynamics::forward(self, seen.state, seen.input, data);
         linearize::step(self, seen.state, seen.input, data, linear);
         out.a.clone_from(&linear.a);
         out.b.clone_from(&linear.b);
