@@ -242,7 +242,7 @@ impl Length<'_> {
             add(bends(i), damping * pull);
             if by_rate != 0.0 {
                 bend.along(qvel, |other, rate| {
-                    row[other] += by_rate * value * pull * rate
+                    row[other] += by_rate * value * pull * rate;
                 });
             }
         }
