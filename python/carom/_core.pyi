@@ -1,6 +1,7 @@
 """The engine over numpy arrays; see ``crates/carom-py``. No part of the public interface."""
 
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, final
 
@@ -34,6 +35,7 @@ __all__ = [
     "linearize",
     "rollout",
     "step",
+    "write_text",
 ]
 
 __version__: str
@@ -50,6 +52,8 @@ class Identification:
     def text(self) -> str: ...
     @property
     def remarks(self) -> list[str]: ...
+    @property
+    def files(self) -> list[Path]: ...
     @property
     def warnings(self) -> list[str]: ...
     @property
@@ -83,6 +87,8 @@ class Model:
     def to_mjcf(self) -> str | None: ...
     @property
     def warnings(self) -> tuple[str, str]: ...
+    @property
+    def files(self) -> list[Path]: ...
     @property
     def name(self) -> str: ...
     @property
@@ -193,6 +199,7 @@ def identify(
     progress: Callable[[int, float, str], object] | None,
     threads: int | None,
 ) -> Identification: ...
+def write_text(path: str | os.PathLike[str], text: str, inputs: Sequence[str | os.PathLike[str]]) -> None: ...
 def export_html(
     model: Model,
     motions: list[tuple[str, Model, _Array, _Array, _Array, _Array | None]],

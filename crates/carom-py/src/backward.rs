@@ -6,12 +6,11 @@ use carom::cotangent::{DataBar, StateBar};
 use carom::dynamics::At;
 use carom::dynamics::backward::Observer;
 use carom::rollout::{Gradient, Loss, backward_of_record};
-use numpy::PyUntypedArrayMethods;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::arrays::{Numbers, give, optional, piece, pieces, slice, zeros};
-use crate::batch::{Models, Recorded};
+use crate::batch::{Models, Past};
 use crate::model::Model;
 use crate::parameters::Parameters;
 use crate::threads::{Watch, run};
@@ -104,8 +103,8 @@ impl<'a> Bars<'a> {
     /// Of arrays with one row a state, in the order configuration, velocity, activation, sensors.
     pub(crate) fn new(
         model: &Model,
-        recorded: &Recorded<'_>,
-        arrays: [Option<&'a Numbers<'_>>; 4],
+        recorded: &Past<'_>,
+        arrays: [Option<&'a Numbers>; 4],
     ) -> PyResult<Self> {
         let n = model.inner.counts();
         let (batch, steps) = (recorded.batch, recorded.steps);
@@ -131,7 +130,7 @@ pub(crate) type Found<'py> = (Bound<'py, PyDict>, ModelBar);
 pub(crate) fn pass<'py>(
     py: Python<'py>,
     models: &Models<'_>,
-    recorded: &Recorded<'_>,
+    recorded: &Past<'_>,
     bars: &Bars<'_>,
     by: Option<&ByTheta<'_>>,
     threads: Option<usize>,
@@ -223,18 +222,18 @@ fn groups(mut slots: Vec<Slot<'_>>) -> Vec<Vec<Slot<'_>>> {
 pub(crate) fn backward<'py>(
     py: Python<'py>,
     models: Vec<Bound<'py, Model>>,
-    states: Numbers<'py>,
-    starts: (Numbers<'py>, Numbers<'py>),
-    controls: Numbers<'py>,
-    qpos: Option<Numbers<'py>>,
-    qvel: Option<Numbers<'py>>,
-    act: Option<Numbers<'py>>,
-    sensors: Option<Numbers<'py>>,
-    by: Option<(Bound<'py, Parameters>, Numbers<'py>)>,
+    states: Numbers,
+    starts: (Numbers, Numbers),
+    controls: Numbers,
+    qpos: Option<Numbers>,
+    qvel: Option<Numbers>,
+    act: Option<Numbers>,
+    sensors: Option<Numbers>,
+    by: Option<(Bound<'py, Parameters>, Numbers)>,
     threads: Option<usize>,
 ) -> PyResult<Found<'py>> {
     let models = Models::new(&models, tables::first(&states))?;
-    let recorded = Recorded::new(models.first(), &states, (&starts.0, &starts.1), &controls)?;
+    let recorded = Past::new(models.first(), &states, (&starts.0, &starts.1), &controls)?;
     let arrays = [&qpos, &qvel, &act, &sensors].map(Option::as_ref);
     let bars = Bars::new(models.first(), &recorded, arrays)?;
     let by = ByTheta::of(by.as_ref(), models.first())?;
@@ -267,7 +266,7 @@ pub(crate) struct ByTheta<'a> {
 
 impl<'a> ByTheta<'a> {
     pub(crate) fn of(
-        by: Option<&'a (Bound<'_, Parameters>, Numbers<'_>)>,
+        by: Option<&'a (Bound<'_, Parameters>, Numbers)>,
         model: &Model,
     ) -> PyResult<Option<Self>> {
         let by = by.map(|(parameters, thetas)| {
@@ -278,7 +277,7 @@ impl<'a> ByTheta<'a> {
     }
 
     /// `thetas` has one row for all trajectories, or one for each.
-    fn new(parameters: &'a Parameters, thetas: &'a Numbers<'_>) -> PyResult<Self> {
+    fn new(parameters: &'a Parameters, thetas: &'a Numbers) -> PyResult<Self> {
         let shape = [tables::first(thetas), parameters.inner.len()];
         Ok(Self {
             parameters: &parameters.inner,

@@ -5,14 +5,14 @@ use carom::flow::{
     Adjoint, Flow, FlowSettings, Method, Motion, Status, StepControl, Tolerance, Tolerances,
 };
 use carom::rollout::{NoGradient, StateRow};
-use numpy::{PyArrayDyn, PyUntypedArrayMethods};
+use numpy::PyArrayDyn;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::arrays::{Numbers, give, pieces, zeros};
 use crate::backward::{Bars, ByTheta, Found, Seeds, pass};
-use crate::batch::{Models, Recorded, Sets, Starts};
+use crate::batch::{Models, Past, Sets, Starts};
 use crate::errors;
 use crate::model::Model;
 use crate::parameters::Parameters;
@@ -109,9 +109,9 @@ fn settings(options: &Bound<'_, PyDict>) -> PyResult<FlowSettings> {
 pub(crate) fn follow<'py>(
     py: Python<'py>,
     model: &Bound<'py, Model>,
-    states: Numbers<'py>,
-    mocap: Numbers<'py>,
-    controls: Numbers<'py>,
+    states: Numbers,
+    mocap: Numbers,
+    controls: Numbers,
     interval: f64,
     intervals: usize,
     options: &Bound<'py, PyDict>,
@@ -128,11 +128,9 @@ pub(crate) fn follow<'py>(
     let mut rows = zeros(&shape)?;
     let jobs = pieces(&mut rows, batch).into_iter().enumerate().collect();
     let work = |(): &mut (), (index, rows): (usize, &mut [f64]), watch: &Watch| {
-        if !watch.goes_on() {
-            return None;
-        }
         let start = starts.state(model, index);
-        let motion = flow.run(&start, &sets.of(index), interval, intervals);
+        let goes_on = || watch.goes_on();
+        let motion = flow.run_while(&start, &sets.of(index), interval, intervals, &goes_on);
         rows.fill(f64::NAN);
         // A motion that was stopped has its last state where it was, not at the end of an interval.
         let reached = motion.states().len() - usize::from(!motion.status().is_done());
@@ -140,10 +138,9 @@ pub(crate) fn follow<'py>(
         for (state, row) in states.zip(rows.chunks_exact_mut(layout.width())) {
             layout.write(state, row);
         }
-        Some(motion)
+        motion
     };
-    let motions = run(py, threads, jobs, || (), work)?;
-    let list: Vec<Motion> = motions.into_iter().flatten().collect();
+    let list: Vec<Motion> = run(py, threads, jobs, || (), work)?;
     if let Some(place) = list.iter().position(is_not_finite) {
         let message = format!("trajectory {place}: {}", list[place].status());
         return Err(errors::not_finite(message));
@@ -163,18 +160,18 @@ pub(crate) fn backward_of_motions<'py>(
     py: Python<'py>,
     model: &Bound<'py, Model>,
     motions: &Bound<'py, Motions>,
-    states: Numbers<'py>,
-    starts: (Numbers<'py>, Numbers<'py>),
-    controls: Numbers<'py>,
-    qpos: Option<Numbers<'py>>,
-    qvel: Option<Numbers<'py>>,
-    act: Option<Numbers<'py>>,
-    by: Option<(Bound<'py, Parameters>, Numbers<'py>)>,
+    states: Numbers,
+    starts: (Numbers, Numbers),
+    controls: Numbers,
+    qpos: Option<Numbers>,
+    qvel: Option<Numbers>,
+    act: Option<Numbers>,
+    by: Option<(Bound<'py, Parameters>, Numbers)>,
     threads: Option<usize>,
 ) -> PyResult<Found<'py>> {
     let list = [model.clone()];
     let models = Models::new(&list, states.shape()[0])?;
-    let recorded = Recorded::new(models.first(), &states, (&starts.0, &starts.1), &controls)?;
+    let recorded = Past::new(models.first(), &states, (&starts.0, &starts.1), &controls)?;
     let arrays = [qpos.as_ref(), qvel.as_ref(), act.as_ref(), None];
     let bars = Bars::new(models.first(), &recorded, arrays)?;
     let by = ByTheta::of(by.as_ref(), models.first())?;

@@ -3,13 +3,13 @@
 use carom::linearize::{self, ForwardMode, Linearization, Tangent};
 use carom::rollout::StateRow;
 use carom::{Data, Input};
-use numpy::{PyArrayDyn, PyUntypedArrayMethods};
+use numpy::PyArrayDyn;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::arrays::{Numbers, give, optional, piece, pieces, zeros};
 use crate::backward::ModelBar;
-use crate::batch::{Recorded, Sets, Starts};
+use crate::batch::{Past, Sets, Starts};
 use crate::model::{Area, Model};
 use crate::parameters::check_model;
 use crate::threads::{Watch, run};
@@ -35,19 +35,19 @@ struct Direction<'a> {
 pub(crate) fn jvp<'py>(
     py: Python<'py>,
     model: &Bound<'py, Model>,
-    states: Numbers<'py>,
-    starts: (Numbers<'py>, Numbers<'py>),
-    controls: Numbers<'py>,
-    qpos: Option<Numbers<'py>>,
-    qvel: Option<Numbers<'py>>,
-    act: Option<Numbers<'py>>,
-    by_controls: Option<Numbers<'py>>,
+    states: Numbers,
+    starts: (Numbers, Numbers),
+    controls: Numbers,
+    qpos: Option<Numbers>,
+    qvel: Option<Numbers>,
+    act: Option<Numbers>,
+    by_controls: Option<Numbers>,
     along: Option<&Bound<'py, ModelBar>>,
     threads: Option<usize>,
 ) -> PyResult<Changes<'py>> {
     let model = model.get();
     refuse_from_distance(model)?;
-    let recorded = Recorded::new(model, &states, (&starts.0, &starts.1), &controls)?;
+    let recorded = Past::new(model, &states, (&starts.0, &starts.1), &controls)?;
     let (batch, steps) = (recorded.batch, recorded.steps);
     let n = model.inner.counts();
     if let Some(along) = along {
@@ -108,7 +108,7 @@ pub(crate) fn jvp<'py>(
 /// Follows one trajectory along a direction.
 fn follow(
     model: &Model,
-    recorded: &Recorded<'_>,
+    recorded: &Past<'_>,
     direction: &Direction<'_>,
     mode: &mut ForwardMode,
     index: usize,
@@ -191,9 +191,9 @@ type Jacobians<'py> = (Bound<'py, PyArrayDyn<f64>>, Bound<'py, PyArrayDyn<f64>>)
 pub(crate) fn linearize_steps<'py>(
     py: Python<'py>,
     model: &Bound<'py, Model>,
-    states: Numbers<'py>,
-    mocap: Numbers<'py>,
-    controls: Numbers<'py>,
+    states: Numbers,
+    mocap: Numbers,
+    controls: Numbers,
     threads: Option<usize>,
 ) -> PyResult<Jacobians<'py>> {
     let model = model.get();
