@@ -73,7 +73,7 @@ fn recorded(folder: &Folder) {
     let arm = r#"<mujoco><body><joint name="hinge" axis="0 1 0" damping="0.05"/>
         <geom type="capsule" size="0.02" fromto="0 0 0 0.3 0 0" mass="1"/></body></mujoco>"#;
     let mapping = "[time]\ncolumn = 'time'\n[[joint]]\nname = 'hinge'\nposition = 'qpos'\nvelocity = 'qvel'\n\
-        position_noise = 0.001\nvelocity_noise = 0.01\n";
+        noise = 0.001\nvelocity_noise = 0.01\n";
     folder.with("swing.xml", model);
     folder.with("arm.xml", arm);
     folder.with("map.toml", mapping);

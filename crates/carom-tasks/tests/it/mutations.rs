@@ -28,7 +28,7 @@ fn originals(folder: &Folder) -> Vec<(&'static str, Vec<u8>, String)> {
             ("t", &[rows], of(0..1)),
             ("p", &[rows, 3], of(1..4)),
             ("q", &[rows, 4], of(4..8)),
-            ("starts", &[2], vec![0.0, 6.0]),
+            ("starts", &[3], vec![0.0, 6.0, 12.0]),
         ],
     );
     let npz = std::fs::read(path).unwrap();
@@ -38,9 +38,9 @@ fn originals(folder: &Folder) -> Vec<(&'static str, Vec<u8>, String)> {
         csv += &format!("{},\"toss, {}\"\r\n", cells.join(","), row / 6);
     }
     let arrays = "[time]\ncolumn = 't'\n[trajectories]\noffsets = 'starts'\n[[body]]\nname = 'cube'\nposition = 'p[0:3]'\n\
-        rotation = 'q'\nrotation_format = 'wxyz'\nposition_noise = 0.001\nrotation_noise = 0.01\n";
+        rotation = 'q'\nrotation_format = 'wxyz'\nnoise = { position = 0.001, rotation = 0.01 }\n";
     let table = "[time]\ncolumn = 't'\n[trajectories]\ncolumns = ['toss']\n[[body]]\nname = 'cube'\nposition = ['x', 'y', 'z']\n\
-        rotation = ['w', 'i', 'j', 'k']\nmissing = true\nposition_noise = 0.001\nrotation_noise = 0.01\n";
+        rotation = ['w', 'i', 'j', 'k']\nmissing = true\nnoise = { position = 0.001, rotation = 0.01 }\n";
     vec![
         ("run.npz", npz, arrays.to_owned()),
         ("run.csv", csv.into_bytes(), table.to_owned()),
