@@ -16,9 +16,10 @@ const ADVISORIES: [&str; 3] = ["check", "--disable-fetch", "advisories"];
 /// Every dependency's licence and origin must be allowed by `deny.toml`, and none may have an advisory against it. Advisories are
 /// in a database on the network; where that cannot be had, this is said at the end of the tests.
 pub(crate) fn check(tally: &mut Tally) -> Outcome {
-    let installed = match has_cargo_subcommand("deny") {
-        true => None,
-        false => Some(installed()?),
+    let installed = if has_cargo_subcommand("deny") {
+        None
+    } else {
+        Some(installed()?)
     };
     let deny = || -> Command {
         match &installed {

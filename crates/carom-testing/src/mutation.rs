@@ -59,10 +59,8 @@ impl Campaign {
             let outcome = catch_unwind(AssertUnwindSafe(|| attempt(&mut Random::new(seed))));
             let time = processor_time().saturating_sub(start);
             let outcome = outcome.unwrap_or_else(|_| Err("panic".to_owned()));
-            let outcome = outcome.and_then(|()| match time > MAX_TIME {
-                true => Err(format!("it took {time:?}")),
-                false => Ok(()),
-            });
+            let slow = (time > MAX_TIME).then(|| format!("it took {time:?}"));
+            let outcome = outcome.and_then(|()| slow.map_or(Ok(()), Err));
             failures.extend(outcome.err().map(|why| format!("seed {seed}: {why}")));
             done += 1;
         }

@@ -100,9 +100,10 @@ fn identification(folder: &Folder, more: &[&str]) -> Vec<String> {
     ]);
     line.push("joint.hinge.damping[0]".to_owned());
     for word in more {
-        line.push(match word.starts_with("--") {
-            true => (*word).to_owned(),
-            false => path(word),
+        line.push(if word.starts_with("--") {
+            (*word).to_owned()
+        } else {
+            path(word)
         });
     }
     line

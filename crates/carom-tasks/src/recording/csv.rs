@@ -107,9 +107,10 @@ impl<'t> Records<'t> {
             let message = "a cell goes on after its closing quote; double the quotes inside of it";
             return Err(bad(message, start..end));
         }
-        let text = match held.contains("\"\"") {
-            true => Cow::Owned(held.replace("\"\"", "\"")),
-            false => Cow::Borrowed(held),
+        let text = if held.contains("\"\"") {
+            Cow::Owned(held.replace("\"\"", "\""))
+        } else {
+            Cow::Borrowed(held)
         };
         let place = inner..close;
         Ok((Cell { text, place }, end))
@@ -166,8 +167,8 @@ pub(super) fn read(path: &Path) -> Result<Table, Error> {
 fn parse(text: &str, file: String) -> Result<Table, String> {
     // The separator is the one that tears no quotes apart and makes most columns of the header.
     let is_torn = |cell: &Cell<'_>| matches!(cell.text, Cow::Borrowed(text) if text.contains('"'));
-    let (mut best, mut unread): (Option<((bool, usize), Record<'_>, Records<'_>)>, _) =
-        (None, None);
+    let mut best: Option<((bool, usize), Record<'_>, Records<'_>)> = None;
+    let mut unread = None;
     for separator in &SEPARATORS {
         let mut records = Records::new(text, std::slice::from_ref(separator));
         match records.next() {
