@@ -131,7 +131,7 @@ pub(crate) fn abandonable<R: Send + 'static>(
         loop {
             match receiver.recv_timeout(INTERVAL) {
                 Ok(result) => break Ok(result),
-                Err(RecvTimeoutError::Timeout) => Python::attach(|py| py.check_signals())?,
+                Err(RecvTimeoutError::Timeout) => Python::attach(Python::check_signals)?,
                 Err(RecvTimeoutError::Disconnected) => {
                     break Err(PyRuntimeError::new_err("the work ended without a result"));
                 }

@@ -35,7 +35,7 @@ fn originals(folder: &Folder) -> Vec<(&'static str, Vec<u8>, String)> {
     let mut csv = "t,x,y,z,w,\"i\",j,k,toss\r\n".to_owned();
     for (row, numbers) in columns.chunks(8).enumerate() {
         let cells: Vec<String> = numbers.iter().map(f64::to_string).collect();
-        csv += &format!("{},\"toss, {}\"\r\n", cells.join(","), row / 6);
+        csv.extend([cells.join(","), format!(",\"toss, {}\"\r\n", row / 6)]);
     }
     let arrays = "[time]\ncolumn = 't'\n[trajectories]\noffsets = 'starts'\n[[body]]\nname = 'cube'\nposition = 'p[0:3]'\n\
         rotation = 'q'\nrotation_format = 'wxyz'\nnoise = { position = 0.001, rotation = 0.01 }\n";
