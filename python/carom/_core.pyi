@@ -1,6 +1,7 @@
 """The engine over numpy arrays; see ``crates/carom-py``. No part of the public interface."""
 
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypedDict, final
 
@@ -59,6 +60,7 @@ __all__ = [
     "linearize",
     "rollout",
     "step",
+    "write_text",
 ]
 
 __version__: str
@@ -75,6 +77,8 @@ class Identification:
     def text(self) -> str: ...
     @property
     def remarks(self) -> list[str]: ...
+    @property
+    def files(self) -> list[Path]: ...
     @property
     def warnings(self) -> list[str]: ...
     @property
@@ -108,6 +112,8 @@ class Model:
     def to_mjcf(self) -> str | None: ...
     @property
     def warnings(self) -> tuple[str, str]: ...
+    @property
+    def files(self) -> list[Path]: ...
     @property
     def name(self) -> str: ...
     @property
@@ -218,6 +224,7 @@ def identify(
     progress: Callable[[int, float, str], object] | None,
     threads: int | None,
 ) -> Identification: ...
+def write_text(path: str | os.PathLike[str], text: str, inputs: Sequence[str | os.PathLike[str]]) -> None: ...
 def export_html(
     model: Model,
     motions: list[tuple[str, Model, _Array, _Array, _Array, _Array | None]],

@@ -178,12 +178,12 @@ class Identification:
         return self._core.mjcf()
 
     def save(self, path: Path) -> _Path:
-        """Writes the calibrated model (MJCF); the file is complete or not there."""
-        return Page(self.to_mjcf()).save(path)
+        """Writes the calibrated model (MJCF); the file is complete or not there, and never an input of the identification."""
+        return Page(self.to_mjcf(), self._core.files).save(path)
 
     def report(self, path: Path) -> _Path:
-        """Writes the report, one page for any browser; the file is complete or not there."""
-        return Page(self._core.page()).save(path)
+        """Writes the report, one page for any browser; the file is complete or not there, and never an input."""
+        return Page(self._core.page(), self._core.files).save(path)
 
     def __repr__(self) -> str:
         values = ", ".join(f"{one.name} {one.value:.4g}" for one in self.estimates)

@@ -25,10 +25,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::arrays::give;
-use crate::errors;
 use crate::model::Model;
 use crate::recordings::Recordings;
 use crate::threads::{self, Attended};
+use crate::{errors, output};
 
 /// What is asked, from JSON that the Python front has made.
 #[derive(Deserialize)]
@@ -209,6 +209,8 @@ pub(crate) struct Identification {
     warnings: Vec<String>,
     /// Of the model file, as JSON.
     diagnostics: String,
+    /// The files that it was made from.
+    files: Vec<PathBuf>,
     is_interrupted: bool,
 }
 
@@ -235,6 +237,11 @@ pub(crate) fn identify(
         ));
     };
     let fitted = recordings.get();
+    let held_out_files = held_out.iter().flat_map(|one| &one.get().files);
+    let recorded = fitted.files.iter().chain(held_out_files);
+    let recorded = recorded.chain(&asked.settings_file).cloned();
+    let files: Vec<PathBuf> = native.files().into_iter().chain(recorded).collect();
+    output::check(asked.checkpoint.as_deref(), &files)?;
     let question = Question {
         model: &native.inner,
         spec,
@@ -283,6 +290,7 @@ pub(crate) fn identify(
         outcome,
         warnings,
         diagnostics: native.diagnostics().to_owned(),
+        files,
         shown: held_out.unwrap_or(recordings),
     })
 }
@@ -365,6 +373,12 @@ impl Identification {
     #[getter]
     fn is_interrupted(&self) -> bool {
         self.is_interrupted
+    }
+
+    /// The files that it was made from.
+    #[getter]
+    fn files(&self) -> Vec<PathBuf> {
+        self.files.clone()
     }
 
     /// The calibrated model.

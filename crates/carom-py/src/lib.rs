@@ -16,6 +16,7 @@ mod flow;
 mod identify;
 mod model;
 mod options;
+mod output;
 mod parameters;
 mod readings;
 mod recordings;
@@ -45,6 +46,8 @@ mod _core {
     use crate::identify::{Identification, identify};
     #[pymodule_export]
     use crate::model::Model;
+    #[pymodule_export]
+    use crate::output::write_text;
     #[pymodule_export]
     use crate::parameters::Parameters;
     #[pymodule_export]

@@ -1,7 +1,7 @@
 //! The compiled model.
 
 use std::collections::{BTreeMap, HashMap};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use carom::load::{self, Loaded};
@@ -12,12 +12,13 @@ use carom_spec::mjcf::{Allow, ReadSettings};
 use carom_spec::model_spec::ProcessedMesh;
 use carom_spec::source::{DiskSource, Overlay};
 use carom_spec::{MemorySource, ModelSpec};
-use numpy::{PyArrayDyn, PyUntypedArrayMethods};
+use numpy::PyArrayDyn;
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::arrays::{Numbers, give, slice};
+use crate::threads::abandonable;
 use crate::{errors, options, tables};
 
 /// Work areas that are kept at most.
@@ -31,6 +32,8 @@ pub(crate) struct Model {
     spec: Option<Arc<ModelSpec>>,
     /// Warnings, as text and as JSON.
     warnings: (String, String),
+    /// The files that it was read from.
+    files: Vec<PathBuf>,
     /// Work areas that are not in use.
     areas: Arc<Mutex<Vec<Data>>>,
 }
@@ -74,6 +77,7 @@ impl Model {
             inner: Arc::new(inner),
             spec,
             warnings: (String::new(), "[]".to_owned()),
+            files: Vec::new(),
             areas: Arc::default(),
         }
     }
@@ -85,8 +89,17 @@ impl Model {
                 render_all(&loaded.diagnostics, &loaded.sources),
                 to_json(&loaded.diagnostics, &loaded.sources),
             ),
+            files: loaded.sources.paths().map(Path::to_owned).collect(),
             ..Self::new(loaded.model, Some(Arc::new(loaded.spec)))
         })
+    }
+
+    /// This model with other numbers or options.
+    pub(crate) fn changed(&self, inner: carom::Model, spec: Option<Arc<ModelSpec>>) -> Self {
+        Self {
+            files: self.files.clone(),
+            ..Self::new(inner, spec)
+        }
     }
 
     /// What the file says; none for models that do not come from one.
@@ -161,7 +174,7 @@ impl Model {
     /// Reads a file.
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf, allow: Vec<String>) -> PyResult<Self> {
-        py.detach(|| Self::loaded(load::file(&path, &allow)))
+        abandonable(py, move || Self::loaded(load::file(&path, &allow)))?
     }
 
     /// Reads a text; other files come from memory or from a folder.
@@ -173,7 +186,7 @@ impl Model {
         assets: BTreeMap<PathBuf, Vec<u8>>,
         allow_codes: Vec<String>,
     ) -> PyResult<Self> {
-        py.detach(|| {
+        abandonable(py, move || {
             let path = directory.join("<string>");
             let mut memory = MemorySource::new().with(&path, text);
             for (name, bytes) in assets {
@@ -186,7 +199,7 @@ impl Model {
             Self::loaded(load::compiled(carom_spec::read::read(
                 &path, &source, &settings,
             )))
-        })
+        })?
     }
 
     /// Takes over a model that MuJoCo has compiled: its description without what is processed already, the hulls of its
@@ -196,7 +209,7 @@ impl Model {
         py: Python<'_>,
         text: String,
         meshes: Vec<Hull>,
-        numbers: BTreeMap<String, Numbers<'_>>,
+        numbers: BTreeMap<String, Numbers>,
         names: BTreeMap<String, Vec<String>>,
     ) -> PyResult<Self> {
         let path = PathBuf::from("<MjModel>");
@@ -217,8 +230,7 @@ impl Model {
         let mut by_name = carom_mujoco::Numbers::new();
         for (quantity, name) in carom_mujoco::adopted() {
             if let Some(array) = numbers.get(name) {
-                let count = array.len();
-                by_name.insert(quantity, slice(array, name, &[count])?);
+                by_name.insert(quantity, slice(array, name, array.shape())?);
             }
         }
         let names = tables::renamed(&loaded.model, &names);
@@ -244,7 +256,7 @@ impl Model {
         let changes = options::Changes::from_dict(options)?;
         py.detach(|| {
             let (model, spec) = changes.apply(&self.inner, self.spec.as_deref())?;
-            Ok(Self::new(model, spec.map(Arc::new)))
+            Ok(self.changed(model, spec.map(Arc::new)))
         })
     }
 
@@ -257,6 +269,12 @@ impl Model {
     #[getter]
     fn warnings(&self) -> (&str, &str) {
         (&self.warnings.0, &self.warnings.1)
+    }
+
+    /// The files that it was read from.
+    #[getter]
+    pub(crate) fn files(&self) -> Vec<PathBuf> {
+        self.files.clone()
     }
 
     #[getter]
@@ -323,8 +341,8 @@ impl Model {
     fn integrate<'py>(
         &self,
         py: Python<'py>,
-        qpos: Numbers<'py>,
-        tangent: Numbers<'py>,
+        qpos: Numbers,
+        tangent: Numbers,
     ) -> PyResult<Bound<'py, PyArrayDyn<f64>>> {
         tables::integrate(py, &self.inner, &qpos, &tangent)
     }
@@ -333,8 +351,8 @@ impl Model {
     fn difference<'py>(
         &self,
         py: Python<'py>,
-        from: Numbers<'py>,
-        to: Numbers<'py>,
+        from: Numbers,
+        to: Numbers,
     ) -> PyResult<Bound<'py, PyArrayDyn<f64>>> {
         tables::difference(py, &self.inner, &from, &to)
     }

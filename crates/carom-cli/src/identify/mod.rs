@@ -137,14 +137,21 @@ pub(crate) fn run(args: &Args) -> ExitCode {
 }
 
 fn answer(args: &Args) -> Result<ExitCode, Failure> {
-    for path in [&args.out, &args.report, &args.checkpoint]
+    let outputs = [&args.out, &args.report, &args.checkpoint];
+    let outputs: Vec<&Path> = outputs
         .into_iter()
         .flatten()
-    {
+        .map(PathBuf::as_path)
+        .collect();
+    for path in &outputs {
         output::check_target(path)?;
     }
     let loaded = load::load(&args.model, &args.allow)?;
     stdio::warn(&loaded.warnings);
+    let inputs = [&args.mapping].into_iter().chain(&args.settings);
+    let inputs = inputs.chain(&args.recordings).chain(&args.validate);
+    let inputs = inputs.map(PathBuf::as_path).chain(loaded.sources.paths());
+    output::check_distinct(&outputs, inputs)?;
     let (recordings, held_out) = recordings(args, &loaded.model)?;
     let others = held_out.iter().flat_map(|others| &others.warnings);
     let warnings: Vec<&String> = recordings
@@ -182,13 +189,24 @@ fn answer(args: &Args) -> Result<ExitCode, Failure> {
     let outcome = found(&question, args.checkpoint.clone(), &|_| {}).map_err(|error| {
         wrong_name(args, &loaded.model, &error).unwrap_or_else(|| Failure::from(error))
     })?;
+    // What cannot be written is said after the answer: the search was the work, and it must not be lost.
+    let (mut written, mut unwritten) = (Vec::new(), None);
+    let mut write = |what: &str, path: &Path, text: &str| match output::write_whole(path, |out| {
+        out.write_all(text.as_bytes())
+    }) {
+        Ok(()) => written.push(format!("{what}: {}", path.display())),
+        Err(error) => {
+            unwritten.get_or_insert(error);
+        }
+    };
     if let (Some(path), Ok(text)) = (&args.out, &outcome.description) {
-        output::write_whole(path, |out| out.write_all(text.as_bytes()))?;
+        write("calibrated model", path, text);
     }
     if let Some(path) = &args.report {
         let page = identification_page(&outcome, held_out.as_ref().unwrap_or(&recordings));
-        output::write_whole(path, |out| out.write_all(page.as_bytes()))?;
+        write("report", path, &page);
     }
+    let unwritten = unwritten.map(Failure::from);
     let is_stopped = outcome.solution.is_stopped || interrupt::asked();
     let refusal = outcome.refusal();
     if args.json {
@@ -198,18 +216,18 @@ fn answer(args: &Args) -> Result<ExitCode, Failure> {
         if let (Some(why), false) = (&refusal, is_stopped) {
             document["error"] = serde_json::json!(why);
         }
+        if let Some(failure) = &unwritten {
+            document["unwritten"] = failure.to_json()["error"].clone();
+        }
         crate::print(&document.to_string());
     } else {
         crate::print(&identification_text(&outcome));
-        let model = args.out.as_ref().filter(|_| outcome.description.is_ok());
-        for (what, path) in [
-            ("calibrated model", model),
-            ("report", args.report.as_ref()),
-        ] {
-            if let Some(path) = path {
-                crate::print(&format!("{what}: {}", path.display()));
-            }
+        for line in &written {
+            crate::print(line);
         }
+    }
+    if let Some(failure) = unwritten {
+        return Ok(failure.report(false));
     }
     if is_stopped {
         return Ok(interrupt::exit_code());

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use carom::Model;
 use carom_spec::{Diagnostic, DiskSource, FileSource};
+use carom_tasks::recording::csv::{BadRecord, Records};
 
 use crate::command_line::choice;
 use crate::failure::{CONTENT, Failure, NAME};
@@ -90,13 +91,13 @@ fn read_csv(path: &Path, model: &Model) -> Result<Vec<f64>, Failure> {
         count: 0,
     };
     let mut values = Vec::new();
-    let mut start = 0;
-    for line in text.split_inclusive('\n') {
-        let cells = cells(line, start);
-        start += line.len();
-        if line.trim().is_empty() {
-            continue;
-        }
+    for record in Records::new(&text, &[',', ';', '\t']) {
+        let record = record.map_err(|bad| {
+            let BadRecord { message, place } = bad;
+            table.refuse(place, Diagnostic::error(CONTENT, message))
+        })?;
+        let places = record.cells.into_iter().map(|cell| cell.place);
+        let cells: Vec<Range<usize>> = places.collect();
         let is_number = |cell: &Range<usize>| text[cell.clone()].parse::<f64>().is_ok();
         if table.columns.is_empty() {
             let has_names = !cells.iter().any(is_number);
@@ -108,7 +109,8 @@ fn read_csv(path: &Path, model: &Model) -> Result<Vec<f64>, Failure> {
         }
         if cells.len() != table.count {
             let message = format!("{} columns, expected {}", cells.len(), table.count);
-            return Err(table.refuse(cells[0].start..start, Diagnostic::error(CONTENT, message)));
+            let place = cells[0].start..cells[cells.len() - 1].end;
+            return Err(table.refuse(place, Diagnostic::error(CONTENT, message)));
         }
         for &column in &table.columns {
             let place = cells[column].clone();
@@ -120,18 +122,6 @@ fn read_csv(path: &Path, model: &Model) -> Result<Vec<f64>, Failure> {
         }
     }
     Ok(values)
-}
-
-/// Where the cells of a line are in the file, without white space around.
-fn cells(line: &str, start: usize) -> Vec<Range<usize>> {
-    let mut cells = Vec::new();
-    let mut from = start;
-    for cell in line.split([',', ';', '\t']) {
-        let indent = cell.len() - cell.trim_start().len();
-        cells.push(from + indent..from + indent + cell.trim().len());
-        from += cell.len() + 1;
-    }
-    cells
 }
 
 impl Table<'_> {
@@ -218,6 +208,7 @@ mod tests {
             "u,v\n1,2\n3,4",
             "right,left\r\n2,1\r\n\r\n4, 3\r\n",
             "time;ctrl[0];ctrl[1]\n0;1;2\n1;3;4\n",
+            "\u{feff}\"left\",\"right\"\r\n\"1\",2\r\n3 ,\"4\" \r\n",
         ] {
             assert_eq!(read("order", text), Ok(vec![1.0, 2.0, 3.0, 4.0]), "{text}");
         }
@@ -231,6 +222,7 @@ mod tests {
             ("1,2,3\n", [":1:1", "left, right"]),
             ("left,wrong\n1,2\n", [":1:1", "'right'"]),
             ("1,inf\n", ["row 1", "not finite"]),
+            ("1,\"2\n3,4\n", [":1:3", "nothing closes it"]),
             ("", ["no row", "csv"]),
             ("left,right\n", ["no row", "csv"]),
         ] {

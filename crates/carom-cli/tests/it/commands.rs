@@ -238,3 +238,37 @@ fn progress_is_for_terminals() {
         assert!(shown.contains(word), "{outcome:#?}");
     }
 }
+
+/// MuJoCo warns of numbers beyond 1e10 ("The simulation is unstable"); a simulation that ends so has failed.
+#[test]
+fn motions_that_grow_beyond_all_measure_fail() {
+    let folder = Folder::new("unstable");
+    // Antidamping: the speed grows fivefold each step, and no number is infinite for a long time.
+    let model = folder.with(
+        "unstable.xml",
+        r#"<mujoco><option timestep="0.01"/><worldbody><body><joint name="slider" type="slide"/>
+          <geom size="0.1" mass="1"/></body></worldbody><actuator>
+          <general joint="slider" biastype="affine" biasprm="0 0 400"/></actuator></mujoco>"#,
+    );
+    let out = folder.path("run.npz");
+    let line = [
+        "sim",
+        model.to_str().unwrap(),
+        "--seconds",
+        "0.4",
+        "--json",
+        "--out",
+    ];
+    let outcome = run(&[&line[..], &[out.to_str().unwrap()]].concat());
+    outcome.fails(1, &["joint 'slider' is", "in step", "smaller time step"]);
+    let document = outcome.json();
+    assert!(
+        document["error"].as_str().unwrap().contains("'slider'"),
+        "{document}"
+    );
+    // It ends there, and what was recorded until then is kept.
+    assert!(
+        document["steps"].as_u64().unwrap() < 40 && out.exists(),
+        "{document}"
+    );
+}

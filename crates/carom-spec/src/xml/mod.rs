@@ -51,6 +51,15 @@ pub fn load(
             return None;
         }
     };
+    // A file that a model includes need not be one whose lines whoever reads the errors may see.
+    let begin = decoded.text.trim_start();
+    if included_from.is_some() && !begin.is_empty() && !begin.starts_with('<') {
+        let message = format!("the included file '{}' is not XML", path.display());
+        let mut diagnostic = Diagnostic::error("X001", message);
+        diagnostic.span = included_from;
+        diagnostics.push(diagnostic);
+        return None;
+    }
     let file = sources.add(path, decoded.text, included_from);
     if let Some(offset) = decoded.first_invalid {
         diagnostics.push(

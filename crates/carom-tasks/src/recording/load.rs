@@ -160,6 +160,15 @@ fn add_table(
             format!("{name} #{index}")
         };
         let trajectory = assemble::trajectory(binder, plan, (&series, &controls), piece, label);
+        // Numbers near the largest ones overflow where units, axes or velocities are computed.
+        let measured = trajectory.values.iter().flatten();
+        let mut numbers = measured.chain(&trajectory.qpos).chain(&trajectory.qvel);
+        if numbers.any(|number| number.is_infinite()) {
+            return Err(table.error(&format!(
+                "{}: its numbers are too large to compute with; check columns and units",
+                trajectory.label
+            )));
+        }
         let start = mapping.trajectories.start;
         if start + 1 >= trajectory.frames() {
             recordings.warnings.push(format!(

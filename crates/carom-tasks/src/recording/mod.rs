@@ -25,7 +25,7 @@ mod assemble;
 mod bind;
 mod cdr;
 mod check;
-mod csv;
+pub mod csv;
 mod flat;
 mod load;
 pub mod mapping;

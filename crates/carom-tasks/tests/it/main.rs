@@ -16,6 +16,7 @@ mod free_starts;
 mod identify;
 mod identify_checks;
 mod loading;
+mod mutations;
 mod problems;
 mod recovery;
 mod support;
