@@ -11,7 +11,8 @@ use carom_spec::diagnostic::{render_all, to_json};
 use carom_spec::mjcf::{Allow, ReadSettings};
 use carom_spec::model_spec::ProcessedMesh;
 use carom_spec::source::{DiskSource, Overlay};
-use carom_spec::{MemorySource, ModelSpec};
+use carom_spec::{MemorySource, ModelSpec, ReadModel, SourceMap};
+use carom_tasks::identify::Original;
 use numpy::{PyArrayDyn, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
@@ -29,6 +30,8 @@ pub(crate) struct Model {
     pub(crate) inner: Arc<carom::Model>,
     /// What the file says; none for models that do not come from one.
     spec: Option<Arc<ModelSpec>>,
+    /// The files that it comes from: what they say, and their texts.
+    files: Option<(Arc<ModelSpec>, Arc<SourceMap>)>,
     /// Warnings, as text and as JSON.
     warnings: (String, String),
     /// Work areas that are not in use.
@@ -73,6 +76,7 @@ impl Model {
         Self {
             inner: Arc::new(inner),
             spec,
+            files: None,
             warnings: (String::new(), "[]".to_owned()),
             areas: Arc::default(),
         }
@@ -80,13 +84,30 @@ impl Model {
 
     fn loaded(result: Result<Loaded, carom::Error>) -> PyResult<Self> {
         let loaded = result.map_err(|error| errors::raised(&error))?;
+        let spec = Arc::new(loaded.spec);
         Ok(Self {
             warnings: (
                 render_all(&loaded.diagnostics, &loaded.sources),
                 to_json(&loaded.diagnostics, &loaded.sources),
             ),
-            ..Self::new(loaded.model, Some(Arc::new(loaded.spec)))
+            files: Some((Arc::clone(&spec), Arc::new(loaded.sources))),
+            ..Self::new(loaded.model, Some(spec))
         })
+    }
+
+    /// A model with the files that say the same.
+    pub(crate) fn of_files(inner: carom::Model, read: ReadModel) -> Self {
+        let spec = Arc::new(read.spec);
+        Self {
+            files: Some((Arc::clone(&spec), Arc::new(read.sources))),
+            ..Self::new(inner, Some(spec))
+        }
+    }
+
+    /// The files that it comes from.
+    pub(crate) fn original(&self) -> Option<Original<'_>> {
+        let (spec, sources) = self.files.as_ref()?;
+        Some(Original { spec, sources })
     }
 
     /// What the file says; none for models that do not come from one.
@@ -134,6 +155,13 @@ impl Model {
 
 /// A state as its row and the poses of the mocap bodies.
 type Rows<'py> = (Bound<'py, PyArrayDyn<f64>>, Bound<'py, PyArrayDyn<f64>>);
+
+/// The same with controls.
+type KeyframeRows<'py> = (
+    Bound<'py, PyArrayDyn<f64>>,
+    Bound<'py, PyArrayDyn<f64>>,
+    Bound<'py, PyArrayDyn<f64>>,
+);
 
 fn rows<'py>(py: Python<'py>, model: &carom::Model, state: &State) -> PyResult<Rows<'py>> {
     let layout = StateRow::new(model);
@@ -246,7 +274,10 @@ impl Model {
         let changes = options::Changes::from_dict(options)?;
         py.detach(|| {
             let (model, spec) = changes.apply(&self.inner, self.spec.as_deref())?;
-            Ok(Self::new(model, spec.map(Arc::new)))
+            Ok(Self {
+                files: self.files.clone(),
+                ..Self::new(model, spec.map(Arc::new))
+            })
         })
     }
 
@@ -314,11 +345,14 @@ impl Model {
         rows(py, &self.inner, &State::reference(&self.inner))
     }
 
-    /// The state of a keyframe.
-    fn keyframe<'py>(&self, py: Python<'py>, index: usize) -> PyResult<Rows<'py>> {
+    /// The state of a keyframe, and its controls.
+    fn keyframe<'py>(&self, py: Python<'py>, index: usize) -> PyResult<KeyframeRows<'py>> {
         let state = State::keyframe(&self.inner, index)
             .ok_or_else(|| PyValueError::new_err(format!("there is no keyframe {index}")))?;
-        rows(py, &self.inner, &state)
+        let (row, mocap) = rows(py, &self.inner, &state)?;
+        let nu = self.inner.counts().nu;
+        let controls = self.inner.keyframes.ctrl[index * nu..][..nu].to_vec();
+        Ok((row, mocap, give(py, controls, &[nu])?))
     }
 
     /// Moves configurations along tangents: qpos ⊕ tangent.

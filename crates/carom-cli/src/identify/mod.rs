@@ -11,7 +11,7 @@ use carom_report::{identification_json, identification_page, identification_text
 use carom_tasks::identify::workflow::{self, Event, Profiles, Question, WantedChecks};
 use carom_tasks::identify::{
     Excitation, FREE_STARTS, Free, Inspection, LOSSES, OptimiserKind, Outcome, PRESETS, Settings,
-    Watch, check_folds, in_continuous_time, loss_of, preset,
+    Watch, calibrated_at, check_folds, in_continuous_time, loss_of, preset,
 };
 use carom_tasks::problem::Starts;
 use carom_tasks::recording::{self, Mapping, Recordings};
@@ -159,6 +159,7 @@ fn answer(args: &Args) -> Result<ExitCode, Failure> {
     let question = Question {
         model: &loaded.model,
         spec: &loaded.spec,
+        original: Some(loaded.original()),
         recordings: &recordings,
         held_out: held_out.as_ref(),
         settings: settings(args, &recordings)?,
@@ -183,6 +184,7 @@ fn answer(args: &Args) -> Result<ExitCode, Failure> {
         wrong_name(args, &loaded.model, &error).unwrap_or_else(|| Failure::from(error))
     })?;
     if let (Some(path), Ok(text)) = (&args.out, &outcome.description) {
+        let text = calibrated_at(text, &args.model, path)?;
         output::write_whole(path, |out| out.write_all(text.as_bytes()))?;
     }
     if let Some(path) = &args.report {
