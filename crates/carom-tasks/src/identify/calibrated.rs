@@ -98,7 +98,7 @@ pub fn calibrated(
         // Comments hold no two hyphens.
         Some(Err(why)) => {
             let why = why.lines().next().unwrap_or_default().replace("--", "- -");
-            text += &format!("<!-- written whole: {why} -->\n");
+            text = format!("{text}<!-- written whole: {why} -->\n");
         }
         None => {}
     }

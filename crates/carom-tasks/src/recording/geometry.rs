@@ -64,17 +64,17 @@ fn deepest(model: &Model, state: &State, data: &mut Data) -> Option<Inside> {
     };
     let contacts = data.collision.contacts.iter();
     let apart = contacts.filter(|contact| root(contact.geoms[0]) != root(contact.geoms[1]));
-    let found = apart.filter_map(|contact| {
+    let found = apart.map(|contact| {
         // Planes have no size.
         let sizes = contact.geoms.map(|geom| model.geoms.bounding_radius[geom]);
         let sizes = sizes.into_iter().filter(|size| *size > 0.0);
         let size = sizes.fold(f64::INFINITY, f64::min);
         let depth = -contact.distance;
-        Some(Inside {
+        Inside {
             depth,
             excess: depth / (MAX_DEPTH_PER_SIZE * size),
             geoms: contact.geoms,
-        })
+        }
     });
     found.max_by(|one, other| one.excess.total_cmp(&other.excess))
 }
@@ -200,13 +200,14 @@ fn turning(
             };
             let spin = Vec3(std::array::from_fn(|k| f64::midpoint(spin[k], next[k])));
             let span = trajectory.times[frame] - trajectory.times[frame - 1];
-            let mut quats = [before, after].map(|quat| std::array::from_fn(|k| quat[k]));
+            let mut quats: [[f64; 4]; 2] =
+                [before, after].map(|quat| std::array::from_fn(|k| quat[k]));
             let own = rate(quats, span);
             let in_world = Quat(quats[0]).rotate(own);
             let turned = reordered(format).map(|(shift, _)| {
-                quats
-                    .iter_mut()
-                    .for_each(|quat: &mut [f64; 4]| quat.rotate_left(shift));
+                for quat in &mut quats {
+                    quat.rotate_left(shift);
+                }
                 rate(quats, span)
             });
             sizes.push(length(spin));

@@ -134,8 +134,8 @@ impl Move {
         // Assets that were found beside the file that names them, not in the folders of the compiler section.
         let folders = FOLDERS.map(|name| {
             let sections = texts.sections("compiler");
-            let values = sections.iter().filter_map(|section| section.value(name));
-            values.last().map(str::to_owned)
+            let mut values = sections.iter().filter_map(|section| section.value(name));
+            values.next_back().map(str::to_owned)
         });
         let [assets, meshes, textures] = folders;
         let meshes = meshes.or_else(|| assets.clone()).unwrap_or_default();
@@ -177,10 +177,10 @@ impl Move {
 /// Whether folders in names of files do not count.
 fn strips(texts: &Texts<'_>) -> bool {
     let sections = texts.sections("compiler");
-    let words = sections
+    let mut words = sections
         .iter()
         .filter_map(|section| section.value("strippath"));
-    words.last() == Some("true")
+    words.next_back() == Some("true")
 }
 
 /// Elements and attributes that name a file, and where it was found from the main file.

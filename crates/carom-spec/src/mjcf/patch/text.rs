@@ -6,7 +6,7 @@ use crate::mjcf::attribute;
 use crate::mjcf::keywords::Degrees;
 use crate::mjcf::orientation::{AngleNotation, Pose};
 use crate::mjcf::problems::{Allow, Problems};
-use crate::source::SourceMap;
+use crate::source::{SourceFile, SourceMap};
 use crate::span::{FileId, Span};
 use crate::xml::{self, Document, Element};
 
@@ -108,10 +108,7 @@ impl<'s> Texts<'s> {
 
     /// Whether a file was asked for as a model of its own.
     fn is_attached(&self, file: FileId) -> bool {
-        let mut asked = self
-            .sources
-            .file(file)
-            .and_then(|file| file.included_from());
+        let mut asked = self.sources.file(file).and_then(SourceFile::included_from);
         while let Some(span) = asked {
             let document = &self.documents[span.file.0 as usize];
             if !document.element_at(span.start).is_some_and(is_include) {
@@ -120,7 +117,7 @@ impl<'s> Texts<'s> {
             asked = self
                 .sources
                 .file(span.file)
-                .and_then(|file| file.included_from());
+                .and_then(SourceFile::included_from);
         }
         false
     }
@@ -198,9 +195,7 @@ impl<'s> Texts<'s> {
                 tag::push_escaped(&mut escaped, value);
                 edits.push((place.start, place.end, escaped));
             } else {
-                added.push_str(&format!(" {name}=\""));
-                tag::push_escaped(&mut added, value);
-                added.push('"');
+                push_attribute(&mut added, name, value);
             }
         }
         if !added.is_empty() {
@@ -260,9 +255,7 @@ impl<'s> Texts<'s> {
         }
         let mut text = format!("<{kind}");
         for (name, value) in &attributes.set {
-            text.push_str(&format!(" {name}=\""));
-            tag::push_escaped(&mut text, value);
-            text.push('"');
+            push_attribute(&mut text, name, value);
         }
         self.insert_section(&(text + "/>"))
     }
@@ -378,6 +371,14 @@ impl<'s> Texts<'s> {
     }
 }
 
+fn push_attribute(text: &mut String, name: &str, value: &str) {
+    text.push(' ');
+    text.push_str(name);
+    text.push_str("=\"");
+    tag::push_escaped(text, value);
+    text.push('"');
+}
+
 /// A list of numbers with others in their places; what stays the same stays as it is written. None for other texts.
 fn with_numbers(old: &str, new: &str) -> Option<String> {
     let number = |word: &str| word.parse::<f64>().ok();
@@ -398,7 +399,7 @@ fn with_numbers(old: &str, new: &str) -> Option<String> {
         result.push_str(space);
         match wanted.next() {
             Some((text, value)) if (value - known).abs() > SAME * value.abs() => {
-                result.push_str(text)
+                result.push_str(text);
             }
             _ => result.push_str(word),
         }
