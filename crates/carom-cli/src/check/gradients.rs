@@ -28,13 +28,14 @@ pub(super) fn check(model: &Model, seed: u64) -> Result<Report, String> {
 ///
 /// Dual numbers make the same step to the last bit, so that they decide. Differences that disagree alone are rough: see [`doubts`].
 pub(super) fn problem(report: &Report) -> Option<String> {
-    let is_worse = |one: &Row, other: &Row| !(one.dual_error <= other.dual_error);
+    // What is not a number comes after all numbers.
+    let by_error = |one: &&Row, other: &&Row| one.dual_error.total_cmp(&other.dual_error);
     let wrong = report
         .rows
         .iter()
         .filter(|row| verdict(row) == Verdict::Wrong);
     let count = wrong.clone().count();
-    let worst = wrong.reduce(|worst, row| if is_worse(row, worst) { row } else { worst });
+    let worst = wrong.max_by(by_error);
     if let Some(row) = worst {
         let more = match count - 1 {
             0 => String::new(),

@@ -343,11 +343,11 @@ fn kills_and_threads_do_not_change_a_bit() {
     }
 }
 
-fn original(loaded: &carom::load::Loaded) -> Option<Original<'_>> {
-    Some(Original {
+fn original(loaded: &carom::load::Loaded) -> Original<'_> {
+    Original {
         spec: &loaded.spec,
         sources: &loaded.sources,
-    })
+    }
 }
 
 #[test]
@@ -409,12 +409,12 @@ fn calibrated_models_are_written_as_they_were_found() {
         let text = calibrated(
             &loaded.model,
             &loaded.spec,
-            original(&loaded),
+            Some(original(&loaded)),
             &parameters,
             &theta,
         );
         let text = text.unwrap_or_else(|error| panic!("{path}: {error}"));
-        assert!(text.starts_with("<mujoco"), "{path}");
+        assert!(text.contains("<mujoco"), "{path}");
     }
 }
 
@@ -458,7 +458,7 @@ fn moved_vertices_are_written_into_the_frame_of_the_file() {
                 calibrated(
                     &loaded.model,
                     &loaded.spec,
-                    original(&loaded),
+                    Some(original(&loaded)),
                     &it,
                     &moved(&it),
                 )
@@ -472,7 +472,7 @@ fn moved_vertices_are_written_into_the_frame_of_the_file() {
         let text = calibrated(
             &loaded.model,
             &loaded.spec,
-            original(&loaded),
+            Some(original(&loaded)),
             &parameters,
             &theta,
         );
@@ -513,7 +513,7 @@ fn vertices_that_leave_the_hull_are_not_written() {
     let error = calibrated(
         &loaded.model,
         &loaded.spec,
-        original(&loaded),
+        Some(original(&loaded)),
         &parameters,
         &theta,
     )
@@ -563,7 +563,7 @@ fn numbers_of_fused_links_are_written() {
     let text = calibrated(
         &loaded.model,
         &loaded.spec,
-        original(&loaded),
+        Some(original(&loaded)),
         &parameters,
         &theta,
     )
@@ -603,7 +603,7 @@ fn laws_are_named_by_their_labels_and_written() {
     let text = calibrated(
         &loaded.model,
         &loaded.spec,
-        original(&loaded),
+        Some(original(&loaded)),
         &parameters,
         &theta,
     )
@@ -672,7 +672,7 @@ fn a_start_holds_where_the_model_has_zero() {
     let text = calibrated(
         &loaded.model,
         &loaded.spec,
-        original(&loaded),
+        Some(original(&loaded)),
         task.parameters(),
         task.start_theta(),
     );
