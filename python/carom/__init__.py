@@ -15,6 +15,7 @@
 
 from . import flow
 from ._core import __version__
+from .difference import Difference, NumberChange, diff
 from .errors import (
     CaromError,
     Diagnostic,
@@ -47,6 +48,7 @@ __all__ = [
     "Contacts",
     "Cotangents",
     "Diagnostic",
+    "Difference",
     "Element",
     "ErrorChange",
     "Estimate",
@@ -69,6 +71,7 @@ __all__ = [
     "NotFinite",
     "NotFiniteError",
     "NotIdentifiableError",
+    "NumberChange",
     "Options",
     "Page",
     "PairLaw",
@@ -86,6 +89,7 @@ __all__ = [
     "TrajectoryErrors",
     "UnknownNameError",
     "__version__",
+    "diff",
     "evaluate",
     "flow",
     "identify",

@@ -174,12 +174,19 @@ class Identification:
         return Model(self._core.model())
 
     def to_mjcf(self) -> str:
-        """The calibrated model as a file, complete in itself."""
-        return self._core.mjcf()
+        """The calibrated model (MJCF) as it reads in the folder of the model it comes from.
+
+        It is that model's file with other numbers: comments, defaults, includes and mesh files stay. An include in which
+        a number changes is replaced by its content. A model from a URDF file, or from MuJoCo, is written whole.
+        """
+        return self._core.mjcf(None)
 
     def save(self, path: Path) -> _Path:
-        """Writes the calibrated model (MJCF); the file is complete or not there, and never an input of the identification."""
-        return Page(self.to_mjcf(), self._core.files).save(path)
+        """Writes the calibrated model (MJCF); the file is complete or not there, and never an input of the identification.
+
+        Meshes and includes stay where they are, and are found from the new file.
+        """
+        return Page(self._core.mjcf(_Path(path)), self._core.files).save(path)
 
     def report(self, path: Path) -> _Path:
         """Writes the report, one page for any browser; the file is complete or not there, and never an input."""

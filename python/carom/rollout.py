@@ -166,7 +166,7 @@ class Trajectories:
     def state(self, step: int) -> State:
         """The state before a step, with memory of its own; ``-1`` is the last one."""
         rows, mocap = self._view(self._rows[:, step]), self.start._mocap
-        return State(self.model._layout, rows.copy(), mocap.copy())
+        return State(self.model._layout, rows.copy(), mocap.copy(), self.start._ctrl.copy())
 
     @property
     def end(self) -> State:

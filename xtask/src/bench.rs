@@ -145,7 +145,7 @@ fn thread_scaling(carom: &Path) -> Result<(f64, f64), String> {
     let sizes = ["--steps", "500", "--batches", "25", "--json"];
     let answer = output(command(carom).args(arguments).args(sizes))?;
     let answer: Value = serde_json::from_str(&answer).map_err(|error| error.to_string())?;
-    let number = |name: &str| answer[1][name].as_f64();
+    let number = |name: &str| answer["threads"][1][name].as_f64();
     number("speedup")
         .zip(number("cpu_cost"))
         .ok_or_else(|| format!("unexpected answer {answer}"))

@@ -8,6 +8,7 @@ mod browser;
 mod check;
 mod command_line;
 mod completions;
+mod diff;
 mod evaluate;
 mod failure;
 mod gradient;
@@ -50,6 +51,7 @@ enum Command {
     Gradient(gradient::Args),
     Identify(Box<identify::Args>),
     Evaluate(evaluate::Args),
+    Diff(diff::Args),
     Parity(parity::Args),
     Bench(bench::Args),
     View(view::Args),
@@ -64,6 +66,7 @@ fn main() -> ExitCode {
         Ok(Command::Gradient(args)) => gradient::run(&args),
         Ok(Command::Identify(args)) => identify::run(&args),
         Ok(Command::Evaluate(args)) => evaluate::run(&args),
+        Ok(Command::Diff(args)) => diff::run(&args),
         Ok(Command::Parity(args)) => parity::run(&args),
         Ok(Command::Bench(args)) => bench::run(&args),
         Ok(Command::View(args)) => view::run(&args),

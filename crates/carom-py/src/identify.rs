@@ -2,19 +2,19 @@
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use carom::parameters::Selection;
 use carom::{Error, ErrorKind};
 use carom_report::{identification_json, identification_page, identification_text, remarks};
-use carom_spec::mjcf::ReadSettings;
+use carom_spec::mjcf::{Allow, ReadSettings};
 use carom_spec::output::write_whole;
-use carom_spec::{MemorySource, ModelSpec};
+use carom_spec::source::{DiskSource, Overlay};
+use carom_spec::{MemorySource, ReadModel};
 use carom_tasks::identify::workflow::{self, Event, Profiles, Question, WantedChecks};
 use carom_tasks::identify::{
-    Excitation, FREE_STARTS, Free, OptimiserKind, Outcome, Settings, Watch, in_continuous_time,
-    loss_of, preset,
+    Excitation, FREE_STARTS, Free, OptimiserKind, Outcome, Settings, Watch, calibrated_at,
+    in_continuous_time, loss_of, preset,
 };
 use carom_tasks::problem::Starts;
 use carom_tasks::recording;
@@ -212,6 +212,8 @@ pub(crate) struct Identification {
     /// The files that it was made from.
     files: Vec<PathBuf>,
     is_interrupted: bool,
+    /// The file that the model comes from.
+    path: PathBuf,
 }
 
 /// Name, unit, start, value, standard error, ends of the interval, and whether it lies at a bound.
@@ -245,6 +247,7 @@ pub(crate) fn identify(
     let question = Question {
         model: &native.inner,
         spec,
+        original: native.original(),
         recordings: &fitted.inner,
         held_out: held_out.as_ref().map(|held_out| &held_out.get().inner),
         settings: asked.settings(&fitted.inner)?,
@@ -285,7 +288,9 @@ pub(crate) fn identify(
             warnings.push(other.clone());
         }
     }
+    let path = native.original().map(|original| original.path().to_owned());
     Ok(Identification {
+        path: path.unwrap_or_default(),
         is_interrupted: outcome.solution.is_stopped || is_stopped,
         outcome,
         warnings,
@@ -383,19 +388,21 @@ impl Identification {
 
     /// The calibrated model.
     fn model(&self) -> Model {
-        let spec = self
-            .outcome
-            .description
-            .as_ref()
-            .ok()
-            .map(|text| read(text));
-        Model::new(self.outcome.identified.model.clone(), spec.map(Arc::new))
+        let model = self.outcome.identified.model.clone();
+        match &self.outcome.description {
+            Ok(text) => Model::of_files(model, self.read(text)),
+            Err(_) => Model::new(model, None),
+        }
     }
 
-    /// The calibrated model as a file.
-    fn mjcf(&self) -> PyResult<String> {
+    /// The calibrated model as a file at a path, or beside the one it comes from.
+    fn mjcf(&self, path: Option<PathBuf>) -> PyResult<String> {
         let text = self.outcome.description.clone();
-        text.map_err(|error| errors::raised(&error))
+        let placed = text.and_then(|text| match path {
+            Some(path) => calibrated_at(&text, &self.path, &path),
+            None => Ok(text),
+        });
+        placed.map_err(|error| errors::raised(&error))
     }
 
     /// The report.
@@ -405,9 +412,14 @@ impl Identification {
     }
 }
 
-/// The description that a calibrated model is written as; it is complete in itself.
-fn read(text: &str) -> ModelSpec {
-    let path = PathBuf::from("<calibrated>");
-    let source = MemorySource::new().with(&path, text.to_owned());
-    carom_spec::read::read(&path, &source, &ReadSettings::default()).spec
+impl Identification {
+    /// The description that a calibrated model is written as, in the folder of the original.
+    fn read(&self, text: &str) -> ReadModel {
+        let memory = MemorySource::new().with(&self.path, text.to_owned());
+        let files = Overlay::new(memory, DiskSource::default());
+        let settings = ReadSettings {
+            allow: Allow::Everything,
+        };
+        carom_spec::read::read(&self.path, &files, &settings)
+    }
 }

@@ -10,6 +10,7 @@
 mod arrays;
 mod backward;
 mod batch;
+mod diff;
 mod errors;
 mod evaluate;
 mod flow;
@@ -38,6 +39,8 @@ mod _core {
     use crate::backward::{ModelBar, backward};
     #[pymodule_export]
     use crate::batch::{rollout, step};
+    #[pymodule_export]
+    use crate::diff::diff;
     #[pymodule_export]
     use crate::evaluate::evaluate;
     #[pymodule_export]

@@ -11,7 +11,8 @@ use carom_spec::diagnostic::{render_all, to_json};
 use carom_spec::mjcf::{Allow, ReadSettings};
 use carom_spec::model_spec::ProcessedMesh;
 use carom_spec::source::{DiskSource, Overlay};
-use carom_spec::{MemorySource, ModelSpec};
+use carom_spec::{MemorySource, ModelSpec, ReadModel, SourceMap};
+use carom_tasks::identify::Original;
 use numpy::PyArrayDyn;
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
@@ -30,10 +31,10 @@ pub(crate) struct Model {
     pub(crate) inner: Arc<carom::Model>,
     /// What the file says; none for models that do not come from one.
     spec: Option<Arc<ModelSpec>>,
+    /// The files that it comes from: what they say, and their texts.
+    files: Option<(Arc<ModelSpec>, Arc<SourceMap>)>,
     /// Warnings, as text and as JSON.
     warnings: (String, String),
-    /// The files that it was read from.
-    files: Vec<PathBuf>,
     /// Work areas that are not in use.
     areas: Arc<Mutex<Vec<Data>>>,
 }
@@ -76,21 +77,22 @@ impl Model {
         Self {
             inner: Arc::new(inner),
             spec,
+            files: None,
             warnings: (String::new(), "[]".to_owned()),
-            files: Vec::new(),
             areas: Arc::default(),
         }
     }
 
     fn loaded(result: Result<Loaded, carom::Error>) -> PyResult<Self> {
         let loaded = result.map_err(|error| errors::raised(&error))?;
+        let spec = Arc::new(loaded.spec);
         Ok(Self {
             warnings: (
                 render_all(&loaded.diagnostics, &loaded.sources),
                 to_json(&loaded.diagnostics, &loaded.sources),
             ),
-            files: loaded.sources.paths().map(Path::to_owned).collect(),
-            ..Self::new(loaded.model, Some(Arc::new(loaded.spec)))
+            files: Some((Arc::clone(&spec), Arc::new(loaded.sources))),
+            ..Self::new(loaded.model, Some(spec))
         })
     }
 
@@ -100,6 +102,21 @@ impl Model {
             files: self.files.clone(),
             ..Self::new(inner, spec)
         }
+    }
+
+    /// A model with the files that say the same.
+    pub(crate) fn of_files(inner: carom::Model, read: ReadModel) -> Self {
+        let spec = Arc::new(read.spec);
+        Self {
+            files: Some((Arc::clone(&spec), Arc::new(read.sources))),
+            ..Self::new(inner, Some(spec))
+        }
+    }
+
+    /// The files that it comes from.
+    pub(crate) fn original(&self) -> Option<Original<'_>> {
+        let (spec, sources) = self.files.as_ref()?;
+        Some(Original { spec, sources })
     }
 
     /// What the file says; none for models that do not come from one.
@@ -147,6 +164,13 @@ impl Model {
 
 /// A state as its row and the poses of the mocap bodies.
 type Rows<'py> = (Bound<'py, PyArrayDyn<f64>>, Bound<'py, PyArrayDyn<f64>>);
+
+/// The same with controls.
+type KeyframeRows<'py> = (
+    Bound<'py, PyArrayDyn<f64>>,
+    Bound<'py, PyArrayDyn<f64>>,
+    Bound<'py, PyArrayDyn<f64>>,
+);
 
 fn rows<'py>(py: Python<'py>, model: &carom::Model, state: &State) -> PyResult<Rows<'py>> {
     let layout = StateRow::new(model);
@@ -274,7 +298,8 @@ impl Model {
     /// The files that it was read from.
     #[getter]
     pub(crate) fn files(&self) -> Vec<PathBuf> {
-        self.files.clone()
+        let paths = self.files.iter().flat_map(|(_, sources)| sources.paths());
+        paths.map(Path::to_owned).collect()
     }
 
     #[getter]
@@ -330,11 +355,14 @@ impl Model {
         rows(py, &self.inner, &State::reference(&self.inner))
     }
 
-    /// The state of a keyframe.
-    fn keyframe<'py>(&self, py: Python<'py>, index: usize) -> PyResult<Rows<'py>> {
+    /// The state of a keyframe, and its controls.
+    fn keyframe<'py>(&self, py: Python<'py>, index: usize) -> PyResult<KeyframeRows<'py>> {
         let state = State::keyframe(&self.inner, index)
             .ok_or_else(|| PyValueError::new_err(format!("there is no keyframe {index}")))?;
-        rows(py, &self.inner, &state)
+        let (row, mocap) = rows(py, &self.inner, &state)?;
+        let nu = self.inner.counts().nu;
+        let controls = self.inner.keyframes.ctrl[index * nu..][..nu].to_vec();
+        Ok((row, mocap, give(py, controls, &[nu])?))
     }
 
     /// Moves configurations along tangents: qpos ⊕ tangent.

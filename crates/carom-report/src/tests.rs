@@ -31,6 +31,7 @@ fn what_cannot_be_written_is_not_lost() {
     let question = Question {
         model: &loaded.model,
         spec: &loaded.spec,
+        original: None,
         recordings: &recordings,
         held_out: None,
         settings: Settings {
@@ -71,6 +72,7 @@ fn a_description_that_is_not_that_of_the_model_is_refused_before_the_search() {
     let question = Question {
         model: &loaded.model,
         spec: &loaded.spec,
+        original: None,
         recordings: &recordings,
         held_out: None,
         settings: Settings {

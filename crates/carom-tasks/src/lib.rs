@@ -30,6 +30,7 @@
 //!
 //! Whatever goes wrong is an [`Error`], the one of the engine.
 
+pub mod diff;
 mod error;
 pub mod evaluate;
 pub mod identify;

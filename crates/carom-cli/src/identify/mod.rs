@@ -11,7 +11,7 @@ use carom_report::{identification_json, identification_page, identification_text
 use carom_tasks::identify::workflow::{self, Event, Profiles, Question, WantedChecks};
 use carom_tasks::identify::{
     Excitation, FREE_STARTS, Free, Inspection, LOSSES, OptimiserKind, Outcome, PRESETS, Settings,
-    Watch, check_folds, in_continuous_time, loss_of, preset,
+    Watch, calibrated_at, check_folds, in_continuous_time, loss_of, preset,
 };
 use carom_tasks::problem::Starts;
 use carom_tasks::recording::{self, Mapping, Recordings};
@@ -166,6 +166,7 @@ fn answer(args: &Args) -> Result<ExitCode, Failure> {
     let question = Question {
         model: &loaded.model,
         spec: &loaded.spec,
+        original: Some(loaded.original()),
         recordings: &recordings,
         held_out: held_out.as_ref(),
         settings: settings(args, &recordings)?,
@@ -191,22 +192,27 @@ fn answer(args: &Args) -> Result<ExitCode, Failure> {
     })?;
     // What cannot be written is said after the answer: the search was the work, and it must not be lost.
     let (mut written, mut unwritten) = (Vec::new(), None);
-    let mut write = |what: &str, path: &Path, text: &str| match output::write_whole(path, |out| {
-        out.write_all(text.as_bytes())
-    }) {
-        Ok(()) => written.push(format!("{what}: {}", path.display())),
-        Err(error) => {
-            unwritten.get_or_insert(error);
+    let mut write = |what: &str, path: &Path, text: Result<String, Error>| {
+        let text = text.map_err(Failure::from);
+        let done = text.and_then(|text| {
+            let done = output::write_whole(path, |out| out.write_all(text.as_bytes()));
+            done.map_err(Failure::from)
+        });
+        match done {
+            Ok(()) => written.push(format!("{what}: {}", path.display())),
+            Err(failure) => {
+                unwritten.get_or_insert(failure);
+            }
         }
     };
     if let (Some(path), Ok(text)) = (&args.out, &outcome.description) {
-        write("calibrated model", path, text);
+        let placed = calibrated_at(text, &args.model, path);
+        write("calibrated model", path, placed);
     }
     if let Some(path) = &args.report {
         let page = identification_page(&outcome, held_out.as_ref().unwrap_or(&recordings));
-        write("report", path, &page);
+        write("report", path, Ok(page));
     }
-    let unwritten = unwritten.map(Failure::from);
     let is_stopped = outcome.solution.is_stopped || interrupt::asked();
     let refusal = outcome.refusal();
     if args.json {

@@ -10,6 +10,7 @@ use carom_tasks::recording::csv::{BadRecord, Records};
 use crate::command_line::choice;
 use crate::failure::{CONTENT, Failure, NAME};
 use crate::npz::{self, Values};
+use crate::stdio;
 
 /// Reads a file for the controls of a model, one row of them a step.
 pub(super) fn read(path: &Path, model: &Model) -> Result<Vec<f64>, Failure> {
@@ -35,8 +36,35 @@ pub(super) fn read(path: &Path, model: &Model) -> Result<Vec<f64>, Failure> {
     if values.is_empty() {
         return refuse("there is no row of controls".to_owned());
     }
+    if let Some(column) = clock(&values, width) {
+        stdio::warn(&format!(
+            "warning: '{}': control {column} grows by the same amount in every row, as time does; a column of time is left out if it is called 'time' and the others as the controls are\n",
+            path.display()
+        ));
+    }
     Ok(values)
 }
+
+/// Fewest rows that can tell a clock from a control.
+const MIN_CLOCK_ROWS: usize = 10;
+
+/// The first control that grows from zero by the same amount in every row, as time does.
+fn clock(values: &[f64], width: usize) -> Option<usize> {
+    (0..width).find(|&column| {
+        let numbers: Vec<f64> = values.iter().skip(column).step_by(width).copied().collect();
+        let step =
+            (numbers.last().unwrap_or(&0.0) - numbers[0]) / (numbers.len() - 1).max(1) as f64;
+        let mut expected = numbers.iter().enumerate();
+        numbers.len() >= MIN_CLOCK_ROWS
+            && step > 0.0
+            && (numbers[0] == 0.0 || (numbers[0] - step).abs() < 1e-6 * step)
+            && expected
+                .all(|(row, number)| (number - numbers[0] - step * row as f64).abs() < 1e-3 * step)
+    })
+}
+
+/// Names of columns that hold times.
+const CLOCKS: [&str; 6] = ["time", "t", "timestamp", "stamp", "seconds", "sec"];
 
 fn read_npz(path: &Path, width: usize) -> Result<Vec<f64>, Failure> {
     let refuse = |message: String| {
@@ -159,6 +187,26 @@ impl Table<'_> {
         };
         let found: Vec<Option<usize>> = (0..width).map(known).collect();
         if found.iter().all(Option::is_none) {
+            let is_clock = |place: &&Range<usize>| {
+                let name = self.text[(*place).clone()].to_lowercase();
+                CLOCKS.contains(&name.split([' ', '[', '(']).next().unwrap_or_default())
+            };
+            if let Some(place) = names.iter().find(is_clock) {
+                let message = "a column of time is no control";
+                let help = "leave it out, or call the others as the controls are";
+                let own = own_names.iter().filter(|name| !name.is_empty());
+                let own: Vec<&str> = own.map(String::as_str).collect();
+                let help = format!(
+                    "{help}: {}",
+                    if own.is_empty() {
+                        "ctrl[0], …".to_owned()
+                    } else {
+                        own.join(", ")
+                    }
+                );
+                let diagnostic = Diagnostic::error(NAME, message).help(help);
+                return Err(self.refuse(place.clone(), diagnostic));
+            }
             return in_order();
         }
         if let Some(missing) = found.iter().position(Option::is_none) {
@@ -215,6 +263,20 @@ mod tests {
     }
 
     #[test]
+    fn a_column_that_grows_as_time_does_is_found() {
+        let rows = |columns: fn(f64) -> [f64; 2]| -> Vec<f64> {
+            (0..20).flat_map(|row| columns(f64::from(row))).collect()
+        };
+        assert_eq!(clock(&rows(|row| [0.002 * row, row.sin()]), 2), Some(0));
+        assert_eq!(
+            clock(&rows(|row| [row.cos(), 0.1 * (row + 1.0)]), 2),
+            Some(1)
+        );
+        assert_eq!(clock(&rows(|row| [0.0 * row, row * row]), 2), None);
+        assert_eq!(clock(&[0.0, 1.0], 1), None);
+    }
+
+    #[test]
     fn mistakes_are_shown_where_they_are() {
         for (text, words) in [
             ("1,2\n3,x\n", [":2:3", "'x' is not a number"]),
@@ -225,6 +287,7 @@ mod tests {
             ("1,\"2\n3,4\n", [":1:3", "nothing closes it"]),
             ("", ["no row", "csv"]),
             ("left,right\n", ["no row", "csv"]),
+            ("Time [s],u\n0,1\n", [":1:1", "left, right"]),
         ] {
             let message = read("mistakes", text).unwrap_err();
             for word in words {

@@ -45,6 +45,7 @@ mod merge;
 mod names;
 pub(crate) mod orientation;
 mod part;
+mod patch;
 pub(crate) mod problems;
 mod references;
 mod schema;
@@ -56,6 +57,7 @@ mod write;
 
 use std::path::{Path, PathBuf};
 
+pub use patch::{NotPatched, patched, relocated};
 pub use problems::Allow;
 pub use schema::{KnownElement, known_elements};
 pub use write::{AssetStorage, write, write_with};

@@ -115,6 +115,13 @@ impl Document {
         }
     }
 
+    /// The element whose start tag begins at an offset.
+    pub fn element_at(&self, start: u32) -> Option<Element<'_>> {
+        let elements = &self.elements;
+        let found = elements.binary_search_by_key(&start, |element| element.start_tag.0);
+        self.element(u32::try_from(found.ok()?).ok()?)
+    }
+
     /// The file this was read from.
     pub fn file(&self) -> FileId {
         self.file

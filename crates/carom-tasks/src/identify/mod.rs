@@ -55,7 +55,7 @@ mod synthetic;
 mod task;
 pub mod workflow;
 
-pub use calibrated::calibrated;
+pub use calibrated::{Original, calibrated, calibrated_at};
 pub use conclude::{Estimate, Identified};
 pub use cross_validation::{CrossValidation, Fold, check_folds};
 pub use excitation::{Excitation, Told};

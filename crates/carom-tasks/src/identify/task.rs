@@ -4,6 +4,7 @@
 use crate::error;
 use carom::Model;
 use carom::parameters::{Parameters, Transform};
+use carom::quantity::{LEAST_DRY_FRICTION, Quantity};
 use carom::{Error, Place};
 use carom_optimise::linalg::Matrix;
 use carom_optimise::{Bounds, Evaluation, Failure, Outcome, Space, Want};
@@ -57,6 +58,8 @@ impl<'a> Task<'a> {
         let selections: Vec<_> = (settings.free.iter())
             .map(|free| free.selection.clone())
             .collect();
+        let started = started(model, &settings.free)?;
+        let model = started.as_ref().unwrap_or(model);
         let parameters = Parameters::new(model, &selections)?;
         if parameters.has_state() {
             return Err(error::settings(
@@ -343,6 +346,56 @@ pub(super) struct Marginal {
     /// Unknowns of the starts.
     pub(super) starts: usize,
 }
+
+/// The model with the initial values of parameters that cannot begin at its own, such as the logarithm of zero, or dry friction where
+/// there is none; none if all can.
+fn started(model: &Model, free: &[Free]) -> Result<Option<Model>, Error> {
+    let mut started: Option<Model> = None;
+    for one in free {
+        let model = started.as_ref().unwrap_or(model);
+        let refusal = Parameters::new(model, std::slice::from_ref(&one.selection)).err();
+        let (Some(refusal), Some(value)) = (refusal, one.start) else {
+            continue;
+        };
+        let mut plain = one.selection.clone();
+        plain.transform = Transform::Identity;
+        let at_start = |model: &Model| -> Result<[Model; 2], Error> {
+            let parameters = Parameters::new(model, std::slice::from_ref(&plain))?;
+            let mut theta = parameters.theta0().to_vec();
+            for name in parameters.names() {
+                parameters.set(&mut theta, name, value)?;
+            }
+            let moved = parameters.bake(&theta)?;
+            Ok([parameters.base().clone(), moved])
+        };
+        // Dry friction can be chosen where there is some: a model with a trace of it everywhere says where it was meant.
+        let mut rubbing = model.clone();
+        for quantity in DRY_FRICTION {
+            rubbing.numbers_mut(quantity, |number| *number = number.max(LEAST_DRY_FRICTION));
+        }
+        started = Some(match (at_start(model), at_start(&rubbing)) {
+            (Ok([_, moved]), _) => moved,
+            (Err(_), Ok([before, after])) => {
+                let mut moved = model.clone();
+                for quantity in DRY_FRICTION {
+                    let old = before.numbers(quantity).into_iter();
+                    let mut pairs = old.zip(after.numbers(quantity));
+                    moved.numbers_mut(quantity, |number| {
+                        if let Some((_, new)) = pairs.next().filter(|(old, new)| old != new) {
+                            *number = new;
+                        }
+                    });
+                }
+                moved
+            }
+            (Err(_), Err(_)) => return Err(refusal),
+        });
+    }
+    Ok(started)
+}
+
+/// What `frictionloss` sets.
+const DRY_FRICTION: [Quantity; 2] = [Quantity::DofFrictionloss, Quantity::TendonFrictionloss];
 
 /// Orthonormal directions that span the columns of a matrix given row by row.
 fn orthonormal(numbers: &[f64], rows: usize, columns: usize) -> Vec<Vec<f64>> {

@@ -29,6 +29,7 @@
 //! let question = Question {
 //!     model: &model,
 //!     spec: &spec,
+//!     original: None,
 //!     recordings: &recordings,
 //!     held_out: None,
 //!     settings: Settings {
@@ -54,7 +55,9 @@ use carom_spec::ModelSpec;
 
 use super::conclude::Identified;
 use super::outcome::{Checks, Outcome};
-use super::{Excitation, Inspection, Settings, Solution, Task, Watch, calibrated, check_folds};
+use super::{
+    Excitation, Inspection, Original, Settings, Solution, Task, Watch, calibrated, check_folds,
+};
 use crate::evaluate::{Report, evaluate};
 use crate::recording::Recordings;
 
@@ -69,6 +72,8 @@ pub struct Question<'a> {
     pub model: &'a Model,
     /// Its description, which the calibrated one is written from.
     pub spec: &'a ModelSpec,
+    /// The files that it comes from, which the calibrated one is a patch of; without them it is written whole.
+    pub original: Option<Original<'a>>,
     /// Recordings of the fit.
     pub recordings: &'a Recordings,
     /// Recordings that are held out, on which errors are measured before and after.
@@ -79,6 +84,14 @@ pub struct Question<'a> {
     pub checks: WantedChecks,
     /// A checkpoint of the same question to go on from.
     pub resume: Option<&'a [u8]>,
+}
+
+impl Question<'_> {
+    /// The calibrated model as MJCF.
+    fn written(&self, task: &Task<'_>, theta: &[f64]) -> Result<String, Error> {
+        let (model, spec) = (self.model, self.spec);
+        calibrated(model, spec, self.original, task.parameters(), theta)
+    }
 }
 
 /// What is looked at beyond the search.
@@ -190,7 +203,7 @@ fn prepare(
     stop: Option<&AtomicBool>,
     watch: &mut dyn Watch,
 ) -> Result<Inspection, Error> {
-    can_be_written(task, question.spec)?;
+    can_be_written(task, question)?;
     task.find_starts(stop)?;
     let mut inspection = task.inspect()?;
     // From an initial state that nobody measured, nothing may move: it is found first.
@@ -213,13 +226,13 @@ fn prepare(
 }
 
 /// Refuses parameters that no model file can hold before the search, not after it.
-fn can_be_written(task: &Task<'_>, spec: &ModelSpec) -> Result<(), Error> {
+fn can_be_written(task: &Task<'_>, question: &Question<'_>) -> Result<(), Error> {
     let moved = |side: f64| {
         let theta = task.start_theta().iter();
         let moved: Vec<f64> = theta
             .map(|theta| theta + side * theta.abs().max(1e-3))
             .collect();
-        calibrated(spec, task.parameters(), &moved)
+        question.written(task, &moved)
     };
     // On one side of a start that is only just possible, as the inertia of a plate is, no file could be written.
     let written = moved(1e-6).or_else(|error| moved(-1e-6).map_err(|_| error));
@@ -242,7 +255,8 @@ fn search(
     let solution = solution?;
     let identified = task.conclude(&solution)?;
     let errors = Replayed::new(question, task, &solution, &identified)?;
-    let description = calibrated(question.spec, task.parameters(), &identified.theta);
+    let theta = &identified.theta;
+    let description = question.written(task, theta);
     let mut outcome = Outcome::new(question.model, task, inspection, solution, identified);
     outcome.fitted = errors.fitted;
     outcome.held_out = errors.held_out;

@@ -11,7 +11,7 @@ use super::mapping::{JointMapping, Mapping, PoseMapping, Source, unit_factor};
 use super::pose::{self, PoseSeries, check_values, check_width};
 use super::split::{Series, split};
 use super::table::Table;
-use super::{Channel, Frame, Quantity, Recordings, assemble, check, flat};
+use super::{Channel, Frame, Quantity, Recordings, assemble, check, flat, geometry};
 
 /// Channels of a mapping, and from which channel of positions each velocity is found that was not recorded.
 #[derive(Debug, Default)]
@@ -68,6 +68,7 @@ pub fn from_tables(
     check::steps(&binder, &recordings)?;
     check::starts(&binder, &plan, &mut recordings);
     check::motion(&plan, &mut recordings);
+    geometry::check(&binder, &plan, &mut recordings);
     Ok(recordings)
 }
 

@@ -27,6 +27,7 @@ mod cdr;
 mod check;
 pub mod csv;
 mod flat;
+mod geometry;
 mod load;
 pub mod mapping;
 mod mcap;

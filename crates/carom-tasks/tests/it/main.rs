@@ -9,10 +9,12 @@
 
 mod bad_recordings;
 mod bags;
+mod calibrated;
 mod contact_intervals;
 mod datasets;
 mod documents;
 mod free_starts;
+mod geometry;
 mod identify;
 mod identify_checks;
 mod loading;

@@ -282,7 +282,13 @@ fn check_case(what: &str, case: &Case) {
         );
     }
     let spec = carom_spec::read_file(&folder.write("model.xml", case.model), &[]).spec;
-    if let Err(error) = calibrated(&spec, task.parameters(), &found.theta) {
+    if let Err(error) = calibrated(
+        task.parameters().base(),
+        &spec,
+        None,
+        task.parameters(),
+        &found.theta,
+    ) {
         panic!("{what}: {error}");
     }
 }
@@ -418,7 +424,14 @@ fn searches_stay_where_bodies_are_possible() {
         assert!(a > 0.0 && b > 0.0 && c <= a + b, "{a} {b} {c}");
         assert!(solution.value < 0.5 * before, "{} {before}", solution.value);
         let spec = carom_spec::read_file(&folder.write("model.xml", case.model), &[]).spec;
-        calibrated(&spec, task.parameters(), &found.theta).unwrap();
+        calibrated(
+            task.parameters().base(),
+            &spec,
+            None,
+            task.parameters(),
+            &found.theta,
+        )
+        .unwrap();
     }
 }
 

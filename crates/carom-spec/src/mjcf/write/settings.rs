@@ -105,12 +105,24 @@ fn length_range_tag(settings: &LengthRangeSettings) -> Tag {
 }
 
 fn write_option(out: &mut Output, option: &OptionSpec) {
-    let default = OptionSpec::default();
+    let tag = option_tag(option, &OptionSpec::default());
+    let flags = flag_tag(&option.flags);
+    if flags.is_bare() {
+        out.unless_bare(&tag);
+    } else {
+        out.open(&tag);
+        out.empty(&flags);
+        out.close();
+    }
+}
+
+/// The attributes that differ from those of `default`; flags are apart.
+pub(in super::super) fn option_tag(option: &OptionSpec, default: &OptionSpec) -> Tag {
     let groups: Vec<f64> = (0..u32::BITS)
         .filter(|group| option.disabled_actuator_groups >> group & 1 == 1)
         .map(f64::from)
         .collect();
-    let tag = Tag::new("option")
+    Tag::new("option")
         .number_unless("timestep", option.timestep, default.timestep)
         .number_unless("impratio", option.impedance_ratio, default.impedance_ratio)
         .number_unless("tolerance", option.tolerance, default.tolerance)
@@ -166,15 +178,7 @@ fn write_option(out: &mut Output, option: &OptionSpec) {
             option.ccd_iterations,
             default.ccd_iterations,
         )
-        .numbers("actuatorgroupdisable", &groups);
-    let flags = flag_tag(&option.flags);
-    if flags.is_bare() {
-        out.unless_bare(&tag);
-    } else {
-        out.open(&tag);
-        out.empty(&flags);
-        out.close();
-    }
+        .numbers("actuatorgroupdisable", &groups)
 }
 
 fn flag_tag(flags: &Flags) -> Tag {
