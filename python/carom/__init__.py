@@ -29,7 +29,7 @@ from .errors import (
     UnknownNameError,
 )
 from .evaluation import Evaluation, TrajectoryErrors, evaluate
-from .identification import ErrorChange, Estimate, Identification, Progress, identify
+from .identification import ErrorChange, Estimate, Identification, Progress, Reason, identify
 from .model import Actuator, Body, Element, Geom, Joint, Linearization, Model, Sensor, Site
 from .options import Complementarity, FromDistance, HuntCrossley, Impulse, KelvinVoigt, Options, PairLaw, Soft
 from .parameters import Parameters

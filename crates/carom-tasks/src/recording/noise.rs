@@ -36,6 +36,36 @@ impl Recordings {
         }
         deviation.of_noise(source.noise.unwrap_or(otherwise))
     }
+
+    /// The noise of a channel as far as its roughness tells: third differences of white noise have 20 times its variance, and those of a
+    /// motion that is smooth over four frames are small beside it. By their median, so that impacts do not count.
+    pub(crate) fn roughness(&self, channel: usize) -> f64 {
+        /// The median of the size of a normal deviate.
+        const MEDIAN: f64 = 0.674_489_750_196_082;
+        let Channel {
+            width, quantity, ..
+        } = self.channels[channel];
+        let is_rotation = matches!(quantity, Quantity::Rotation(_));
+        let mut sizes: Vec<f64> = Vec::new();
+        for trajectory in &self.trajectories {
+            let values = &trajectory.values[channel];
+            for frame in 3..trajectory.frames() {
+                let at = |back: usize, k: usize| values[(frame - back) * width + k];
+                for k in usize::from(is_rotation)..width {
+                    let third = at(0, k) - 3.0 * at(1, k) + 3.0 * at(2, k) - at(3, k);
+                    // The vector of a quaternion moves by half of a small turn.
+                    sizes.push(third.abs() * if is_rotation { 2.0 } else { 1.0 });
+                }
+            }
+        }
+        sizes.retain(|size| size.is_finite());
+        if sizes.is_empty() {
+            return 0.0;
+        }
+        let middle = sizes.len() / 2;
+        let (_, median, _) = sizes.select_nth_unstable_by(middle, f64::total_cmp);
+        *median / (MEDIAN * 20.0_f64.sqrt())
+    }
 }
 
 /// Adds noise to all recorded values, with a deviation for each channel.

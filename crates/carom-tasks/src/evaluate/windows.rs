@@ -1,0 +1,101 @@
+//! Windows where whole runs diverge.
+//!
+//! A run from one start to the end of a long recording says little of a model that is unstable in open loop, as a flying robot is: any error
+//! of the start or of the model grows until nothing is left of the motion. The rule:
+//!
+//! A run *diverges* if it cannot be simulated to its end, or if all of its errors are above those of holding its start. If more than half of
+//! the runs diverge, windows of [`WINDOW`] seconds are simulated, one after the other. They count if all of them can be simulated and every
+//! mean is below a third of that of the runs that reach their end.
+
+use carom::{Error, Model};
+
+use super::{Predictor, Report, evaluate, evaluate_by};
+use crate::problem::Stepping;
+use crate::recording::Recordings;
+
+/// Length of a window (s): the time over which controllers plan, and over which flying robots are still where they were.
+const WINDOW: f64 = 0.5;
+/// Windows must have less than this part of the error of whole runs: of a model that is wrong from the first frame on, they say no more.
+const MAX_SHARE: f64 = 1.0 / 3.0;
+
+/// Windows that were measured instead of whole runs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Windows {
+    /// Frames that are predicted from each start.
+    pub frames: usize,
+    /// Frames from a start to the next.
+    pub every: usize,
+    /// Runs that diverge, of how many.
+    pub diverged: [usize; 2],
+}
+
+impl Windows {
+    /// Why, in words.
+    pub fn words(&self) -> String {
+        let [diverged, all] = self.diverged;
+        format!(
+            "{diverged} of {all} whole runs diverge (beyond the errors of holding still, or not to their end): errors are those of windows of {} frames",
+            self.frames
+        )
+    }
+}
+
+/// Errors on whole runs, or on windows where these diverge and the mapping does not say what to measure.
+///
+/// # Errors
+/// As [`evaluate`].
+pub fn evaluate_or_windows(
+    model: &Model,
+    recordings: &Recordings,
+    stepping: Stepping,
+) -> Result<(Report, Option<Windows>), Error> {
+    let whole = evaluate(model, recordings, stepping)?;
+    if recordings.evaluate.window.is_some() {
+        return Ok((whole, None));
+    }
+    let still = evaluate_by(Predictor::HoldStill, model, recordings, stepping)?.report;
+    let runs = whole.trajectories.iter().zip(&still.trajectories);
+    let diverged = runs
+        .filter(|(run, still)| {
+            let mut pairs = run.errors.iter().zip(&still.errors);
+            run.failure.is_some() || pairs.all(|(error, still)| error > still || still.is_nan())
+        })
+        .count();
+    let all = whole.trajectories.len();
+    if 2 * diverged <= all {
+        return Ok((whole, None));
+    }
+    let mut windowed = recordings.clone();
+    let frames = window_of(recordings, WINDOW);
+    windowed.evaluate.window = Some(frames);
+    windowed.evaluate.every = recordings.evaluate.every.or(Some(frames));
+    let report = evaluate(model, &windowed, stepping)?;
+    let is_smaller = |(whole, window): (&f64, &f64)| {
+        *window < MAX_SHARE * whole || whole.is_nan() && window.is_finite()
+    };
+    let says_more = whole.total.iter().zip(&report.total).all(is_smaller);
+    if report.failures().next().is_some() || !says_more {
+        return Ok((whole, None));
+    }
+    let windows = Windows {
+        frames,
+        every: windowed.evaluate.every.unwrap_or(frames),
+        diverged: [diverged, all],
+    };
+    Ok((report, Some(windows)))
+}
+
+/// Frames of a window of so many seconds, by the mean time between frames; at most half of the shortest trajectory.
+pub fn window_of(recordings: &Recordings, seconds: f64) -> usize {
+    let motions = &recordings.trajectories;
+    let frames: usize = motions.iter().map(|one| one.frames() - 1).sum();
+    let time: f64 = motions.iter().filter_map(|one| one.times.last()).sum();
+    let shortest = motions.iter().map(|one| one.frames() - 1).min();
+    let most = (shortest.unwrap_or(0).saturating_sub(recordings.start) / 2).max(1);
+    let wanted = (seconds * frames as f64 / time).round();
+    if wanted.is_finite() {
+        (wanted as usize).clamp(1, most)
+    } else {
+        most
+    }
+}
