@@ -26,9 +26,9 @@ use crate::xml::{Attribute, Element};
 /// Names that start so are carom's.
 const OURS: &str = "carom/";
 
-/// How texts of each family are called, for those that are none.
+/// How texts that users write are called, for those that are none.
 const FAMILIES: &str = "a contact law is called 'carom/contact' or 'carom/contact/<label>', \
-    a law of a joint 'carom/joint/<label>', a sensor 'carom/sensor/<name>', the way to simulate 'carom/simulation'";
+    a law of a joint 'carom/joint/<label>', a sensor 'carom/sensor/<name>'";
 
 /// One `key=value` with the places of both.
 #[derive(Clone, Copy)]

@@ -4,8 +4,8 @@
 //! of the start or of the model grows until nothing is left of the motion. The rule:
 //!
 //! A run *diverges* if it cannot be simulated to its end, or if all of its errors are above those of holding its start. If more than half of
-//! the runs diverge, windows of [`WINDOW`] seconds are simulated, one after the other. They count if all of them can be simulated and every
-//! mean is below a third of that of the runs that reach their end.
+//! the runs diverge, windows of [`WINDOW`] seconds are simulated, one after the other. They count if all of them can be simulated, every mean
+//! is below that of the runs that reach their end, and one is below a third of it.
 
 use carom::{Error, Model};
 
@@ -15,7 +15,7 @@ use crate::recording::Recordings;
 
 /// Length of a window (s): the time over which controllers plan, and over which flying robots are still where they were.
 const WINDOW: f64 = 0.5;
-/// Windows must have less than this part of the error of whole runs: of a model that is wrong from the first frame on, they say no more.
+/// Windows must have less than this part of an error of whole runs: of a model that is wrong from the first frame on, they say no more.
 const MAX_SHARE: f64 = 1.0 / 3.0;
 
 /// Windows that were measured instead of whole runs.
@@ -70,10 +70,13 @@ pub fn evaluate_or_windows(
     windowed.evaluate.window = Some(frames);
     windowed.evaluate.every = recordings.evaluate.every.or(Some(frames));
     let report = evaluate(model, &windowed, stepping)?;
-    let is_smaller = |(whole, window): (&f64, &f64)| {
-        *window < MAX_SHARE * whole || whole.is_nan() && window.is_finite()
+    let is_below = |share: f64| {
+        move |(whole, window): (&f64, &f64)| {
+            *window < share * whole || whole.is_nan() && window.is_finite()
+        }
     };
-    let says_more = whole.total.iter().zip(&report.total).all(is_smaller);
+    let means = || whole.total.iter().zip(&report.total);
+    let says_more = means().all(is_below(1.0)) && means().any(is_below(MAX_SHARE));
     if report.failures().next().is_some() || !says_more {
         return Ok((whole, None));
     }

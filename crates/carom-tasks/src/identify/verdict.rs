@@ -11,7 +11,7 @@
 //! | `held_out` | an error rose | an error rose by more than half |
 //! | `residuals` | above twice the noise of the mapping | |
 //! | `naive` | holding still or constant velocity has a lower error | in most measures |
-//! | `plausibility` | armature above 100 times the inertia it moves; a mass that changed by more than a factor of 100 | armature above 1000 times; moments that no body has |
+//! | `plausibility` | armature above 100 times the inertia it moves; a mass that changed by more than a factor of 100; mass outside of its body | armature above 1000 times; moments that no body has |
 //! | `bounds` | a value at a bound | |
 //! | `intervals` | an interval over more than two decades, or wider than the value on each side | |
 //! | `identifiability` | fitted although not identifiable | |
@@ -40,6 +40,10 @@ const FLOOR_MARGIN: f64 = 1.5;
 const MAX_ARMATURE_RATIOS: [f64; 2] = [100.0, 1000.0];
 /// Factor by which the mass of a body may change.
 const MAX_MASS_RATIO: f64 = 100.0;
+/// Radius of gyration over the reach of a body's geoms: a shell has at most 1, and geoms may leave parts out.
+const MAX_GYRATION: f64 = 2.0;
+/// Radius of gyration over that of the initial model, which may have few geoms.
+const MIN_GYRATION_RISE: f64 = 1.5;
 /// Ends of an interval of positive numbers differ by at most this factor.
 const MAX_INTERVAL_RATIO: f64 = 100.0;
 /// The unit of the numbers of a pseudo-inertia.
@@ -171,6 +175,7 @@ impl Outcome {
         reasons.extend(armatures(&self.before, &identified.model));
         reasons.extend(masses(&self.before, &identified.model));
         reasons.extend(moments(&self.before, &identified.model));
+        reasons.extend(gyrations(&self.before, &identified.model));
         reasons.extend(bounds(&identified.estimates));
         reasons.extend(intervals(&identified.estimates));
         if let Some(refusal) = self.inspection.refusal() {
@@ -385,6 +390,41 @@ fn moments(before: &Model, after: &Model) -> Vec<Reason> {
         .collect()
 }
 
+/// The mass of a body must lie about where the body is: its radius of gyration √(I/m) beside how far its geoms reach from the centre of mass.
+fn gyrations(before: &Model, after: &Model) -> Vec<Reason> {
+    let radius = |model: &Model, body: usize| {
+        let moments = model.bodies.inertia[body].0;
+        (moments.into_iter().fold(0.0, f64::max) / model.bodies.mass[body]).sqrt()
+    };
+    let reach = |body: usize| {
+        let geoms = &after.geoms;
+        let own = after.structure.geoms.body.iter().enumerate();
+        let own = own
+            .filter(|(_, owner)| **owner == body)
+            .map(|(geom, _)| geom);
+        let center = after.bodies.inertial_position[body];
+        own.map(|geom| (geoms.position[geom] - center).norm() + geoms.bounding_radius[geom])
+            .fold(0.0, f64::max)
+    };
+    let bodies = 1..after.bodies.mass.len();
+    let changed = bodies.filter(|&body| before.bodies.inertia[body] != after.bodies.inertia[body]);
+    let reason = |body: usize| {
+        let [old, new] = [before, after].map(|model| radius(model, body));
+        let reach = reach(body);
+        let is_far = new > MAX_GYRATION * reach && new > MIN_GYRATION_RISE * old;
+        (is_far && reach > 0.0).then(|| {
+            let words = format!(
+                "the mass of body {} lies {} m from its centre by its inertia, and its geoms reach {} m",
+                name_of(&after.structure.names.bodies, body),
+                figure(new),
+                figure(reach)
+            );
+            Reason::doubt("plausibility", words)
+        })
+    };
+    changed.filter_map(reason).collect()
+}
+
 /// Values must not lie at bounds: the best value is elsewhere.
 fn bounds(estimates: &[Estimate]) -> impl Iterator<Item = Reason> {
     let at_bound = estimates.iter().filter(|one| one.is_at_bound);
@@ -575,6 +615,15 @@ mod tests {
         assert_eq!(shaped([1e-3, 2e-3, 3e-3]), []);
         assert_eq!(shaped([1e-3, 2e-3, 3.1e-3]), [Grade::NoSuccess]);
         assert_eq!(shaped([-1e-3, 2e-3, 2e-3]), [Grade::NoSuccess]);
+        // The first link is 0.3 m long.
+        let spread = |radius: f64| {
+            let mut after = before.clone();
+            let moment = radius * radius * after.bodies.mass[1];
+            after.bodies.inertia[1] = carom::math::Vec3([moment; 3]);
+            grades(gyrations(&before, &after))
+        };
+        assert_eq!(spread(0.15), []);
+        assert_eq!(spread(0.6), [Grade::Doubtful]);
     }
 
     #[test]

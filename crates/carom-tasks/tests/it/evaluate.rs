@@ -151,3 +151,22 @@ fn a_true_model_scores_its_noise_floor() {
         );
     }
 }
+
+#[test]
+fn encoders_that_round_have_the_noise_of_their_steps() {
+    let model = model("models/pendulum.xml");
+    let step = std::f64::consts::TAU / 256.0;
+    let mut motion = swing(&model, 0.05, 400);
+    for [angle, _] in &mut motion {
+        *angle = (*angle / step).round() * step;
+    }
+    let mapping = "time.column = 't'\n[[joint]]\nname = 'pivot'\nposition = 'angle'\n";
+    let recordings = recorded(&model, &motion, mapping);
+    let floor = noise_floor(&model, &recordings, Stepping::Fixed, StartNoise::Estimated);
+    let floor = floor.unwrap().unwrap().errors[0];
+    let expected = step / 12.0_f64.sqrt() * (2.0 / std::f64::consts::PI).sqrt();
+    assert!(
+        (floor / expected - 1.0).abs() < 0.1,
+        "{floor} for {expected}"
+    );
+}
