@@ -75,6 +75,7 @@ __all__ = [
     "ParameterError",
     "Parameters",
     "Progress",
+    "Reason",
     "RecordingError",
     "Results",
     "Rollout",

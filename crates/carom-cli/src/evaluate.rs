@@ -24,6 +24,7 @@ use crate::values::{self, Span};
 #[command(
     after_help = "Examples:\n  carom evaluate cube.xml tosses.npz --mapping cube.toml\n  carom evaluate datasets/contactnets_cube.xml val.npz --mapping datasets/contactnets_cube.toml --total\n  carom evaluate arm.xml run1.csv run2.csv --mapping arm.toml --json\n  carom evaluate arm.xml bag.mcap --mapping arm.toml --tolerance 1e-6    # in continuous time"
 )]
+#[allow(clippy::struct_excessive_bools, reason = "independent switches")]
 pub(crate) struct Args {
     /// Model file (MJCF or URDF).
     model: PathBuf,

@@ -88,17 +88,15 @@ pub fn evaluate_or_windows(
     Ok((report, Some(windows)))
 }
 
-/// Frames of a window of so many seconds, by the mean time between frames; at most half of the shortest trajectory.
+/// Frames of a window of so many seconds, by the times of the first trajectory; at most half of the shortest one.
 pub fn window_of(recordings: &Recordings, seconds: f64) -> usize {
+    /// Times closer than this are the same (s).
+    const SAME_TIME: f64 = 1e-6;
     let motions = &recordings.trajectories;
-    let frames: usize = motions.iter().map(|one| one.frames() - 1).sum();
-    let time: f64 = motions.iter().filter_map(|one| one.times.last()).sum();
+    let times = motions.first().map_or(&[][..], |first| &first.times);
+    let within = |time: &f64| time - times[0] <= seconds + SAME_TIME;
+    let wanted = times.partition_point(within).saturating_sub(1);
     let shortest = motions.iter().map(|one| one.frames() - 1).min();
-    let most = (shortest.unwrap_or(0).saturating_sub(recordings.start) / 2).max(1);
-    let wanted = (seconds * frames as f64 / time).round();
-    if wanted.is_finite() {
-        (wanted as usize).clamp(1, most)
-    } else {
-        most
-    }
+    let most = shortest.unwrap_or(0).saturating_sub(recordings.start) / 2;
+    wanted.clamp(1, most.max(1))
 }

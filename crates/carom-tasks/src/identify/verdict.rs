@@ -353,7 +353,7 @@ fn masses(before: &Model, after: &Model) -> Vec<Reason> {
     let masses = before.bodies.mass.iter().zip(&after.bodies.mass);
     let reason = |(body, (&before, &after)): (usize, (&f64, &f64))| {
         let ratio = after / before;
-        let is_far = ratio > MAX_MASS_RATIO || ratio < 1.0 / MAX_MASS_RATIO;
+        let is_far = !(1.0 / MAX_MASS_RATIO..=MAX_MASS_RATIO).contains(&ratio);
         (is_far && before > 0.0).then_some((body, before, after))
     };
     let far = masses.enumerate().filter_map(reason);
