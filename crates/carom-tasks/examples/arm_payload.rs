@@ -88,15 +88,17 @@ fn unknown(mass: (&str, f64)) -> Vec<(String, f64)> {
     all
 }
 
-/// Commands of a run: two sines a joint.
+/// Commands of a run: two sines a joint about a posture.
 fn commands(run: u64, time: f64) -> Vec<f64> {
-    let wave = |joint: u64| {
-        let phase = 0.7 * run as f64 + 1.9 * joint as f64;
-        let slow = 0.35 * (TAU * (0.35 + 0.07 * joint as f64) * time + phase).sin();
-        let fast = 0.12 * (TAU * (1.3 + 0.31 * joint as f64) * time + 2.0 * phase).sin();
-        slow + fast - [0.0, 0.5, -0.6][joint as usize]
+    let wave = |(joint, posture): (usize, f64)| {
+        let joint = joint as f64;
+        let phase = 0.7 * run as f64 + 1.9 * joint;
+        let slow = 0.35 * (TAU * (0.35 + 0.07 * joint) * time + phase).sin();
+        let fast = 0.12 * (TAU * (1.3 + 0.31 * joint) * time + 2.0 * phase).sin();
+        posture + slow + fast
     };
-    (0..3).map(wave).collect()
+    let postures = [0.0, -0.5, 0.6].into_iter().enumerate();
+    postures.map(wave).collect()
 }
 
 /// The arm where its first command holds it.
@@ -112,14 +114,14 @@ fn settled(truth: &Model, run: u64) -> State {
 }
 
 fn recorded(truth: &Model, model: &Model, seed: u64) -> Result<Recordings, Box<dyn Error>> {
-    let mut mapping =
-        "[time]\ncolumn = \"t\"\n[velocity]\nmethod = \"smooth\"\nframes = 4\n".to_owned();
-    for joint in 0..3 {
-        mapping += &format!(
+    let mapping = |joint: usize| {
+        format!(
             "[[joint]]\nname = \"j{joint}\"\nposition = \"q[{joint}]\"\nnoise = {NOISE}\n\
              [[actuator]]\nname = \"s{joint}\"\ncontrol = \"u[{joint}]\"\n"
-        );
-    }
+        )
+    };
+    let time = "[time]\ncolumn = \"t\"\n[velocity]\nmethod = \"smooth\"\nframes = 4\n".to_owned();
+    let mapping: String = std::iter::once(time).chain((0..3).map(mapping)).collect();
     let folder = folder()?;
     let mut paths = Vec::new();
     for run in 0..RUNS {

@@ -31,8 +31,8 @@ fn swing(truth: &Loaded, seed: u64, stated: f64) -> Recordings {
         if frame > 0 {
             let mut data = carom::Data::new(model);
             let input = carom::Input::zeros(model);
-            let steps = (0.01 / model.option.timestep[0]).round() as usize;
-            (0..steps).for_each(|_| {
+            // Of 5 ms.
+            (0..2).for_each(|_| {
                 carom::step(model, &mut state, &input, &mut data);
             });
         }
