@@ -17,7 +17,10 @@ const NOISE: f64 = 2e-3;
 fn pendulum(damping: f64) -> Loaded {
     let text = std::fs::read_to_string(root().join("models/pendulum.xml")).unwrap();
     let folder = Folder::new("verdict-model");
-    let text = text.replace("damping=\"0.01\"", &format!("damping=\"{damping}\""));
+    let text = text.replace(
+        "damping=\"0.01\"",
+        &format!("damping=\"{damping}\" armature=\"0.01\""),
+    );
     let path = folder.write("pendulum.xml", &text);
     carom::load::file(&path, &[]).unwrap()
 }
@@ -116,13 +119,15 @@ fn what_is_right_is_a_success_near_its_noise_floor() {
         (Grade::Success, Vec::new())
     );
     assert!((outcome.over_noise.unwrap() - 1.0).abs() < 0.2);
-    // From estimated initial states, and from measured ones whose velocity is known less well.
+    // From estimated initial states only the noise of 300 frames is left; from a measured one, which is a single draw of its noise, the error
+    // may be as small as luck has it.
     let pairs = [&outcome.fitted, outcome.held_out.as_ref().unwrap()];
-    for ([_, after], floor) in pairs.into_iter().zip(&outcome.floors) {
+    let least = [0.8, 0.0];
+    for (([_, after], floor), least) in pairs.into_iter().zip(&outcome.floors).zip(least) {
         let floor = floor.as_ref().unwrap();
         assert!(floor.is_stated);
         let ratio = after.total[0] / floor.errors[0];
-        assert!((0.3..3.0).contains(&ratio), "{ratio}");
+        assert!((least..3.0).contains(&ratio), "{ratio}");
     }
     assert_eq!(outcome.naive.len(), 2);
 }
@@ -173,8 +178,7 @@ fn a_joint_that_is_frozen_by_its_armature_is_no_success() {
     // The brake was on.
     let still: Vec<f64> = (0..200).map(|_| 0.4 + NOISE * random.normal()).collect();
     let fit = recorded(&model, &still, NOISE);
-    let mut settings = settings("joint.pivot.armature log");
-    settings.free[0].start = Some(0.01);
+    let settings = settings("joint.pivot.armature log");
     let outcome = found(&model, &fit, None, settings);
     is_graded(&outcome, Grade::NoSuccess, "plausibility");
 }
