@@ -30,7 +30,7 @@ from .errors import (
     UnknownNameError,
 )
 from .evaluation import Evaluation, TrajectoryErrors, evaluate
-from .identification import ErrorChange, Estimate, Identification, Progress, identify
+from .identification import ErrorChange, Estimate, Identification, Progress, Reason, identify
 from .model import Actuator, Body, Element, Geom, Joint, Linearization, Model, Sensor, Site
 from .options import Complementarity, FromDistance, HuntCrossley, Impulse, KelvinVoigt, Options, PairLaw, Soft
 from .parameters import Parameters
@@ -78,6 +78,7 @@ __all__ = [
     "ParameterError",
     "Parameters",
     "Progress",
+    "Reason",
     "RecordingError",
     "Results",
     "Rollout",

@@ -57,6 +57,19 @@ class ErrorChange(NamedTuple):
 
     before: dict[str, float]
     after: dict[str, float]
+    floor: dict[str, float] | None = None
+    """What the calibrated model would score if it were right; none where nothing is known of the noise."""
+
+
+class Reason(NamedTuple):
+    """Something that speaks against an answer."""
+
+    grade: str
+    """The best grade that it leaves: ``doubtful`` or ``no success``."""
+    rule: str
+    """The rule that found it, such as ``residuals``, ``held_out``, ``naive`` or ``plausibility``."""
+    words: str
+    """What it is."""
 
 
 class Identification:
@@ -72,7 +85,11 @@ class Identification:
     interrupted: bool
     """Whether Ctrl-C ended it: the values are the best that were met until then."""
     refusal: str | None
-    """Why the calibrated model is no success; none if it is one."""
+    """Why the calibrated model is no success; none if it may be used, be it with doubts."""
+    grade: str
+    """``success``, ``doubtful`` or ``no success``."""
+    reasons: tuple[Reason, ...]
+    """What speaks against the answer, the worst first; empty for a success."""
 
     def __init__(self, core: _core.Identification) -> None:
         """For internal use: :func:`identify` makes one."""
@@ -83,6 +100,9 @@ class Identification:
         self.interrupted = core.is_interrupted
         refusal = core.refusal
         self.refusal = None if refusal is None else _in_python(refusal)
+        verdict = self._document["verdict"]
+        self.grade = verdict["grade"]
+        self.reasons = tuple(Reason(one["grade"], one["rule"], _in_python(one["words"])) for one in verdict["reasons"])
 
     # The parameters.
 
@@ -128,14 +148,14 @@ class Identification:
 
     @property
     def success(self) -> bool:
-        """Whether the calibrated model is better than the one at the start, on the recordings of the fit and on those held out."""
-        return self.refusal is None
+        """Whether nothing speaks against the answer; :attr:`reasons` say what does."""
+        return self.grade == "success"
 
     @property
     def verdict(self) -> str:
         """The answer in a sentence."""
-        if self.refusal is not None:
-            return f"no success: {self.refusal}"
+        if self.reasons:
+            return f"{self.grade}: {self.reasons[0].words}"
         where = "the recordings of the fit"
         where += " and on those held out" if self.held_out else "; held_out= shows whether it holds beyond them"
         return f"better than the start on {where}"
@@ -210,7 +230,10 @@ class Identification:
 
 
 def _change(found: Mapping[str, Any]) -> ErrorChange:
-    return ErrorChange(_numbers(found["before"]), _numbers(found["after"]))
+    floor = found["floor"]
+    return ErrorChange(
+        _numbers(found["before"]), _numbers(found["after"]), None if floor is None else _numbers(floor["errors"])
+    )
 
 
 class _Line:

@@ -21,4 +21,6 @@ mod tests;
 pub use diff_output::{diff_json, diff_text};
 pub use evaluation_output::evaluation_json;
 pub use page::{holds, identification_page, within};
-pub use summary_output::{identification_json, identification_text, remarks, summary};
+pub use summary_output::{
+    about_floor, identification_json, identification_text, remarks, summary, verdict_sentence,
+};

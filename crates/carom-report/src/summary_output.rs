@@ -2,8 +2,8 @@
 
 use carom::Model;
 use carom_contact_units as contact_units;
-use carom_tasks::evaluate::{self, figure};
-use carom_tasks::identify::{ErrorBasis, Estimate, Outcome};
+use carom_tasks::evaluate::{self, Floor, figure};
+use carom_tasks::identify::{ErrorBasis, Estimate, Grade, Outcome, Verdict};
 use carom_tasks::problem::{FrameResidual, Horizon};
 use serde_json::{Value, json};
 
@@ -12,10 +12,8 @@ use crate::naming::pair_name;
 
 /// The answer for people: a summary, the table of parameters, remarks, errors before and after, checks.
 pub fn identification_text(found: &Outcome) -> String {
-    let mut lines = vec![summary(found)];
-    for objection in found.objections() {
-        lines.push(format!("no success: {objection}"));
-    }
+    let mut lines = verdict_lines(found);
+    lines.push(summary(found));
     lines.push(String::new());
     lines.extend(table(found));
     lines.push(String::new());
@@ -24,16 +22,42 @@ pub fn identification_text(found: &Outcome) -> String {
         "errors on the {} recordings of the fit",
         found.fitted[0].trajectories.len()
     );
-    lines.extend(errors(&fitted, &found.fitted));
+    lines.extend(errors(&fitted, &found.fitted, found.floors[0].as_ref()));
     if let Some(held_out) = &found.held_out {
         let title = format!(
             "errors on {} held-out recordings",
             held_out[0].trajectories.len()
         );
-        lines.extend(errors(&title, held_out));
+        lines.extend(errors(&title, held_out, found.floors[1].as_ref()));
     }
     lines.extend(checks_output::as_text(found));
     lines.join("\n")
+}
+
+/// The verdict, a reason a line, the worst first.
+fn verdict_lines(found: &Outcome) -> Vec<String> {
+    let verdict = found.verdict();
+    if verdict.grade == Grade::Success {
+        return vec![verdict_sentence(found)];
+    }
+    let reasons = verdict.reasons.iter();
+    let lines = reasons.map(|reason| format!("{}: {}", reason.grade, reason.words));
+    lines.collect()
+}
+
+/// The verdict in a sentence.
+pub fn verdict_sentence(found: &Outcome) -> String {
+    let verdict = found.verdict();
+    let words = match verdict.reasons.first() {
+        Some(worst) => worst.words.as_str(),
+        None if found.held_out.is_some() => {
+            "better than the start on the recordings of the fit and on the held-out ones"
+        }
+        None => {
+            "better than the start on the recordings of the fit; give others with --validate to see whether it holds beyond them"
+        }
+    };
+    format!("{}: {words}", verdict.grade)
 }
 
 /// One sentence for all of it.
@@ -153,27 +177,65 @@ fn remedies(found: &Outcome) -> String {
     )
 }
 
-fn errors(title: &str, [before, after]: &[evaluate::Report; 2]) -> Vec<String> {
+fn errors(
+    title: &str,
+    [before, after]: &[evaluate::Report; 2],
+    floor: Option<&Floor>,
+) -> Vec<String> {
     let mut lines = vec![format!("{title}:")];
-    for ((metric, before), after) in before.metrics.iter().zip(&before.total).zip(&after.total) {
+    for (index, metric) in before.metrics.iter().enumerate() {
+        let [before, after] = [before, after].map(|report| report.total[index]);
         let change = 100.0 * (after / before - 1.0);
         let change = if change.is_finite() {
             format!("{change:+.1} %")
         } else {
             String::new()
         };
-        lines.push(format!(
-            "  {:24} {:>10} → {:>10}  {change}",
+        let floor = floor.and_then(|floor| floor.errors.get(index));
+        let floor = floor.filter(|floor| floor.is_finite());
+        let floor = floor.map_or_else(String::new, |floor| format!("floor {}", figure(*floor)));
+        let line = format!(
+            "  {:24} {:>10} → {:>10}  {change:10} {floor}",
             metric.head(),
-            figure(*before),
-            figure(*after)
-        ));
+            figure(before),
+            figure(after)
+        );
+        lines.push(line.trim_end().to_owned());
     }
+    lines.extend(floor.map(about_floor));
     for failure in after.failures() {
         let why = failure.failure.as_deref().unwrap_or_default();
         lines.push(format!("  {} is not in the mean: {why}", failure.label));
     }
     lines
+}
+
+/// What a floor is.
+pub fn about_floor(floor: &Floor) -> String {
+    let noise = if floor.is_stated {
+        "the noise of the mapping"
+    } else {
+        "noise estimated from how rough the recordings are"
+    };
+    format!("  (floor: what the model would score if it were right, by {noise})")
+}
+
+/// Errors of a floor by name; null where there is none.
+pub(crate) fn floor_json(report: &evaluate::Report, floor: Option<&Floor>) -> Value {
+    let Some(floor) = floor else {
+        return Value::Null;
+    };
+    let pairs = report.metrics.iter().zip(&floor.errors);
+    let pairs = pairs.map(|(metric, number)| (metric.name.clone(), json!(number)));
+    json!({ "errors": Value::Object(pairs.collect()), "noise_stated": floor.is_stated })
+}
+
+/// The verdict for programs.
+fn verdict_json(verdict: &Verdict) -> Value {
+    let reasons = verdict.reasons.iter().map(|reason| {
+        json!({ "grade": reason.grade.name(), "rule": reason.rule, "words": reason.words })
+    });
+    json!({ "grade": verdict.grade.name(), "reasons": reasons.collect::<Vec<_>>() })
 }
 
 /// The same for programs.
@@ -183,7 +245,7 @@ pub fn identification_json(found: &Outcome) -> Value {
         let pairs = pairs.map(|(metric, number)| (metric.name.clone(), json!(number)));
         Value::Object(pairs.collect())
     };
-    let both = |[before, after]: &[evaluate::Report; 2]| {
+    let both = |[before, after]: &[evaluate::Report; 2], floor: Option<&Floor>| {
         let each = before.trajectories.iter().zip(&after.trajectories);
         let each: Vec<Value> = each
             .map(|(one, other)| {
@@ -193,7 +255,7 @@ pub fn identification_json(found: &Outcome) -> Value {
             })
             .collect();
         json!({
-            "before": totals(before), "after": totals(after),
+            "before": totals(before), "after": totals(after), "floor": floor_json(after, floor),
             "trajectories": before.trajectories.len(), "failed": after.failures().count(), "each": each,
         })
     };
@@ -226,9 +288,14 @@ pub fn identification_json(found: &Outcome) -> Value {
             "silent": silent, "not_identifiable": inspection.untold, "untold": inspection.untold, "hold": inspection.hold, "weak": inspection.weak,
         },
         "correlated": identified.correlated,
+        "verdict": verdict_json(&found.verdict()),
         "objections": found.objections(),
-        "fit": both(&found.fitted),
-        "validation": found.held_out.as_ref().map(both),
+        "fit": both(&found.fitted, found.floors[0].as_ref()),
+        "validation": found.held_out.as_ref().map(|reports| both(reports, found.floors[1].as_ref())),
+        "naive": found.naive.iter().map(|(predictor, report)| json!({
+            "predictor": predictor.words(), "errors": totals(report),
+        })).collect::<Vec<_>>(),
+        "residuals_over_noise": found.over_noise,
         "history": found.solution.history,
         "residuals": residuals(found),
         "contacts": contacts(found),

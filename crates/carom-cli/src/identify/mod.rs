@@ -7,11 +7,13 @@ use std::process::ExitCode;
 
 use carom::parameters::Parameters;
 use carom::{Error, ErrorKind, Model};
-use carom_report::{identification_json, identification_page, identification_text};
+use carom_report::{
+    identification_json, identification_page, identification_text, verdict_sentence,
+};
 use carom_tasks::identify::workflow::{self, Event, Profiles, Question, WantedChecks};
 use carom_tasks::identify::{
-    Excitation, FREE_STARTS, Free, Inspection, LOSSES, OptimiserKind, Outcome, PRESETS, Settings,
-    Watch, calibrated_at, check_folds, in_continuous_time, loss_of, preset,
+    Excitation, FREE_STARTS, Free, Grade, Inspection, LOSSES, OptimiserKind, Outcome, PRESETS,
+    Settings, Watch, calibrated_at, check_folds, in_continuous_time, loss_of, preset,
 };
 use carom_tasks::problem::Starts;
 use carom_tasks::recording::{self, Mapping, Recordings};
@@ -77,6 +79,9 @@ pub(crate) struct Args {
     /// Simulate in continuous time to this tolerance instead of by the model's time steps.
     #[arg(long, value_parser = values::tolerance, allow_negative_numbers = true)]
     pub(crate) tolerance: Option<f64>,
+    /// Simulate by the model's time steps although its file says that it was calibrated in continuous time.
+    #[arg(long, conflicts_with = "tolerance")]
+    pub(crate) fixed_steps: bool,
     #[arg(long, help = optimiser_help())]
     pub(crate) optimiser: Option<String>,
     /// Maximum of evaluations of the loss.
@@ -238,7 +243,11 @@ fn answer(args: &Args) -> Result<ExitCode, Failure> {
     if is_stopped {
         return Ok(interrupt::exit_code());
     }
-    Ok(ExitCode::from(u8::from(refusal.is_some())))
+    let grade = outcome.verdict().grade;
+    if grade == Grade::Doubtful {
+        stdio::warn(&format!("warning: {}\n", verdict_sentence(&outcome)));
+    }
+    Ok(ExitCode::from(grade.exit_code()))
 }
 
 /// What the workflow finds, with progress, checkpoints and Ctrl-C; `inspected` hears before the search what the recordings can tell.
@@ -346,6 +355,7 @@ fn settings(args: &Args, recordings: &Recordings) -> Result<Settings, Failure> {
     settings.seed = args.seed.unwrap_or(settings.seed);
     settings.threads = args.threads;
     settings.anyway = args.anyway;
+    settings.fixed_steps = args.fixed_steps;
     Ok(settings)
 }
 

@@ -51,6 +51,7 @@ mod references;
 mod schema;
 mod sensor;
 pub(crate) mod settings;
+pub mod simulation;
 mod tendon;
 mod viewer;
 mod write;

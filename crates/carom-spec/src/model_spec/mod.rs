@@ -93,6 +93,8 @@ pub struct ModelSpec {
     pub contact_laws: Vec<ContactLawSpec>,
     /// Laws of joints.
     pub joint_laws: Vec<JointLawSpec>,
+    /// The tolerance to which the model's motion was followed in continuous time when its numbers were found; none for fixed steps.
+    pub continuous_time: Option<f64>,
     /// Equality constraints.
     pub equalities: Vec<EqualitySpec>,
     /// Tendons.
@@ -133,6 +135,7 @@ impl Default for ModelSpec {
             excludes: Vec::new(),
             contact_laws: Vec::new(),
             joint_laws: Vec::new(),
+            continuous_time: None,
             equalities: Vec::new(),
             tendons: Vec::new(),
             actuators: Vec::new(),

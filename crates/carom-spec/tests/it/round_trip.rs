@@ -232,6 +232,18 @@ fn sensors_that_mujoco_lacks_read_back_the_same_after_all_others() {
 }
 
 #[test]
+fn the_tolerance_of_continuous_time_reads_back_the_same() {
+    let text = r#"<mujoco><option timestep="0.01"/><worldbody/>
+      <option timestep="0.0025"/><custom><text name="carom/simulation" data="tolerance=1e-06"/></custom></mujoco>"#;
+    let path = Path::new("calibrated.xml");
+    let spec = read_text(text.to_owned(), path);
+    assert_eq!(spec.continuous_time, Some(1e-6));
+    assert_eq!(spec.option.timestep, 0.0025, "what comes last counts");
+    let again = read_text(write(&spec), path);
+    assert_eq!(again.continuous_time, Some(1e-6));
+}
+
+#[test]
 fn contact_laws_read_back_the_same() {
     let text = r#"<mujoco><worldbody>
           <geom name="table" type="plane" size="1 1 1"/>

@@ -288,6 +288,24 @@ impl<'a> Meter<'a> {
                 sums.push(metric, number);
             }
         }
+        // After the metrics, squares in units of the noise.
+        for number in self.over_noise(&frame) {
+            sums.push(self.metrics.len(), number);
+        }
+    }
+
+    /// Squared errors of all channels whose noise is stated, in units of it.
+    fn over_noise<'f>(&'f self, frame: &'f Frame) -> impl Iterator<Item = f64> + 'f {
+        let channels = self.observers[0].channels.iter().zip(&frame.vector);
+        let stated =
+            channels.filter_map(|(channel, errors)| Some((channel.noise?, errors.as_ref()?)));
+        stated.flat_map(|(noise, errors)| errors.iter().map(move |error| (error / noise).powi(2)))
+    }
+
+    /// Root mean square of all errors whose noise is stated, in units of it.
+    pub(super) fn residuals_over_noise(&self, sums: &Sums) -> Option<f64> {
+        let squares = sums.0.get(self.metrics.len())?;
+        Some((squares.sum / squares.count).sqrt())
     }
 
     /// The error of a metric at a frame; none where nothing was recorded.
@@ -305,9 +323,6 @@ impl<'a> Meter<'a> {
             _ => false,
         };
         let absolute = |errors: Vec<&Vec<f64>>| mean(errors.into_iter().flatten().map(|e| e.abs()));
-        let turn = std::f64::consts::TAU;
-        let shortest = |error: &f64| (error - (error / turn).round() * turn).abs();
-        let wrapped = |errors: Vec<&Vec<f64>>| mean(errors.into_iter().flatten().map(shortest));
         let squared = |errors: Vec<&Vec<f64>>| mean(errors.into_iter().flatten().map(|e| e * e));
         let lengths = |errors: Vec<&Vec<f64>>| mean(errors.into_iter().map(|e| length(e)));
         let positions = |index: usize| matches!(channels[index].quantity, Quantity::Position(_));
@@ -323,8 +338,10 @@ impl<'a> Meter<'a> {
                 matches!(channels[i].quantity, Quantity::Rotation(_))
             }))
             .map(f64::to_degrees),
-            Kind::AngleRad => wrapped(of(&|i| joint(i, false) && is_angle(i))),
-            Kind::AngleDeg => wrapped(of(&|i| joint(i, false) && is_angle(i))).map(f64::to_degrees),
+            Kind::AngleRad => absolute(of(&|i| joint(i, false) && is_angle(i))),
+            Kind::AngleDeg => {
+                absolute(of(&|i| joint(i, false) && is_angle(i))).map(f64::to_degrees)
+            }
             Kind::Slide => absolute(of(&|i| joint(i, false) && !is_angle(i))),
             Kind::MseQ => squared(of(&|i| joint(i, false))),
             Kind::MseV => squared(of(&|i| joint(i, true))),

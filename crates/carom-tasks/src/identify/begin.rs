@@ -141,10 +141,9 @@ impl Task<'_> {
         Ok(Some(task))
     }
 
-    /// The recordings with the starts that were found; none unless starts are free and whole trajectories are compared.
+    /// The recordings with the starts that were found; none unless starts are free.
     pub fn with_found_starts(&self, x: &[f64]) -> Option<Recordings> {
-        let is_whole = self.settings.problem.horizon == Horizon::Whole;
-        if !is_whole || !self.has_free_starts() {
+        if !self.has_free_starts() {
             return None;
         }
         self.problem.with_found_starts(x).ok()

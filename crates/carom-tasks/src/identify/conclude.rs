@@ -247,10 +247,23 @@ impl Task<'_> {
                 value: values[k],
                 error: slopes[k] * errors[k],
                 interval: [low[k].min(high[k]), low[k].max(high[k])],
-                is_at_bound: theta[k] == bounds.lower()[k] || theta[k] == bounds.upper()[k],
+                is_at_bound: is_at_bound(theta[k], [bounds.lower()[k], bounds.upper()[k]]),
             })
             .collect()
     }
+}
+
+/// Whether a number is at one of its bounds: searches without derivatives come close to them.
+fn is_at_bound(theta: f64, [low, high]: [f64; 2]) -> bool {
+    /// Share of the width of the bounds.
+    const MAX_DISTANCE: f64 = 1e-4;
+    let width = high - low;
+    let near = if width.is_finite() {
+        MAX_DISTANCE * width
+    } else {
+        0.0
+    };
+    theta <= low + near || theta >= high - near
 }
 
 /// The covariance from how much the runs contradict each other.

@@ -38,6 +38,7 @@ mod begin;
 mod calibrated;
 mod candidates;
 mod conclude;
+mod continuous;
 mod cross_validation;
 mod excitation;
 mod global;
@@ -53,6 +54,7 @@ mod settings;
 mod solve;
 mod synthetic;
 mod task;
+mod verdict;
 pub mod workflow;
 
 pub use calibrated::{Original, calibrated, calibrated_at};
@@ -65,11 +67,14 @@ pub use outcome::{Checks, InitialState, Outcome};
 pub use preset::{PRESETS, preset};
 pub use profile::{Held, ParameterProfile, ProfileEnd};
 pub use recovery::{Recovered, Recovery};
-pub use replay::{Replay, replay_objections};
+pub use replay::Replay;
 pub use secants::ErrorBasis;
-pub use settings::{FREE_STARTS, Free, LOSSES, Prior, Settings, in_continuous_time, loss_of};
+pub use settings::{
+    FREE_STARTS, Free, LOSSES, Prior, Settings, in_continuous_time, loss_of, stepping_of,
+};
 pub use solve::{Solution, Unwatched, Watch};
 pub use task::Task;
+pub use verdict::{Grade, Reason, Verdict, replay_objections};
 
 use task::Marginal;
 

@@ -5,10 +5,10 @@ use carom::{Error, ErrorKind};
 
 use super::conclude::Identified;
 use super::{
-    CrossValidation, Excitation, Inspection, OptimiserKind, ParameterProfile, Recovery, Solution,
-    Task, replay_objections,
+    CrossValidation, Excitation, Grade, Inspection, OptimiserKind, ParameterProfile, Recovery,
+    Solution, Task,
 };
-use crate::evaluate::Report;
+use crate::evaluate::{Floor, Predictor, Report};
 use crate::loss::Average;
 use crate::problem::{self, Starts};
 use crate::recording::Channel;
@@ -52,6 +52,12 @@ pub struct Outcome {
     pub fitted: [Report; 2],
     /// Errors on recordings that were held out, before and after.
     pub held_out: Option<[Report; 2]>,
+    /// Errors that the calibrated model would have if it were right, on the recordings of the fit and on those held out.
+    pub floors: [Option<Floor>; 2],
+    /// Errors of predictors that know no model, on held-out recordings, or on those of the fit where there are none.
+    pub naive: Vec<(Predictor, Report)>,
+    /// Residuals in units of the noise that the mapping states; none if it states none.
+    pub over_noise: Option<f64>,
     /// Time of search and replay (s).
     pub seconds: f64,
     /// The model at the start.
@@ -95,6 +101,9 @@ impl Outcome {
         Self {
             fitted: [nothing(), nothing()],
             held_out: None,
+            floors: [None, None],
+            naive: Vec::new(),
+            over_noise: None,
             seconds: 0.0,
             before: before.clone(),
             description: Err(Error::new(
@@ -123,32 +132,14 @@ impl Outcome {
 
     /// Why the answer is no success.
     pub fn objections(&self) -> Vec<String> {
-        let mut objections = replay_objections(
-            [self.inspection.value, self.solution.value],
-            &self.fitted,
-            self.held_out.as_ref(),
-        );
-        if let Err(why) = &self.description {
-            objections.push(why.to_string());
-        }
-        if self.solution.is_stalled {
-            objections.push(format!(
-                "the search is stuck and not at a minimum ({}): the values are the best that it met, and intervals mean little; try shorter segments, another start or --optimiser cmaes",
-                self.solution.end
-            ));
-        }
-        objections
+        let verdict = self.verdict();
+        let words = verdict.words(Grade::NoSuccess).map(str::to_owned);
+        words.collect()
     }
 
-    /// Why the answer is no, in a sentence; none if it is yes.
+    /// Why the answer is no, in a sentence; none if it may be used, be it with doubts.
     pub fn refusal(&self) -> Option<String> {
-        if let Some(first) = self.objections().into_iter().next() {
-            return Some(first);
-        }
-        let recovery = self.checks.recovery.as_ref();
-        let failed = recovery.filter(|recovery| !recovery.is_passed)?;
-        let why = failed.words.first().map_or("", String::as_str);
-        Some(format!("a known truth is not recovered: {why}"))
+        self.objections().into_iter().next()
     }
 
     /// How many times the stated noise residuals are, if that is more than chance explains.

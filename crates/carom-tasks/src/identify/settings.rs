@@ -37,6 +37,8 @@
 
 use std::path::Path;
 
+use carom_spec::ModelSpec;
+
 use crate::error;
 use carom::flow::{FlowSettings, Tolerances};
 use carom::parameters::{Selection, Tie, Transform};
@@ -117,6 +119,8 @@ pub struct Settings {
     pub confidence: f64,
     /// Fit although the recordings cannot tell some parameters.
     pub anyway: bool,
+    /// Whether simulations step by the model's time step although its file says that it was calibrated in continuous time.
+    pub fixed_steps: bool,
     /// Whether starts may be found too where recorded ones leave residuals well above the noise.
     pub frees_starts: bool,
 }
@@ -137,6 +141,7 @@ impl Default for Settings {
             threads: None,
             confidence: 0.95,
             anyway: false,
+            fixed_steps: false,
             frees_starts: true,
         }
     }
@@ -250,6 +255,12 @@ pub const FREE_STARTS: Starts = Starts::Free {
     position: 1e-3,
     velocity: 1e-2,
 };
+
+/// How simulations of a model step: as asked, else as its file says that it was calibrated, else by fixed steps.
+pub fn stepping_of(asked: Option<f64>, spec: &ModelSpec) -> Stepping {
+    let tolerance = asked.or(spec.continuous_time);
+    tolerance.map_or(Stepping::Fixed, in_continuous_time)
+}
 
 /// Simulation in continuous time.
 pub fn in_continuous_time(tolerance: f64) -> Stepping {

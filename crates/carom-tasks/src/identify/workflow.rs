@@ -54,11 +54,14 @@ use carom::{Error, ErrorKind};
 use carom_spec::ModelSpec;
 
 use super::conclude::Identified;
+use super::continuous::{holding_step, stated};
 use super::outcome::{Checks, Outcome};
 use super::{
     Excitation, Inspection, Original, Settings, Solution, Task, Watch, calibrated, check_folds,
+    stepping_of,
 };
-use crate::evaluate::{Report, evaluate};
+use crate::evaluate::{Floor, Predictor, Report, StartNoise, evaluate, evaluate_by, noise_floor};
+use crate::problem::{Horizon, Stepping};
 use crate::recording::Recordings;
 
 /// Estimated initial states count if they leave less than this part of the residuals of recorded ones: they are many more unknowns, which
@@ -169,7 +172,10 @@ pub fn identify(
     if let Some(folds) = question.checks.folds {
         check_folds(folds, question.recordings.trajectories.len())?;
     }
-    let settings = question.settings.clone();
+    let mut settings = question.settings.clone();
+    if settings.problem.stepping == Stepping::Fixed && !settings.fixed_steps {
+        settings.problem.stepping = stepping_of(None, question.spec);
+    }
     let mut task = Task::new(question.model, question.recordings, settings)?;
     let inspection = prepare(question, &mut task, stop, watch)?;
     watch.event(Event::Inspected(&inspection));
@@ -255,20 +261,48 @@ fn search(
     let solution = solution?;
     let identified = task.conclude(&solution)?;
     let errors = Replayed::new(question, task, &solution, &identified)?;
-    let theta = &identified.theta;
-    let description = question.written(task, theta);
+    let description = described(question, task, &identified, &errors);
     let mut outcome = Outcome::new(question.model, task, inspection, solution, identified);
+    outcome.over_noise = if outcome.has_stated_noise {
+        Some(outcome.identified.noise)
+    } else {
+        errors.over_noise
+    };
     outcome.fitted = errors.fitted;
     outcome.held_out = errors.held_out;
+    outcome.floors = errors.floors;
+    outcome.naive = errors.naive;
     outcome.description = description;
     outcome.seconds = begin.elapsed().as_secs_f64();
     Ok(outcome)
 }
 
-/// Errors of the model at the start and of the calibrated one.
+/// The calibrated model as a file, which says if it holds in continuous time.
+fn described(
+    question: &Question<'_>,
+    task: &Task<'_>,
+    identified: &Identified,
+    errors: &Replayed,
+) -> Result<String, Error> {
+    let text = question.written(task, &identified.theta)?;
+    let Stepping::Flow(flow) = task.settings().problem.stepping else {
+        return Ok(text);
+    };
+    let fitted = &errors.fitted[1];
+    let timestep = holding_step(&identified.model, &errors.recordings, fitted)?;
+    let tolerance = flow.tolerances.position.relative;
+    stated(&text, question.spec, (tolerance, timestep))
+}
+
+/// Errors of the model at the start and of the calibrated one, and what they are to be compared with.
 struct Replayed {
+    /// Those of the fit, from the starts of the replay.
+    recordings: Recordings,
     fitted: [Report; 2],
     held_out: Option<[Report; 2]>,
+    floors: [Option<Floor>; 2],
+    naive: Vec<(Predictor, Report)>,
+    over_noise: Option<f64>,
 }
 
 impl Replayed {
@@ -278,24 +312,62 @@ impl Replayed {
         solution: &Solution,
         identified: &Identified,
     ) -> Result<Self, Error> {
-        let stepping = task.settings().problem.stepping;
-        let of = |model: &Model, recordings: &Recordings| evaluate(model, recordings, stepping);
-        let errors = |recordings: &Recordings| -> Result<[Report; 2], Error> {
-            Ok([
-                of(question.model, recordings)?,
-                of(&identified.model, recordings)?,
-            ])
-        };
-        let mut fitted = errors(question.recordings)?;
+        let problem = &task.settings().problem;
+        let stepping = problem.stepping;
+        let on_horizon = |recordings: &Recordings| on_horizon(recordings, problem.horizon);
+        let recordings = on_horizon(question.recordings);
+        let others = question.held_out.map(on_horizon);
         // The fit is replayed from the initial states that were estimated with it.
-        if let Some(begun) = task.with_found_starts(&solution.x) {
-            fitted[1] = of(&identified.model, &begun)?;
-        }
+        let begun = task.with_found_starts(&solution.x);
+        let begun = begun.as_ref().map(on_horizon);
+        let begun = begun.as_ref().unwrap_or(&recordings);
+        let before = |recordings| evaluate(question.model, recordings, stepping);
+        let after =
+            |recordings| evaluate_by(Predictor::Model, &identified.model, recordings, stepping);
+        let fit = after(begun)?;
+        let held_out =
+            |others| -> Result<[Report; 2], Error> { Ok([before(others)?, after(others)?.report]) };
+        let naive = |predictor: Predictor| {
+            let judged = others.as_ref().unwrap_or(begun);
+            let measured = evaluate_by(predictor, &identified.model, judged, stepping)?;
+            Ok((predictor, measured.report))
+        };
+        let floor = |recordings: &Recordings, starts| {
+            noise_floor(&identified.model, recordings, stepping, starts)
+        };
+        let starts = if task.has_free_starts() {
+            StartNoise::Estimated
+        } else {
+            StartNoise::Measured
+        };
+        let floor_of_others = (others.as_ref()).map(|others| floor(others, StartNoise::Measured));
         Ok(Self {
-            fitted,
-            held_out: question.held_out.map(errors).transpose()?,
+            recordings: begun.clone(),
+            fitted: [before(&recordings)?, fit.report],
+            held_out: others.as_ref().map(held_out).transpose()?,
+            floors: [
+                floor(begun, starts)?,
+                floor_of_others.transpose()?.flatten(),
+            ],
+            naive: Predictor::NAIVE
+                .into_iter()
+                .map(naive)
+                .collect::<Result<_, Error>>()?,
+            over_noise: fit.over_noise,
         })
     }
+}
+
+/// Recordings that are replayed as the loss compares them, over its segments, unless the mapping says how errors are measured.
+fn on_horizon(recordings: &Recordings, horizon: Horizon) -> Recordings {
+    let mut recordings = recordings.clone();
+    if let Horizon::Segments { frames, every } = horizon
+        && recordings.evaluate.window.is_none()
+    {
+        recordings.evaluate.window = Some(frames.saturating_sub(1).max(1));
+        recordings.evaluate.every = Some(every);
+    }
+    recordings
 }
 
 /// Whether estimated initial states explain the recordings better than recorded ones, without a new objection.

@@ -194,7 +194,7 @@ fn remember_controls(model: &Model, trajectory: &Trajectory, frame: usize, start
 }
 
 /// Moves a state by a shift in tangent space.
-pub(super) fn moved<T: Scalar>(model: &Model, state: &mut State<T>, shift: &[T]) {
+pub(crate) fn moved<T: Scalar>(model: &Model, state: &mut State<T>, shift: &[T]) {
     if shift.is_empty() {
         return;
     }

@@ -36,6 +36,7 @@ pub(super) fn select(model: &Model, selections: &[Selection]) -> Result<Paramete
     let mut builder = Builder {
         recipe: &recipe,
         numbers: &numbers,
+        selected: places(&chosen),
         state: State::reference(model),
         entries: Vec::new(),
         theta0: Vec::new(),
@@ -124,6 +125,7 @@ fn make_given(model: &Model, recipe: &mut Recipe, element: &Element) -> Result<(
             | Quantity::BodyInertialQuat
             | Quantity::BodyInertia,
         )
+        | Source::MassOnly
         | Source::PseudoInertia => write_inertia(recipe, id),
         Source::Of(given @ (Quantity::GeomMass | Quantity::GeomDensity)) => {
             let source = if given == Quantity::GeomMass {
@@ -216,10 +218,19 @@ fn check_geom_masses(recipe: &Recipe, chosen: &[(&Selection, Vec<Element>)]) -> 
     Ok(())
 }
 
+/// The places of all numbers that are selected one by one.
+fn places(chosen: &[(&Selection, Vec<Element>)]) -> BTreeSet<Place> {
+    let elements = chosen.iter().flat_map(|(_, elements)| elements);
+    let targets = elements.flat_map(|element| &element.components);
+    let targets = targets.flat_map(|(_, targets)| targets);
+    targets.map(|target| target.place).collect()
+}
+
 /// Parameters while they grow.
 struct Builder<'a> {
     recipe: &'a Recipe,
     numbers: &'a [f64],
+    selected: BTreeSet<Place>,
     state: State,
     layout: &'a Layout,
     entries: Vec<Entry>,
@@ -327,8 +338,11 @@ impl Builder<'_> {
         selection: &Selection,
         (elements, component): (&[Element], usize),
         (name, value): (String, f64),
-        targets: Vec<Target>,
+        mut targets: Vec<Target>,
     ) -> Result<(), Error> {
+        if elements[0].attribute.source == Source::Of(Quantity::BodyMass) {
+            targets.extend(self.moments_of(&targets));
+        }
         let theta = selection.transform.invert(value / selection.scale);
         let theta = theta.map_err(|error| {
             ParameterProblem::Value
@@ -359,6 +373,28 @@ impl Builder<'_> {
         });
         self.theta0.push(theta);
         Ok(())
+    }
+
+    /// Principal moments that follow masses in proportion, so that the distribution of mass keeps its shape. Those that are selected
+    /// themselves do not.
+    fn moments_of(&self, masses: &[Target]) -> Vec<Target> {
+        let [masses_at, moments_at] =
+            [Quantity::BodyMass, Quantity::BodyInertia].map(|one| self.layout.field(one).start);
+        let moments = |mass: &Target| {
+            let Place::Given(place) = mass.place else {
+                return Vec::new();
+            };
+            let first = moments_at + 3 * (place - masses_at);
+            let per_mass = mass.factor / self.numbers[place];
+            let moments = (first..first + 3).map(|moment| Target {
+                place: Place::Given(moment),
+                factor: self.numbers[moment] * per_mass,
+            });
+            moments.collect()
+        };
+        let all = masses.iter().flat_map(moments);
+        all.filter(|moment| !self.selected.contains(&moment.place))
+            .collect()
     }
 
     fn add_pseudo_inertia(&mut self, element: &Element) -> Result<(), Error> {
