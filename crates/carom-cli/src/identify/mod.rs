@@ -10,8 +10,8 @@ use carom::{Error, ErrorKind, Model};
 use carom_report::{identification_json, identification_page, identification_text};
 use carom_tasks::identify::workflow::{self, Event, Profiles, Question, WantedChecks};
 use carom_tasks::identify::{
-    Excitation, FREE_STARTS, Free, Inspection, LOSSES, OptimiserKind, Outcome, PRESETS, Settings,
-    Watch, check_folds, in_continuous_time, loss_of, preset,
+    Excitation, FREE_STARTS, Free, Inspection, LOSSES, OptimiserKind, Outcome, PRESETS, RESIDUALS,
+    Settings, Watch, check_folds, in_continuous_time, loss_of, preset,
 };
 use carom_tasks::problem::Starts;
 use carom_tasks::recording::{self, Mapping, Recordings};
@@ -57,6 +57,9 @@ pub(crate) struct Args {
     /// How predictions are compared: likelihood (squares in units of the noise), `distance_and_angle`, `squared_poses`, absolute.
     #[arg(long)]
     pub(crate) loss: Option<String>,
+    /// What is compared: prediction (motions), torque (torques of joints by inverse dynamics, where controls are torques), both.
+    #[arg(long)]
+    pub(crate) residual: Option<String>,
     /// Compare segments of so many frames instead of whole trajectories.
     #[arg(long, value_name = "FRAMES", value_parser = values::count, allow_negative_numbers = true)]
     pub(crate) segments: Option<usize>,
@@ -301,6 +304,13 @@ fn settings(args: &Args, recordings: &Recordings) -> Result<Settings, Failure> {
         }
         settings.problem.loss = loss_of(name, recordings.evaluate.size)
             .map_err(|why| argument.unfit(&why.to_string(), "needs a width"))?;
+    }
+    if let Some(name) = &args.residual {
+        let known = RESIDUALS.iter().find(|(known, _)| known == name);
+        settings.residual = known.map(|&(_, kind)| kind).ok_or_else(|| {
+            let names = RESIDUALS.iter().map(|&(name, _)| name);
+            Argument::new("--residual", name).unknown("residual", names)
+        })?;
     }
     if args.free_initial_states {
         settings.problem.starts = FREE_STARTS;

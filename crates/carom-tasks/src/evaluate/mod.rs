@@ -11,8 +11,10 @@
 //! - mse q, mse v, mse: mean squared errors of joint positions, of velocities, and of both, whole turns included
 //! - distances that the mapping names
 //! - sensor: absolute errors of sensor values
+//! - torque (N·m): root mean squares of what joint torques by inverse dynamics are off, where controls are measured torques
 
 mod metric;
+mod torque;
 
 pub use metric::Metric;
 
@@ -98,11 +100,13 @@ pub fn evaluate(
             total.add_means(&errors.errors);
         }
     }
-    Ok(Report {
+    let mut report = Report {
         total: total.means(meter.metrics.len()),
         metrics: meter.metrics.clone(),
         trajectories: trajectories.into_iter().map(|(errors, _)| errors).collect(),
-    })
+    };
+    torque::add(model, recordings, &mut report)?;
+    Ok(report)
 }
 
 /// The states that a model predicts for a trajectory from its recorded start, with their frames, that of the start first.

@@ -39,6 +39,7 @@ mod calibrated;
 mod candidates;
 mod conclude;
 mod cross_validation;
+mod delays;
 mod excitation;
 mod global;
 mod inspect;
@@ -53,6 +54,7 @@ mod settings;
 mod solve;
 mod synthetic;
 mod task;
+mod torques;
 pub mod workflow;
 
 pub use calibrated::calibrated;
@@ -67,7 +69,10 @@ pub use profile::{Held, ParameterProfile, ProfileEnd};
 pub use recovery::{Recovered, Recovery};
 pub use replay::{Replay, replay_objections};
 pub use secants::ErrorBasis;
-pub use settings::{FREE_STARTS, Free, LOSSES, Prior, Settings, in_continuous_time, loss_of};
+pub use settings::{
+    FREE_STARTS, Free, LOSSES, Prior, RESIDUALS, ResidualKind, Settings, in_continuous_time,
+    loss_of,
+};
 pub use solve::{Solution, Unwatched, Watch};
 pub use task::Task;
 

@@ -19,4 +19,5 @@ mod loading;
 mod problems;
 mod recovery;
 mod support;
+mod torques;
 mod velocities;
