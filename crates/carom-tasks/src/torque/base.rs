@@ -14,7 +14,7 @@ use super::Regressor;
 /// columns that depend.
 const DEPENDENT: f64 = 1e-6;
 /// Columns shorter than this part of the longest are rounding, whatever their units.
-const ROUNDING: f64 = 1e-10;
+const ROUNDING: f64 = 1e-8;
 /// Rounds of weights: the first knows no noise.
 const WEIGHT_ROUNDS: usize = 3;
 /// Torques are not known better than this part of their size: a model without error would have infinite weights.
