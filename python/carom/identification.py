@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from html import escape
 from pathlib import Path as _Path
-from typing import Any, NamedTuple, Union
+from typing import Any, Literal, NamedTuple, Union
 
 from . import _core, _given
 from ._recordings import Recordings, as_json, bind, model_of
@@ -277,6 +277,7 @@ def identify(
     noise: Mapping[str, float] | None = None,
     held_out: Recordings | None = None,
     settings: Path | Mapping[str, Any] | None = None,
+    residual: Literal["prediction", "torque", "both"] | None = None,
     loss: str | None = None,
     segments: int | None = None,
     free_initial_states: bool = False,
@@ -323,6 +324,8 @@ def identify(
         noise: Standard deviations of the noise by the names of the arrays, where there is no mapping: ``{"qpos": 1e-3}``.
         held_out: Recordings that the fit does not know, to measure errors before and after.
         settings: A settings file (TOML), or a dict of the same form; arguments here go before it.
+        residual: What is compared: ``prediction`` (motions), ``torque`` (torques of joints by inverse dynamics, where the mapping has a table
+            ``torque``), or ``both``.
         loss: ``likelihood``, ``distance_and_angle``, ``squared_poses`` or ``absolute``.
         segments: Compare segments of so many frames instead of whole trajectories.
         free_initial_states: Estimate the initial state of every trajectory too, near the recorded one.
@@ -356,6 +359,9 @@ def identify(
     for one in wanted:
         if not isinstance(one, (str, Mapping)):
             raise TypeError(f"free: a selector such as 'geom.cube.size' or a dict with 'select' is needed, not {one!r}")
+    residuals = (None, "prediction", "torque", "both")
+    if residual not in residuals:
+        raise ValueError(f"residual: one of 'prediction', 'torque' and 'both' is needed, not {residual!r}")
     free_initial_states = free_initial_states or free_starts
     draws = start_draws if initial_state_draws is None else initial_state_draws
     counts = {
@@ -372,6 +378,7 @@ def identify(
         "settings": None if is_path else settings,
         "free": wanted,
         "preset": preset,
+        "residual": residual,
         "loss": loss,
         "free_initial_states": bool(free_initial_states),
         "tolerance": tolerance_of(tolerance),

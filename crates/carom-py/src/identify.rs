@@ -13,7 +13,8 @@ use carom_spec::source::{DiskSource, Overlay};
 use carom_spec::{MemorySource, ReadModel};
 use carom_tasks::identify::workflow::{self, Event, Profiles, Question, WantedChecks};
 use carom_tasks::identify::{
-    Excitation, FREE_STARTS, Free, OptimiserKind, Outcome, Settings, Watch, calibrated_at,
+    Excitation, FREE_STARTS, Free, OptimiserKind, Outcome, ResidualKind, Settings, Watch,
+    calibrated_at,
     in_continuous_time, loss_of, preset,
 };
 use carom_tasks::problem::Starts;
@@ -41,6 +42,7 @@ struct Asked {
     /// Selectors, or tables as [[parameter]] of a settings file has them.
     free: Vec<Value>,
     preset: Option<String>,
+    residual: Option<ResidualKind>,
     loss: Option<String>,
     segments: Option<usize>,
     free_initial_states: bool,
@@ -100,6 +102,7 @@ impl Asked {
         if let Some(name) = &self.loss {
             settings.problem.loss = loss_of(name, recordings.evaluate.size).map_err(wrong)?;
         }
+        settings.residual = self.residual.unwrap_or(settings.residual);
         if self.free_initial_states {
             settings.problem.starts = FREE_STARTS;
         }

@@ -38,5 +38,6 @@ pub mod loss;
 pub mod npz;
 pub mod problem;
 pub mod recording;
+mod torque;
 
 pub use carom::{Error, ErrorKind, Place};

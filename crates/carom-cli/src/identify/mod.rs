@@ -13,7 +13,7 @@ use carom_report::{
 use carom_tasks::identify::workflow::{self, Event, Profiles, Question, WantedChecks};
 use carom_tasks::identify::{
     Excitation, FREE_STARTS, Free, Grade, Inspection, LOSSES, OptimiserKind, Outcome, PRESETS,
-    Settings, Watch, calibrated_at, check_folds, in_continuous_time, loss_of, preset,
+    RESIDUALS, Settings, Watch, calibrated_at, check_folds, in_continuous_time, loss_of, preset,
 };
 use carom_tasks::problem::Starts;
 use carom_tasks::recording::{self, Mapping, Recordings};
@@ -59,6 +59,9 @@ pub(crate) struct Args {
     /// How predictions are compared: likelihood (squares in units of the noise), `distance_and_angle`, `squared_poses`, absolute.
     #[arg(long)]
     pub(crate) loss: Option<String>,
+    /// What is compared: prediction (motions), torque (torques of joints by inverse dynamics, where controls are torques), both.
+    #[arg(long)]
+    pub(crate) residual: Option<String>,
     /// Compare segments of so many frames instead of whole trajectories.
     #[arg(long, value_name = "FRAMES", value_parser = values::count, allow_negative_numbers = true)]
     pub(crate) segments: Option<usize>,
@@ -334,6 +337,13 @@ fn settings(args: &Args, recordings: &Recordings) -> Result<Settings, Failure> {
         }
         settings.problem.loss = loss_of(name, recordings.evaluate.size)
             .map_err(|why| argument.unfit(&why.to_string(), "needs a width"))?;
+    }
+    if let Some(name) = &args.residual {
+        let known = RESIDUALS.iter().find(|(known, _)| known == name);
+        settings.residual = known.map(|&(_, kind)| kind).ok_or_else(|| {
+            let names = RESIDUALS.iter().map(|&(name, _)| name);
+            Argument::new("--residual", name).unknown("residual", names)
+        })?;
     }
     if args.free_initial_states {
         settings.problem.starts = FREE_STARTS;

@@ -11,12 +11,14 @@
 //! - mse q, mse v, mse: mean squared errors of joint positions, of velocities, and of both, whole turns included
 //! - distances that the mapping names
 //! - sensor: absolute errors of sensor values
+//! - torque (N·m): root mean squares of what joint torques by inverse dynamics are off, where controls are measured torques
 //!
 //! What errors are to be compared with: [`evaluate_by`] has those of predictors that know no model, [`noise_floor`] those that the model
 //! would have if it were right. [`evaluate_or_windows`] measures windows where whole runs diverge.
 
 mod floor;
 mod metric;
+mod torque;
 mod windows;
 
 pub use floor::{Floor, StartNoise, noise_floor};
@@ -156,11 +158,14 @@ pub fn evaluate_by(
             total.add_means(&errors.errors);
         }
     }
-    let report = Report {
+    let mut report = Report {
         total: total.means(meter.metrics.len()),
         metrics: meter.metrics.clone(),
         trajectories: trajectories.into_iter().map(|(errors, _)| errors).collect(),
     };
+    if predictor == Predictor::Model {
+        torque::add(model, recordings, &mut report)?;
+    }
     Ok(Measured {
         over_noise: meter.residuals_over_noise(&all),
         report,

@@ -106,6 +106,7 @@ impl Task<'_> {
     /// Whether nobody said how starts are.
     fn may_free_starts(&self) -> bool {
         self.settings.frees_starts
+            && self.torques.is_none()
             && self.settings.problem.starts == Starts::Recorded
             && self.settings.optimiser == OptimiserKind::Auto
             && self.optimiser == OptimiserKind::Lm

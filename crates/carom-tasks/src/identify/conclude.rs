@@ -136,8 +136,8 @@ impl Task<'_> {
         let (known, basis) = self
             .known_at(&solution.x, solution.value, solution.is_by_secants)
             .map_err(error::no_loss)?;
-        let before = self.problem.residuals(&self.origin());
-        let before = before.map_err(error::no_loss)?.residuals;
+        let before = self.recorded_residuals(&self.origin());
+        let before = before.map_err(error::no_loss)?;
         let names: Vec<&str> = self.parameters().names().collect();
         let (covariance, range, by_runs) = self.covariance(&known);
         let information = &known.information;
@@ -156,7 +156,11 @@ impl Task<'_> {
             basis,
             unit_errors: known.unit_errors(),
             confidence: self.settings.confidence,
-            frames: self.problem.by_frame(&before, &known.residuals),
+            frames: if self.predicts() {
+                self.problem.by_frame(&before, &known.residuals)
+            } else {
+                Vec::new()
+            },
             theta: theta.to_vec(),
             model: self.parameters().bake(theta).map_err(error::no_loss)?,
         })

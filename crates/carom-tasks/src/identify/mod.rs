@@ -40,6 +40,7 @@ mod candidates;
 mod conclude;
 mod continuous;
 mod cross_validation;
+mod delays;
 mod excitation;
 mod global;
 mod inspect;
@@ -54,6 +55,7 @@ mod settings;
 mod solve;
 mod synthetic;
 mod task;
+mod torques;
 mod verdict;
 pub mod workflow;
 
@@ -70,7 +72,8 @@ pub use recovery::{Recovered, Recovery};
 pub use replay::Replay;
 pub use secants::ErrorBasis;
 pub use settings::{
-    FREE_STARTS, Free, LOSSES, Prior, Settings, in_continuous_time, loss_of, stepping_of,
+    FREE_STARTS, Free, LOSSES, Prior, RESIDUALS, ResidualKind, Settings, in_continuous_time,
+    loss_of, stepping_of,
 };
 pub use solve::{Solution, Unwatched, Watch};
 pub use task::Task;

@@ -76,7 +76,9 @@ impl Task<'_> {
     ) -> Result<(Known, ErrorBasis), Error> {
         // Derivatives, and whether secants over their errors agree with them.
         let derived = self.linearize(x).and_then(|it| self.known(it, value));
-        let is_exact = matches!(self.settings.problem.stepping, Stepping::Flow(_));
+        // Torques have no secants, and need none: they are linear in what they depend on.
+        let is_exact =
+            matches!(self.settings.problem.stepping, Stepping::Flow(_)) || self.torques.is_some();
         let mut errors = Vec::new();
         if let Ok(known) = &derived {
             errors = known.errors();

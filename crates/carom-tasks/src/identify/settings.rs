@@ -3,6 +3,7 @@
 //! ```toml
 //! free = ["geom.*.friction[0] tied", "geom.cube.size log tied"]
 //! preset = "contact"                     # contact parameters of all geoms within their usual ranges; contact-pairs
+//! residual = "prediction"                # torque, both: torques of joints by inverse dynamics
 //!
 //! [[parameter]]                          # one that needs more words
 //! select = "geom.cube.solref[0]"
@@ -12,11 +13,16 @@
 //! prior = { mean = 0.02, sd = 0.01 }
 //! start = 0.02                           # the model's own value unless told
 //!
+//! [torque]
+//! weight = 1.0                           # of torques beside predictions
+//! inertia_sd = 0.5                       # how far inertias may be from those of the model, relatively
+//!
 //! [loss]
 //! kind = "likelihood"                    # distance_and_angle (with width), squared_poses, absolute
 //! huber = 3.0                            # errors beyond so many deviations count less
 //! frames = 5                             # segments of so many frames instead of whole trajectories …
 //! every = 5                              # … that start so far apart
+//! compare_every = 1                      # compares every so-manyth frame, where frames are many
 //!
 //! [initial_states]
 //! free = true
@@ -98,6 +104,26 @@ impl Free {
     }
 }
 
+/// What is compared with the recordings.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub enum ResidualKind {
+    /// Motions that the model predicts.
+    #[default]
+    Prediction,
+    /// Torques of joints, by inverse dynamics.
+    Torque,
+    /// Both, each weighed by what is left of it.
+    Both,
+}
+
+/// Names of what is compared.
+pub const RESIDUALS: [(&str, ResidualKind); 3] = [
+    ("prediction", ResidualKind::Prediction),
+    ("torque", ResidualKind::Torque),
+    ("both", ResidualKind::Both),
+];
+
 /// What is asked.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -123,6 +149,14 @@ pub struct Settings {
     pub fixed_steps: bool,
     /// Whether starts may be found too where recorded ones leave residuals well above the noise.
     pub frees_starts: bool,
+    /// Predictions are compared at every so-manyth frame.
+    pub compare_every: usize,
+    /// What is compared: predicted motions, torques of joints, or both.
+    pub residual: ResidualKind,
+    /// How much torques count beside predictions; as much if 1.
+    pub torque_weight: f64,
+    /// Relative standard deviation of inertias around those of the model, where torques are compared and a parameter has no prior of its own.
+    pub inertia_sd: f64,
 }
 
 impl Default for Settings {
@@ -143,6 +177,10 @@ impl Default for Settings {
             anyway: false,
             fixed_steps: false,
             frees_starts: true,
+            compare_every: 1,
+            residual: ResidualKind::Prediction,
+            torque_weight: 1.0,
+            inertia_sd: 0.5,
         }
     }
 }
@@ -192,6 +230,10 @@ struct File {
     #[serde(default)]
     parameter: Vec<FileParameter>,
     #[serde(default)]
+    residual: ResidualKind,
+    #[serde(default)]
+    torque: FileTorque,
+    #[serde(default)]
     loss: FileLoss,
     #[serde(default, alias = "starts")]
     initial_states: FileStarts,
@@ -221,6 +263,14 @@ struct FileLoss {
     huber: Option<f64>,
     frames: Option<usize>,
     every: Option<usize>,
+    compare_every: Option<usize>,
+}
+
+#[derive(Deserialize, Debug, Default)]
+#[serde(deny_unknown_fields)]
+struct FileTorque {
+    weight: Option<f64>,
+    inertia_sd: Option<f64>,
 }
 
 #[derive(Deserialize, Debug, Default)]
@@ -321,6 +371,25 @@ impl Settings {
         settings.problem.starts = read.initial_states.starts().map_err(wrong)?;
         settings.frees_starts = read.initial_states.free != Some(false);
         settings.set_loss(&read.loss).map_err(wrong)?;
+        settings.residual = read.residual;
+        for (name, number, setting) in [
+            ("weight", read.torque.weight, &mut settings.torque_weight),
+            (
+                "inertia_sd",
+                read.torque.inertia_sd,
+                &mut settings.inertia_sd,
+            ),
+        ] {
+            match number {
+                None => {}
+                Some(number) if number > 0.0 && number.is_finite() => *setting = number,
+                Some(number) => {
+                    return Err(refused(&format!(
+                        "[torque] {name} = {number}: it must be above 0"
+                    )));
+                }
+            }
+        }
         match read.simulation.tolerance {
             None => {}
             Some(tolerance) if tolerance > 0.0 && tolerance < 1.0 => {
@@ -381,6 +450,15 @@ impl Settings {
                 ));
             }
             loss.penalty = Penalty::Huber { delta };
+        }
+        match read.compare_every {
+            Some(0) => {
+                return Err(error::settings(
+                    "[loss] compare_every = 0: it must be 1 or more (frames)",
+                ));
+            }
+            Some(every) => self.compare_every = every,
+            None => {}
         }
         match (read.frames, read.every) {
             (Some(frames), None) => self.set_segments(frames),

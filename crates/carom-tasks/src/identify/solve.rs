@@ -110,7 +110,7 @@ impl Task<'_> {
     /// When the model cannot be simulated at the start.
     pub fn warm_up(&mut self, stop: Option<&AtomicBool>) -> Result<(), Error> {
         let is_whole = self.settings.problem.horizon == Horizon::Whole;
-        if !is_whole || self.settings.optimiser != OptimiserKind::Auto {
+        if !is_whole || self.settings.optimiser != OptimiserKind::Auto || self.torques.is_some() {
             return Ok(());
         }
         let longest = self.problem.all_runs().map(|run| run.last - run.first);

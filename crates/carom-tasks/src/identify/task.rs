@@ -9,7 +9,8 @@ use carom::{Error, Place};
 use carom_optimise::linalg::Matrix;
 use carom_optimise::{Bounds, Evaluation, Failure, Outcome, Space, Want};
 
-use super::{Free, OptimiserKind, Prior, Settings};
+use super::torques::{Torques, inertia_deviations};
+use super::{Free, OptimiserKind, Prior, ResidualKind, Settings};
 use crate::loss::Average;
 use crate::problem::{Horizon, Linear, Problem, Starts};
 use crate::recording::Recordings;
@@ -38,6 +39,8 @@ pub struct Task<'a> {
     pub(super) space: Space,
     pub(super) priors: Vec<ThetaPrior>,
     pub(super) optimiser: OptimiserKind,
+    /// Torques that are compared too, or alone.
+    pub(super) torques: Option<Torques>,
     /// θ of the question, before any warm-up.
     origin: Vec<f64>,
 }
@@ -73,6 +76,8 @@ impl<'a> Task<'a> {
             problem: &problem,
             owners: &owners,
             is_local: settings.optimiser.is_local(),
+            inertia_sd: (settings.residual != ResidualKind::Prediction)
+                .then_some(settings.inertia_sd),
         };
         let space = known.space()?;
         let priors = known.priors()?;
@@ -90,6 +95,15 @@ impl<'a> Task<'a> {
             }
             _ => {}
         }
+        let torques = match (settings.residual, settings.problem.starts) {
+            (ResidualKind::Prediction, _) => None,
+            (_, Starts::Recorded) => Some(Torques::new(problem.parameters(), recordings)?),
+            _ => {
+                return Err(error::settings(
+                    "torques are compared with initial states as recorded: leave --free-initial-states and draws out",
+                ));
+            }
+        };
         let origin = space.start()[..problem.parameters().len()].to_vec();
         Ok(Self {
             problem,
@@ -97,6 +111,7 @@ impl<'a> Task<'a> {
             space,
             priors,
             optimiser,
+            torques,
             origin,
         })
     }
@@ -216,12 +231,24 @@ impl<'a> Task<'a> {
     /// All residuals; an error if a run failed.
     pub(super) fn residuals(&self, x: &[f64]) -> Result<Vec<f64>, Error> {
         let mut residuals = self.recorded_residuals(x)?;
+        if let Some(torques) = &self.torques {
+            let theta = &x[..self.parameters().len()];
+            residuals.extend(torques.residuals(self.parameters(), theta)?);
+        }
         residuals.extend(self.prior_residuals(x));
         Ok(residuals)
     }
 
-    /// Residuals of the recordings, without those of priors of parameters; an error if a run failed.
+    /// Whether motions are predicted, and not torques alone compared.
+    pub(super) fn predicts(&self) -> bool {
+        self.settings.residual != ResidualKind::Torque
+    }
+
+    /// Residuals of predictions, without those of torques and priors of parameters; an error if a run failed.
     pub(super) fn recorded_residuals(&self, x: &[f64]) -> Result<Vec<f64>, Error> {
+        if !self.predicts() {
+            return Ok(Vec::new());
+        }
         let found = self.problem.residuals(x)?;
         match found.failures.first() {
             Some(failure) => Err(self.stopped(failure)),
@@ -229,13 +256,20 @@ impl<'a> Task<'a> {
         }
     }
 
-    /// Residuals of the recordings with their Jacobian; an error if a run failed.
+    /// Residuals of the recordings, those of torques at the end, with their Jacobian; an error if a run failed.
     pub(super) fn linearize(&self, x: &[f64]) -> Result<Linear, Error> {
-        let found = self.problem.linearize(x)?;
-        match found.failures.first() {
-            Some(failure) => Err(self.stopped(failure)),
-            None => Ok(found),
+        let mut found = if self.predicts() {
+            self.problem.linearize(x)?
+        } else {
+            Linear::nothing(self.parameters().len())
+        };
+        if let Some(failure) = found.failures.first() {
+            return Err(self.stopped(failure));
         }
+        if let Some(torques) = &self.torques {
+            torques.add_to(&mut found, self.parameters(), &x[..self.parameters().len()])?;
+        }
+        Ok(found)
     }
 
     fn stopped(&self, failure: &crate::problem::Failure) -> Error {
@@ -282,11 +316,16 @@ impl<'a> Task<'a> {
     }
 
     fn gradient(&self, x: &[f64]) -> Result<Evaluation, Error> {
-        let found = self.problem.gradient(x)?;
-        if let Some(failure) = found.failures.first() {
-            return Err(self.stopped(failure));
-        }
-        let (mut value, mut gradient) = (found.value, found.gradient);
+        let (mut value, mut gradient) = if self.torques.is_some() {
+            let linear = self.linearize(x)?;
+            (linear.value(), linear.gradient())
+        } else {
+            let found = self.problem.gradient(x)?;
+            if let Some(failure) = found.failures.first() {
+                return Err(self.stopped(failure));
+            }
+            (found.value, found.gradient)
+        };
         for (prior, residual) in self.priors.iter().zip(self.prior_residuals(x)) {
             value += 0.5 * residual * residual;
             gradient[prior.index] += residual * prior.factor;
@@ -431,6 +470,8 @@ struct Known<'a, 'p> {
     owners: &'p [&'p Free],
     /// Whether the search goes from point to point, and not over all of what bounds hold.
     is_local: bool,
+    /// Relative standard deviation of inertias, where they have one unasked.
+    inertia_sd: Option<f64>,
 }
 
 impl Known<'_, '_> {
@@ -523,8 +564,18 @@ impl Known<'_, '_> {
 
     fn priors(&self) -> Result<Vec<ThetaPrior>, Error> {
         let mut priors = Vec::new();
+        let parameters = self.problem.parameters();
+        let deviations = self.inertia_sd.map(|sd| inertia_deviations(parameters, sd));
         for (index, free) in self.owners.iter().enumerate() {
             let Some(Prior { mean, sd }) = free.prior else {
+                let deviation = deviations.as_ref().and_then(|all| all[index]);
+                if let (Some(sd), Transform::Identity) = (deviation, free.selection.transform) {
+                    priors.push(ThetaPrior {
+                        index,
+                        mean: parameters.theta0()[index],
+                        factor: self.weight() / sd,
+                    });
+                }
                 continue;
             };
             // The deviation of θ is that of the value, by the slope of the transform at the mean.

@@ -2,6 +2,7 @@
 //!
 //! [`identify`] decides what the single steps of a [`Task`] leave open:
 //!
+//! 1. Actuators whose delay is free are given a history of controls where the model has none.
 //! 1. Parameters that no model file could hold are refused before the search, and so are parameters that the recordings do not identify.
 //! 2. Initial states that nobody measured become unknowns where nothing could be identified otherwise.
 //! 3. Where recorded initial states leave residuals well above the noise, a second search estimates them too. It counts if it explains
@@ -58,7 +59,7 @@ use super::continuous::{holding_step, stated};
 use super::outcome::{Checks, Outcome};
 use super::{
     Excitation, Inspection, Original, Settings, Solution, Task, Watch, calibrated, check_folds,
-    stepping_of,
+    delays, stepping_of,
 };
 use crate::evaluate::{Floor, Predictor, Report, StartNoise, evaluate, evaluate_by, noise_floor};
 use crate::problem::{Horizon, Stepping};
@@ -172,11 +173,21 @@ pub fn identify(
     if let Some(folds) = question.checks.folds {
         check_folds(folds, question.recordings.trajectories.len())?;
     }
+    let delayed = delays::prepared(question.model, question.spec, &question.settings)?;
+    let mut question = question.clone();
+    if let Some(delayed) = &delayed {
+        (question.model, question.spec) = (&delayed.model, &delayed.spec);
+        question.settings = delayed.settings.clone();
+    }
+    let question = &question;
     let mut settings = question.settings.clone();
     if settings.problem.stepping == Stepping::Fixed && !settings.fixed_steps {
         settings.problem.stepping = stepping_of(None, question.spec);
     }
-    let mut task = Task::new(question.model, question.recordings, settings)?;
+    let thinned =
+        (settings.compare_every > 1).then(|| question.recordings.thinned(settings.compare_every));
+    let compared = thinned.as_ref().unwrap_or(question.recordings);
+    let mut task = Task::new(question.model, compared, settings)?;
     let inspection = prepare(question, &mut task, stop, watch)?;
     watch.event(Event::Inspected(&inspection));
     let mut suggestions = Vec::new();
@@ -211,6 +222,7 @@ fn prepare(
 ) -> Result<Inspection, Error> {
     can_be_written(task, question)?;
     task.find_starts(stop)?;
+    task.follow_torques(stop)?;
     let mut inspection = task.inspect()?;
     // From an initial state that nobody measured, nothing may move: it is found first.
     if inspection.refusal().is_some() && task.free_unmeasured_starts()? {
@@ -383,7 +395,7 @@ fn suggestions_before(task: &Task<'_>, inspection: &Inspection) -> Vec<Excitatio
     let mut compared = channels.iter().filter(|channel| channel.is_compared);
     let has_noise = compared.all(|channel| channel.noise.is_some());
     let is_weak = has_noise && !inspection.weak.is_empty();
-    if inspection.refusal().is_none() && !is_weak {
+    if (inspection.refusal().is_none() && !is_weak) || !task.predicts() {
         return Vec::new();
     }
     // A suggestion is a courtesy: where there is none, the search says what is wrong.
@@ -407,7 +419,7 @@ fn checks_after(
         return Ok(checks);
     }
     // What was said before goes by the noise of the mapping; now the residuals tell it.
-    checks.suggestions = if identified.weak.is_empty() || !wanted.suggestions {
+    checks.suggestions = if identified.weak.is_empty() || !wanted.suggestions || !task.predicts() {
         Vec::new()
     } else {
         let suggested = task.suggest(&identified.theta, identified.noise);

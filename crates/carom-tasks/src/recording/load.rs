@@ -49,6 +49,7 @@ pub fn from_tables(
         velocity: mapping.velocity.clone(),
         flat_starts: flat::starts(&binder, &plan.channels)?,
         steps_per_frame: mapping.simulation.steps_per_frame,
+        torque: mapping.torque.clone(),
         evaluate: mapping.evaluate.clone(),
     };
     check_counts(&binder)?;

@@ -40,6 +40,8 @@ pub struct Mapping {
     /// Controls of actuators.
     #[serde(default, rename = "actuator")]
     pub actuators: Vec<ActuatorMapping>,
+    /// Whether controls are measured torques of joints.
+    pub torque: Option<TorqueMapping>,
     /// Which errors are reported.
     #[serde(default)]
     pub evaluate: EvaluateMapping,
@@ -349,6 +351,14 @@ pub struct ActuatorMapping {
     pub offset: f64,
     /// Time stamps of the controls, if they are others.
     pub time: Option<String>,
+}
+
+/// Torques of joints that were measured: the controls of their motors.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct TorqueMapping {
+    /// Up to which frequency torques and motions are compared (Hz).
+    pub cutoff: Option<f64>,
 }
 
 /// Which errors are reported.

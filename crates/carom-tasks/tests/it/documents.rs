@@ -34,5 +34,5 @@ fn every_mapping_and_setting_that_ships_is_understood_and_its_model_compiles() {
             assert!(carom::load::file(&path, &[]).is_ok(), "{name}");
         }
     }
-    assert_eq!((mappings, settings), (11, 7));
+    assert_eq!((mappings, settings), (14, 10));
 }

@@ -23,5 +23,6 @@ mod mutations;
 mod problems;
 mod recovery;
 mod support;
+mod torques;
 mod velocities;
 mod verdict;
