@@ -110,11 +110,7 @@ pub(crate) struct Bars<'a> {
 }
 
 impl<'a> Bars<'a> {
-    pub(crate) fn new(
-        model: &Model,
-        recorded: &Past<'_>,
-        arrays: &'a BarArrays,
-    ) -> PyResult<Self> {
+    pub(crate) fn new(model: &Model, recorded: &Past<'_>, arrays: &'a BarArrays) -> PyResult<Self> {
         let n = model.inner.counts();
         let (batch, steps) = (recorded.batch, recorded.steps);
         let BarArrays {

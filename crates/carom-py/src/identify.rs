@@ -14,8 +14,7 @@ use carom_spec::{MemorySource, ReadModel};
 use carom_tasks::identify::workflow::{self, Event, Profiles, Question, WantedChecks};
 use carom_tasks::identify::{
     Excitation, FREE_STARTS, Free, OptimiserKind, Outcome, ResidualKind, Settings, Watch,
-    calibrated_at,
-    in_continuous_time, loss_of, preset,
+    calibrated_at, in_continuous_time, loss_of, preset,
 };
 use carom_tasks::problem::Starts;
 use carom_tasks::recording;

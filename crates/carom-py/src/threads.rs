@@ -131,7 +131,7 @@ pub(crate) fn abandonable<R: Send + 'static>(
         loop {
             match receiver.recv_timeout(INTERVAL) {
                 Ok(result) => break Ok(result),
-                Err(RecvTimeoutError::Timeout) => Python::attach(Python::check_signals)?,
+                Err(RecvTimeoutError::Timeout) => Python::attach(pending_signal)?,
                 Err(RecvTimeoutError::Disconnected) => {
                     break Err(PyRuntimeError::new_err("the work ended without a result"));
                 }
@@ -235,4 +235,9 @@ fn pool(threads: usize) -> Option<Arc<ThreadPool>> {
     );
     pools.insert(key, Arc::clone(&pool));
     Some(pool)
+}
+
+/// What Python makes of a signal that has come, Ctrl-C for example.
+fn pending_signal(py: Python<'_>) -> PyResult<()> {
+    py.check_signals()
 }
