@@ -71,7 +71,7 @@ pub struct Bars<'a, T> {
     pub weights: &'a mut [T],
 }
 
-/// A function of inputs and weights; see the [crate](crate).
+/// A function of inputs and weights; see the [crate] documentation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Form {
     core: Core,
