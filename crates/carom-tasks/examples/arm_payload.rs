@@ -148,6 +148,7 @@ fn identified(recordings: &Recordings, names: &[&str]) -> Result<Outcome, Box<dy
     let question = Question {
         model: &loaded.model,
         spec: &loaded.spec,
+        original: None,
         recordings,
         held_out: None,
         settings: Settings {

@@ -93,6 +93,14 @@ impl Outcome {
         self
     }
 
+    /// Exit code 3: an identification that is doubtful, and says so.
+    #[track_caller]
+    pub(crate) fn is_doubtful(&self) -> &Self {
+        assert_eq!(self.code, Some(3), "{self:#?}");
+        assert!(self.stderr.contains("warning: doubtful"), "{self:#?}");
+        self
+    }
+
     /// A failure as it must be: the exit code, no panic, and a message with these words.
     #[track_caller]
     pub(crate) fn fails(&self, code: i32, words: &[&str]) -> &Self {

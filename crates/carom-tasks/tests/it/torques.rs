@@ -143,6 +143,7 @@ fn identified(residual: ResidualKind) -> (Model, Outcome, Recordings) {
     let question = Question {
         model: &nominal.model,
         spec: &nominal.spec,
+        original: None,
         recordings: &train,
         held_out: Some(&others),
         settings: settings(residual),
@@ -343,6 +344,7 @@ fn a_delay_is_found_that_the_model_file_does_not_know() {
     let question = Question {
         model,
         spec: &pendulum.spec,
+        original: None,
         recordings: &recordings,
         held_out: None,
         settings: Settings {
@@ -411,6 +413,7 @@ fn a_real_arm_keeps_torques_and_predictions() {
     let question = Question {
         model: &arm.model,
         spec: &arm.spec,
+        original: None,
         recordings: &train,
         held_out: Some(&others),
         settings: Settings::read(&root().join("datasets/panda_excitation_identify.toml")).unwrap(),

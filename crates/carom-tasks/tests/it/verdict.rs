@@ -83,6 +83,7 @@ fn found(
     let question = Question {
         model: &model.model,
         spec: &model.spec,
+        original: None,
         recordings,
         held_out,
         settings,
