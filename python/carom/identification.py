@@ -288,7 +288,8 @@ def identify(
         recordings: Files or dicts of arrays by name, one or a list; see :func:`carom.evaluate`.
         free: Parameters to find: ``"geom.cube.size log tied"``, or dicts such as ``{"select": "geom.cube.size", "bounds": [0.01, 0.1], "prior":
             {"mean": 0.05, "sd": 0.01}}``.
-        preset: Parameters that are often found together: ``contact``, ``contact-pairs``.
+        preset: Parameters that are often found together: ``contact`` (friction, time constant and damping ratio, from throws),
+            ``contact-pairs``, ``contact-all``, ``contact-pairs-all``.
         mapping: What arrays of other names are: a mapping file, or a dict of the same form.
         noise: Standard deviations of the noise by the names of the arrays, where there is no mapping: ``{"qpos": 1e-3}``.
         held_out: Recordings that the fit does not know, to measure errors before and after.

@@ -14,7 +14,7 @@ use carom_spec::{MemorySource, ModelSpec};
 use carom_tasks::identify::workflow::{self, Event, Profiles, Question, WantedChecks};
 use carom_tasks::identify::{
     Excitation, FREE_STARTS, Free, OptimiserKind, Outcome, Settings, Watch, in_continuous_time,
-    loss_of, preset,
+    loss_of,
 };
 use carom_tasks::problem::Starts;
 use carom_tasks::recording;
@@ -83,9 +83,9 @@ impl Asked {
         }
         let sentence = |why: String| errors::not_identified(why);
         if let Some(name) = &self.preset {
-            let chosen = preset(name)
+            settings
+                .add_preset(name)
                 .map_err(|cause| wrong(Error::new(ErrorKind::Settings, "preset").because(cause)))?;
-            settings.free.extend(chosen);
         }
         if let Some(name) = &self.optimiser {
             let known = OptimiserKind::ALL.iter().find(|(known, _)| known == name);

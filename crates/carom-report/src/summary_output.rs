@@ -143,6 +143,9 @@ pub fn remarks(found: &Outcome) -> Vec<String> {
 /// What to look at where residuals stay large.
 fn remedies(found: &Outcome) -> String {
     let search = match (found.has_free_starts(), found.settings.horizon) {
+        (true, Horizon::Whole) if found.settings.runs.is_some() => {
+            "--tolerance 1e-6 if the recorded motion is a real one"
+        }
         (false, Horizon::Whole) => "--free-initial-states, and --segments 20 with it",
         (true, Horizon::Whole) => "--segments 20",
         (false, Horizon::Segments { .. }) => "--free-initial-states",

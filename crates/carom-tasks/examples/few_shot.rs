@@ -230,7 +230,7 @@ impl Question<'_> {
     ) -> Result<Fit, Box<dyn Error>> {
         let clock = ProcessTime::now();
         let mut settings = Settings {
-            free: preset("contact")?,
+            free: preset("contact-all")?,
             optimiser,
             evaluations: Some(self.evaluations),
             seed,

@@ -11,7 +11,7 @@ use carom_report::{identification_json, identification_page, identification_text
 use carom_tasks::identify::workflow::{self, Event, Profiles, Question, WantedChecks};
 use carom_tasks::identify::{
     Excitation, FREE_STARTS, Free, Inspection, LOSSES, OptimiserKind, Outcome, PRESETS, Settings,
-    Watch, check_folds, in_continuous_time, loss_of, preset,
+    Watch, check_folds, in_continuous_time, loss_of,
 };
 use carom_tasks::problem::Starts;
 use carom_tasks::recording::{self, Mapping, Recordings};
@@ -28,7 +28,7 @@ use crate::{interrupt, load, output, stdio, values};
 /// and keeps the best parameters so far. docs/identify.md has all of it.
 #[derive(clap::Args, Debug)]
 #[command(
-    after_help = "Examples:\n  carom identify cube.xml tosses.npz --mapping cube.toml --free geom.*.friction[0],geom.cube.size --out calibrated.xml\n  carom identify cube.xml tosses.npz --mapping cube.toml --settings identify.toml --validate others.npz --report report.html\n  carom identify cube.xml tosses.npz --mapping cube.toml --free geom.cube.solref --optimiser cmaes --seed 3\n  carom identify cube.xml tosses.npz --mapping cube.toml --preset contact --optimiser cmaes --anyway\n  carom identify arm.xml run.csv --mapping arm.toml --free joint.*.damping[0] --checkpoint fit.bin --resume --json"
+    after_help = "Examples:\n  carom identify cube.xml tosses.npz --mapping cube.toml --free geom.*.friction[0],geom.cube.size --out calibrated.xml\n  carom identify cube.xml tosses.npz --mapping cube.toml --settings identify.toml --validate others.npz --report report.html\n  carom identify cube.xml tosses.npz --mapping cube.toml --free geom.cube.solref --optimiser cmaes --seed 3\n  carom identify cube.xml tosses.npz --mapping cube.toml --preset contact --out calibrated.xml\n  carom identify arm.xml run.csv --mapping arm.toml --free joint.*.damping[0] --checkpoint fit.bin --resume --json"
 )]
 #[allow(clippy::struct_excessive_bools, reason = "independent switches")]
 pub(crate) struct Args {
@@ -44,8 +44,9 @@ pub(crate) struct Args {
     /// tied, tied-ratio.
     #[arg(long, value_name = "NAME,…")]
     pub(crate) free: Vec<String>,
-    /// Parameters that are often found together, within their usual ranges: contact (friction, solref and solimp of all geoms
-    /// at once), contact-pairs (of all explicit pairs).
+    /// Parameters that are often found together, within their usual ranges: contact (friction, time constant and damping ratio of
+    /// all geoms at once, from throws; segments and initial states are found too), contact-pairs (of all explicit pairs),
+    /// contact-all and contact-pairs-all (solimp too).
     #[arg(long, value_name = "NAME")]
     pub(crate) preset: Option<String>,
     /// Settings (TOML): priors, bounds, ties, loss, starts, optimiser.
@@ -285,7 +286,7 @@ fn settings(args: &Args, recordings: &Recordings) -> Result<Settings, Failure> {
     }
     if let Some(name) = &args.preset {
         let unknown = |_| Argument::new("--preset", name).unknown("preset", PRESETS);
-        settings.free.extend(preset(name).map_err(unknown)?);
+        settings.add_preset(name).map_err(unknown)?;
     }
     if let Some(name) = &args.optimiser {
         let known = OptimiserKind::ALL.iter().find(|(known, _)| known == name);

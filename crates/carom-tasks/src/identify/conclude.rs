@@ -6,6 +6,11 @@
 //! depend on each other, as those of a model that is not quite right do; the greater of both counts:
 //!
 //!   C = A⁻¹·(Σ gᵢ·gᵢᵀ)·A⁻¹·n/(n − p),   A = `JᵀJ`,   gᵢ = Jᵢᵀ·rᵢ of run i
+//!
+//! Through impacts that a growing horizon follows (`growth.rs`), runs are few, and residuals after an impact that is followed not quite
+//! rightly go together. There the parts i are blocks of frames, and the greater error counts for each parameter.
+
+use std::ops::Range;
 
 use carom::Error;
 use carom::Model;
@@ -21,6 +26,8 @@ use crate::problem::{FrameResidual, Linear};
 
 /// Fewest runs for a sandwich estimate.
 const MIN_SANDWICH_RUNS: usize = 10;
+/// Parts of the recordings that take the place of runs where these are too few.
+const BLOCKS: usize = 20;
 /// Combinations with at least this standard deviation, in scales, are named as weak.
 const MIN_WEAK_DEVIATION: f64 = 0.5;
 
@@ -200,8 +207,12 @@ impl Task<'_> {
         let covariance = known.widened(information.covariance(known.noise));
         let range = student_range(self.settings.confidence, known.degrees.max(1) as f64);
         let (runs, count) = (known.marginal.runs.len(), self.parameters().len());
-        if runs >= MIN_SANDWICH_RUNS && runs > 2 * count && information.rank() == count {
-            let other = contradictions(information, &known.marginal, &known.residuals);
+        if information.rank() != count {
+            return (covariance, range, false);
+        }
+        if runs >= MIN_SANDWICH_RUNS && runs > 2 * count {
+            let rows = &known.marginal.runs;
+            let other = contradictions(information, (&known.marginal, rows), &known.residuals);
             let other = known.widened(other);
             let wider = student_range(self.settings.confidence, (runs - count) as f64);
             let is_greater =
@@ -209,6 +220,11 @@ impl Task<'_> {
             if (0..count).filter(|&k| is_greater(k)).count() * 2 > count {
                 return (other, wider, true);
             }
+        } else if self.grows() {
+            let blocks = known.marginal.blocks(BLOCKS.max(3 * count));
+            let other = contradictions(information, (&known.marginal, &blocks), &known.residuals);
+            let wider = student_range(self.settings.confidence, (blocks.len() - count) as f64);
+            return (scaled(covariance, &other, wider / range), range, false);
         }
         (covariance, range, false)
     }
@@ -253,12 +269,25 @@ impl Task<'_> {
     }
 }
 
+/// A covariance with errors that are at least those of another one, times a factor.
+fn scaled(covariance: Matrix, other: &Matrix, factor: f64) -> Matrix {
+    let ratio = |k: usize| factor * (other[(k, k)] / covariance[(k, k)]).sqrt();
+    let ratios: Vec<f64> = (0..covariance.rows()).map(|k| ratio(k).max(1.0)).collect();
+    Matrix::from_fn(covariance.rows(), covariance.columns(), |i, j| {
+        covariance[(i, j)] * ratios[i] * ratios[j]
+    })
+}
+
 /// The covariance from how much the runs contradict each other.
-fn contradictions(information: &Information, marginal: &Marginal, residuals: &[f64]) -> Matrix {
+fn contradictions(
+    information: &Information,
+    (marginal, parts): (&Marginal, &[Range<usize>]),
+    residuals: &[f64],
+) -> Matrix {
     let inverse = information.covariance(1.0);
     let count = inverse.rows();
     let mut sum = Matrix::zeros(count, count);
-    for rows in &marginal.runs {
+    for rows in parts {
         let mut gradient = vec![0.0; count];
         for row in rows.clone() {
             for (entry, slope) in gradient.iter_mut().zip(marginal.jacobian.row(row)) {
@@ -271,7 +300,7 @@ fn contradictions(information: &Information, marginal: &Marginal, residuals: &[f
             }
         }
     }
-    let runs = marginal.runs.len() as f64;
+    let runs = parts.len() as f64;
     let factor = runs / (runs - count as f64);
     let product = inverse.times_matrix(&sum).times_matrix(&inverse);
     Matrix::from_fn(count, count, |i, j| factor * product[(i, j)])

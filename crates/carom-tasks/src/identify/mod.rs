@@ -41,6 +41,7 @@ mod conclude;
 mod cross_validation;
 mod excitation;
 mod global;
+mod growth;
 mod inspect;
 mod optimisers;
 mod outcome;

@@ -170,7 +170,8 @@ impl Outcome {
     }
 }
 
-fn has_stated_noise(task: &Task<'_>) -> bool {
+/// Whether residuals are in units of a noise that the mapping states for every channel.
+pub(super) fn has_stated_noise(task: &Task<'_>) -> bool {
     let problem = task.problem();
     let loss = &problem.settings().loss;
     let channels = &problem.recordings().channels;

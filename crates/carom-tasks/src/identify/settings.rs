@@ -2,7 +2,7 @@
 //!
 //! ```toml
 //! free = ["geom.*.friction[0] tied", "geom.cube.size log tied"]
-//! preset = "contact"                     # contact parameters of all geoms within their usual ranges; contact-pairs
+//! preset = "contact"                     # friction and solref of all geoms; others are in `PRESETS`
 //!
 //! [[parameter]]                          # one that needs more words
 //! select = "geom.cube.solref[0]"
@@ -43,7 +43,7 @@ use carom::parameters::{Selection, Tie, Transform};
 use carom::{Error, Place};
 use serde::{Deserialize, Deserializer};
 
-use super::{OptimiserKind, preset};
+use super::OptimiserKind;
 use crate::loss::{Average, Loss, Penalty};
 use crate::problem::{self, Horizon, Starts, Stepping};
 
@@ -119,6 +119,9 @@ pub struct Settings {
     pub anyway: bool,
     /// Whether starts may be found too where recorded ones leave residuals well above the noise.
     pub frees_starts: bool,
+    /// Whether segments and their initial states are found by a horizon that grows, for motions through impacts: where whole trajectories
+    /// are compared, initial states are free and the optimiser is left open.
+    pub grows: bool,
 }
 
 impl Default for Settings {
@@ -138,6 +141,7 @@ impl Default for Settings {
             confidence: 0.95,
             anyway: false,
             frees_starts: true,
+            grows: false,
         }
     }
 }
@@ -301,14 +305,14 @@ impl Settings {
             let selection: Selection = text.parse().map_err(wrong)?;
             settings.free.push(Free::new(selection));
         }
-        if let Some(name) = &read.preset {
-            settings.free.extend(preset(name).map_err(wrong)?);
-        }
         for parameter in &read.parameter {
             settings.free.push(parameter.free().map_err(wrong)?);
         }
         settings.problem.starts = read.initial_states.starts().map_err(wrong)?;
         settings.frees_starts = read.initial_states.free != Some(false);
+        if let Some(name) = &read.preset {
+            settings.add_preset(name).map_err(wrong)?;
+        }
         settings.set_loss(&read.loss).map_err(wrong)?;
         match read.simulation.tolerance {
             None => {}

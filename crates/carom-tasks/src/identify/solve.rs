@@ -109,6 +109,9 @@ impl Task<'_> {
     /// # Errors
     /// When the model cannot be simulated at the start.
     pub fn warm_up(&mut self, stop: Option<&AtomicBool>) -> Result<(), Error> {
+        if self.grows() {
+            return self.grow(stop);
+        }
         let is_whole = self.settings.problem.horizon == Horizon::Whole;
         if !is_whole || self.settings.optimiser != OptimiserKind::Auto {
             return Ok(());

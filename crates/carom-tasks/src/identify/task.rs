@@ -24,9 +24,9 @@ const MAX_LOG_DISTANCE: f64 = 18.4;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct ThetaPrior {
     pub(super) index: usize,
-    mean: f64,
+    pub(super) mean: f64,
     /// One over the deviation, in the weight of the loss.
-    factor: f64,
+    pub(super) factor: f64,
 }
 
 /// A question that can be solved; see the [module](super) documentation.
@@ -117,7 +117,7 @@ impl<'a> Task<'a> {
     }
 
     /// The same parameters in another problem. Shifts of starts begin where they are if there are as many of them, else at zero.
-    fn with_problem(&self, problem: crate::problem::Settings) -> Result<Self, Error> {
+    pub(super) fn with_problem(&self, problem: crate::problem::Settings) -> Result<Self, Error> {
         let mut settings = self.settings.clone();
         settings.problem = problem;
         let problem = Problem::new(
@@ -206,7 +206,7 @@ impl<'a> Task<'a> {
         &self.space.scale()[..self.parameters().len()]
     }
 
-    fn prior_residuals(&self, x: &[f64]) -> impl Iterator<Item = f64> {
+    pub(super) fn prior_residuals(&self, x: &[f64]) -> impl Iterator<Item = f64> {
         (self.priors.iter()).map(|prior| (x[prior.index] - prior.mean) * prior.factor)
     }
 
@@ -342,6 +342,18 @@ pub(super) struct Marginal {
     pub(super) runs: Vec<std::ops::Range<usize>>,
     /// Unknowns of the starts.
     pub(super) starts: usize,
+}
+
+impl Marginal {
+    /// About so many parts of the runs, one after the other in time.
+    pub(super) fn blocks(&self, count: usize) -> Vec<std::ops::Range<usize>> {
+        let each = count.div_ceil(self.runs.len().max(1));
+        let of = |run: &std::ops::Range<usize>| {
+            let (first, rows) = (run.start, run.len());
+            (0..each).map(move |k| first + k * rows / each..first + (k + 1) * rows / each)
+        };
+        self.runs.iter().flat_map(of).collect()
+    }
 }
 
 /// Orthonormal directions that span the columns of a matrix given row by row.

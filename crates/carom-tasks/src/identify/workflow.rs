@@ -192,6 +192,10 @@ fn prepare(
 ) -> Result<Inspection, Error> {
     can_be_written(task, question.spec)?;
     task.find_starts(stop)?;
+    let grows = task.grows();
+    if grows {
+        task.warm_up(stop)?;
+    }
     let mut inspection = task.inspect()?;
     // From an initial state that nobody measured, nothing may move: it is found first.
     if inspection.refusal().is_some() && task.free_unmeasured_starts()? {
@@ -208,7 +212,9 @@ fn prepare(
         let motions = motions.collect();
         return Err(Error::new(ErrorKind::NotIdentifiable { motions }, why));
     }
-    task.warm_up(stop)?;
+    if !grows {
+        task.warm_up(stop)?;
+    }
     Ok(inspection)
 }
 
