@@ -6,7 +6,9 @@
 //! sides (m), speed (m/s) and spin (rad/s).
 #![allow(
     clippy::print_stdout,
-    reason = "the figures are what the experiment is for"
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "the figures are what the experiment is for; seeds are small numbers"
 )]
 
 #[path = "../../carom/examples/common/mod.rs"]

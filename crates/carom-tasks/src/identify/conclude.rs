@@ -224,7 +224,7 @@ impl Task<'_> {
             let blocks = known.marginal.blocks(BLOCKS.max(3 * count));
             let other = contradictions(information, (&known.marginal, &blocks), &known.residuals);
             let wider = student_range(self.settings.confidence, (blocks.len() - count) as f64);
-            return (scaled(covariance, &other, wider / range), range, false);
+            return (scaled(&covariance, &other, wider / range), range, false);
         }
         (covariance, range, false)
     }
@@ -270,7 +270,7 @@ impl Task<'_> {
 }
 
 /// A covariance with errors that are at least those of another one, times a factor.
-fn scaled(covariance: Matrix, other: &Matrix, factor: f64) -> Matrix {
+fn scaled(covariance: &Matrix, other: &Matrix, factor: f64) -> Matrix {
     let ratio = |k: usize| factor * (other[(k, k)] / covariance[(k, k)]).sqrt();
     let ratios: Vec<f64> = (0..covariance.rows()).map(|k| ratio(k).max(1.0)).collect();
     Matrix::from_fn(covariance.rows(), covariance.columns(), |i, j| {

@@ -9,7 +9,7 @@
 //!
 //! A step is Levenberg and Marquardt's with the initial states eliminated: for Jacobians Pᵣ by θ and Sᵣ by δᵣ,
 //!
-//!   Aᵣ = SᵣᵀSᵣ + λᵣ·diag,   Σᵣ (PᵣᵀPᵣ − PᵣᵀSᵣAᵣ⁻¹SᵣᵀPᵣ)·dθ = −Σᵣ (Pᵣᵀrᵣ − PᵣᵀSᵣAᵣ⁻¹Sᵣᵀrᵣ),   dδᵣ = −Aᵣ⁻¹Sᵣᵀ(rᵣ + Pᵣ·dθ).   (1)
+//!   Aᵣ = Sᵣᵀ·Sᵣ + λᵣ·diag,   Σᵣ Pᵣᵀ·(1 − Sᵣ·Aᵣ⁻¹·Sᵣᵀ)·(Pᵣ·dθ + rᵣ) = 0,   dδᵣ = −Aᵣ⁻¹·Sᵣᵀ·(rᵣ + Pᵣ·dθ).   (1)
 //!
 //! With θ held, every run has a step of its own, which it takes or not: one run before a wall does not hold up the others.
 //!
@@ -89,6 +89,9 @@ struct Descent<'a> {
     damping: Vec<f64>,
     theta_damping: f64,
 }
+
+/// Unknowns, and the costs of the runs there.
+type Arrival = (Vec<f64>, Vec<f64>);
 
 impl<'a> Task<'a> {
     /// Whether segments and initial states are left to a horizon that grows.
@@ -371,7 +374,7 @@ impl Descent<'_> {
 
     /// Unknowns after a step of all of them, with their costs, if they are lower; initial states may take one more step of their own first,
     /// where most runs are lower already.
-    fn arrived(&self, x: Vec<f64>, lowest: f64) -> Result<Option<(Vec<f64>, Vec<f64>)>, Error> {
+    fn arrived(&self, x: Vec<f64>, lowest: f64) -> Result<Option<Arrival>, Error> {
         let Ok(value) = self.task.problem.value(&x) else {
             return Ok(None);
         };
@@ -412,7 +415,9 @@ impl Descent<'_> {
     fn joint_step(&self, normals: &[Normal], factors: &[Option<Cholesky>]) -> Option<Vec<f64>> {
         let (matrix, gradient) = self.eliminated(normals, factors);
         let mut step = damped(&matrix, self.theta_damping)?.solve(&gradient);
-        step.iter_mut().for_each(|step| *step = -*step);
+        for step in &mut step {
+            *step = -*step;
+        }
         let mut x = self.moved(normals, factors, &step, MAX_STEP);
         let (count, width) = (self.count(), self.width());
         for (run, (normal, factor)) in normals.iter().zip(factors).enumerate() {
@@ -538,8 +543,9 @@ impl Descent<'_> {
             }
             let times = &problem.recordings.trajectories[run.trajectory].times;
             let since = times[followed.min(run.last - 1)];
-            let is_above =
-                |(mean, count): (f64, f64)| !(mean <= usual * (1.0 + most * (2.0 / count).sqrt()));
+            let is_above = |(mean, count): (f64, f64)| {
+                mean.is_nan() || mean > usual * (1.0 + most * (2.0 / count).sqrt())
+            };
             is_above(mean(&|of, _| of == index))
                 || is_above(mean(&|of, time| of == index && time > since))
         };
