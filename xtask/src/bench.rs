@@ -9,6 +9,7 @@ mod contacts;
 mod figures;
 mod gradients;
 mod growth;
+mod hulls;
 mod identify;
 mod python;
 mod time;
@@ -43,6 +44,8 @@ pub(crate) enum Set {
     Contacts,
     /// Steps of 10 to 1000 free boxes.
     Growth,
+    /// Loading of meshes with wide flat faces, whose hulls take the longest.
+    Hulls,
     /// Gradients of trajectories and Jacobians of steps; beside Pinocchio and MJX too.
     Gradients,
     /// Gradients of motions in continuous time; beside differences in C, and MJX under diffrax.
@@ -119,6 +122,7 @@ pub(crate) fn bench(plan: &Plan) -> Outcome {
         Set::Gradients => gradients::bench(&mut engines, rounds, plan.quick),
         Set::Time => time::bench(&mut engines, rounds, plan.quick),
         Set::Growth => growth::bench(&mut engines, rounds),
+        Set::Hulls => hulls::bench(&mut engines, rounds),
         Set::Identify | Set::Python | Set::Compile => Ok(()), // have returned above, without these engines
     }
 }
@@ -145,7 +149,7 @@ fn thread_scaling(carom: &Path) -> Result<(f64, f64), String> {
     let sizes = ["--steps", "500", "--batches", "25", "--json"];
     let answer = output(command(carom).args(arguments).args(sizes))?;
     let answer: Value = serde_json::from_str(&answer).map_err(|error| error.to_string())?;
-    let number = |name: &str| answer[1][name].as_f64();
+    let number = |name: &str| answer["threads"][1][name].as_f64();
     number("speedup")
         .zip(number("cpu_cost"))
         .ok_or_else(|| format!("unexpected answer {answer}"))

@@ -72,6 +72,10 @@ impl OrderedHull {
 
 /// The hull, with at most `max_vertices` vertices when given; none where its topology is ambiguous.
 pub(super) fn ordered_hull(points: &[Point], max_vertices: Option<usize>) -> Option<OrderedHull> {
+    built(points, max_vertices).map(Quickhull::into_triangles)
+}
+
+fn built(points: &[Point], max_vertices: Option<usize>) -> Option<Quickhull<'_>> {
     if points.len() < 4 || points.iter().flatten().any(|x| !x.is_finite()) {
         return None;
     }
@@ -82,7 +86,7 @@ pub(super) fn ordered_hull(points: &[Point], max_vertices: Option<usize>) -> Opt
     hull.picks_farthest = max_vertices.is_some();
     hull.start(extremes)?;
     hull.build(max_vertices)?;
-    Some(hull.into_triangles())
+    Some(hull)
 }
 
 /// The hull under construction.
@@ -94,6 +98,8 @@ struct Quickhull<'a> {
     points: &'a [Point],
     tolerances: Tolerances,
     facets: Vec<Facet>,
+    /// Places in `facets` of those that vanished, for new ones: most facets of a large hull live for a few points only.
+    vacant: Vec<usize>,
     vertices: Vec<Vertex>,
     ridges: Vec<Ridge>,
     facet_chain: Chain,
@@ -136,6 +142,7 @@ impl<'a> Quickhull<'a> {
             tolerances: Tolerances::default(),
             // Number 0 is the end of the chains.
             facets: vec![Facet::default()],
+            vacant: Vec::new(),
             vertices: vec![Vertex::default()],
             ridges: Vec::new(),
             facet_chain: Chain::new(),
@@ -266,13 +273,18 @@ impl<'a> Quickhull<'a> {
     }
 
     fn new_facet(&mut self, vertices: Vec<usize>, is_turned: bool) -> usize {
-        self.facets.push(Facet {
+        let facet = Facet {
             vertices,
             is_turned,
             is_triangle: true,
             is_new: true,
             ..Facet::default()
-        });
+        };
+        if let Some(place) = self.vacant.pop() {
+            self.facets[place] = facet;
+            return place;
+        }
+        self.facets.push(facet);
         self.facets.len() - 1
     }
 
@@ -361,6 +373,8 @@ impl<'a> Quickhull<'a> {
     fn delete_visible(&mut self) {
         for facet in self.visible_facets() {
             self.remove_facet(facet);
+            self.facets[facet] = Facet::default();
+            self.vacant.push(facet);
         }
         self.visible_count = 0;
         for vertex in std::mem::take(&mut self.deleted_vertices) {

@@ -1,6 +1,6 @@
 use std::collections::HashSet;
 
-use super::{OrderedHull, Point, ordered_hull};
+use super::{OrderedHull, Point, built, ordered_hull};
 use crate::random::Random;
 
 fn hull(points: &[Point]) -> OrderedHull {
@@ -221,4 +221,20 @@ fn an_exact_hull_is_listed_by_number() {
     let hull = OrderedHull::from_triangles(triangles);
     assert_eq!(hull.vertices, [0, 1, 2, 3]);
     assert_eq!(hull.neighbors, [[1, 2, 3], [0, 2, 3], [0, 1, 3], [0, 1, 2]]);
+}
+
+#[test]
+fn memory_is_that_of_the_largest_hull_not_of_all_facets_there_ever_were() {
+    let mut random = Random(11);
+    let on_sphere = |_| {
+        let point = random.point();
+        let length = point.iter().map(|x| x * x).sum::<f64>().sqrt();
+        point.map(|x| x / length)
+    };
+    let points: Vec<Point> = (0..3000).map(on_sphere).collect();
+    let hull = built(&points, None).unwrap();
+    // All points are vertices, so that the last hull is the largest; each new point has some facets before it takes others away.
+    let (facets, last) = (hull.facets.len(), hull.all_facets().len());
+    assert_eq!(last, 2 * points.len() - 4);
+    assert!(facets < last + 200, "{facets} facets for a hull of {last}");
 }
