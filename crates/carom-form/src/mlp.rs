@@ -12,8 +12,8 @@
 
 use carom_scalar::Scalar;
 
-use crate::Bars;
 use crate::activation::Activation;
+use crate::{CoreBars, Function};
 
 /// A network of dense layers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,23 +57,6 @@ impl Mlp {
         self.layers[self.layers.len() - 1]
     }
 
-    pub(crate) fn inputs(&self) -> usize {
-        self.layers[0].inputs
-    }
-
-    pub(crate) fn outputs(&self) -> usize {
-        self.last().outputs
-    }
-
-    pub(crate) fn weights(&self) -> usize {
-        self.last().bias().end
-    }
-
-    /// The inputs of all layers, the sums of the hidden ones, and two cotangents.
-    pub(crate) fn room(&self) -> usize {
-        2 * self.stored() + 2 * self.widest()
-    }
-
     /// Numbers that enter layers.
     fn stored(&self) -> usize {
         self.last().values + self.last().inputs
@@ -83,10 +66,24 @@ impl Mlp {
         let widths = self.layers.iter().map(|layer| layer.inputs);
         widths.max().unwrap_or(0).max(self.outputs())
     }
+}
+
+impl Function for Mlp {
+    fn inputs(&self) -> usize {
+        self.layers[0].inputs
+    }
+
+    fn outputs(&self) -> usize {
+        self.last().outputs
+    }
+
+    fn weights(&self) -> usize {
+        self.last().bias().end
+    }
 
     /// Hidden weights that keep the size of what passes through them [Glorot 2010, eq. 16], and a last layer whose outputs are all
     /// `y` until it is trained.
-    pub(crate) fn initial(&self, y: f64, normal: &mut dyn FnMut() -> f64) -> Vec<f64> {
+    fn initial(&self, y: f64, normal: &mut dyn FnMut() -> f64) -> Vec<f64> {
         let mut weights = vec![0.0; self.weights()];
         for layer in &self.layers[..self.layers.len() - 1] {
             let size = (2.0 / (layer.inputs + layer.outputs) as f64).sqrt();
@@ -98,8 +95,17 @@ impl Mlp {
         weights
     }
 
+    /// Those of the last layer are of the size of its outputs.
+    fn weight_scales(&self, _: &[f64], z: &[f64]) -> Vec<f64> {
+        let mut scales = vec![1.0; self.weights()];
+        for column in scales[self.last().weights..].chunks_exact_mut(z.len()) {
+            column.copy_from_slice(z);
+        }
+        scales
+    }
+
     /// (1), (2). The inputs of all layers and the sums of the hidden ones stay in `room`.
-    pub(crate) fn value<T: Scalar>(&self, x: &[T], w: &[f64], y: &mut [T], room: &mut [T]) {
+    fn value<T: Scalar>(&self, x: &[T], w: &[T], y: &mut [T], room: &mut [T]) {
         let (values, sums) = room.split_at_mut(self.stored());
         values[..x.len()].copy_from_slice(x);
         let (last, hidden) = (self.last(), &self.layers[..self.layers.len() - 1]);
@@ -113,12 +119,12 @@ impl Mlp {
     }
 
     /// (1̄). Adds to the cotangents of inputs and weights.
-    pub(crate) fn vjp<T: Scalar>(
+    fn vjp<T: Scalar>(
         &self,
         x: &[T],
-        w: &[f64],
+        w: &[T],
         y_bar: &[T],
-        bars: &mut Bars<'_, T>,
+        bars: &mut CoreBars<'_, T>,
         room: &mut [T],
     ) {
         let (room, work) = room.split_at_mut(2 * self.stored());
@@ -145,6 +151,11 @@ impl Mlp {
             *bar += found;
         }
     }
+
+    /// The inputs of all layers, the sums of the hidden ones, and two cotangents.
+    fn room(&self) -> usize {
+        2 * self.stored() + 2 * self.widest()
+    }
 }
 
 impl Layer {
@@ -161,9 +172,9 @@ impl Layer {
 
     /// W·a + b.
     #[inline]
-    fn sums<T: Scalar>(self, input: &[T], w: &[f64], sums: &mut [T]) {
+    fn sums<T: Scalar>(self, input: &[T], w: &[T], sums: &mut [T]) {
         for (sum, &bias) in sums.iter_mut().zip(&w[self.bias()]) {
-            *sum = T::from(bias);
+            *sum = bias;
         }
         let columns = w[self.matrix()].chunks_exact(self.outputs);
         for (&input, column) in input.iter().zip(columns) {
@@ -178,7 +189,7 @@ impl Layer {
     fn vjp<T: Scalar>(
         self,
         input: &[T],
-        w: &[f64],
+        w: &[T],
         sum_bar: &[T],
         input_bar: &mut [T],
         w_bar: &mut [T],
@@ -201,7 +212,7 @@ impl Layer {
 
 /// Σ aᵢ·wᵢ, by four sums that do not wait for each other.
 #[inline]
-fn dot<T: Scalar>(a: &[T], w: &[f64]) -> T {
+fn dot<T: Scalar>(a: &[T], w: &[T]) -> T {
     let (fours, others) = (a.chunks_exact(4), w.chunks_exact(4));
     let rest = fours.remainder().iter().zip(others.remainder());
     let rest = rest.fold(T::ZERO, |sum, (&a, &w)| sum + a * w);

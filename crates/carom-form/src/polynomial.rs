@@ -11,7 +11,7 @@
 
 use carom_scalar::Scalar;
 
-use crate::Bars;
+use crate::{CoreBars, Function};
 
 /// A polynomial, or a quotient of two.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,28 +54,49 @@ impl Polynomial {
         }
     }
 
-    pub(crate) fn inputs(&self) -> usize {
+    fn constant(&self) -> usize {
+        self.monomials.len() * self.outputs
+    }
+
+    fn denominator(&self) -> std::ops::Range<usize> {
+        self.constant() + usize::from(self.has_constant) * self.outputs..self.weights()
+    }
+
+    /// Monomials (1), p (2) and q, which is zero where there is no denominator.
+    fn parts<T: Scalar>(&self, x: &[T], w: &[T], monomials: &mut [T], p: &mut [T], q: &mut [T]) {
+        for (k, &(parent, factor)) in self.monomials.iter().enumerate() {
+            monomials[k] = parent.map_or(x[factor], |parent| monomials[parent] * x[factor]); // (1)
+        }
+        p.fill(T::ZERO);
+        if self.has_constant {
+            for (p, &constant) in p.iter_mut().zip(&w[self.constant()..]) {
+                *p = constant;
+            }
+        }
+        add_product(monomials, w, p); // (2)
+        q.fill(T::ZERO);
+        add_product(monomials, &w[self.denominator()], q);
+    }
+}
+
+impl Function for Polynomial {
+    fn inputs(&self) -> usize {
         self.inputs
     }
 
-    pub(crate) fn outputs(&self) -> usize {
+    fn outputs(&self) -> usize {
         self.outputs
     }
 
     /// Columns of W, then b, then the columns of V.
-    pub(crate) fn weights(&self) -> usize {
+    fn weights(&self) -> usize {
         let matrices = self.monomials.len() * (1 + usize::from(self.is_quotient));
         (matrices + usize::from(self.has_constant)) * self.outputs
     }
 
-    /// Monomials, their cotangents, p and q.
-    pub(crate) fn room(&self) -> usize {
-        2 * self.monomials.len() + 2 * self.outputs
-    }
-
     /// Weights of a polynomial whose outputs are all `y`; without a constant, where all inputs are one. The
     /// weights of a denominator are small and not zero, where they would have no gradient.
-    pub(crate) fn initial(&self, y: f64, normal: &mut dyn FnMut() -> f64) -> Vec<f64> {
+    fn initial(&self, y: f64, normal: &mut dyn FnMut() -> f64) -> Vec<f64> {
         let mut weights = vec![0.0; self.weights()];
         let count = self.monomials.len() as f64;
         if self.has_constant {
@@ -89,32 +110,15 @@ impl Polynomial {
         weights
     }
 
-    fn constant(&self) -> usize {
-        self.monomials.len() * self.outputs
-    }
-
-    fn denominator(&self) -> std::ops::Range<usize> {
-        self.constant() + usize::from(self.has_constant) * self.outputs..self.weights()
-    }
-
-    /// Monomials (1), p (2) and q, which is zero where there is no denominator.
-    fn parts<T: Scalar>(&self, x: &[T], w: &[f64], monomials: &mut [T], p: &mut [T], q: &mut [T]) {
-        for (k, &(parent, factor)) in self.monomials.iter().enumerate() {
-            monomials[k] = parent.map_or(x[factor], |parent| monomials[parent] * x[factor]); // (1)
-        }
-        p.fill(T::ZERO);
-        if self.has_constant {
-            for (p, &constant) in p.iter_mut().zip(&w[self.constant()..]) {
-                *p = T::from(constant);
-            }
-        }
-        add_product(monomials, w, p); // (2)
-        q.fill(T::ZERO);
-        add_product(monomials, &w[self.denominator()], q);
+    /// Those of a denominator are about one.
+    fn weight_scales(&self, _: &[f64], z: &[f64]) -> Vec<f64> {
+        let mut scales = z.repeat(self.weights() / z.len());
+        scales[self.denominator()].fill(1.0);
+        scales
     }
 
     /// (1) to (3).
-    pub(crate) fn value<T: Scalar>(&self, x: &[T], w: &[f64], y: &mut [T], room: &mut [T]) {
+    fn value<T: Scalar>(&self, x: &[T], w: &[T], y: &mut [T], room: &mut [T]) {
         let (monomials, work) = room.split_at_mut(self.monomials.len());
         let q = &mut work[..self.outputs];
         self.parts(x, w, monomials, y, q);
@@ -126,12 +130,12 @@ impl Polynomial {
     }
 
     /// (1̄). Adds to the cotangents of inputs and weights.
-    pub(crate) fn vjp<T: Scalar>(
+    fn vjp<T: Scalar>(
         &self,
         x: &[T],
-        w: &[f64],
+        w: &[T],
         y_bar: &[T],
-        bars: &mut Bars<'_, T>,
+        bars: &mut CoreBars<'_, T>,
         room: &mut [T],
     ) {
         let (monomials, work) = room.split_at_mut(self.monomials.len());
@@ -168,10 +172,15 @@ impl Polynomial {
             }
         }
     }
+
+    /// Monomials, their cotangents, p and q.
+    fn room(&self) -> usize {
+        2 * self.monomials.len() + 2 * self.outputs
+    }
 }
 
 /// y += W·φ, W by columns.
-fn add_product<T: Scalar>(monomials: &[T], w: &[f64], y: &mut [T]) {
+fn add_product<T: Scalar>(monomials: &[T], w: &[T], y: &mut [T]) {
     for (&monomial, column) in monomials.iter().zip(w.chunks_exact(y.len())) {
         for (y, &weight) in y.iter_mut().zip(column) {
             *y += monomial * weight;
@@ -182,7 +191,7 @@ fn add_product<T: Scalar>(monomials: &[T], w: &[f64], y: &mut [T]) {
 /// The adjoint of [`add_product`].
 fn add_product_vjp<T: Scalar>(
     monomials: &[T],
-    w: &[f64],
+    w: &[T],
     y_bar: &[T],
     monomial_bars: &mut [T],
     w_bar: &mut [T],

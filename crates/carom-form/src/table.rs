@@ -1,6 +1,7 @@
 //! Tables over one or two inputs: uniform cubic B-splines, twice differentiable, whose weights are the control values.
 //!
-//! With n control values between low and high, u = (x − low)/(high − low)·(n − 3) lies in piece i = ⌊u⌋ at t = u − i, and
+//! Inputs lie between −1 and 1: their centre and scale say what that means. With n control values along an input,
+//! u = (x + 1)/2·(n − 3) lies in piece i = ⌊u⌋ at t = u − i, and
 //!
 //!   y = Σₖ Bₖ(t)·w(i + k),   k = 0 … 3                                                      (1)
 //!   B = ((1 − t)³, 3t³ − 6t² + 4, −3t³ + 3t² + 3t + 1, t³) / 6                              (2)
@@ -12,26 +13,21 @@
 
 use carom_scalar::Scalar;
 
-use crate::Bars;
+use crate::{CoreBars, Function};
 
 /// Values that a piece of a cubic spline depends on.
 const SUPPORT: usize = 4;
 
-/// One input of a table.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Axis {
-    /// First input of the range.
-    pub low: f64,
-    /// Last input of the range.
-    pub high: f64,
-    /// Control values along it, at least four.
-    pub count: usize,
-}
-
 /// A table of one output over one or two inputs.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Table {
     axes: Vec<Axis>,
+}
+
+/// One input of a table: so many control values along it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Axis {
+    count: usize,
 }
 
 /// What an input weighs the control values by.
@@ -44,17 +40,10 @@ struct Basis<T> {
 }
 
 impl Table {
-    /// A table over these inputs.
-    pub fn new(axes: Vec<Axis>) -> Self {
+    /// A table over one or two inputs, with at least four control values along each.
+    pub fn new(counts: &[usize]) -> Self {
+        let axes = counts.iter().map(|&count| Axis { count }).collect();
         Self { axes }
-    }
-
-    pub(crate) fn inputs(&self) -> usize {
-        self.axes.len()
-    }
-
-    pub(crate) fn weights(&self) -> usize {
-        self.axes.iter().map(|axis| axis.count).product()
     }
 
     /// Calls `visit` with each control value in reach, its weight, and the derivatives of that weight with respect to both inputs.
@@ -82,16 +71,46 @@ impl Table {
             }
         }
     }
+}
+
+impl Function for Table {
+    fn inputs(&self) -> usize {
+        self.axes.len()
+    }
+
+    fn outputs(&self) -> usize {
+        1
+    }
+
+    fn weights(&self) -> usize {
+        self.axes.iter().map(|axis| axis.count).product()
+    }
+
+    fn weight_scales(&self, _: &[f64], z: &[f64]) -> Vec<f64> {
+        vec![z[0]; self.weights()]
+    }
+
+    /// Control values that are all `y`.
+    fn initial(&self, y: f64, _: &mut dyn FnMut() -> f64) -> Vec<f64> {
+        vec![y; self.weights()]
+    }
 
     /// (1).
-    pub(crate) fn value<T: Scalar>(&self, x: &[T], w: &[f64], y: &mut [T]) {
+    fn value<T: Scalar>(&self, x: &[T], w: &[T], y: &mut [T], _: &mut [T]) {
         y[0] = T::ZERO;
         self.each(x, |index, weight, _| y[0] += weight * w[index]);
     }
 
     /// (1̄). Adds to the cotangents of inputs and weights.
-    pub(crate) fn vjp<T: Scalar>(&self, x: &[T], w: &[f64], y_bar: &[T], bars: &mut Bars<'_, T>) {
-        let (y_bar, Bars { inputs, weights }) = (y_bar[0], bars);
+    fn vjp<T: Scalar>(
+        &self,
+        x: &[T],
+        w: &[T],
+        y_bar: &[T],
+        bars: &mut CoreBars<'_, T>,
+        _: &mut [T],
+    ) {
+        let (y_bar, CoreBars { inputs, weights }) = (y_bar[0], bars);
         self.each(x, |index, weight, slopes| {
             weights[index] += weight * y_bar;
             for (bar, slope) in inputs.iter_mut().zip(slopes) {
@@ -104,12 +123,11 @@ impl Table {
 impl Axis {
     /// (2) at an input.
     #[inline]
-    fn basis<T: Scalar>(&self, x: T) -> Basis<T> {
+    fn basis<T: Scalar>(self, x: T) -> Basis<T> {
         let pieces = self.count - (SUPPORT - 1);
-        let scale = pieces as f64 / (self.high - self.low);
-        let is_inside = x.value() > self.low && x.value() < self.high;
-        let x = x.clamp(T::from(self.low), T::from(self.high));
-        let u = (x - self.low) * scale;
+        let scale = pieces as f64 / 2.0;
+        let is_inside = x.value() > -1.0 && x.value() < 1.0;
+        let u = (x.clamp(-T::ONE, T::ONE) + 1.0) * scale;
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,

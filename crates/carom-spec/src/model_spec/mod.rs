@@ -22,6 +22,7 @@ mod equality;
 mod geom;
 mod joint;
 mod joint_law;
+mod learned_term;
 mod options;
 mod sensor;
 mod settings;
@@ -44,6 +45,7 @@ pub use equality::{EqualityKind, EqualityObjects, EqualitySpec};
 pub use geom::{GeomKind, GeomSpec, SiteSpec};
 pub use joint::{JointKind, JointSpec};
 pub use joint_law::*;
+pub use learned_term::*;
 pub use options::{Cone, Flags, Integrator, JacobianKind, OptionSpec, SolverKind};
 pub use sensor::*;
 pub use settings::{
@@ -93,6 +95,10 @@ pub struct ModelSpec {
     pub contact_laws: Vec<ContactLawSpec>,
     /// Laws of joints.
     pub joint_laws: Vec<JointLawSpec>,
+    /// Learned terms.
+    pub learned_terms: Vec<LearnedTermSpec>,
+    /// The tolerance to which the model's motion was followed in continuous time when its numbers were found; none for fixed steps.
+    pub continuous_time: Option<f64>,
     /// Equality constraints.
     pub equalities: Vec<EqualitySpec>,
     /// Tendons.
@@ -133,6 +139,8 @@ impl Default for ModelSpec {
             excludes: Vec::new(),
             contact_laws: Vec::new(),
             joint_laws: Vec::new(),
+            learned_terms: Vec::new(),
+            continuous_time: None,
             equalities: Vec::new(),
             tendons: Vec::new(),
             actuators: Vec::new(),
