@@ -19,6 +19,7 @@
 //! | make a model in Rust code | [`builder`] |
 //! | write MJCF | [`mjcf`] |
 //! | read meshes | [`mesh`] |
+//! | read and write weights of learned terms | [`weights`] |
 //! | write a file whole or not at all | [`output`] |
 //!
 //! Compiling a description to a model that moves is the work of the crate `carom`.
@@ -33,6 +34,7 @@ pub mod read;
 pub mod source;
 pub mod span;
 pub mod urdf;
+pub mod weights;
 pub mod xml;
 
 pub use diagnostic::{Diagnostic, Severity};

@@ -2,6 +2,8 @@
 //!
 //! A file is written to a temporary neighbour, made durable and then renamed: a full disk, a crash or a killed process never
 //! leaves half a file under the final name, and what had that name before stays until the new file is complete.
+//!
+//! Results never replace what they were made from: [`check_distinct`] refuses outputs that are inputs.
 
 use std::fmt;
 use std::fs::{self, File, OpenOptions};
@@ -85,6 +87,72 @@ pub fn check_target(path: &Path) -> Result<(), WriteError> {
     let removed = fs::remove_file(&temporary);
     forget(&temporary);
     removed.map_err(|cause| error(cause.to_string()))
+}
+
+/// Refuses outputs that are inputs of the same work, by whatever path or link, and outputs that are one file: ask before the
+/// work, with every file that it reads.
+///
+/// # Errors
+/// With the first output that would replace another file of the work.
+pub fn check_distinct<'p>(
+    outputs: &[&Path],
+    inputs: impl IntoIterator<Item = &'p Path>,
+) -> Result<(), WriteError> {
+    let refuse = |path: &Path, reason: String| {
+        Err(WriteError {
+            path: path.to_owned(),
+            reason,
+        })
+    };
+    for (index, output) in outputs.iter().enumerate() {
+        let place = Place::of(output);
+        if let Some(other) = outputs[..index]
+            .iter()
+            .find(|path| Place::of(path) == place)
+        {
+            let other = other.display();
+            return refuse(
+                output,
+                format!("'{other}' is written there; name another file"),
+            );
+        }
+    }
+    for input in inputs {
+        let place = Place::of(input);
+        if let Some(output) = outputs.iter().find(|path| Place::of(path) == place) {
+            let input = input.display();
+            let reason = format!("it is the input '{input}' and would be lost; name another file");
+            return refuse(output, reason);
+        }
+    }
+    Ok(())
+}
+
+/// What two paths to one file have in common.
+#[derive(PartialEq, Eq)]
+enum Place {
+    /// Device and number of a file that is there: the same through links of either kind.
+    #[cfg(unix)]
+    File(u64, u64),
+    /// Links followed as far as there is something.
+    Path(PathBuf),
+}
+
+impl Place {
+    fn of(path: &Path) -> Self {
+        #[cfg(unix)]
+        if let Ok(found) = fs::metadata(path) {
+            use std::os::unix::fs::MetadataExt;
+            return Self::File(found.dev(), found.ino());
+        }
+        let name = path.file_name().unwrap_or_default();
+        let folder = path
+            .parent()
+            .filter(|folder| !folder.as_os_str().is_empty());
+        let folder = fs::canonicalize(folder.unwrap_or(Path::new(".")));
+        let whole = fs::canonicalize(path).or(folder.map(|folder| folder.join(name)));
+        Self::Path(whole.unwrap_or_else(|_| path.to_owned()))
+    }
 }
 
 /// Temporary files that exist now.
@@ -293,6 +361,37 @@ mod tests {
         assert_eq!(folder.names(), ["file"]);
         check_target(&folder.0.join("new")).unwrap();
         assert_eq!(folder.names(), ["file"]);
+    }
+
+    #[test]
+    fn outputs_that_are_inputs_are_refused_by_whatever_name() {
+        let folder = Folder::new("distinct");
+        fs::create_dir(folder.0.join("sub")).unwrap();
+        let at = |name: &str| folder.0.join(name);
+        let (model, run) = (at("model.xml"), at("run.npz"));
+        fs::write(&model, "<mujoco/>").unwrap();
+        fs::write(&run, "").unwrap();
+        let inputs = || [model.as_path(), run.as_path()];
+        let mut others = vec![at("model.xml"), at("sub/../model.xml")];
+        #[cfg(unix)]
+        {
+            std::os::unix::fs::symlink("model.xml", at("soft.xml")).unwrap();
+            fs::hard_link(&model, at("hard.xml")).unwrap();
+            others.extend([at("soft.xml"), at("hard.xml")]);
+        }
+        for output in &others {
+            let error = check_distinct(&[&at("new.html"), output], inputs()).unwrap_err();
+            assert_eq!(&error.path, output);
+            assert!(
+                error.reason.contains("model.xml' and would be lost"),
+                "{error}"
+            );
+        }
+        // Two new files of one name, and files that have nothing to do with each other.
+        let error = check_distinct(&[&at("a"), &at("sub/../a")], inputs()).unwrap_err();
+        assert!(error.reason.contains("is written there"), "{error}");
+        check_distinct(&[&at("a"), &at("sub/a")], inputs()).unwrap();
+        check_distinct(&[], inputs()).unwrap();
     }
 
     #[cfg(unix)]

@@ -8,7 +8,7 @@ use crate::mjcf::include::Tree;
 use crate::mjcf::problems::Problems;
 use crate::mjcf::{self, Allow, ReadSettings};
 use crate::model_spec::ModelSpec;
-use crate::source::{DiskSource, FileSource, SourceMap};
+use crate::source::{DiskSource, FileSource, Noted, SourceMap};
 use crate::urdf;
 
 /// A model file after reading.
@@ -46,6 +46,8 @@ pub fn read_file(path: &Path, allow: &[String]) -> ReadModel {
 /// ```
 pub fn read(path: &Path, source: &dyn FileSource, settings: &ReadSettings) -> ReadModel {
     let mut sources = SourceMap::new();
+    let noted = Noted::new(source);
+    let source: &dyn FileSource = &noted;
     let problems = Problems::new(&settings.allow);
     let mut spec = match Tree::load(path, None, source, &mut sources, &problems) {
         Some(tree) if tree.root().tag().eq_ignore_ascii_case("robot") => {
@@ -56,6 +58,7 @@ pub fn read(path: &Path, source: &dyn FileSource, settings: &ReadSettings) -> Re
     };
     check(&mut spec, &problems);
     let diagnostics = problems.into_list();
+    sources.read = noted.into_paths();
     ReadModel {
         spec,
         diagnostics,

@@ -3,6 +3,7 @@
 //! Readers never open files themselves: they ask a [`FileSource`], so the same code reads from disk,
 //! from memory in tests and from whatever a caller provides.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io::Read;
@@ -189,6 +190,34 @@ impl<S: FileSource> FileSource for Overlay<S> {
     }
 }
 
+/// Another source that keeps the paths of all files that were read.
+pub(crate) struct Noted<'s> {
+    source: &'s dyn FileSource,
+    paths: RefCell<Vec<PathBuf>>,
+}
+
+impl<'s> Noted<'s> {
+    pub(crate) fn new(source: &'s dyn FileSource) -> Self {
+        Self {
+            source,
+            paths: RefCell::default(),
+        }
+    }
+
+    /// The files that were read, in order.
+    pub(crate) fn into_paths(self) -> Vec<PathBuf> {
+        self.paths.into_inner()
+    }
+}
+
+impl FileSource for Noted<'_> {
+    fn read(&self, path: &Path) -> Result<Vec<u8>, ReadError> {
+        let bytes = self.source.read(path)?;
+        self.paths.borrow_mut().push(path.to_owned());
+        Ok(bytes)
+    }
+}
+
 /// The path without `.` and with `name/..` removed, by its text alone (links are not followed).
 pub fn normalize(path: &Path) -> PathBuf {
     let mut normal = PathBuf::new();
@@ -304,6 +333,8 @@ pub struct Position {
 #[derive(Clone, Default, Debug)]
 pub struct SourceMap {
     files: Vec<SourceFile>,
+    /// Paths of all files that were read, meshes and height fields too.
+    pub(crate) read: Vec<PathBuf>,
 }
 
 impl SourceMap {
@@ -330,7 +361,12 @@ impl SourceMap {
         self.files.get(id.0 as usize)
     }
 
-    /// All files in the order they were read.
+    /// The paths of all files that the model was read from: texts, meshes, height fields.
+    pub fn paths(&self) -> impl Iterator<Item = &Path> {
+        self.read.iter().map(PathBuf::as_path)
+    }
+
+    /// All texts in the order they were read.
     pub fn files(&self) -> &[SourceFile] {
         &self.files
     }

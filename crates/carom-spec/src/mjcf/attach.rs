@@ -258,6 +258,13 @@ impl<'r> Reader<'r> {
         part.settle(&child.spec.compiler, &draft.spec.compiler);
         let inserted = draft.insert_renamed(part.clone(), into, &namespace);
         draft.copy_assets(&child.spec, &namespace);
+        if let Some(term) = child.spec.learned_terms.first() {
+            let message = format!(
+                "the attached model has a learned term '{}', whose sites would not be found again",
+                term.name
+            );
+            self.problems.error(codes::ATTACH, element.span(), message);
+        }
         for law in &child.spec.contact_laws {
             let message = "the contact law of an attached model is not taken over; give it here";
             self.problems.warning(codes::CONFLICT, law.span, message);

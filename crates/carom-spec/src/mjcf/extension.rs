@@ -12,7 +12,9 @@
 //! |---|---|---|
 //! | `contact` | how contacts push | [`contact_law`](super::contact_law) |
 //! | `joint` | laws of joints | [`joint_law`](super::joint_law) |
+//! | `learned` | learned terms; the label is the name of the term | [`learned_term`](super::learned_term) |
 //! | `sensor` | sensors that MuJoCo lacks; the label is the sensor's name | [`SensorRow`](crate::model_spec::SensorRow) |
+//! | `simulation` | that the model was calibrated in continuous time | [`simulation`](super::simulation) |
 
 use super::Reader;
 use super::codes;
@@ -25,9 +27,9 @@ use crate::xml::{Attribute, Element};
 /// Names that start so are carom's.
 const OURS: &str = "carom/";
 
-/// How texts of each family are called, for those that are none.
+/// How texts that users write are called, for those that are none.
 const FAMILIES: &str = "a contact law is called 'carom/contact' or 'carom/contact/<label>', \
-    a law of a joint 'carom/joint/<label>', a sensor 'carom/sensor/<name>'";
+    a law of a joint 'carom/joint/<label>', a learned term 'carom/learned/<name>', a sensor 'carom/sensor/<name>'";
 
 /// One `key=value` with the places of both.
 #[derive(Clone, Copy)]
@@ -73,8 +75,8 @@ impl Reader<'_> {
             None => (rest, None),
         };
         let is_known = match (family, label) {
-            ("contact", None) => true,
-            ("contact" | "joint" | "sensor", Some(label)) => !label.is_empty(),
+            ("contact" | "simulation", None) => true,
+            ("contact" | "joint" | "learned" | "sensor", Some(label)) => !label.is_empty(),
             _ => false,
         };
         if !is_known {
@@ -100,6 +102,8 @@ impl Reader<'_> {
         match family {
             "contact" => extension.read_contact_law(spec),
             "joint" => extension.read_joint_law(spec),
+            "learned" => extension.read_learned_term(spec),
+            "simulation" => extension.read_simulation(spec),
             _ => extension.read_sensor(spec),
         }
         true

@@ -40,22 +40,26 @@ mod joint;
 pub mod joint_law;
 mod key;
 mod keywords;
+pub mod learned_term;
 mod load;
 mod merge;
 mod names;
 pub(crate) mod orientation;
 mod part;
+mod patch;
 pub(crate) mod problems;
 mod references;
 mod schema;
 mod sensor;
 pub(crate) mod settings;
+pub mod simulation;
 mod tendon;
 mod viewer;
 mod write;
 
 use std::path::{Path, PathBuf};
 
+pub use patch::{NotPatched, patched, relocated};
 pub use problems::Allow;
 pub use schema::{KnownElement, known_elements};
 pub use write::{AssetStorage, write, write_with};

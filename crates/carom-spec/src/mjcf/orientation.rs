@@ -166,6 +166,11 @@ pub(super) fn multiply(a: [f64; 4], b: [f64; 4]) -> [f64; 4] {
     ]
 }
 
+/// The rotation back.
+pub(super) fn conjugate([w, x, y, z]: [f64; 4]) -> [f64; 4] {
+    [w, -x, -y, -z]
+}
+
 /// Rotates a vector.
 pub(crate) fn rotate(quaternion: [f64; 4], vector: [f64; 3]) -> [f64; 3] {
     if quaternion == IDENTITY {

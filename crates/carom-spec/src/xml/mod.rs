@@ -51,6 +51,15 @@ pub fn load(
             return None;
         }
     };
+    // A file that a model includes need not be one whose lines whoever reads the errors may see.
+    let begin = decoded.text.trim_start();
+    if included_from.is_some() && !begin.is_empty() && !begin.starts_with('<') {
+        let message = format!("the included file '{}' is not XML", path.display());
+        let mut diagnostic = Diagnostic::error("X001", message);
+        diagnostic.span = included_from;
+        diagnostics.push(diagnostic);
+        return None;
+    }
     let file = sources.add(path, decoded.text, included_from);
     if let Some(offset) = decoded.first_invalid {
         diagnostics.push(
@@ -104,6 +113,13 @@ impl Document {
             document: self,
             index: 0,
         }
+    }
+
+    /// The element whose start tag begins at an offset.
+    pub fn element_at(&self, start: u32) -> Option<Element<'_>> {
+        let elements = &self.elements;
+        let found = elements.binary_search_by_key(&start, |element| element.start_tag.0);
+        self.element(u32::try_from(found.ok()?).ok()?)
     }
 
     /// The file this was read from.

@@ -1,12 +1,9 @@
 //! Damaged variants of our own models: whatever happens to a file, reading it ends with a model or with
 //! errors, soon and in bounded memory; and what is read without errors survives being written.
 //!
-//! Seeded and therefore repeatable. `CAROM_MUTATION_SECONDS` sets the time spent (10 by default), and
-//! `CAROM_MUTATION_SEED` the first seed.
+//! [`carom_testing::mutation`] says what all readers must survive.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
 use carom_spec::diagnostic::{render_all, to_json};
 use carom_spec::mesh::{MeshFormat, read_height_field, read_mesh};
@@ -14,31 +11,10 @@ use carom_spec::mjcf::{AssetStorage, ReadSettings, write_with};
 use carom_spec::read::{ReadModel, read};
 use carom_spec::{Diagnostic, MemorySource};
 use carom_testing::Random;
+use carom_testing::mutation::{Campaign, mutate, replace};
 
 use crate::models::model_files;
 use crate::round_trip::difference;
-
-/// Longest time for one damaged file; undamaged ones take milliseconds.
-const SLOWEST: Duration = Duration::from_secs(5);
-/// Most memory of the whole test (kB).
-const MAX_MEMORY: u64 = 2_000_000;
-
-const NUMBERS: [&str; 14] = [
-    "0",
-    "-0",
-    "1",
-    "-1",
-    "1e308",
-    "-1e308",
-    "1e-308",
-    "1e999",
-    "nan",
-    "inf",
-    "0x10",
-    "1,5",
-    "2147483648",
-    "1 2 3 4 5 6 7 8 9 10 11",
-];
 
 /// Small files that use what the models do not.
 const SNIPPETS: [&str; 4] = [
@@ -64,24 +40,6 @@ const SNIPPETS: [&str; 4] = [
        </custom></mujoco>"#,
 ];
 
-/// Start and end of every run of bytes that `inside` accepts.
-fn runs(bytes: &[u8], inside: impl Fn(u8) -> bool) -> Vec<(usize, usize)> {
-    let mut list = Vec::new();
-    let mut start = None;
-    for (index, &byte) in bytes.iter().enumerate() {
-        match (inside(byte), start) {
-            (true, None) => start = Some(index),
-            (false, Some(first)) => {
-                list.push((first, index));
-                start = None;
-            }
-            _ => {}
-        }
-    }
-    list.extend(start.map(|first| (first, bytes.len())));
-    list
-}
-
 /// Start and end of every tag.
 fn tags(bytes: &[u8]) -> Vec<(usize, usize)> {
     let starts = bytes
@@ -97,76 +55,29 @@ fn tags(bytes: &[u8]) -> Vec<(usize, usize)> {
         .collect()
 }
 
-fn replace(bytes: &mut Vec<u8>, (start, end): (usize, usize), with: &[u8]) {
-    bytes.splice(start..end, with.iter().copied());
-}
-
-/// Damages a file in one of many ways.
-fn mutate(bytes: &mut Vec<u8>, other: &[u8], random: &mut Random) {
-    let is_number = |byte: u8| byte.is_ascii_digit() || b"+-.eE".contains(&byte);
-    let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
-    let at = random.below(bytes.len());
-    match random.below(11) {
+/// Damages a model file: as any text, or by its tags.
+fn damage(bytes: &mut Vec<u8>, other: &[u8], random: &mut Random) {
+    match random.below(13) {
         0 => {
-            if let Some(byte) = bytes.get_mut(at) {
-                *byte ^= 1 << random.below(8);
-            }
-        }
-        1 => bytes.insert(at.min(bytes.len()), random.bits().to_le_bytes()[0]),
-        2 => {
-            let end = (at + 1 + random.below(40)).min(bytes.len());
-            bytes.drain(at..end);
-        }
-        3 => {
-            let end = (at + random.below(400)).min(bytes.len());
-            let copy = bytes[at..end].to_vec();
-            replace(bytes, (at, at), &copy);
-        }
-        4 | 5 => {
-            let numbers: Vec<_> = runs(bytes, is_number)
-                .into_iter()
-                .filter(|&(start, end)| bytes[start..end].iter().any(u8::is_ascii_digit))
-                .collect();
-            if let (Some(place), Some(number)) = (random.choose(&numbers), random.choose(&NUMBERS))
-            {
-                replace(bytes, place, number.as_bytes());
-            }
-        }
-        6 => {
-            if let Some(place) = random.choose(&runs(bytes, is_number)) {
-                replace(bytes, place, "9".repeat(1 + random.below(500)).as_bytes());
-            }
-        }
-        7 => {
-            // Swap two words: element names, attribute names, values.
-            let words = runs(bytes, is_word);
-            if let (Some(place), Some(from)) = (random.choose(&words), random.choose(&words)) {
-                let word = bytes[from.0..from.1].to_vec();
-                replace(bytes, place, &word);
-            }
-        }
-        8 => {
             if let Some(tag) = random.choose(&tags(bytes)) {
                 replace(bytes, tag, b"");
             }
         }
-        9 => {
+        1 => {
             let tags = tags(bytes);
             if let (Some(tag), Some(place)) = (random.choose(&tags), random.choose(&tags)) {
                 let copy = bytes[tag.0..tag.1].to_vec();
                 replace(bytes, (place.1, place.1), &copy);
             }
         }
-        _ => {
-            let tags = tags(other);
-            if let Some(tag) = random.choose(&tags) {
+        2 => {
+            if let Some(tag) = random.choose(&tags(other)) {
                 let end = (tag.0 + random.below(600)).min(other.len()).max(tag.1);
-                let place = self::tags(bytes)
-                    .get(random.below(40))
-                    .map_or(at, |tag| tag.1);
+                let place = tags(bytes).get(random.below(40)).map_or(0, |tag| tag.1);
                 replace(bytes, (place, place), &other[tag.0..end]);
             }
         }
+        _ => mutate(bytes, random),
     }
 }
 
@@ -254,71 +165,26 @@ fn check_mesh(bytes: &[u8]) -> Result<(), String> {
 }
 
 /// One damaged file; `Err` says what went wrong.
-fn run(seed: u64, models: &[(PathBuf, Vec<u8>)], files: &MemorySource) -> Result<(), String> {
-    let random = &mut Random(seed);
+fn run(
+    random: &mut Random,
+    models: &[(PathBuf, Vec<u8>)],
+    files: &MemorySource,
+) -> Result<(), String> {
     let (name, original) = &models[random.below(models.len())];
     let other = &models[random.below(models.len())].1;
     let mut bytes = original.clone();
     for _ in 0..=random.below(4) {
-        mutate(&mut bytes, other, random);
+        damage(&mut bytes, other, random);
     }
-    let start = processor_time();
     let is_text = name
         .extension()
         .is_some_and(|ending| ending == "xml" || ending == "urdf");
-    let outcome = catch_unwind(AssertUnwindSafe(|| {
-        if is_text {
-            check_model(name, &files.clone().with(name, bytes.as_slice()))
-        } else {
-            check_mesh(&bytes)
-        }
-    }));
-    let outcome = match outcome {
-        Ok(outcome) => outcome,
-        Err(_) => Err("panic".to_owned()),
+    let outcome = if is_text {
+        check_model(name, &files.clone().with(name, bytes.as_slice()))
+    } else {
+        check_mesh(&bytes)
     };
-    let outcome = outcome.and_then(|()| {
-        let time = processor_time().saturating_sub(start);
-        if time > SLOWEST {
-            Err(format!("took {time:?}"))
-        } else {
-            Ok(())
-        }
-    });
-    outcome.map_err(|reason| {
-        let folder = std::env::temp_dir().join(format!("carom-mutation-{seed}"));
-        // The file helps, but the seed is enough.
-        let _ = std::fs::write(&folder, &bytes);
-        format!(
-            "seed {seed}, {}, kept as {}: {reason}",
-            name.display(),
-            folder.display()
-        )
-    })
-}
-
-/// Time this thread has been running, where the system tells: a busy machine must not fail the test.
-fn processor_time() -> Duration {
-    let statistics = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
-    let nanoseconds = statistics
-        .split_ascii_whitespace()
-        .next()
-        .and_then(|text| text.parse().ok());
-    Duration::from_nanos(nanoseconds.unwrap_or(0))
-}
-
-/// Largest memory this process has used (kB), where the system tells.
-fn peak_memory() -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
-    line.split_ascii_whitespace().nth(1)?.parse().ok()
-}
-
-fn setting(name: &str, default: u64) -> u64 {
-    std::env::var(name)
-        .ok()
-        .and_then(|text| text.parse().ok())
-        .unwrap_or(default)
+    outcome.map_err(|reason| format!("{}: {reason}", name.display()))
 }
 
 #[test]
@@ -348,17 +214,9 @@ fn damaged_files_are_refused_in_good_order() {
         models.push((name.into(), files.read(name.as_ref()).unwrap()));
     }
 
-    let seconds = setting("CAROM_MUTATION_SECONDS", 10);
-    let first = setting("CAROM_MUTATION_SEED", 0);
-    let end = Instant::now() + Duration::from_secs(seconds);
-    let mut failures = Vec::new();
-    let mut count = 0;
-    while Instant::now() < end && failures.len() < 5 {
-        failures.extend(run(first + count, &models, &files).err());
-        count += 1;
-    }
-    println!("{count} damaged files, peak memory {:?} kB", peak_memory());
-    assert!(failures.is_empty(), "{}", failures.join("\n\n"));
-    assert!(peak_memory().is_none_or(|used| used < MAX_MEMORY));
-    assert!(count > 100, "only {count} files in {seconds} s");
+    let campaign = Campaign {
+        count: 200_000,
+        seconds: 10,
+    };
+    campaign.run(|random| run(random, &models, &files));
 }

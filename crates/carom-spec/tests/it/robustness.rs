@@ -225,3 +225,26 @@ fn line_ends_and_encodings_do_not_matter() {
         assert_eq!(model.spec.bodies[1].geoms.len(), 1);
     }
 }
+
+#[test]
+fn lines_of_an_included_file_that_is_no_model_are_not_shown() {
+    let secret = "root:x:0:0:secret:/root:/bin/sh\n";
+    for text in [
+        secret.to_owned(),
+        format!("\n\n{secret}<mujoco/>"),
+        format!("\u{feff}{secret}"),
+    ] {
+        let files = main_file("<mujoco><include file=\"passwd\"/></mujoco>".to_owned())
+            .with("passwd", text);
+        let model = load(&files);
+        let shown = carom_spec::diagnostic::render_all(&model.diagnostics, &model.sources);
+        assert!(shown.contains("'passwd' is not XML"), "{shown}");
+        let json = carom_spec::diagnostic::to_json(&model.diagnostics, &model.sources);
+        assert!(
+            !shown.contains("secret") && !json.contains("secret"),
+            "{shown}{json}"
+        );
+        // It points at the line that asked for the file.
+        assert!(shown.contains("<include file="), "{shown}");
+    }
+}

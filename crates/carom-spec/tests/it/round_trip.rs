@@ -3,11 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use carom_spec::diagnostic::render_all;
+use carom_spec::mjcf::learned_term::fingerprint;
 use carom_spec::mjcf::{Allow, AssetStorage, ReadSettings, codes, write, write_with};
 use carom_spec::model_spec::{
     ActuatorElement, ContactLaw, ContactPoints, JointLawKind, SensorKind, TendonPath, TendonSpec,
 };
 use carom_spec::source::ReadError;
+use carom_spec::weights::{self, TermWeights};
 use carom_spec::{Diagnostic, DiskSource, FileSource, MemorySource, ModelSpec};
 
 use crate::models::{shared_models, shipped_models};
@@ -201,6 +203,64 @@ fn laws_of_joints_read_back_the_same() {
     );
 }
 
+/// Every form with every option; weights are those of the file beside the model.
+#[test]
+fn learned_terms_read_back_the_same() {
+    let forms = [
+        "form=mlp; hidden=8 4; activation=elu; dissipative=velocity",
+        "form=mlp; hidden=3; shared=false; bound=2.5",
+        "form=polynomial; degree=3; odd=velocity",
+        "form=rational; degree=2; constant=true; mode=multiply; seed=7",
+        "form=table; counts=6 9; mode=replace",
+        "form=friction",
+        "form=drag; weights=own.safetensors",
+    ];
+    let text = |index: usize, form: &str| {
+        let data = format!("target=joint.*.force; inputs=velocity joint.j.position; {form}");
+        format!(r#"<text name="carom/learned/term {index}" data="{data}"/>"#)
+    };
+    let texts = forms.iter().enumerate();
+    let texts: Vec<String> = texts.map(|(index, form)| text(index, form)).collect();
+    let model = |texts: &str| {
+        format!(
+            r#"<mujoco><worldbody><body><joint name="j"/><geom size="1"/></body></worldbody>
+              <custom>{texts}</custom></mujoco>"#
+        )
+    };
+    let path = Path::new("terms.xml");
+    let last = forms.len() - 1;
+    let described = read_text(model(&text(last, "form=drag")), path);
+    let own = TermWeights {
+        name: format!("term {last}"),
+        fingerprint: fingerprint(&described.learned_terms[0]),
+        weights: vec![0.25, -1.5],
+        scales: vec![[0.5, 2.0]],
+    };
+    let files = |text: String| {
+        let bytes = weights::write(std::slice::from_ref(&own));
+        let files = MemorySource::new().with(path, text);
+        files.with("own.safetensors", bytes)
+    };
+    let spec = read(path, &files(model(&texts.concat())));
+    assert_eq!(spec.learned_terms.len(), forms.len());
+    assert_eq!(spec.learned_terms[last].weights, own.weights);
+    assert_eq!(spec.learned_terms[last].scales, own.scales);
+    let again = read(path, &files(write(&spec)));
+    assert_same(path, &spec, &again, AssetStorage::Files);
+
+    // Weights of another description, and of another term, are refused.
+    let refused = |texts: &str| {
+        let files = files(model(texts));
+        let found = carom_spec::read::read(path, &files, &ReadSettings::default());
+        let messages = found.diagnostics.iter();
+        messages.map(|one| one.message.clone()).collect::<String>()
+    };
+    let other = refused(&text(last, "form=friction; weights=own.safetensors"));
+    assert!(other.contains("belong to another description"), "{other}");
+    let other = refused(&text(1, "form=drag; weights=own.safetensors"));
+    assert!(other.contains("has no weights of term 'term 1'"), "{other}");
+}
+
 /// Every sensor that MuJoCo lacks and that is attached to a joint.
 #[test]
 fn sensors_that_mujoco_lacks_read_back_the_same_after_all_others() {
@@ -229,6 +289,18 @@ fn sensors_that_mujoco_lacks_read_back_the_same_after_all_others() {
     );
     let again = read_text(write(&spec), path);
     assert_same(path, &spec, &again, AssetStorage::Files);
+}
+
+#[test]
+fn the_tolerance_of_continuous_time_reads_back_the_same() {
+    let text = r#"<mujoco><option timestep="0.01"/><worldbody/>
+      <option timestep="0.0025"/><custom><text name="carom/simulation" data="tolerance=1e-06"/></custom></mujoco>"#;
+    let path = Path::new("calibrated.xml");
+    let spec = read_text(text.to_owned(), path);
+    assert_eq!(spec.continuous_time, Some(1e-6));
+    assert_eq!(spec.option.timestep, 0.0025, "what comes last counts");
+    let again = read_text(write(&spec), path);
+    assert_eq!(again.continuous_time, Some(1e-6));
 }
 
 #[test]

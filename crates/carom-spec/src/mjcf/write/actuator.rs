@@ -7,12 +7,12 @@ use crate::model_spec::{
 
 pub(super) fn write(out: &mut Output, spec: &ModelSpec) {
     for actuator in &spec.actuators {
-        out.empty(&actuator_tag(actuator));
+        out.empty(&actuator_tag(actuator, &ActuatorSpec::default()));
     }
 }
 
-fn actuator_tag(actuator: &ActuatorSpec) -> Tag {
-    let default = ActuatorSpec::default();
+/// The attributes that differ from those of `default`, in the general form.
+pub(in super::super) fn actuator_tag(actuator: &ActuatorSpec, default: &ActuatorSpec) -> Tag {
     let tag = Tag::new("general")
         .text("name", &actuator.name)
         .text("input", &input(actuator))
@@ -88,7 +88,7 @@ fn actuator_tag(actuator: &ActuatorSpec) -> Tag {
         )
         .leading_unless("damping", &actuator.damping, &default.damping)
         .number_unless("armature", actuator.armature, default.armature);
-    history(tag, &actuator.history).numbers("user", &actuator.user)
+    history(tag, &actuator.history, &default.history).numbers("user", &actuator.user)
 }
 
 /// What the controls are; of an actuator with one control that does not affect the simulation, and the shortcut
@@ -126,8 +126,7 @@ fn transmission(tag: Tag, transmission: Option<&Transmission>) -> Tag {
 }
 
 /// The history buffer of an actuator or sensor.
-pub(super) fn history(tag: Tag, history: &HistorySpec) -> Tag {
-    let default = HistorySpec::default();
+pub(super) fn history(tag: Tag, history: &HistorySpec, default: &HistorySpec) -> Tag {
     tag.integer_unless("nsample", history.samples, default.samples)
         .word_unless("interp", history.interpolation, default.interpolation)
         .number_unless("delay", history.delay, default.delay)

@@ -111,7 +111,8 @@ fn mesh_tag(mesh: &MeshSpec, storage: AssetStorage) -> Tag {
     .reference("material", &mesh.material)
 }
 
-fn inline_data(tag: Tag, mesh: &MeshSpec) -> Tag {
+/// Vertices and faces, and what else belongs to vertices.
+pub(in super::super) fn inline_data(tag: Tag, mesh: &MeshSpec) -> Tag {
     let faces: Vec<String> = mesh
         .faces
         .iter()

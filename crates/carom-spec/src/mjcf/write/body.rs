@@ -24,7 +24,7 @@ pub(super) fn write(out: &mut Output, bodies: &[BodySpec]) {
     let mut pending: Vec<Vec<usize>> = vec![reversed(&children[0])];
     while let Some(siblings) = pending.last_mut() {
         if let Some(index) = siblings.pop() {
-            out.open(&body_tag(&bodies[index]));
+            out.open(&body_tag(&bodies[index], &BodySpec::default()));
             write_content(out, &bodies[index]);
             pending.push(reversed(&children[index]));
         } else {
@@ -38,8 +38,8 @@ fn reversed(list: &[usize]) -> Vec<usize> {
     list.iter().rev().copied().collect()
 }
 
-fn body_tag(body: &BodySpec) -> Tag {
-    let default = BodySpec::default();
+/// The attributes that differ from those of `default`.
+pub(in super::super) fn body_tag(body: &BodySpec, default: &BodySpec) -> Tag {
     let tag = Tag::new("body")
         .text("name", &body.name)
         .numbers_unless("pos", &body.position, &default.position)
@@ -69,13 +69,13 @@ fn write_content(out: &mut Output, body: &BodySpec) {
         out.empty(&inertial_tag(inertial));
     }
     for joint in &body.joints {
-        out.empty(&joint_tag(joint));
+        out.empty(&joint_tag(joint, &JointSpec::default()));
     }
     for geom in &body.geoms {
-        out.empty(&geom_tag(geom));
+        out.empty(&geom_tag(geom, &GeomSpec::default()));
     }
     for site in &body.sites {
-        out.empty(&site_tag(site));
+        out.empty(&site_tag(site, &SiteSpec::default()));
     }
     for camera in &body.cameras {
         out.empty(&camera_tag(camera));
@@ -85,7 +85,7 @@ fn write_content(out: &mut Output, body: &BodySpec) {
     }
 }
 
-fn inertial_tag(inertial: &InertialSpec) -> Tag {
+pub(in super::super) fn inertial_tag(inertial: &InertialSpec) -> Tag {
     let tag = Tag::new("inertial")
         .numbers("pos", &inertial.position)
         .number("mass", inertial.mass);
@@ -100,8 +100,8 @@ fn inertial_tag(inertial: &InertialSpec) -> Tag {
     }
 }
 
-fn joint_tag(joint: &JointSpec) -> Tag {
-    let default = JointSpec::default();
+/// The attributes that differ from those of `default`.
+pub(in super::super) fn joint_tag(joint: &JointSpec, default: &JointSpec) -> Tag {
     let plain_free = JointSpec {
         name: joint.name.clone(),
         span: joint.span,
@@ -175,8 +175,8 @@ fn joint_tag(joint: &JointSpec) -> Tag {
         .numbers("user", &joint.user)
 }
 
-fn geom_tag(geom: &GeomSpec) -> Tag {
-    let default = GeomSpec::default();
+/// The attributes that differ from those of `default`.
+pub(in super::super) fn geom_tag(geom: &GeomSpec, default: &GeomSpec) -> Tag {
     let tag = Tag::new("geom").text("name", &geom.name);
     let tag = if geom.signed_distance {
         tag.text("type", "sdf")
@@ -233,8 +233,8 @@ fn geom_tag(geom: &GeomSpec) -> Tag {
     .numbers("user", &geom.user)
 }
 
-fn site_tag(site: &SiteSpec) -> Tag {
-    let default = SiteSpec::default();
+/// The attributes that differ from those of `default`.
+pub(in super::super) fn site_tag(site: &SiteSpec, default: &SiteSpec) -> Tag {
     Tag::new("site")
         .text("name", &site.name)
         .word_unless("type", site.kind, default.kind)

@@ -5,13 +5,13 @@
 //! differ from the built-in default. Reading it back gives the same [`ModelSpec`], apart from places in
 //! the file and from the element an actuator was written with (all become `general`).
 
-mod actuator;
-mod asset;
-mod body;
-mod relation;
-mod sensor;
-mod settings;
-mod tag;
+pub(super) mod actuator;
+pub(super) mod asset;
+pub(super) mod body;
+pub(super) mod relation;
+pub(super) mod sensor;
+pub(super) mod settings;
+pub(super) mod tag;
 
 use crate::model_spec::ModelSpec;
 pub(super) use tag::numbers_text;

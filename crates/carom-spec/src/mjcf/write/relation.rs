@@ -7,26 +7,8 @@ use crate::model_spec::{
 };
 
 pub(super) fn write_contacts(out: &mut Output, spec: &ModelSpec) {
-    let default = PairSpec::default();
     for pair in &spec.pairs {
-        out.empty(
-            &Tag::new("pair")
-                .text("name", &pair.name)
-                .reference("geom1", &pair.geom1)
-                .reference("geom2", &pair.geom2)
-                .integer_unless("condim", pair.contact_dimension, default.contact_dimension)
-                .numbers_unless("friction", &pair.friction, &default.friction)
-                .numbers_unless("solref", &pair.solver_reference, &default.solver_reference)
-                .numbers_unless(
-                    "solreffriction",
-                    &pair.friction_solver_reference,
-                    &default.friction_solver_reference,
-                )
-                .numbers_unless("solimp", &pair.solver_impedance, &default.solver_impedance)
-                .number_unless("margin", pair.margin, default.margin)
-                .number_unless("gap", pair.gap, default.gap)
-                .number_unless("adhesion", pair.adhesion, default.adhesion),
-        );
+        out.empty(&pair_tag(pair, &PairSpec::default()));
     }
     for exclude in &spec.excludes {
         out.empty(
@@ -38,27 +20,49 @@ pub(super) fn write_contacts(out: &mut Output, spec: &ModelSpec) {
     }
 }
 
+/// The attributes that differ from those of `default`.
+pub(in super::super) fn pair_tag(pair: &PairSpec, default: &PairSpec) -> Tag {
+    Tag::new("pair")
+        .text("name", &pair.name)
+        .reference("geom1", &pair.geom1)
+        .reference("geom2", &pair.geom2)
+        .integer_unless("condim", pair.contact_dimension, default.contact_dimension)
+        .numbers_unless("friction", &pair.friction, &default.friction)
+        .numbers_unless("solref", &pair.solver_reference, &default.solver_reference)
+        .numbers_unless(
+            "solreffriction",
+            &pair.friction_solver_reference,
+            &default.friction_solver_reference,
+        )
+        .numbers_unless("solimp", &pair.solver_impedance, &default.solver_impedance)
+        .number_unless("margin", pair.margin, default.margin)
+        .number_unless("gap", pair.gap, default.gap)
+        .number_unless("adhesion", pair.adhesion, default.adhesion)
+}
+
 pub(super) fn write_equalities(out: &mut Output, spec: &ModelSpec) {
-    let default = EqualitySpec::default();
     for equality in &spec.equalities {
-        out.empty(
-            &equality_tag(equality)
-                .word_unless("active", equality.active, default.active)
-                .numbers_unless(
-                    "solref",
-                    &equality.solver_reference,
-                    &default.solver_reference,
-                )
-                .numbers_unless(
-                    "solimp",
-                    &equality.solver_impedance,
-                    &default.solver_impedance,
-                ),
-        );
+        out.empty(&equality_tag(equality, &EqualitySpec::default()));
     }
 }
 
-fn equality_tag(equality: &EqualitySpec) -> Tag {
+/// What it couples, and the attributes that differ from those of `default`.
+pub(in super::super) fn equality_tag(equality: &EqualitySpec, default: &EqualitySpec) -> Tag {
+    coupling_tag(equality)
+        .word_unless("active", equality.active, default.active)
+        .numbers_unless(
+            "solref",
+            &equality.solver_reference,
+            &default.solver_reference,
+        )
+        .numbers_unless(
+            "solimp",
+            &equality.solver_impedance,
+            &default.solver_impedance,
+        )
+}
+
+fn coupling_tag(equality: &EqualitySpec) -> Tag {
     let named = |tag: &'static str| Tag::new(tag).text("name", &equality.name);
     let identity = [0.0, 1.0, 0.0, 0.0, 0.0];
     match &equality.kind {
@@ -115,7 +119,11 @@ pub(super) fn write_tendons(out: &mut Output, spec: &ModelSpec) {
     for tendon in &spec.tendons {
         match &tendon.path {
             TendonPath::Fixed(joints) => {
-                out.open(&common(Tag::new("fixed"), tendon));
+                out.open(&tendon_tag(
+                    Tag::new("fixed"),
+                    tendon,
+                    &TendonSpec::default(),
+                ));
                 for (joint, coefficient) in joints {
                     let tag = Tag::new("joint").reference("joint", joint);
                     out.empty(&tag.number("coef", *coefficient));
@@ -124,7 +132,7 @@ pub(super) fn write_tendons(out: &mut Output, spec: &ModelSpec) {
             TendonPath::Spatial(path) => {
                 let default = TendonSpec::default();
                 out.open(
-                    &common(Tag::new("spatial"), tendon)
+                    &tendon_tag(Tag::new("spatial"), tendon, &default)
                         .number_unless("width", tendon.width, default.width)
                         .reference("material", &tendon.material)
                         .numbers_unless("rgba", &tendon.rgba, &default.rgba),
@@ -150,8 +158,8 @@ fn wrap_tag(wrap: &WrapSpec) -> Tag {
     }
 }
 
-fn common(tag: Tag, tendon: &TendonSpec) -> Tag {
-    let default = TendonSpec::default();
+/// The attributes of both kinds of tendon that differ from those of `default`.
+pub(in super::super) fn tendon_tag(tag: Tag, tendon: &TendonSpec, default: &TendonSpec) -> Tag {
     tag.text("name", &tendon.name)
         .integer_unless("group", tendon.group, default.group)
         .leading_unless("stiffness", &tendon.stiffness, &default.stiffness)

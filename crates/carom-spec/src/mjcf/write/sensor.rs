@@ -6,20 +6,29 @@ use super::super::keywords::Field;
 use super::actuator::history;
 use super::tag::{Output, Tag};
 use crate::model_spec::{
-    Attachment, ContactReduction, ModelSpec, ObjectKind, ObjectReference, SensorDataKind,
-    SensorFields, SensorKind, SensorSpec, SensorStage,
+    Attachment, ContactReduction, HistorySpec, ModelSpec, ObjectKind, ObjectReference,
+    SensorDataKind, SensorFields, SensorKind, SensorSpec, SensorStage,
 };
 
 pub(super) fn write(out: &mut Output, spec: &ModelSpec) {
     let known = |sensor: &&SensorSpec| sensor.kind.row().code.is_some();
     for sensor in spec.sensors.iter().filter(known) {
-        let row = sensor.kind.row();
-        let tag = Tag::new(row.word).text("name", &sensor.name);
-        let tag = options(objects(tag, row.attachment, sensor), sensor.kind)
-            .number_unless("cutoff", sensor.cutoff, 0.0)
-            .number_unless("noise", sensor.noise, 0.0);
-        out.empty(&history(tag, &sensor.history).numbers("user", &sensor.user));
+        out.empty(&sensor_tag(sensor, &HistorySpec::default(), [0.0; 2]));
     }
+}
+
+/// The attributes that differ from a history, a cutoff and a noise.
+pub(in super::super) fn sensor_tag(
+    sensor: &SensorSpec,
+    default: &HistorySpec,
+    [cutoff, noise]: [f64; 2],
+) -> Tag {
+    let row = sensor.kind.row();
+    let tag = Tag::new(row.word).text("name", &sensor.name);
+    let tag = options(objects(tag, row.attachment, sensor), sensor.kind)
+        .number_unless("cutoff", sensor.cutoff, cutoff)
+        .number_unless("noise", sensor.noise, noise);
+    history(tag, &sensor.history, default).numbers("user", &sensor.user)
 }
 
 /// Names and texts of the sensors that MuJoCo lacks.

@@ -1,6 +1,6 @@
 //! Compiler, option, size, statistic, visual, keyframes and custom data.
 
-use super::super::{contact_law, joint_law};
+use super::super::{contact_law, joint_law, learned_term, simulation};
 use super::sensor;
 use super::tag::{Output, Tag};
 use crate::model_spec::{
@@ -105,12 +105,24 @@ fn length_range_tag(settings: &LengthRangeSettings) -> Tag {
 }
 
 fn write_option(out: &mut Output, option: &OptionSpec) {
-    let default = OptionSpec::default();
+    let tag = option_tag(option, &OptionSpec::default());
+    let flags = flag_tag(&option.flags);
+    if flags.is_bare() {
+        out.unless_bare(&tag);
+    } else {
+        out.open(&tag);
+        out.empty(&flags);
+        out.close();
+    }
+}
+
+/// The attributes that differ from those of `default`; flags are apart.
+pub(in super::super) fn option_tag(option: &OptionSpec, default: &OptionSpec) -> Tag {
     let groups: Vec<f64> = (0..u32::BITS)
         .filter(|group| option.disabled_actuator_groups >> group & 1 == 1)
         .map(f64::from)
         .collect();
-    let tag = Tag::new("option")
+    Tag::new("option")
         .number_unless("timestep", option.timestep, default.timestep)
         .number_unless("impratio", option.impedance_ratio, default.impedance_ratio)
         .number_unless("tolerance", option.tolerance, default.tolerance)
@@ -166,15 +178,7 @@ fn write_option(out: &mut Output, option: &OptionSpec) {
             option.ccd_iterations,
             default.ccd_iterations,
         )
-        .numbers("actuatorgroupdisable", &groups);
-    let flags = flag_tag(&option.flags);
-    if flags.is_bare() {
-        out.unless_bare(&tag);
-    } else {
-        out.open(&tag);
-        out.empty(&flags);
-        out.close();
-    }
+        .numbers("actuatorgroupdisable", &groups)
 }
 
 fn flag_tag(flags: &Flags) -> Tag {
@@ -288,6 +292,8 @@ pub(super) fn write_custom(out: &mut Output, spec: &ModelSpec) {
     }
     let laws = spec.contact_laws.iter().map(contact_law::write);
     let laws = laws.chain(spec.joint_laws.iter().map(joint_law::write));
+    let laws = laws.chain(spec.learned_terms.iter().map(learned_term::write));
+    let laws = laws.chain(spec.continuous_time.map(simulation::write));
     for (name, data) in laws.chain(sensor::extensions(spec)) {
         out.empty(&Tag::new("text").text("name", &name).text("data", &data));
     }

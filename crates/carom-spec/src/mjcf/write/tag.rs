@@ -6,34 +6,37 @@ use super::super::attribute::Keyword;
 use crate::model_spec::Reference;
 
 /// A start tag that is being written.
-pub(super) struct Tag {
+pub(in super::super) struct Tag {
     name: &'static str,
-    text: String,
+    /// Names and values, not escaped yet.
+    attributes: Vec<(String, String)>,
 }
 
 impl Tag {
-    pub(super) fn new(name: &'static str) -> Self {
+    pub(in super::super) fn new(name: &'static str) -> Self {
         Self {
             name,
-            text: format!("<{name}"),
+            attributes: Vec::new(),
         }
     }
 
     /// True when no attribute was written.
     pub(super) fn is_bare(&self) -> bool {
-        self.text.len() == self.name.len() + 1
+        self.attributes.is_empty()
+    }
+
+    /// Names and values of the attributes.
+    pub(in super::super) fn into_attributes(self) -> Vec<(String, String)> {
+        self.attributes
     }
 
     fn attribute(mut self, name: &str, value: &str) -> Self {
-        // Writing to a String cannot fail.
-        let _ = write!(self.text, " {name}=\"");
-        push_escaped(&mut self.text, value);
-        self.text.push('"');
+        self.attributes.push((name.to_owned(), value.to_owned()));
         self
     }
 
     /// A text, unless it is empty.
-    pub(super) fn text(self, name: &str, value: &str) -> Self {
+    pub(in super::super) fn text(self, name: &str, value: &str) -> Self {
         if value.is_empty() {
             self
         } else {
@@ -133,7 +136,7 @@ impl Tag {
     }
 
     /// A keyword, always.
-    pub(super) fn word<K: Keyword + PartialEq>(self, name: &str, value: K) -> Self {
+    pub(in super::super) fn word<K: Keyword + PartialEq>(self, name: &str, value: K) -> Self {
         match K::WORDS.iter().find(|(_, candidate)| *candidate == value) {
             Some((word, _)) => self.attribute(name, word),
             None => self,
@@ -157,6 +160,18 @@ pub(super) struct Output {
     open: Vec<&'static str>,
 }
 
+/// The text of a start tag without its end.
+pub(in super::super) fn tag_text(tag: &Tag) -> String {
+    let mut text = format!("<{}", tag.name);
+    for (name, value) in &tag.attributes {
+        // Writing to a String cannot fail.
+        let _ = write!(text, " {name}=\"");
+        push_escaped(&mut text, value);
+        text.push('"');
+    }
+    text
+}
+
 impl Output {
     fn indent(&mut self) {
         for _ in &self.open {
@@ -167,7 +182,7 @@ impl Output {
     /// An element without children.
     pub(super) fn empty(&mut self, tag: &Tag) {
         self.indent();
-        self.text.push_str(&tag.text);
+        self.text.push_str(&tag_text(tag));
         self.text.push_str("/>\n");
     }
 
@@ -181,7 +196,7 @@ impl Output {
     /// Starts an element with children.
     pub(super) fn open(&mut self, tag: &Tag) {
         self.indent();
-        self.text.push_str(&tag.text);
+        self.text.push_str(&tag_text(tag));
         self.text.push_str(">\n");
         self.open.push(tag.name);
     }
@@ -224,7 +239,7 @@ pub(in super::super) fn numbers_text(values: &[f64]) -> String {
     texts.join(" ")
 }
 
-fn push_escaped(text: &mut String, value: &str) {
+pub(in super::super) fn push_escaped(text: &mut String, value: &str) {
     for character in value.chars() {
         match character {
             '&' => text.push_str("&amp;"),
