@@ -125,9 +125,13 @@ fn of_table(chosen: fn(Exchange) -> bool) -> impl Iterator<Item = Constant> {
 fn rows_of(family: carom::quantity::Family) -> Family {
     use carom::quantity::Family as Of;
     match family {
-        Of::Option | Of::Laws | Of::ContactPoints | Of::JointLaws | Of::Cameras | Of::Sources => {
-            Family::Model
-        }
+        Of::Option
+        | Of::Laws
+        | Of::ContactPoints
+        | Of::JointLaws
+        | Of::Learned
+        | Of::Cameras
+        | Of::Sources => Family::Model,
         Of::Qpos => Family::Qpos,
         Of::Bodies => Family::Body,
         Of::Joints => Family::Joint,

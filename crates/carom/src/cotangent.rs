@@ -24,6 +24,7 @@ use crate::stages::collision::{BackwardWork, Contact};
 use crate::stages::constraint::ConstraintBar;
 use crate::stages::inertia::Inertia;
 use crate::stages::kinematics::Kinematics;
+use crate::stages::learned::Learned;
 use crate::stages::passive::Passive;
 use crate::stages::sensing::Sensing;
 use crate::stages::solve::SolveBar;
@@ -184,6 +185,7 @@ pub struct DataBar {
     pub passive: Passive,
     pub bias: Bias,
     pub actuation: Actuation,
+    pub learned: Learned,
     pub acceleration: Acceleration,
     pub constraint: ConstraintBar,
     pub solve: SolveBar,
@@ -209,6 +211,7 @@ impl DataBar {
             passive: Passive::zeros(n),
             bias: Bias::zeros(n),
             actuation: Actuation::zeros(n),
+            learned: Learned::zeros(n),
             acceleration: Acceleration::zeros(n),
             constraint: ConstraintBar::default(),
             solve: SolveBar::zeros(model),
@@ -229,6 +232,7 @@ impl DataBar {
         self.passive.set_zero();
         self.bias.set_zero();
         self.actuation.set_zero();
+        self.learned.set_zero();
         self.acceleration.set_zero();
         self.constraint.set_zero(&data.constraint);
         self.solve.set_zero(data.constraint.rows.len());

@@ -12,6 +12,7 @@ use crate::stages::compliance::Compliance;
 use crate::stages::constraint::{Constraint, Sources};
 use crate::stages::inertia::Inertia;
 use crate::stages::kinematics::Kinematics;
+use crate::stages::learned::Learned;
 use crate::stages::passive::Passive;
 use crate::stages::sensing::{Sensed, Sensing};
 use crate::stages::solve::{Solve, complementarity};
@@ -39,6 +40,7 @@ pub struct Data<T: Scalar = f64> {
     pub bias: Bias<T>,
     pub compliance: Compliance<T>,
     pub actuation: Actuation<T>,
+    pub learned: Learned<T>,
     pub acceleration: Acceleration<T>,
     pub constraint: Constraint<T>,
     pub solve: Solve<T>,
@@ -80,6 +82,7 @@ impl<T: Scalar> Data<T> {
             bias: Bias::zeros(n),
             compliance: Compliance::default(),
             actuation: Actuation::zeros(n),
+            learned: Learned::zeros(n),
             acceleration: Acceleration::zeros(n),
             constraint: Constraint::default(),
             solve: Solve::new(model),

@@ -9,10 +9,11 @@ pub(crate) use surrogate::Surrogate;
 use crate::data::Data;
 use crate::model::Model;
 use crate::scalar::Scalar;
+use crate::stages::actuation::ActuatorPlace;
 use crate::stages::solve::Phase;
 use crate::stages::{
-    acceleration, actuation, bias, collision, compliance, constraint, inertia, kinematics, passive,
-    sensing, solve, tendon, transmission, velocity,
+    acceleration, actuation, bias, collision, compliance, constraint, inertia, kinematics, learned,
+    passive, sensing, solve, tendon, transmission, velocity,
 };
 use crate::state::{Input, State};
 
@@ -108,20 +109,43 @@ impl<T: Scalar, O: Observer> Stages<'_, T, O> {
             bias,
             compliance,
             actuation,
+            learned,
             acceleration,
             ..
         } = &mut *self.data;
-        actuation::forward(
-            model,
+        let has_terms = !model.structure.learned.is_empty();
+        let sources = learned::Sources {
             state,
-            input,
+            input: Some(input),
+            kinematics,
             transmission,
             velocity,
             passive,
-            actuation,
-        );
+            bias,
+            actuation: None,
+        };
+        if has_terms {
+            learned::forward_actuators(model, sources, learned);
+            self.observer.ended("learned");
+        }
+        let place = ActuatorPlace {
+            transmission,
+            velocity,
+            timestep: input.timestep,
+        };
+        let before = (&*passive, &*learned);
+        actuation::forward(model, state, input, place, before, actuation);
         self.observer.ended("actuation");
-        let forces = (&*passive, &*bias, &*compliance, &*actuation);
+        if has_terms {
+            let actuation = Some(&*actuation);
+            let sources = learned::Sources {
+                actuation,
+                ..sources
+            };
+            learned::forward(model, sources, learned);
+            self.observer.ended("learned");
+        }
+        let forces = (&*passive, &*bias, &*compliance, &*actuation, &*learned);
         acceleration::forward(model, input, kinematics, inertia, forces, acceleration);
         self.observer.ended("acceleration");
     }

@@ -2,7 +2,7 @@
 //!
 //!   τ = M·a + c − passive                                                                (1)
 //!
-//! is what actuators and applied forces must give together. With `invdiscrete` the acceleration is that of a whole
+//! is what actuators and applied forces must give together. Learned terms count as passive, as they act without controls. With `invdiscrete` the acceleration is that of a whole
 //! step, â = (v⁺ − v)/h; what the integrator solves, (M − h·D)·â = τ + passive − c, is then read backwards:
 //!
 //!   τ = (M − h·D)·â + c − passive                                                        (2)
@@ -12,7 +12,7 @@ use crate::dynamics;
 use crate::integrate;
 use crate::model::{Integrator, Model};
 use crate::scalar::Scalar;
-use crate::stages::inertia;
+use crate::stages::{inertia, learned};
 use crate::state::State;
 
 /// Writes the generalised force under which `state` accelerates at `acceleration`.
@@ -40,5 +40,32 @@ pub fn forward<T: Scalar>(
     }
     for (force, &contacts) in force.iter_mut().zip(&data.compliance.force) {
         *force -= contacts;
+    }
+    if !model.structure.learned.is_empty() {
+        subtract_learned(model, state, data, force);
+    }
+}
+
+/// Learned terms that act on dofs and bodies; what they read of actuators counts as zero.
+fn subtract_learned<T: Scalar>(
+    model: &Model<T>,
+    state: &State<T>,
+    data: &mut Data<T>,
+    force: &mut [T],
+) {
+    let sources = learned::Sources {
+        state,
+        input: None,
+        kinematics: &data.kinematics,
+        transmission: &data.transmission,
+        velocity: &data.velocity,
+        passive: &data.passive,
+        bias: &data.bias,
+        actuation: None,
+    };
+    learned::forward_actuators(model, sources, &mut data.learned);
+    learned::forward(model, sources, &mut data.learned);
+    for (force, &learned) in force.iter_mut().zip(&data.learned.force) {
+        *force -= learned;
     }
 }

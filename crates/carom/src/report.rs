@@ -29,8 +29,8 @@ pub struct StepReport {
     pub contacts: usize,
     /// The first number that is not finite.
     pub not_finite: Option<NotFinite>,
-    /// Whether a coordinate, velocity or acceleration is beyond 1e10 in size.
-    pub is_large: bool,
+    /// The first coordinate, velocity or acceleration beyond 1e10 in size: an unstable simulation.
+    pub large: Option<NotFinite>,
     /// Number of impacts within the step, under the impulse law.
     pub impacts: usize,
     /// Whether there were more impacts than the law allows, and the step ended at the last one.
@@ -43,7 +43,7 @@ pub enum Warning {
     /// A number is not finite.
     NotFinite(NotFinite),
     /// Numbers grow beyond all measure.
-    Large,
+    Large(NotFinite),
     /// The solver ran out of iterations.
     IterationLimit,
     /// The solver met a matrix that it could not factorise.
@@ -56,9 +56,10 @@ impl fmt::Display for Warning {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotFinite(place) => write!(out, "{place}"),
-            Self::Large => {
-                out.write_str("the motion grows beyond all measure; try a smaller time step")
-            }
+            Self::Large(place) => write!(
+                out,
+                "the motion grows beyond all measure: {place}; try a smaller time step"
+            ),
             Self::IterationLimit => out.write_str(
                 "the constraint solver ran out of iterations; allow more, or loosen its tolerance",
             ),
@@ -79,7 +80,7 @@ impl StepReport {
         let singular = self.solve.status == SolveStatus::Singular;
         [
             self.not_finite.map(Warning::NotFinite),
-            self.is_large.then_some(Warning::Large),
+            self.large.map(Warning::Large),
             singular.then_some(Warning::Singular),
             limit.then_some(Warning::IterationLimit),
             self.is_impact_limited.then_some(Warning::ImpactLimit),
@@ -113,14 +114,16 @@ impl StepReport {
             solve: data.solve.report,
             contacts: data.collision.contacts.len(),
             not_finite: given.or_else(|| if is_finite { None } else { found() }),
-            is_large: motion.iter().any(|numbers| any_large(numbers)),
+            large: (motion.iter().any(|numbers| any_large(numbers)))
+                .then(|| NotFinite::beyond_measure(model, state, data))
+                .flatten(),
             impacts: impacts.map_or(0, |impacts| impacts.list().len()),
             is_impact_limited: impacts.is_some_and(Impacts::is_limited),
         }
     }
 }
 
-/// A number that is not finite: where it was found first.
+/// A number that is not finite, or beyond all measure: where it was found first.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NotFinite {
     /// The stage, as [`dynamics::Observer`](crate::dynamics::Observer) names it; `state` or `input` for what was given.
@@ -131,7 +134,7 @@ pub struct NotFinite {
     pub element: Element,
     /// Which of the quantity's numbers.
     pub component: usize,
-    /// The number: infinite or not a number.
+    /// The number.
     pub value: f64,
 }
 
@@ -232,6 +235,20 @@ impl NotFinite {
         search.found
     }
 
+    /// The first number of a motion that is beyond all measure.
+    fn beyond_measure<T: Scalar>(
+        model: &Model<T>,
+        state: &State<T>,
+        data: &Data<T>,
+    ) -> Option<Self> {
+        let mut search = Search::new(INTEGRATE);
+        search.is_wrong = |value| value.abs() > MAX_STABLE_SIZE;
+        search.list("qpos", &state.qpos, |index| of_coordinate(model, index));
+        search.list("qvel", &state.qvel, Element::Dof);
+        search.list("qacc", &data.solve.qacc, Element::Dof);
+        search.found
+    }
+
     /// The first number that is not finite in the results of the stages, in their order.
     fn in_stages<T: Scalar>(model: &Model<T>, data: &Data<T>) -> Option<Self> {
         let mut search = Search::new("");
@@ -256,6 +273,7 @@ impl NotFinite {
         search.stage = "compliance";
         search.list("force", &data.compliance.force, Element::Dof);
         arrays_of!(actuation);
+        arrays_of!(learned);
         arrays_of!(acceleration);
         search.rows(data);
         search.stage = "solve";
@@ -394,7 +412,7 @@ fn element_of<T: Scalar>(model: &Model<T>, family: &str, index: usize) -> Elemen
         "one" => Element::Whole,
         "nbody" => Element::Body(index),
         "njoint" => Element::Joint(index),
-        "nv" => Element::Dof(index),
+        "nv" | "nlearned_dof" => Element::Dof(index),
         "nq" => of_coordinate(model, index),
         "ngeom" => Element::Geom(index),
         "nsite" => Element::Site(index),
@@ -419,15 +437,20 @@ fn element_of<T: Scalar>(model: &Model<T>, family: &str, index: usize) -> Elemen
     }
 }
 
-/// Keeps the first number that is not finite.
+/// Keeps the first number that is wrong: not finite, unless told otherwise.
 struct Search {
     stage: &'static str,
+    is_wrong: fn(f64) -> bool,
     found: Option<NotFinite>,
 }
 
 impl Search {
     fn new(stage: &'static str) -> Self {
-        Self { stage, found: None }
+        Self {
+            stage,
+            is_wrong: |value| !value.is_finite(),
+            found: None,
+        }
     }
 
     fn offer<T: Scalar>(
@@ -438,7 +461,7 @@ impl Search {
         number: T,
     ) {
         let value = number.value();
-        if self.found.is_none() && !value.is_finite() {
+        if self.found.is_none() && (self.is_wrong)(value) {
             self.found = Some(NotFinite {
                 stage: self.stage,
                 quantity,
@@ -457,7 +480,7 @@ impl Search {
         element: impl Fn(usize) -> Element,
     ) {
         for (index, &number) in numbers.iter().enumerate() {
-            if !number.value().is_finite() {
+            if (self.is_wrong)(number.value()) {
                 self.offer(quantity, element(index), 0, number);
             }
         }
@@ -588,8 +611,15 @@ mod tests {
 
     #[test]
     fn a_motion_beyond_all_measure_is_worth_a_warning() {
-        let (_, report) = report(|state, _, _| state.qvel[6] = 1e12);
+        let (model, report) = report(|state, _, _| state.qvel[6] = 1e13);
         assert_eq!(report.not_finite, None);
-        assert!(report.warnings().any(|warning| warning == Warning::Large));
+        let found = report.large.unwrap();
+        assert!(
+            report
+                .warnings()
+                .any(|warning| warning == Warning::Large(found))
+        );
+        let text = found.describe(&model);
+        assert!(text.starts_with("qpos of joint 'elbow' is "), "{text}");
     }
 }

@@ -13,8 +13,10 @@ use std::path::Path;
 
 use carom_spec::mjcf;
 use carom_spec::model_spec::{ComplementaritySpec, ContactLaw, ContactLawSpec, LawKind};
+use carom_spec::model_spec::{FormKind, FormSpec, LearnedTermSpec, Reference, TermMode};
 use carom_spec::model_spec::{JointLawDescription, JointLawKind, JointLawNumber};
 use carom_spec::source::{MemorySource, SourceMap};
+use carom_spec::span::Span;
 
 use crate::compile::compile;
 use crate::model::{Integrator, Model};
@@ -59,6 +61,69 @@ pub(crate) fn model_from_mjcf(text: &str) -> Model {
     assert!(problems.is_empty(), "{problems:?}");
     let (model, problems) = compile(&spec);
     model.unwrap_or_else(|| panic!("{problems:?}"))
+}
+
+/// The model of an MJCF text with learned terms, whose weights are small random numbers.
+pub(crate) fn model_with_terms(text: &str, terms: Vec<LearnedTermSpec>) -> Model {
+    let path = Path::new("test.xml");
+    let files = MemorySource::new().with(path, text);
+    let (settings, mut sources) = (mjcf::ReadSettings::default(), SourceMap::new());
+    let (mut spec, problems) = mjcf::read(path, &files, &settings, &mut sources);
+    assert!(problems.is_empty(), "{problems:?}");
+    spec.learned_terms = terms;
+    let (model, problems) = compile(&spec);
+    let mut model = model.unwrap_or_else(|| panic!("{problems:?}"));
+    let mut random = Random::new(11);
+    let structure = std::sync::Arc::clone(&model.structure);
+    for term in &structure.learned.terms {
+        for (index, weight) in model.learned.weight[term.weights.clone()]
+            .iter_mut()
+            .enumerate()
+        {
+            let least = term.form.lower_bound(index);
+            *weight = 0.5 * random.next();
+            if least.is_finite() {
+                *weight = least + 0.2 + weight.abs();
+            }
+        }
+    }
+    model
+}
+
+/// A learned term that adds to its targets.
+pub(crate) fn learned_term(
+    name: &str,
+    targets: &[&str],
+    inputs: &[&str],
+    kind: FormKind,
+) -> LearnedTermSpec {
+    LearnedTermSpec {
+        name: name.to_owned(),
+        span: Span::default(),
+        targets: references(targets),
+        inputs: references(inputs),
+        mode: TermMode::Add,
+        is_shared: true,
+        form: FormSpec {
+            kind,
+            odd: Vec::new(),
+            dissipative: Vec::new(),
+            bound: None,
+        },
+        scales: Vec::new(),
+        weights: Vec::new(),
+        weights_file: None,
+        seed: 0,
+    }
+}
+
+/// References by these names, from nowhere.
+pub(crate) fn references(names: &[&str]) -> Vec<Reference> {
+    let reference = |name: &&str| Reference {
+        name: (*name).to_owned(),
+        ..Reference::default()
+    };
+    names.iter().map(reference).collect()
 }
 
 /// Joints that slide and turn and have every law of joints, with numbers that all matter.

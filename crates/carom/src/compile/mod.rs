@@ -30,6 +30,7 @@ mod joint_laws;
 mod joints;
 mod keyframes;
 mod laws;
+mod learned;
 mod length_range;
 mod lookup;
 mod mesh;
@@ -168,6 +169,7 @@ fn build_structure(source: Source<'_>, report: &mut Report) -> Structure {
     laws::structure(source, &mut structure, report);
     equalities::structure(source, &mut structure, report);
     actuators::structure(source, &mut structure, report);
+    learned::structure(source, &mut structure, report);
     sensors::structure(source, &mut structure, report);
     keyframes::structure(source, &mut structure, report);
     options::check(source, report);
@@ -198,6 +200,7 @@ fn recipe(
     laws::numbers(source, &mut model, report);
     equalities::numbers(source, &mut model);
     let actuators = actuators::numbers(source, &mut model);
+    learned::numbers(source, &mut model);
     sensors::numbers(source, &mut model);
     let keyframes = keyframes::numbers(source, &mut model);
     let settings = &source.spec.compiler;

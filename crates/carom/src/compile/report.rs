@@ -50,6 +50,9 @@ pub(super) mod code {
     /// A law of a joint.
     pub(crate) const JOINT_LAW: &str = "C034";
 
+    /// A learned term.
+    pub(crate) const LEARNED: &str = "C035";
+
     /// A mesh cannot be used.
     pub(crate) const MESH: &str = "C040";
     /// A height field cannot be used.

@@ -7,8 +7,8 @@ use crate::cotangent::{Cotangents, DataBar, StateBar};
 use crate::data::Data;
 use crate::model::Model;
 use crate::stages::{
-    acceleration, actuation, bias, collision, compliance, constraint, inertia, kinematics, passive,
-    solve, tendon, transmission, velocity,
+    acceleration, actuation, bias, collision, compliance, constraint, inertia, kinematics, learned,
+    passive, solve, tendon, transmission, velocity,
 };
 use crate::state::{Input, State};
 
@@ -76,7 +76,9 @@ pub(crate) fn observe_backward_of_rows(
     };
     read("constraint", constraint::backward);
     read("acceleration", acceleration::backward);
+    read("learned", learned::backward);
     read("actuation", actuation::backward);
+    read("learned", learned::backward_actuators);
     read("compliance", compliance::backward);
     read("bias", bias::backward);
     read("passive", passive::backward);

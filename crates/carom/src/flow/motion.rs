@@ -35,6 +35,11 @@ pub enum Status {
         /// How far it got (s).
         time: f64,
     },
+    /// Whoever asked for it wants no more of it.
+    Interrupted {
+        /// How far it got (s).
+        time: f64,
+    },
     /// The state from which it starts, or an interval of it, has no finite rates.
     NotFinite {
         /// How far it got (s).
@@ -65,6 +70,7 @@ impl fmt::Display for Status {
                 out,
                 "stopped at {time} s: the motion cannot be followed there; loosen the tolerances or make contacts softer"
             ),
+            Self::Interrupted { time } => write!(out, "interrupted at {time} s"),
             Self::NotFinite { time } => write!(
                 out,
                 "stopped at {time} s: forces are not finite; look at the state and the controls there"
@@ -348,6 +354,21 @@ impl Flow {
         interval: f64,
         intervals: usize,
     ) -> Motion {
+        self.run_while(start, controls, interval, intervals, &|| true)
+    }
+
+    /// As [`Flow::run`], as long as `is_wanted`, which is asked before every step.
+    ///
+    /// # Panics
+    /// When the controls do not fit the model.
+    pub fn run_while(
+        &self,
+        start: &State,
+        controls: &Controls,
+        interval: f64,
+        intervals: usize,
+        is_wanted: &dyn Fn() -> bool,
+    ) -> Motion {
         controls.assert_fit(self.model.counts().nu);
         let mut run = Run::new(self, start);
         let mut before = Vec::new();
@@ -358,7 +379,7 @@ impl Flow {
             run.interval = index;
             let end = start.time + (index + 1) as f64 * interval;
             let goes_on = index > 0 && run.input.ctrl == before;
-            run.motion.status = run.follow(end, goes_on);
+            run.motion.status = run.follow(end, goes_on, is_wanted);
             run.motion.states.push(run.state.clone());
             if run.motion.status != Status::Done {
                 break;
@@ -436,7 +457,7 @@ impl<'a> Run<'a> {
     }
 
     /// Goes to a time, from an interval of the same controls as if there were no end between, or else with a new start.
-    fn follow(&mut self, end: f64, goes_on: bool) -> Status {
+    fn follow(&mut self, end: f64, goes_on: bool, is_wanted: &dyn Fn() -> bool) -> Status {
         let time = |run: &Self| run.state.time;
         if !goes_on && !self.restart() {
             return Status::NotFinite { time: time(self) };
@@ -444,6 +465,9 @@ impl<'a> Run<'a> {
         let mut attempts = 0;
         while self.state.time < end {
             attempts += 1;
+            if !is_wanted() {
+                return Status::Interrupted { time: time(self) };
+            }
             if attempts > self.settings.most_steps {
                 return Status::StepLimit { time: time(self) };
             }

@@ -19,6 +19,7 @@ pub(super) fn of_model(model: &Model) -> bool {
 pub(super) fn of_dynamics(model: &Model) -> bool {
     let (structure, settings) = (&*model.structure, &model.settings);
     structure.laws.kind.is_empty()
+        && structure.learned.is_empty()
         && settings.noslip_iterations == 0
         && model.distant().is_none()
         && !settings.enable.diagexact

@@ -16,6 +16,7 @@ mod coincidence;
 mod contact_sensor;
 mod from_distance;
 mod laws;
+mod learned;
 mod numbers;
 mod recipe;
 mod settings;
@@ -30,11 +31,14 @@ pub use contact_sensor::ContactSensor;
 pub use from_distance::{ActsIn, Attracting, ContactsFromDistance};
 pub(crate) use laws::joint_law_parameter;
 pub use laws::{ImpulsePair, JointLaw, JointLawKind, LawKind, LawLevel, LawStructure};
+pub use learned::{
+    Angle, LearnedFrame, LearnedPlace, LearnedStructure, LearnedTerm, Signal, Target, TermMode,
+};
 pub use numbers::{
     ActuatorNumbers, BodyNumbers, CameraNumbers, ContactPointNumbers, DofNumbers, EqualityNumbers,
     Family, GeomNumbers, HeightFieldNumbers, JointLawNumbers, JointNumbers, KeyframeNumbers,
-    LawNumbers, MeshNumbers, Model, OptionNumbers, PairNumbers, QposNumbers, Quantity,
-    SensorNumbers, SiteNumbers, SourceNumbers, TendonNumbers, WrapNumbers,
+    LawNumbers, LearnedNumbers, MeshNumbers, Model, OptionNumbers, PairNumbers, QposNumbers,
+    Quantity, SensorNumbers, SiteNumbers, SourceNumbers, TendonNumbers, WrapNumbers,
 };
 pub use recipe::{
     ActuatorRecipe, BodyRecipe, GeomRecipe, Given, KeyframeRecipe, MassSource, MeshRecipe, Recipe,

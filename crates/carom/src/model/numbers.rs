@@ -315,6 +315,14 @@ quantities! {
             /// Parameter of a law.
             parameter: [T; njoint_law_parameter] = JointLawParameter("by law").purpose(Damper).direct();
         }
+        /// Numbers of the learned terms, term after term.
+        learned: Learned = LearnedNumbers {
+            /// Weights.
+            weight: [T; nlearned_weight] = LearnedWeight("by form").symbol("w").learned("weights").weights().direct();
+            /// Constants: centre and scale of each input, then the bound of the outputs if there is one.
+            constant: [T; nlearned_constant] = LearnedConstant("by site").symbol("c, s, B")
+                .refused("says how inputs are scaled, which the weights can say as well: select those");
+        }
         /// Numbers of the equality constraints.
         equalities: Equalities = EqualityNumbers {
             /// Reference dynamics.

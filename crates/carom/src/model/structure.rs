@@ -45,6 +45,23 @@ pub struct Counts {
     pub ncontact_point: usize,
     /// Parameters of all laws of joints.
     pub njoint_law_parameter: usize,
+    pub nlearned: usize,
+    /// Weights of all learned terms.
+    pub nlearned_weight: usize,
+    /// Constants of all learned terms.
+    pub nlearned_constant: usize,
+    /// Inputs of learned terms at all places.
+    pub nlearned_input: usize,
+    /// Outputs of learned terms at all places.
+    pub nlearned_output: usize,
+    /// Frames of bodies that learned terms read or act on.
+    pub nlearned_frame: usize,
+    /// Degrees of freedom, if there are learned terms.
+    pub nlearned_dof: usize,
+    /// Bodies, if a learned term acts on one.
+    pub nlearned_body: usize,
+    /// Numbers of work area that the largest learned term needs.
+    pub nlearned_room: usize,
     pub nequality: usize,
     pub ntendon: usize,
     pub nwrap: usize,
@@ -762,6 +779,7 @@ pub struct Names {
     pub actuators: Vec<String>,
     pub sensors: Vec<String>,
     pub keyframes: Vec<String>,
+    pub learned: Vec<String>,
 }
 
 impl Structure {
@@ -824,6 +842,8 @@ pub struct Structure {
     pub laws: super::LawStructure,
     /// Laws of joints, in the order of the file.
     pub joint_laws: Vec<super::JointLaw>,
+    /// Learned terms.
+    pub learned: super::LearnedStructure,
     /// Equality constraints.
     pub equalities: EqualityStructure,
     /// Tendons.

@@ -44,6 +44,8 @@ pub(super) enum Source {
     ServoDamping,
     /// The damping ratio of a position servo.
     ServoDampingRatio,
+    /// The mass of a body whose inertia stays as it is.
+    MassOnly,
     /// The ten numbers of a body's pseudo-inertia.
     PseudoInertia,
     /// The number of this name of a law of the joint.
@@ -69,6 +71,7 @@ impl Source {
             ],
             Self::ServoDamping => vec![negative(slice(Quantity::ActuatorBias, 2, 1))],
             Self::ServoDampingRatio => vec![slice(Quantity::ActuatorBias, 2, 1)],
+            Self::MassOnly => of_attribute(Quantity::BodyMass),
             Self::PseudoInertia | Self::JointLaw(_) | Self::State(_) | Self::Refused(_) => {
                 Vec::new()
             }
@@ -166,6 +169,7 @@ macro_rules! attributes {
 const COMPOSED: &[Attribute] = attributes! {
     Option "iterations", "": Source::Refused(TOLERANCE);
     Option "ls_iterations", "": Source::Refused(TOLERANCE);
+    Body "mass_only", "kg" positive: Source::MassOnly;
     Body "pseudo_inertia" ["fullinertia"], "log-Cholesky": Source::PseudoInertia;
     Geom "rgba", "": Source::Refused(DRAWN);
     Mesh "refpos", "m": Source::Refused("is folded into the vertices when the mesh is read: select geom.pos");
@@ -318,6 +322,7 @@ fn body(model: &Model, source: Source, body: usize) -> Availability {
             | Quantity::BodyInertialQuat
             | Quantity::BodyInertia,
         )
+        | Source::MassOnly
         | Source::PseudoInertia
             if model.bodies.mass[body] == 0.0 =>
         {

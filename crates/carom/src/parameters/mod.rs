@@ -56,6 +56,7 @@ mod transform;
 mod units;
 
 pub use error::ParameterProblem;
+pub(crate) use selector::matches_pattern;
 pub use selector::{Selection, Tie};
 pub use self_check::{Finding, Motion};
 pub use transform::Transform;

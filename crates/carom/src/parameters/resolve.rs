@@ -237,6 +237,11 @@ fn part_targets(model: &Model, layout: &Layout, part: &Part, id: usize) -> Vec<V
             let wraps = structure.tendons.wraps[id].clone().filter(has_coefficient);
             wraps.flat_map(components).collect()
         }
+        Over::Weights => structure.learned.terms[id]
+            .weights
+            .clone()
+            .flat_map(components)
+            .collect(),
     }
 }
 

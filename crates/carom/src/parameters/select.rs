@@ -36,6 +36,7 @@ pub(super) fn select(model: &Model, selections: &[Selection]) -> Result<Paramete
     let mut builder = Builder {
         recipe: &recipe,
         numbers: &numbers,
+        selected: places(&chosen),
         state: State::reference(model),
         entries: Vec::new(),
         theta0: Vec::new(),
@@ -124,6 +125,7 @@ fn make_given(model: &Model, recipe: &mut Recipe, element: &Element) -> Result<(
             | Quantity::BodyInertialQuat
             | Quantity::BodyInertia,
         )
+        | Source::MassOnly
         | Source::PseudoInertia => write_inertia(recipe, id),
         Source::Of(given @ (Quantity::GeomMass | Quantity::GeomDensity)) => {
             let source = if given == Quantity::GeomMass {
@@ -216,10 +218,19 @@ fn check_geom_masses(recipe: &Recipe, chosen: &[(&Selection, Vec<Element>)]) -> 
     Ok(())
 }
 
+/// The places of all numbers that are selected one by one.
+fn places(chosen: &[(&Selection, Vec<Element>)]) -> BTreeSet<Place> {
+    let elements = chosen.iter().flat_map(|(_, elements)| elements);
+    let targets = elements.flat_map(|element| &element.components);
+    let targets = targets.flat_map(|(_, targets)| targets);
+    targets.map(|target| target.place).collect()
+}
+
 /// Parameters while they grow.
 struct Builder<'a> {
     recipe: &'a Recipe,
     numbers: &'a [f64],
+    selected: BTreeSet<Place>,
     state: State,
     layout: &'a Layout,
     entries: Vec<Entry>,
@@ -327,8 +338,11 @@ impl Builder<'_> {
         selection: &Selection,
         (elements, component): (&[Element], usize),
         (name, value): (String, f64),
-        targets: Vec<Target>,
+        mut targets: Vec<Target>,
     ) -> Result<(), Error> {
+        if elements[0].attribute.source == Source::Of(Quantity::BodyMass) {
+            targets.extend(self.moments_of(&targets));
+        }
         let theta = selection.transform.invert(value / selection.scale);
         let theta = theta.map_err(|error| {
             ParameterProblem::Value
@@ -352,13 +366,48 @@ impl Builder<'_> {
             range: if quantities().any(has_another_range) {
                 Range::Any
             } else {
-                attribute.range
+                self.range_of_weight(&targets).unwrap_or(attribute.range)
             },
             direct: quantities().all(|quantity| quantity.row().role == Role::Direct),
             targets,
         });
         self.theta0.push(theta);
         Ok(())
+    }
+
+    /// What the form of a learned term says of one of its weights.
+    fn range_of_weight(&self, targets: &[Target]) -> Option<Range> {
+        let field = self.layout.field(Quantity::LearnedWeight).range();
+        let Place::Given(place) = targets.first()?.place else {
+            return None;
+        };
+        let weight = field.contains(&place).then(|| place - field.start)?;
+        let mut terms = self.recipe.given.model.structure.learned.terms.iter();
+        let term = terms.find(|term| term.weights.contains(&weight))?;
+        let least = term.form.lower_bound(weight - term.weights.start);
+        least.is_finite().then_some(Range::From(least))
+    }
+
+    /// Principal moments that follow masses in proportion, so that the distribution of mass keeps its shape. Those that are selected
+    /// themselves do not.
+    fn moments_of(&self, masses: &[Target]) -> Vec<Target> {
+        let [masses_at, moments_at] =
+            [Quantity::BodyMass, Quantity::BodyInertia].map(|one| self.layout.field(one).start);
+        let moments = |mass: &Target| {
+            let Place::Given(place) = mass.place else {
+                return Vec::new();
+            };
+            let first = moments_at + 3 * (place - masses_at);
+            let per_mass = mass.factor / self.numbers[place];
+            let moments = (first..first + 3).map(|moment| Target {
+                place: Place::Given(moment),
+                factor: self.numbers[moment] * per_mass,
+            });
+            moments.collect()
+        };
+        let all = masses.iter().flat_map(moments);
+        all.filter(|moment| !self.selected.contains(&moment.place))
+            .collect()
     }
 
     fn add_pseudo_inertia(&mut self, element: &Element) -> Result<(), Error> {

@@ -26,8 +26,10 @@ pub enum Tie {
 /// index. Components are `[2]` or `[0:3]`, the end excluded. Modifiers are words after a space: `log`, `softplus`,
 /// `bounds(low,high)`, `scale(c)`, `tied` and `tied-ratio`.
 ///
-/// Two attributes are not the file format's: `body.pseudo_inertia`, ten numbers that give a physical inertia whatever they
-/// are, and `body.ipos`, `body.iquat` for the frame of the inertia.
+/// Some attributes of bodies are not the file format's: `pseudo_inertia`, ten numbers that give a physical inertia whatever
+/// they are; `ipos`, `iquat` for the frame of the inertia; and `mass_only`. The inertia about the centre of mass follows
+/// `body.mass` in proportion, except moments that are selected too; with `body.mass_only` it stays as it is, as if a
+/// point mass were added at the centre.
 ///
 /// ```
 /// use carom::parameters::{Selection, Tie, Transform};
@@ -216,7 +218,7 @@ fn component_range(text: &str) -> Option<(usize, usize)> {
 }
 
 /// Whether a text fits a pattern with `*` and `?`.
-fn matches_pattern(pattern: &[u8], text: &[u8]) -> bool {
+pub(crate) fn matches_pattern(pattern: &[u8], text: &[u8]) -> bool {
     let (mut p, mut t) = (0, 0);
     // Where to go on when the last star has to swallow one more letter.
     let mut star = None;

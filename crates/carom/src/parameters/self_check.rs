@@ -182,6 +182,7 @@ fn not_reached(
         (Family::Joints | Family::JointLaws | Family::Dofs | Family::Tendons, _) => {
             "the joint or tendon did not move in this motion"
         }
+        (Family::Learned, _) => "the term is untrained, or its inputs did not move",
         (Family::Actuators, _) if matches!(motion.controls, Controls::Zero) => {
             "all controls are zero"
         }

@@ -263,6 +263,7 @@ impl Row {
         height_field: HeightField;
         pair: Pair;
         law: Law;
+        learned: Learned;
         equality: Equality;
         tendon: Tendon;
         actuator: Actuator;
@@ -308,6 +309,8 @@ impl Row {
         elevations: Elevations;
         /// It is that of the tendon's path.
         path: Wraps;
+        /// It is that of the term's weights.
+        weights: Weights;
     }
 
     exchange! {

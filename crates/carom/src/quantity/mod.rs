@@ -140,6 +140,7 @@ element_kinds! {
     HeightField ["hfield", "height_field"], height_fields, |n| n.nheight_field;
     Pair ["pair", "pairs"], pairs, |n| n.npair;
     Law ["law", "laws"], , |n| n.nlaw;
+    Learned ["learned", "term", "terms"], learned, |n| n.nlearned;
     Equality ["equality", "eq", "equalities"], equalities, |n| n.nequality;
     Tendon ["tendon", "tendons"], tendons, |n| n.ntendon;
     Actuator ["actuator", "actuators"], actuators, |n| n.nactuator;
@@ -175,6 +176,8 @@ pub enum Over {
     Elevations,
     /// The elements of the tendon's path that have a coefficient.
     Wraps,
+    /// The weights of the learned term.
+    Weights,
 }
 
 /// Whether a quantity is given or follows from others.

@@ -228,6 +228,8 @@ pub struct Recorded {
     pub steps: usize,
     /// The first step with a number that is not finite, and the number.
     pub not_finite: Option<(usize, NotFinite)>,
+    /// The first step with a number beyond all measure, and the number.
+    pub large: Option<(usize, NotFinite)>,
 }
 
 /// Looks on while a trajectory is followed, and keeps what it wants of it.
@@ -272,6 +274,7 @@ pub fn run<D: Dynamics>(
     let mut recorded = Recorded {
         steps: 0,
         not_finite: None,
+        large: None,
     };
     for step in 0..course.steps {
         course.controls.write(step, &mut input.ctrl);
@@ -287,9 +290,10 @@ pub fn run<D: Dynamics>(
         };
         recorder.after(step, taken);
         recorded.steps += 1;
-        let found = report.not_finite.map(|place| (step, place));
-        recorded.not_finite = recorded.not_finite.or(found);
-        if course.stops && found.is_some() {
+        let at_step = |place| (step, place);
+        recorded.not_finite = recorded.not_finite.or(report.not_finite.map(at_step));
+        recorded.large = recorded.large.or(report.large.map(at_step));
+        if course.stops && report.not_finite.is_some() {
             break;
         }
     }

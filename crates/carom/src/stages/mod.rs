@@ -12,6 +12,7 @@ pub mod compliance;
 pub mod constraint;
 pub mod inertia;
 pub mod kinematics;
+pub mod learned;
 pub mod passive;
 pub mod sensing;
 pub mod solve;

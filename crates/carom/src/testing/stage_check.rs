@@ -86,6 +86,7 @@ macro_rules! for_stages {
         $action!(passive);
         $action!(bias);
         $action!(actuation);
+        $action!(learned);
         $action!(acceleration);
         $action!(sensing);
     };
@@ -97,7 +98,10 @@ use for_stages;
 fn is_dependent(stage: &str, field: &str) -> bool {
     matches!(
         (stage, field),
-        ("inertia", "factor" | "diagonal_inverse") | ("passive", "body_force")
+        ("inertia", "factor" | "diagonal_inverse")
+            | ("passive" | "learned", "body_force")
+            | ("learned", "room")
+            | ("actuation", "law_force")
     )
 }
 

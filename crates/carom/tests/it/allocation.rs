@@ -86,6 +86,22 @@ fn impacts_allocate_nothing_once_warm() {
     assert_warm_steps_allocate_nothing(&model);
 }
 
+/// A chain that swings under networks on its joints, drag on its bodies and a learned motor.
+#[test]
+fn learned_terms_allocate_nothing_once_warm() {
+    let text = r#"<mujoco><worldbody><body name="a"><joint name="j" axis="0 1 0"/><geom size=".1" pos=".3 0 0"/>
+        <body name="b" pos=".6 0 0"><joint name="k" axis="0 1 0"/><geom size=".1" pos=".3 0 0"/></body></body></worldbody>
+      <actuator><motor name="m" joint="k"/></actuator><custom>
+      <text name="carom/learned/friction" data="target=joint.*.force; inputs=position velocity; form=mlp; hidden=16 16"/>
+      <text name="carom/learned/drag" data="target=body.*.force; inputs=linear_velocity; form=drag"/>
+      <text name="carom/learned/motor" data="target=actuator.m.force; inputs=velocity control; form=polynomial; degree=2"/>
+      </custom></mujoco>"#;
+    let mut model = models::from_text(text);
+    assert_eq!(model.counts().nlearned, 3);
+    model.learned.weight.fill(0.1);
+    assert_warm_steps_allocate_nothing(&model);
+}
+
 #[test]
 fn stepping_allocates_nothing_once_warm() {
     for path in models::shipped().into_iter().chain(models::shared()) {

@@ -7,6 +7,7 @@ use carom::stages::collision::{
 };
 use carom::{Data, Model, State};
 use carom_testing::Random;
+use carom_testing::mutation::processor_time;
 use parry3d_f64::math::{Pose, Rotation, Vector};
 use parry3d_f64::query;
 use parry3d_f64::shape::{Ball, Capsule, ConvexPolyhedron, Cuboid, Cylinder, SharedShape};
@@ -196,4 +197,24 @@ fn distances_agree_with_parry() {
         apart > PAIRS / 4 && overlaps > PAIRS / 8,
         "{apart} apart, {overlaps} overlap"
     );
+}
+
+/// MuJoCo 4.0.0 takes 0.08, 0.69 and 3.2 s; facets of thousands of vertices must not make the hull cubic.
+#[test]
+fn hulls_of_prisms_take_at_most_twice_mujocos_time() {
+    for (sides, most) in [(1000, 0.16), (2500, 1.38), (5000, 6.4)] {
+        let points: Vec<[f64; 3]> = (0..2 * sides)
+            .map(|index| {
+                let angle = std::f64::consts::TAU * f64::from(index / 2) / f64::from(sides);
+                [angle.cos(), angle.sin(), f64::from(index % 2)]
+            })
+            .collect();
+        let begin = processor_time();
+        let hull = carom_hull::convex_hull(&points, None).unwrap();
+        let seconds = processor_time().saturating_sub(begin).as_secs_f64();
+        // Euler: every point is a corner.
+        assert_eq!(hull.triangles.len(), 2 * points.len() - 4);
+        println!("{sides} sides: {seconds:.2} s");
+        assert!(seconds < most, "{sides} sides take {seconds} s");
+    }
 }

@@ -117,7 +117,7 @@ fn motion(model: &Model, data: &mut Data) -> Vec<State> {
     let mut states = vec![State::reference(model)];
     for _ in 0..10 {
         let mut state = states[states.len() - 1].clone();
-        if carom::step(model, &mut state, &input, data).is_large {
+        if carom::step(model, &mut state, &input, data).large.is_some() {
             break;
         }
         states.push(state);
@@ -226,7 +226,9 @@ fn run(seed: u64, tally: &Tally) -> Vec<String> {
             // Where the step itself leaves all measure, so may its derivative.
             Err(error)
                 if error.kind() == &ErrorKind::Gradient(NoGradient::Exploded)
-                    && !carom::step(&model, &mut state.clone(), &input, &mut data).is_large =>
+                    && carom::step(&model, &mut state.clone(), &input, &mut data)
+                        .large
+                        .is_none() =>
             {
                 wrong.push(format!("scene {seed}, state {index}: {error}"));
             }

@@ -296,7 +296,7 @@ impl Tally {
         for (count, amount) in [
             (&self.steps, 1),
             (&self.contacts, report.contacts),
-            (&self.large, usize::from(report.is_large)),
+            (&self.large, usize::from(report.large.is_some())),
             (&self.unsolved, usize::from(unsolved)),
             (
                 &self.given,

@@ -13,6 +13,7 @@ mod inertia;
 mod joints;
 mod keyframes;
 mod laws;
+mod learned;
 mod sensors;
 mod simplify;
 mod tendons;

@@ -95,7 +95,18 @@ fn changed_attributes_give_the_model_of_the_changed_file() {
         r#"pos="0 0 0.6""#,
         r#"pos="0.1 0.2 0.7""#,
     );
-    check("body.thigh.mass", &[1.1], r#"mass="0.8""#, r#"mass="1.1""#);
+    check(
+        "body.thigh.mass",
+        &[1.1],
+        r#"mass="0.8" fullinertia="0.01 0.012 0.004 0.0005 0.0003 -0.0002""#,
+        r#"mass="1.1" fullinertia="0.01375 0.0165 0.0055 0.0006875 0.0004125 -0.000275""#,
+    );
+    check(
+        "body.thigh.mass_only",
+        &[1.1],
+        r#"mass="0.8""#,
+        r#"mass="1.1""#,
+    );
     check(
         "body.thigh.ipos",
         &[0.02, 0.01, -0.2],
@@ -237,4 +248,40 @@ fn numbers_changed_by_hand_are_kept_or_refused() {
             .starts_with("bodies.subtree_mass of element 1 was changed"),
         "{error}"
     );
+}
+
+#[test]
+fn a_mass_scales_the_moments_that_are_not_selected_themselves() {
+    let all = parameters(RICH, &["body.thigh.mass"]);
+    let one = parameters(RICH, &["body.thigh.inertia[1]", "body.thigh.mass"]);
+    let before = all.base().bodies.inertia[2];
+    let [mass, moment] = [all.theta0()[0], one.theta0()[0]];
+    let scaled = all.apply(&[2.0 * mass]).unwrap().bodies.inertia[2];
+    let held = one.apply(&[moment, 2.0 * mass]).unwrap().bodies.inertia[2];
+    for k in 0..3 {
+        assert!((scaled[k] - 2.0 * before[k]).abs() < 1e-15, "{scaled:?}");
+        let expected = if k == 1 { before[k] } else { 2.0 * before[k] };
+        assert!((held[k] - expected).abs() < 1e-15, "{held:?}");
+    }
+    // One parameter for several bodies: each keeps its own shape.
+    let ratio = parameters(RICH, &["body.*.mass tied-ratio"]);
+    let models = [
+        ratio.base().clone(),
+        ratio.apply(&[3.0 * ratio.theta0()[0]]).unwrap(),
+    ];
+    let numbers = models.each_ref().map(|model| &model.bodies);
+    for body in 1..numbers[0].mass.len() {
+        for k in 0..3 {
+            let [before, after] = numbers.map(|of| of.inertia[body][k]);
+            assert!((after - 3.0 * before).abs() < 1e-12 * before, "body {body}");
+        }
+    }
+}
+
+#[test]
+fn the_mass_of_a_body_with_one_geom_is_that_of_the_geom() {
+    let text = r#"<mujoco><worldbody><body name="b" pos="0 0 1"><freejoint/>
+      <geom name="brick" type="box" size="0.1 0.2 0.3" mass="2"/></body></worldbody></mujoco>"#;
+    let apply = |name: &str| parameters(text, &[name]).apply(&[5.0]).unwrap();
+    assert_same(&apply("body.b.mass"), &apply("geom.brick.mass"), "mass");
 }

@@ -311,11 +311,14 @@ fn gradients_reach_contacts() {
         "geom.cube.density",
         "geom.cube.solimp[0:3]",
         "body.b.mass",
+        "body.b.mass log",
+        "body.b.mass_only",
         "body.b.inertia",
         "option.timestep",
     ] {
         check_step(text, &[selector], 5e-6);
     }
+    check_step(text, &["body.b.mass", "body.b.inertia[1]"], 5e-6);
 }
 
 #[test]

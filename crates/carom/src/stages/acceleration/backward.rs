@@ -29,6 +29,10 @@ pub fn backward(at: At<'_>, bar: &mut Cotangents) {
         bar.data.actuation.force[dof] += force_bar;
         bar.input.force[dof] += force_bar;
     }
+    if !model.structure.learned.is_empty() {
+        let force_bars = bar.data.learned.force.iter_mut().zip(&own.force_smooth);
+        force_bars.for_each(|(learned_bar, force_bar)| *learned_bar += force_bar);
+    }
     let kinematics_bar = &mut bar.data.kinematics;
     for body in 1..at.input.body_force.len() {
         let wrench = at.input.body_force[body];

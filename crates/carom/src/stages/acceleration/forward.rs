@@ -8,6 +8,7 @@ use crate::stages::bias::Bias;
 use crate::stages::compliance::Compliance;
 use crate::stages::inertia::{self, Inertia};
 use crate::stages::kinematics::Kinematics;
+use crate::stages::learned::Learned;
 use crate::stages::passive::Passive;
 use crate::state::Input;
 
@@ -17,6 +18,7 @@ type Forces<'a, T> = (
     &'a Bias<T>,
     &'a Compliance<T>,
     &'a Actuation<T>,
+    &'a Learned<T>,
 );
 
 /// Sums the smooth forces and solves for the acceleration.
@@ -25,7 +27,7 @@ pub fn forward<T: Scalar>(
     input: &Input<T>,
     kinematics: &Kinematics<T>,
     inertia: &Inertia<T>,
-    (passive, bias, compliance, actuation): Forces<'_, T>,
+    (passive, bias, compliance, actuation, learned): Forces<'_, T>,
     out: &mut Acceleration<T>,
 ) {
     let nv = model.counts().nv;
@@ -39,6 +41,14 @@ pub fn forward<T: Scalar>(
     if model.structure.laws.acts_on(LawLevel::Force) {
         for (force, &contacts) in force.iter_mut().zip(&compliance.force) {
             *force += contacts;
+        }
+    }
+    if !model.structure.learned.is_empty() {
+        for (force, &learned) in force.iter_mut().zip(&learned.force) {
+            // Nothing to the bit: a zero would change the sign of another.
+            if T::HAS_DERIVATIVES || learned != T::ZERO {
+                *force += learned;
+            }
         }
     }
     out.smooth.copy_from_slice(force);

@@ -2,7 +2,7 @@
 //!
 //! Reads all earlier stages and the applied forces of the input; writes [`Acceleration`].
 //!
-//!   τ = passive − c + applied + actuation + compliant contacts + Σ Jᵀ·(torque, force) at the centres of mass   (1)
+//!   τ = passive − c + applied + actuation + learned + compliant contacts + Σ Jᵀ·(torque, force) at the centres of mass   (1)
 //!   a = M⁻¹·τ                                                                          (2)
 //!
 //! Constraints change the acceleration in the [`solve`](super::solve) stage.

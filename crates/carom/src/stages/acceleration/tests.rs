@@ -44,6 +44,7 @@ crate::testing::stage_check::check_stage!(
             &point.data.bias,
             &point.data.compliance,
             &point.data.actuation,
+            &point.data.learned,
         ),
         &mut point.data.acceleration,
     ),

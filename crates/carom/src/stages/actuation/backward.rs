@@ -7,9 +7,9 @@
 //!   f̄ᵢ ← f̄ᵢ·L/S − L/S²·Σ f̄ⱼfⱼ,   L̄ = Σ f̄ⱼfⱼ/S
 
 use super::ActuatorPlace;
-use super::derivative::force_inputs;
+use super::derivative::{force_inputs, is_explicit};
 use super::forward::{
-    GREATEST_CONTROL, exceeded_limit, is_disabled, nearest_turn, rotational_gear,
+    GREATEST_CONTROL, acting_output, exceeded_limit, is_disabled, nearest_turn, rotational_gear,
     rotational_period, turns_away,
 };
 use super::servo::ServoAt;
@@ -18,7 +18,7 @@ use crate::dynamics::At;
 use crate::history::{delayed_control, delayed_control_vjp};
 use crate::laws::so3;
 use crate::math::Vec3;
-use crate::model::{ActuatorDynamics, Model, Transmission};
+use crate::model::{ActuatorDynamics, Model, TermMode, Transmission};
 use crate::scalar::Scalar;
 use crate::terms::Term;
 use crate::terms::actuator::{Force, Next, Rate};
@@ -51,6 +51,7 @@ pub fn backward(at: At<'_>, bars: &mut Cotangents) {
     }
     limit_actuator_forces(at, bars);
     limit_tendon_forces(at, bars);
+    learned_forces(at, bars);
     for actuator in 0..count {
         if let Some(servo) = ServoAt::find(model, actuator, ActuatorPlace::at(at)) {
             servo.backward(at, bars);
@@ -59,6 +60,31 @@ pub fn backward(at: At<'_>, bars: &mut Cotangents) {
         }
     }
     effective_controls(at, bars);
+}
+
+/// What learned terms leave of the cotangents of forces, and have themselves.
+fn learned_forces(at: At<'_>, bars: &mut Cotangents) {
+    let (model, structure) = (at.model, &at.model.structure.learned);
+    if structure.on_actuators == 0 {
+        return;
+    }
+    let (bar, laws) = (&mut bars.data.actuation, &at.data.actuation.law_force);
+    let outputs = at.data.learned.output.iter();
+    let outputs = outputs.zip(&mut bars.data.learned.output);
+    for (&target, (&y, y_bar)) in structure.targets.iter().zip(outputs) {
+        let Some((output, mode)) = acting_output(model, target) else {
+            continue;
+        };
+        let force_bar = bar.actuator_force[output] + bar.unlimited_force[output];
+        let (own, law) = match mode {
+            TermMode::Add => (force_bar, force_bar),
+            TermMode::Multiply => (laws[output] * force_bar, (1.0 + y) * force_bar),
+            TermMode::Replace => (force_bar, 0.0),
+        };
+        *y_bar += own;
+        bar.actuator_force[output] = law;
+        bar.unlimited_force[output] = 0.0;
+    }
 }
 
 /// What a number held within limits passes on: the cotangents of the number and of the two limits.
@@ -238,7 +264,7 @@ pub(crate) fn velocity_derivative_vjp(
     bars: &mut Cotangents,
 ) {
     let model = at.model;
-    if at.data.actuation.saturated[actuator] || is_disabled(model, actuator) {
+    if at.data.actuation.saturated[actuator] || is_explicit(model, actuator) {
         return;
     }
     if let Some(servo) = ServoAt::find(model, actuator, ActuatorPlace::at(at)) {

@@ -19,7 +19,7 @@ pub(crate) fn velocity_derivative<T: Scalar>(
     act: &[T],
     actuation: &Actuation<T>,
 ) -> T {
-    if actuation.saturated[actuator] || is_disabled(model, actuator) {
+    if actuation.saturated[actuator] || is_explicit(model, actuator) {
         return T::ZERO;
     }
     if let Some(servo) = ServoAt::find(model, actuator, place) {
@@ -32,6 +32,11 @@ pub(crate) fn velocity_derivative<T: Scalar>(
         gained(model, actuator, act, actuation, place.timestep),
     ];
     Force::rate_derivative(model, actuator, x)
+}
+
+/// Whether implicit integrators leave an actuator out: it is switched off, or its law is replaced by a learned term.
+pub(super) fn is_explicit<T: Scalar>(model: &Model<T>, actuator: usize) -> bool {
+    is_disabled(model, actuator) || model.structure.learned.replaces(actuator)
 }
 
 /// Derivatives of what an actuator does.

@@ -3,11 +3,12 @@ use super::{Actuation, ActuatorPlace};
 use crate::history::delayed_control;
 use crate::laws::so3;
 use crate::math::Vec3;
-use crate::model::{ActuatorDynamics, BiasKind, GainKind, JointKind, Model, Transmission};
+use crate::model::{
+    ActuatorDynamics, BiasKind, GainKind, JointKind, Model, Target, TermMode, Transmission,
+};
 use crate::scalar::Scalar;
+use crate::stages::learned::Learned;
 use crate::stages::passive::Passive;
-use crate::stages::transmission::TransmissionData;
-use crate::stages::velocity::Velocity;
 use crate::state::{Input, State};
 use crate::terms::Term;
 use crate::terms::actuator::{Force, Next, Rate};
@@ -18,9 +19,8 @@ pub fn forward<T: Scalar>(
     model: &Model<T>,
     state: &State<T>,
     input: &Input<T>,
-    transmission: &TransmissionData<T>,
-    velocity: &Velocity<T>,
-    passive: &Passive<T>,
+    place: ActuatorPlace<'_, T>,
+    (passive, learned): (&Passive<T>, &Learned<T>),
     out: &mut Actuation<T>,
 ) {
     out.force.fill(T::ZERO);
@@ -34,11 +34,7 @@ pub fn forward<T: Scalar>(
         return;
     }
     effective_controls(model, state, input, &mut out.control);
-    let place = ActuatorPlace {
-        transmission,
-        velocity,
-        timestep: input.timestep,
-    };
+    let (transmission, velocity) = (place.transmission, place.velocity);
     for actuator in 0..count {
         if let Some(servo) = ServoAt::find(model, actuator, place) {
             servo.forward(state, out);
@@ -53,6 +49,7 @@ pub fn forward<T: Scalar>(
             Force::value(model, actuator, [length, rate, gained])
         };
     }
+    learned_forces(model, learned, out);
     out.actuator_force.copy_from_slice(&out.unlimited_force);
     limit_tendon_forces(model, &mut out.actuator_force);
     limit_actuator_forces(model, &mut out.actuator_force);
@@ -66,6 +63,42 @@ pub fn forward<T: Scalar>(
     compensate_gravity(model, passive, &mut out.force);
     limit_joint_forces(model, &mut out.force);
     mark_saturated(model, out);
+}
+
+/// Lets learned terms change the forces of actuators that are switched on.
+fn learned_forces<T: Scalar>(model: &Model<T>, learned: &Learned<T>, out: &mut Actuation<T>) {
+    let structure = &model.structure.learned;
+    if structure.on_actuators == 0 {
+        return;
+    }
+    out.law_force.copy_from_slice(&out.unlimited_force);
+    for (&target, &y) in structure.targets.iter().zip(&learned.output) {
+        let Some((output, mode)) = acting_output(model, target) else {
+            continue;
+        };
+        let force = &mut out.unlimited_force[output];
+        *force = match mode {
+            TermMode::Add if !T::HAS_DERIVATIVES && y == T::ZERO => *force,
+            TermMode::Add => *force + y,
+            TermMode::Multiply => *force * (y + 1.0),
+            TermMode::Replace => y,
+        };
+    }
+}
+
+/// Which output of an actuator that is switched on a learned term acts on, and how.
+pub(super) fn acting_output<T: Scalar>(
+    model: &Model<T>,
+    target: Target,
+) -> Option<(usize, TermMode)> {
+    match target {
+        Target::Actuator {
+            actuator,
+            output,
+            mode,
+        } if !is_disabled(model, actuator) => Some((output, mode)),
+        _ => None,
+    }
 }
 
 /// Numbers beyond this magnitude, and those that are not numbers, are refused as controls.

@@ -36,6 +36,8 @@ arrays! {
         actuator_force: [T; nout],
         /// The same before the limits of actuators and tendons, and before what adds to them beyond limits.
         unlimited_force: [T; nout],
+        /// Work area: forces of the laws, where learned terms change some.
+        law_force: [T; nout],
         /// What adds to the force beyond its limits: cogging and friction of a motor.
         mechanical_force: [T; nactuator],
         /// Generalised force of all actuators, joint and tendon force limits applied.
@@ -50,12 +52,14 @@ arrays! {
 }
 
 /// Where actuators act: lengths and speeds of their transmissions, and the length of the step.
-#[derive(Clone, Copy)]
-pub(crate) struct ActuatorPlace<'a, T: Scalar> {
-    pub(crate) transmission: &'a TransmissionData<T>,
-    pub(crate) velocity: &'a Velocity<T>,
+#[derive(Clone, Copy, Debug)]
+pub struct ActuatorPlace<'a, T: Scalar> {
+    /// Lengths.
+    pub transmission: &'a TransmissionData<T>,
+    /// Speeds.
+    pub velocity: &'a Velocity<T>,
     /// (s)
-    pub(crate) timestep: T,
+    pub timestep: T,
 }
 
 impl<'a> ActuatorPlace<'a, f64> {

@@ -182,9 +182,12 @@ crate::testing::stage_check::check_stage!(
         &point.model,
         &point.state,
         &point.input,
-        &point.data.transmission,
-        &point.data.velocity,
-        &point.data.passive,
+        super::ActuatorPlace {
+            transmission: &point.data.transmission,
+            velocity: &point.data.velocity,
+            timestep: point.input.timestep,
+        },
+        (&point.data.passive, &point.data.learned),
         &mut point.data.actuation,
     ),
     |point, bar| crate::stages::actuation::backward(point.at(), bar)

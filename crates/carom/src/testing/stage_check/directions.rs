@@ -107,7 +107,7 @@ pub(crate) fn groups(model: &Model) -> Vec<&'static str> {
     groups
 }
 
-const FAMILIES: [&str; 19] = [
+const FAMILIES: [&str; 21] = [
     "model.option",
     "model.qpos",
     "model.bodies",
@@ -121,6 +121,8 @@ const FAMILIES: [&str; 19] = [
     "model.pairs",
     "model.laws",
     "model.contact_points",
+    "model.joint_laws",
+    "model.learned",
     "model.equalities",
     "model.tendons",
     "model.wraps",

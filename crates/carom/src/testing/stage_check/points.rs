@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 
+use carom_spec::model_spec::LearnedTermSpec;
 use proptest::prelude::*;
 use proptest::test_runner::{RngSeed, TestCaseError, TestRunner};
 
@@ -12,10 +13,10 @@ use crate::integrate;
 use crate::model::{Cone, LawLevel, Model};
 use crate::stages::collision::Contact;
 use crate::stages::constraint::Block;
-use crate::stages::solve;
+use crate::stages::{learned, solve};
 use crate::state::{Input, State};
 use crate::testing::random_mjcf::{CONES, INTEGRATORS, PARTS, Part, Plan};
-use crate::testing::{Random, model_from_mjcf};
+use crate::testing::{Random, model_with_terms};
 
 /// Random mechanisms that every stage is checked on.
 const CASES: u32 = 48;
@@ -164,8 +165,9 @@ pub(crate) fn for_plans(
 }
 
 /// A mechanism in motion near its default configuration, where its bodies touch.
-pub(crate) fn plan_point(plan: &Plan) -> Point {
-    let model = model_from_mjcf(&plan.mjcf());
+/// With learned terms, if any are given.
+pub(crate) fn plan_point(plan: &Plan, terms: Vec<LearnedTermSpec>) -> Point {
+    let model = model_with_terms(&plan.mjcf(), terms);
     let mut random = Random::new(plan.seed ^ 0x0917);
     let mut state = State::reference(&model);
     let nv = model.counts().nv;
@@ -214,7 +216,11 @@ pub(crate) fn check_random<S: Stage>() {
             // Equalities under this law are checked on mechanisms of their own.
             plan.parts.retain(|&part| part != Part::Equalities);
         }
-        let point = plan_point(&plan);
+        let terms = match S::NAME {
+            "learned" => learned::tests::everywhere(),
+            _ => Vec::new(),
+        };
+        let point = plan_point(&plan, terms);
         if !is_solved(&point) {
             tally.borrow_mut().unsolved += 1;
             return Ok(());

@@ -1,0 +1,62 @@
+//! Forces of learned terms: functions with weights that stand for laws nobody has written down.
+//!
+//! Reads state, input and everything before the acceleration; writes [`Learned`]. A term acts at one or more places. With x
+//! the inputs of a place and w the weights of its term,
+//!
+//!   y = f(x, w)                                                                            (1)
+//!   τ(i) = Σ y   over the outputs that act on dof i                                        (2)
+//!
+//! Motions of bodies enter, and wrenches on bodies come out, at their centres of mass c, in the axes R of the body or of the
+//! world. With V the motion of the body about the centre of mass o of its tree,
+//!
+//!   m = Rᵀ·(V about c),   F = R·(wrench at c) about o                                      (3)
+//!   τ(i) += s(i)·Σ F   over the subtree of dof i                                           (4)
+//!
+//! Outputs that act on actuators change their forces in the [`actuation`](super::actuation) stage, before limits. So these
+//! terms come before that stage ([`forward_actuators`]) and all others after it ([`forward`]): they may read what
+//! actuators do. Integrators that are implicit in velocity take terms as they take applied forces: D has no part of theirs.
+//!
+//! A term whose weights are untrained gives zero and changes no bit of a motion.
+
+mod backward;
+mod forward;
+#[cfg(test)]
+pub(crate) mod tests;
+
+pub use backward::{backward, backward_actuators};
+pub use forward::{Sources, forward, forward_actuators};
+
+use crate::arrays::arrays;
+use crate::math::Spatial;
+use crate::model::{LearnedTerm, Model};
+use crate::scalar::Scalar;
+use carom_form::Numbers;
+
+arrays! {
+    /// Results of the learned terms.
+    pub struct Learned {
+        /// Inputs of all places.
+        input: [T; nlearned_input],
+        /// Outputs of all places.
+        output: [T; nlearned_output],
+        /// Motion of each frame (rotation, translation).
+        motion: [Spatial<T>; nlearned_frame],
+        /// Wrench on each frame (torque, force).
+        wrench: [Spatial<T>; nlearned_frame],
+        /// Generalised force of all terms but those that act on actuators.
+        force: [T; nlearned_dof],
+        /// Work area: forces on the bodies about their tree's centre of mass.
+        body_force: [Spatial<T>; nlearned_body],
+        /// Work area of the forms.
+        room: [T; nlearned_room],
+    }
+}
+
+/// The numbers of a term.
+#[inline]
+fn numbers<'a, T: Scalar>(model: &'a Model<T>, term: &LearnedTerm) -> Numbers<'a, T> {
+    Numbers {
+        weights: &model.learned.weight[term.weights.clone()],
+        constants: &model.learned.constant[term.constants.clone()],
+    }
+}
