@@ -126,6 +126,10 @@ impl Method for MultiStart {
     fn learn(&mut self, answered: Vec<Answered>) {
         if !self.screening.is_empty() {
             self.screening.clear();
+            // Whoever ends the search here has the lowest of them.
+            for one in &answered {
+                Best::keep(&mut self.best, &one.point, one.value());
+            }
             let mut ranked: Vec<&Answered> = answered.iter().collect();
             ranked.sort_by(|a, b| a.value().total_cmp(&b.value()));
             ranked.truncate(self.settings.starts.max(1) - 1);

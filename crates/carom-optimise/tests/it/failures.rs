@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use carom_optimise::{
     AdamSettings, Answer, BasinHoppingSettings, Best, CemSettings, CmaSettings, End, Evaluation,
-    Evaluator, Failure, LbfgsbSettings, LeastSquaresSettings, Limits, LocalSettings, Observer,
-    OneByOne, Optimiser, Outcome, Progress, Request, RunError, Schedule, Settings, Status,
-    TellError, Unobserved, minimise,
+    Evaluator, Failure, LbfgsbSettings, LeastSquaresSettings, Limits, LocalSettings,
+    MultiStartSettings, Observer, OneByOne, Optimiser, Outcome, Progress, Request, RunError,
+    Schedule, Settings, Status, TellError, Unobserved, minimise,
 };
 
 use crate::dual::Dual;
@@ -38,6 +38,39 @@ fn best_after(
     let mut evaluator = OneByOne(|request: &Request| outcome(request));
     minimise(&mut search, &mut evaluator, &limits, &mut Unobserved).expect("a run");
     (search.best(), search.status())
+}
+
+#[test]
+fn a_search_that_ends_while_it_screens_has_the_lowest_point_of_those() {
+    let settings = Settings::MultiStart(MultiStartSettings {
+        screened: 128,
+        ..MultiStartSettings::new(least_squares(), 16)
+    });
+    for evaluations in [1, 100, 128, 129] {
+        let mut search = settings.search(plain_space(vec![-1.2, 1.0]), 5);
+        let limits = Limits {
+            evaluations: Some(evaluations),
+            ..Limits::default()
+        };
+        let mut lowest = f64::INFINITY;
+        let mut evaluator = OneByOne(|request: &Request| {
+            let outcome = answer_residuals(&valley, &request.point);
+            let value = valley_at(&request.point);
+            lowest = lowest.min(value);
+            outcome
+        });
+        minimise(&mut search, &mut evaluator, &limits, &mut Unobserved).expect("a run");
+        let best = search.best().expect("the lowest of the points");
+        assert!(
+            (best.value - lowest).abs() <= 1e-12 * lowest,
+            "{best:?}, {lowest}"
+        );
+    }
+}
+
+/// Half the sum of the squares of [`valley`].
+fn valley_at(x: &[f64]) -> f64 {
+    0.5 * (100.0 * (x[1] - x[0].powi(2)).powi(2) + (x[0] - 1.0).powi(2))
 }
 
 #[test]

@@ -10,6 +10,7 @@ mod dual;
 mod failures;
 mod functions;
 mod hostile;
+mod mutations;
 mod nist;
 mod peers;
 mod resume;
