@@ -62,7 +62,7 @@ const FULL: Extent = Extent {
 };
 const QUICK: Extent = Extent {
     all: 8,
-    evaluations: 150,
+    evaluations: 250,
     seeds: 1,
     draws: [3, 1],
 };
@@ -230,7 +230,7 @@ impl Question<'_> {
     ) -> Result<Fit, Box<dyn Error>> {
         let clock = ProcessTime::now();
         let mut settings = Settings {
-            free: preset("contact")?,
+            free: preset("contact-all")?,
             optimiser,
             evaluations: Some(self.evaluations),
             seed,

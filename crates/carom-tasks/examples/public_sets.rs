@@ -274,7 +274,7 @@ impl Set {
         let solution = task.solve(None, None, &mut Unwatched)?;
         println!("{}: {}", self.name, solution.end);
         let theta = &solution.x[..task.parameters().len()];
-        let text = calibrated(&loaded.spec, task.parameters(), theta)?;
+        let text = calibrated(&loaded.model, &loaded.spec, None, task.parameters(), theta)?;
         let files = carom_spec::MemorySource::new().with("model.xml", text);
         let read = read("model.xml".as_ref(), &files, &ReadSettings::default());
         Ok(carom::load::compiled(read)?)

@@ -24,18 +24,24 @@
 //! | measure the errors of a model on recordings | [`evaluate`] |
 //! | find parameters with intervals, as `carom identify` does | [`identify::workflow`] |
 //! | take the steps of an identification one by one | [`identify::Task`] |
+//! | train learned terms, as `carom learn terms` does | [`learn`] |
 //! | have loss, gradient and Jacobian of recordings as functions of unknowns | [`problem::Problem`], [`loss`] |
 //! | fit a system of my own that is no model | [`problem::Fit`] |
+//! | plan controls, or control a system by plans, as `carom plan` does | [`plan`] |
 //! | read and write numpy's `.npz` | [`npz`] |
 //!
 //! Whatever goes wrong is an [`Error`], the one of the engine.
 
+pub mod diff;
 mod error;
 pub mod evaluate;
 pub mod identify;
+pub mod learn;
 pub mod loss;
 pub mod npz;
+pub mod plan;
 pub mod problem;
 pub mod recording;
+mod torque;
 
 pub use carom::{Error, ErrorKind, Place};

@@ -3,12 +3,14 @@
 //! - [`skip`]: a test that cannot do all of what it says writes that down, and the test command prints it.
 //! - [`at_most`], [`at_least`]: ratchets. A measured number may get better, never worse.
 //! - [`by_tier`]: a quick form for the gate, a long one for `cargo xtask test --long`.
+//! - [`mutation`]: damaged inputs for readers, and what these must survive.
 //! - [`Random`]: numbers without a pattern, the same in every run.
 #![allow(
     clippy::print_stdout,
     reason = "tests say what they measure and what they leave out"
 )]
 
+pub mod mutation;
 mod random;
 mod ratchet;
 

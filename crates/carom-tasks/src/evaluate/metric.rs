@@ -1,12 +1,14 @@
 //! What is measured, and sums of it.
 
+use std::f64::consts::TAU;
+
 use crate::error;
 use carom::Error;
 use carom::{Data, Model};
 
 use crate::loss::{Loss, Observer, RotationError, Weights};
 use crate::problem::runner::Predicted;
-use crate::recording::{Quantity, Recordings, Trajectory};
+use crate::recording::{Channel, Quantity, Recordings, Trajectory};
 
 /// One column of a report.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,8 +25,12 @@ impl Metric {
         let name = (self.name)
             .trim_end_matches("_percent")
             .trim_end_matches("_degrees");
+        let name = match name.strip_suffix("_end") {
+            Some(name) => format!("{name} at end"),
+            None => name.to_owned(),
+        };
         if self.unit.is_empty() {
-            return name.to_owned();
+            return name;
         }
         format!("{name} [{}]", self.unit)
     }
@@ -91,6 +97,55 @@ enum Kind {
     Distance(Vec<(usize, f64)>),
     /// Channels and factors of a sum.
     Sum(Vec<(usize, f64)>),
+    /// An error at the last frame of a window alone.
+    AtEnd(End),
+}
+
+/// What is measured at the last frame of a window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    Position,
+    Velocity,
+    Rotation,
+    Rate,
+    Angle,
+    Slide,
+}
+
+impl End {
+    const ALL: [Self; 6] = [
+        Self::Position,
+        Self::Velocity,
+        Self::Rotation,
+        Self::Rate,
+        Self::Angle,
+        Self::Slide,
+    ];
+
+    /// Its name and its unit.
+    const fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Position => ("position_end", "m"),
+            Self::Velocity => ("velocity_end", "m/s"),
+            Self::Rotation => ("rotation_end", "rad"),
+            Self::Rate => ("rate_end", "rad/s"),
+            Self::Angle => ("angle_end", "rad"),
+            Self::Slide => ("slide_end", "m"),
+        }
+    }
+
+    /// Whether a channel counts.
+    fn is_of(self, channel: &Channel) -> bool {
+        match (self, channel.quantity) {
+            (Self::Position, Quantity::Position(_))
+            | (Self::Rotation, Quantity::Rotation(_))
+            | (Self::Velocity, Quantity::LinearVelocity { .. })
+            | (Self::Rate, Quantity::AngularVelocity { .. }) => true,
+            (Self::Angle, Quantity::JointPosition { .. }) => channel.is_angle,
+            (Self::Slide, Quantity::JointPosition { .. }) => !channel.is_angle,
+            _ => false,
+        }
+    }
 }
 
 /// Errors of a frame, channel by channel.
@@ -179,6 +234,13 @@ impl<'a> Meter<'a> {
         if meter.needs_sensors() {
             meter.add("sensor", "", Kind::Sensor);
         }
+        let has_ends = recordings.evaluate.ends;
+        for end in End::ALL.into_iter().filter(|_| has_ends) {
+            if any(&|channel| end.is_of(channel)) {
+                let (name, unit) = end.words();
+                meter.add(name, unit, Kind::AtEnd(end));
+            }
+        }
         if meter.metrics.is_empty() {
             return Err(error::recording(
                 "nothing is compared: every channel of the mapping is left out by 'compare'"
@@ -247,12 +309,12 @@ impl<'a> Meter<'a> {
         self.observers[0].needs_sensors()
     }
 
-    /// Adds the errors of a prediction.
+    /// Adds the errors of a prediction, which `is_end` says to be the last one of its run.
     pub(super) fn measure(
         &self,
         model: &Model,
         trajectory: &Trajectory,
-        known: &Predicted,
+        (known, is_end): (&Predicted, bool),
         data: &mut Data,
         sums: &mut Sums,
     ) {
@@ -283,11 +345,35 @@ impl<'a> Meter<'a> {
             matrix,
             quaternion,
         };
-        for (metric, kind) in self.kinds.iter().enumerate() {
+        let is_due = |kind: &Kind| is_end || !matches!(kind, Kind::AtEnd(_));
+        for (metric, kind) in self
+            .kinds
+            .iter()
+            .enumerate()
+            .filter(|(_, kind)| is_due(kind))
+        {
             if let Some(number) = self.number(kind, &frame) {
                 sums.push(metric, number);
             }
         }
+        // After the metrics, squares in units of the noise.
+        for number in self.over_noise(&frame) {
+            sums.push(self.metrics.len(), number);
+        }
+    }
+
+    /// Squared errors of all channels whose noise is stated, in units of it.
+    fn over_noise<'f>(&'f self, frame: &'f Frame) -> impl Iterator<Item = f64> + 'f {
+        let channels = self.observers[0].channels.iter().zip(&frame.vector);
+        let stated =
+            channels.filter_map(|(channel, errors)| Some((channel.noise?, errors.as_ref()?)));
+        stated.flat_map(|(noise, errors)| errors.iter().map(move |error| (error / noise).powi(2)))
+    }
+
+    /// Root mean square of all errors whose noise is stated, in units of it.
+    pub(super) fn residuals_over_noise(&self, sums: &Sums) -> Option<f64> {
+        let squares = sums.0.get(self.metrics.len())?;
+        Some((squares.sum / squares.count).sqrt())
     }
 
     /// The error of a metric at a frame; none where nothing was recorded.
@@ -305,9 +391,22 @@ impl<'a> Meter<'a> {
             _ => false,
         };
         let absolute = |errors: Vec<&Vec<f64>>| mean(errors.into_iter().flatten().map(|e| e.abs()));
-        let turn = std::f64::consts::TAU;
-        let shortest = |error: &f64| (error - (error / turn).round() * turn).abs();
-        let wrapped = |errors: Vec<&Vec<f64>>| mean(errors.into_iter().flatten().map(shortest));
+        let angle = |index: usize| {
+            let errors = frame.vector[index].iter().flatten();
+            let turn = if channels[index].modulo_turns {
+                TAU
+            } else {
+                f64::INFINITY
+            };
+            errors.map(move |error| (error - (error / turn).round() * TAU).abs())
+        };
+        let angles = || {
+            let all = 0..channels.len();
+            mean(
+                all.filter(|i| joint(*i, false) && channels[*i].is_angle)
+                    .flat_map(angle),
+            )
+        };
         let squared = |errors: Vec<&Vec<f64>>| mean(errors.into_iter().flatten().map(|e| e * e));
         let lengths = |errors: Vec<&Vec<f64>>| mean(errors.into_iter().map(|e| length(e)));
         let positions = |index: usize| matches!(channels[index].quantity, Quantity::Position(_));
@@ -323,8 +422,8 @@ impl<'a> Meter<'a> {
                 matches!(channels[i].quantity, Quantity::Rotation(_))
             }))
             .map(f64::to_degrees),
-            Kind::AngleRad => wrapped(of(&|i| joint(i, false) && is_angle(i))),
-            Kind::AngleDeg => wrapped(of(&|i| joint(i, false) && is_angle(i))).map(f64::to_degrees),
+            Kind::AngleRad | Kind::AtEnd(End::Angle) => angles(),
+            Kind::AngleDeg => angles().map(f64::to_degrees),
             Kind::Slide => absolute(of(&|i| joint(i, false) && !is_angle(i))),
             Kind::MseQ => squared(of(&|i| joint(i, false))),
             Kind::MseV => squared(of(&|i| joint(i, true))),
@@ -334,6 +433,7 @@ impl<'a> Meter<'a> {
             })),
             Kind::Distance(parts) => scaled(parts, frame).map(|errors| length(&errors)),
             Kind::Sum(parts) => scaled(parts, frame).map(|errors| errors.iter().sum::<f64>().abs()),
+            Kind::AtEnd(end) => lengths(of(&|i| end.is_of(&channels[i]))),
         }
     }
 

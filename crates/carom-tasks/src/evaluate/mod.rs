@@ -7,14 +7,23 @@
 //! - rotation (deg): angle between orientations
 //! - mae18: mean absolute error over the 18 numbers (position, rotation matrix, velocity, angular velocity) of a free body; mae13: the same
 //!   with quaternions, of equal sign, for matrices
-//! - angle (rad, deg), slide (m): absolute errors of hinges, by less than half a turn, and of slides
+//! - angle (rad, deg), slide (m): absolute errors of hinges and slides; whole turns count, unless the mapping says `modulo_turns`
 //! - mse q, mse v, mse: mean squared errors of joint positions, of velocities, and of both, whole turns included
 //! - distances that the mapping names
 //! - sensor: absolute errors of sensor values
+//! - torque (N·m): root mean squares of what joint torques by inverse dynamics are off, where controls are measured torques
+//!
+//! What errors are to be compared with: [`evaluate_by`] has those of predictors that know no model, [`noise_floor`] those that the model
+//! would have if it were right. [`evaluate_or_windows`] measures windows where whole runs diverge.
 
+mod floor;
 mod metric;
+mod torque;
+mod windows;
 
+pub use floor::{Floor, StartNoise, noise_floor};
 pub use metric::Metric;
+pub use windows::{Windows, evaluate_or_windows, window_of};
 
 use crate::error;
 use carom::Error;
@@ -66,6 +75,32 @@ impl Report {
     }
 }
 
+/// What predicts the frames after a start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Predictor {
+    /// The model.
+    #[default]
+    Model,
+    /// Everything stays where it is.
+    HoldStill,
+    /// Everything goes on with the velocity of the start.
+    ConstantVelocity,
+}
+
+impl Predictor {
+    /// Those that need no dynamics: a model that is not better than these has explained nothing.
+    pub const NAIVE: [Self; 2] = [Self::HoldStill, Self::ConstantVelocity];
+
+    /// What it does, in words.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Model => "the model",
+            Self::HoldStill => "holding still",
+            Self::ConstantVelocity => "constant velocity",
+        }
+    }
+}
+
 /// Simulates a model against recordings and measures its errors.
 ///
 /// # Errors
@@ -75,6 +110,29 @@ pub fn evaluate(
     recordings: &Recordings,
     stepping: Stepping,
 ) -> Result<Report, Error> {
+    evaluate_by(Predictor::Model, model, recordings, stepping).map(|measured| measured.report)
+}
+
+/// Errors, and how large they are beside the noise.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Measured {
+    /// The errors.
+    pub report: Report,
+    /// Root mean square of all errors whose noise the mapping states, in units of it; none if it states none. 1 if the model is right and
+    /// the starts are.
+    pub over_noise: Option<f64>,
+}
+
+/// Measures the errors of a predictor.
+///
+/// # Errors
+/// As [`evaluate`].
+pub fn evaluate_by(
+    predictor: Predictor,
+    model: &Model,
+    recordings: &Recordings,
+    stepping: Stepping,
+) -> Result<Measured, Error> {
     let flow = flow_of(model, stepping)?;
     let meter = Meter::new(recordings, flow.is_some())?;
     let evaluation = Evaluation {
@@ -82,26 +140,35 @@ pub fn evaluate(
         recordings,
         meter: &meter,
         flow: flow.as_ref(),
+        predictor,
     };
     let trajectories: Vec<(TrajectoryErrors, Sums)> = (0..recordings.trajectories.len())
         .into_par_iter()
         .map(|trajectory| evaluation.trajectory(trajectory))
         .collect();
-    let mut total = Sums::default();
+    let (mut total, mut all) = (Sums::default(), Sums::default());
     for (errors, sums) in trajectories
         .iter()
         .filter(|(errors, _)| errors.failure.is_none())
     {
+        all.add(sums);
         if recordings.evaluate.window.is_some() {
             total.add(sums);
         } else {
             total.add_means(&errors.errors);
         }
     }
-    Ok(Report {
+    let mut report = Report {
         total: total.means(meter.metrics.len()),
         metrics: meter.metrics.clone(),
         trajectories: trajectories.into_iter().map(|(errors, _)| errors).collect(),
+    };
+    if predictor == Predictor::Model {
+        torque::add(model, recordings, &mut report)?;
+    }
+    Ok(Measured {
+        over_noise: meter.residuals_over_noise(&all),
+        report,
     })
 }
 
@@ -134,6 +201,7 @@ pub(crate) fn predictions(
         recordings,
         meter: &meter,
         flow: flow.as_ref(),
+        predictor: Predictor::Model,
     };
     let Some(motion) = recordings.trajectories.get(trajectory) else {
         return Err(error::recording(format!(
@@ -181,6 +249,7 @@ struct Evaluation<'a> {
     recordings: &'a Recordings,
     meter: &'a Meter<'a>,
     flow: Option<&'a carom::flow::Flow>,
+    predictor: Predictor,
 }
 
 impl Evaluation<'_> {
@@ -194,8 +263,11 @@ impl Evaluation<'_> {
             match self.simulate(&mut data, run) {
                 Ok(predicted) => {
                     windows += 1;
-                    frames += predicted.len();
-                    for known in &predicted {
+                    let [first, last] = self.recordings.evaluate.frames.unwrap_or([0, usize::MAX]);
+                    let is_asked = |known: &&Predicted| (first..=last).contains(&known.frame);
+                    for known in predicted.iter().filter(is_asked) {
+                        frames += 1;
+                        let known = (known, known.frame == run.last);
                         self.meter
                             .measure(self.model, motion, known, &mut data, &mut sums);
                     }
@@ -205,6 +277,12 @@ impl Evaluation<'_> {
                     break;
                 }
             }
+        }
+        if windows > 0 && frames == 0 && failure.is_none() {
+            failure = Some(format!(
+                "none of its {} frames is asked for",
+                motion.frames()
+            ));
         }
         if windows == 0 && failure.is_none() {
             failure = Some(format!(
@@ -271,6 +349,7 @@ impl Evaluation<'_> {
         };
         let has_sensors = self.meter.needs_sensors();
         let outcome = match self.flow {
+            _ if self.predictor != Predictor::Model => Ok(self.extrapolated(&job)),
             None => runner::simulate(self.model, &job, &job.start, has_sensors, data)
                 .map(|(predicted, _)| predicted),
             Some(flow) => runner::simulate(flow, &job, &job.start, false, &mut ())
@@ -293,5 +372,26 @@ impl Evaluation<'_> {
         }
         all.extend(predicted);
         Ok(all)
+    }
+
+    /// Predictions without dynamics.
+    fn extrapolated(&self, job: &Job) -> Vec<Predicted> {
+        let times = &self.recordings.trajectories[job.run.trajectory].times;
+        let still = vec![0.0; self.model.counts().nv];
+        let at = |frame: usize| {
+            let mut state = job.start.clone();
+            if self.predictor == Predictor::ConstantVelocity {
+                let passed = times[frame] - times[job.run.first];
+                let moved = state.qvel.iter().map(|velocity| velocity * passed);
+                let shift: Vec<f64> = moved.chain(still.iter().copied()).collect();
+                starts::moved(self.model, &mut state, &shift);
+            }
+            Predicted {
+                frame,
+                state,
+                sensors: Vec::new(),
+            }
+        };
+        (job.run.first + 1..=job.run.last).map(at).collect()
     }
 }

@@ -21,19 +21,41 @@ impl Task<'_> {
         recordings: &Recordings,
         stop: Option<&AtomicBool>,
     ) -> Result<(Solution, Identified), Error> {
+        let (task, solution, mut identified) = self.searched(recordings, stop)?;
+        task.repeat(&solution, &mut identified, stop)?;
+        Ok((solution, identified))
+    }
+
+    /// The same, with errors by derivatives or secants.
+    pub(super) fn searched_again(
+        &self,
+        recordings: &Recordings,
+        stop: Option<&AtomicBool>,
+    ) -> Result<(Solution, Identified), Error> {
+        let (_, solution, identified) = self.searched(recordings, stop)?;
+        Ok((solution, identified))
+    }
+
+    fn searched<'r>(
+        &self,
+        recordings: &'r Recordings,
+        stop: Option<&AtomicBool>,
+    ) -> Result<(Task<'r>, Solution, Identified), Error> {
         let mut task = self.on_recordings(recordings, self.settings.clone())?;
         task.warm_up(stop)?;
         let solution = task.solve(None, stop, &mut Unwatched)?;
         let identified = task.conclude(&solution)?;
-        Ok((solution, identified))
+        Ok((task, solution, identified))
     }
 
     /// The question for other recordings.
     pub(super) fn on_recordings<'r>(
         &self,
         recordings: &'r Recordings,
-        settings: Settings,
+        mut settings: Settings,
     ) -> Result<Task<'r>, Error> {
+        // Segments that were found are those of the own recordings.
+        settings.problem.runs = None;
         Task::new(self.parameters().base(), recordings, settings)
     }
 

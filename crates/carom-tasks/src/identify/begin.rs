@@ -2,7 +2,8 @@
 //!
 //! - Where nothing measures a coordinate, a simulation from its reference may not move at all, and nothing could be said of the parameters:
 //!   starts are found first, with the parameters as they are, over the first frames and then over more of them.
-//! - Where recorded starts leave residuals well above the noise, the starts may be why: the question is put once more with free starts.
+//! - Where recorded starts leave residuals well above the noise, the starts may be why; and their own noise may move the estimates although
+//!   residuals hardly show it. The question is put once more with free starts.
 //! - A replay of the recordings of the fit begins at the starts that were found.
 
 use std::sync::atomic::AtomicBool;
@@ -12,7 +13,7 @@ use carom_optimise::{Bounds, Space};
 use super::conclude::Identified;
 use super::solve::Unwatched;
 use super::task::{MAX_JACOBIAN_ENTRIES, Task};
-use super::{FREE_STARTS, OptimiserKind};
+use super::{FREE_STARTS, OptimiserKind, start_noise};
 use crate::error;
 use crate::problem::{Horizon, Starts};
 use crate::recording::{Recordings, Trajectory};
@@ -99,26 +100,28 @@ impl Task<'_> {
         if !self.may_free_starts() || self.problem.measures_starts() {
             return Ok(false);
         }
-        *self = self.freed()?;
+        *self = self.freed(FREE_STARTS)?;
         Ok(true)
     }
 
     /// Whether nobody said how starts are.
     fn may_free_starts(&self) -> bool {
         self.settings.frees_starts
+            && self.torques.is_none()
             && self.settings.problem.starts == Starts::Recorded
             && self.settings.optimiser == OptimiserKind::Auto
             && self.optimiser == OptimiserKind::Lm
     }
 
-    fn freed(&self) -> Result<Self, Error> {
+    /// The question with free starts, of which so much is known where nothing is stated.
+    pub(super) fn freed(&self, starts: Starts) -> Result<Self, Error> {
         let mut settings = self.settings.clone();
-        settings.problem.starts = FREE_STARTS;
+        settings.problem.starts = starts;
         Self::new(self.parameters().base(), self.problem.recordings, settings)
     }
 
     /// The question with free starts, begun at what was found with recorded ones, where these may be why residuals are well above the
-    /// noise; none where they are not, where nothing is known of the noise, or where it would take long.
+    /// noise, or where their noise moves the estimates; none where neither is so, where nothing is known of the noise, or where it would take long.
     ///
     /// # Errors
     /// When parameters, recordings and settings do not go together.
@@ -128,10 +131,12 @@ impl Task<'_> {
         let mut compared = channels.iter().filter(|channel| channel.is_compared);
         let has_noise =
             settings.problem.loss.by_noise && compared.all(|channel| channel.noise.is_some());
-        if !self.may_free_starts() || !has_noise || identified.noise <= MAX_RESIDUAL_PER_NOISE {
+        let is_due = identified.noise > MAX_RESIDUAL_PER_NOISE
+            || start_noise::matters(&identified.start_shares);
+        if !self.may_free_starts() || !has_noise || !is_due {
             return Ok(None);
         }
-        let mut task = self.freed()?;
+        let mut task = self.freed(FREE_STARTS)?;
         let (rows, columns) = (task.problem.residual_count(), task.problem.len());
         let work = rows as f64 * (columns as f64).powi(2);
         if work > MAX_UNASKED_WORK || rows * columns > MAX_JACOBIAN_ENTRIES {
@@ -141,10 +146,9 @@ impl Task<'_> {
         Ok(Some(task))
     }
 
-    /// The recordings with the starts that were found; none unless starts are free and whole trajectories are compared.
+    /// The recordings with the starts that were found; none unless starts are free.
     pub fn with_found_starts(&self, x: &[f64]) -> Option<Recordings> {
-        let is_whole = self.settings.problem.horizon == Horizon::Whole;
-        if !is_whole || !self.has_free_starts() {
+        if !self.has_free_starts() {
             return None;
         }
         self.problem.with_found_starts(x).ok()

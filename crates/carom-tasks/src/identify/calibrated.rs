@@ -9,20 +9,45 @@ use std::path::Path;
 use carom::Model;
 use carom::model::{GeomShape, Given};
 use carom::parameters::Parameters;
-use carom::quantity::{Family, Quantity, Quantity as Q};
+use carom::quantity::{Family, Quantity, Quantity as Q, Role};
 use carom::{Error, ErrorKind};
-use carom_spec::ModelSpec;
-use carom_spec::mjcf::{AssetStorage, ReadSettings, write_with};
-use carom_spec::model_spec::{EqualityKind, InertiaSpec, InertialSpec};
-use carom_spec::read::read;
-use carom_spec::source::MemorySource;
+use carom_spec::mjcf::{Allow, AssetStorage, ReadSettings, patched, relocated, write_with};
+use carom_spec::model_spec::{
+    EqualityKind, GeomKind, InertiaFromGeom, InertiaSpec, InertialSpec, PairSpec,
+};
+use carom_spec::read::{ReadModel, read};
+use carom_spec::source::{DiskSource, MemorySource, Overlay};
+use carom_spec::{ModelSpec, SourceMap};
 
-/// MJCF text of a model with the parameters θ: complete in itself, data of meshes included.
+/// The files that a model was read from, and what they say.
+#[derive(Clone, Copy, Debug)]
+pub struct Original<'a> {
+    /// What they say.
+    pub spec: &'a ModelSpec,
+    /// Their texts.
+    pub sources: &'a SourceMap,
+}
+
+impl Original<'_> {
+    /// The path of the main file.
+    pub fn path(&self) -> &Path {
+        let main = self.sources.files().first();
+        main.map_or(Path::new(""), |file| file.path())
+    }
+}
+
+/// MJCF text of a model, compiled from a description, with the parameters θ.
+///
+/// With the files that the description comes from, it is a patch of the main one, to be read in its folder: see
+/// [`patched`]. Where there are none, or a number has no place in them, the model is written whole and complete in itself,
+/// data of meshes included; a comment at its end says why.
 ///
 /// # Errors
 /// When a parameter has no place in such a file; it is named.
 pub fn calibrated(
+    start: &Model,
     spec: &ModelSpec,
+    original: Option<Original<'_>>,
     parameters: &Parameters,
     theta: &[f64],
 ) -> Result<String, Error> {
@@ -31,18 +56,20 @@ pub fn calibrated(
         .bake(theta)
         .map_err(|error| Error::of(ErrorKind::Description, error))?;
     let given = |model: &Model| model.recipe().map(|recipe| recipe.given.clone());
-    let (Some(before), Some(after)) = (given(parameters.base()), given(&model)) else {
+    let base = given(parameters.base());
+    let (Some(start), Some(before), Some(after)) = (given(start), base, given(&model)) else {
         return Err(refuse("the model was not compiled from a description"));
     };
     // Numbers of the model are those of fused bodies, so that these are written.
     let mut spec = carom::compile::simplified(spec);
     let mut place = Place {
         model: &model,
+        pairs: pair_order(&model, &spec),
         spec: &mut spec,
         missing: None,
         moved_meshes: Vec::new(),
     };
-    for change in changes(&before, &after) {
+    for change in changes([&start, &before], &after) {
         place.set(&change);
     }
     place.keep_length_ranges();
@@ -56,19 +83,89 @@ pub fn calibrated(
             "{missing} was identified, but cannot be written into a model file yet; the report has its value"
         )));
     }
-    let text = write_with(&spec, AssetStorage::Inline);
-    let again = compiled(&text).and_then(|again| agreement::check(&model, &again, &moved_meshes));
-    again.map_err(|cause| refuse("the calibrated model cannot be written").because(cause))?;
+    let check = |again: Result<Model, Error>| agreement::check(&model, &again?, &moved_meshes);
+    let patch = original.map(|original| -> Result<String, String> {
+        let files = carom::compile::simplified(original.spec);
+        let text = patched(original.sources, &files, &spec).map_err(|error| error.to_string())?;
+        match check(compiled(&text, original.path())) {
+            Ok(()) => Ok(text),
+            Err(error) => Err(error.to_string()),
+        }
+    });
+    let mut text = write_with(&spec, AssetStorage::Inline);
+    match patch {
+        Some(Ok(text)) => return Ok(text),
+        // Comments hold no two hyphens.
+        Some(Err(why)) => {
+            let why = why.lines().next().unwrap_or_default().replace("--", "- -");
+            text = format!("{text}<!-- written whole: {why} -->\n");
+        }
+        None => {}
+    }
+    check(compiled(&text, Path::new(WHOLE)))
+        .map_err(|cause| refuse("the calibrated model cannot be written").because(cause))?;
     Ok(text)
 }
 
-/// The model that a text gives.
-fn compiled(text: &str) -> Result<Model, Error> {
-    let name = "calibrated.xml";
-    let files = MemorySource::new().with(name, text);
-    let again = read(Path::new(name), &files, &ReadSettings::default());
-    let again = carom::load::compiled(again)?;
-    Ok(again.model)
+/// The name of a text that is complete in itself.
+const WHOLE: &str = "calibrated.xml";
+
+/// A calibrated model, as it was written for the folder of the file `from`, for the place `to`: its meshes and includes are
+/// found from there. The same text where these are one folder.
+///
+/// # Errors
+/// When the files cannot be found from there.
+pub fn calibrated_at(text: &str, from: &Path, to: &Path) -> Result<String, Error> {
+    let fail = |cause: Error| {
+        let why = format!(
+            "the calibrated model cannot be written to '{}'",
+            to.display()
+        );
+        Error::new(ErrorKind::Description, why).because(cause)
+    };
+    let read = read_at(text, from);
+    let folder = to.parent().unwrap_or(Path::new(""));
+    let moved = relocated(&read.sources, &read.spec, folder);
+    let moved = moved.map_err(|error| fail(Error::of(ErrorKind::Description, error)))?;
+    if moved != text {
+        let model = carom::load::compiled(read).map_err(fail)?.model;
+        let again = compiled(&moved, to).map_err(fail)?;
+        agreement::check(&model, &again, &[]).map_err(fail)?;
+    }
+    Ok(moved)
+}
+
+/// A text as the file of a path; what it refers to is read from disk.
+fn read_at(text: &str, path: &Path) -> ReadModel {
+    let memory = MemorySource::new().with(path, text);
+    let files = Overlay::new(memory, DiskSource::default());
+    // What the original was allowed to have, it still has.
+    let settings = ReadSettings {
+        allow: Allow::Everything,
+    };
+    read(path, &files, &settings)
+}
+
+/// The model that a text gives as the file of a path.
+fn compiled(text: &str, path: &Path) -> Result<Model, Error> {
+    Ok(carom::load::compiled(read_at(text, path))?.model)
+}
+
+/// Where the description has each pair of the model, whose pairs are sorted by their bodies.
+fn pair_order(model: &Model, spec: &ModelSpec) -> Vec<usize> {
+    let structure = &model.structure;
+    let body = |name: &str| {
+        let geom = structure.names.geoms.iter().position(|own| own == name);
+        geom.map_or(usize::MAX, |geom| structure.geoms.body[geom])
+    };
+    let bodies = |&index: &usize| {
+        let pair: &PairSpec = &spec.pairs[index];
+        let bodies = [&pair.geom1, &pair.geom2].map(|geom| body(&geom.name));
+        [bodies[0].min(bodies[1]), bodies[0].max(bodies[1])]
+    };
+    let mut order: Vec<usize> = (0..spec.pairs.len()).collect();
+    order.sort_by_key(bodies);
+    order
 }
 
 /// A number that is another one than before.
@@ -79,16 +176,21 @@ struct Change {
     value: f64,
 }
 
-fn changes(before: &Given, after: &Given) -> Vec<Change> {
-    let mut old = Vec::new();
-    before.for_each(|_, _, _, number| old.push(number));
+/// Numbers that are others than where the search began. Where it began elsewhere than at the model of the file, these are numbers
+/// from which nothing follows.
+fn changes([start, before]: [&Given; 2], after: &Given) -> Vec<Change> {
+    let flat = |given: &Given| {
+        let mut numbers = Vec::new();
+        given.for_each(|_, _, _, number: f64| numbers.push(number.to_bits()));
+        numbers
+    };
+    let (start, before) = (flat(start), flat(before));
     let mut changes = Vec::new();
     let mut index = 0;
     after.for_each(|quantity, element, component, value| {
-        if old
-            .get(index)
-            .is_none_or(|old: &f64| old.to_bits() != value.to_bits())
-        {
+        let differs = |old: &[u64]| old.get(index) != Some(&value.to_bits());
+        let is_direct = quantity.row().role == Role::Direct;
+        if differs(&before) || (is_direct && differs(&start)) {
             changes.push(Change {
                 quantity,
                 element,
@@ -103,6 +205,8 @@ fn changes(before: &Given, after: &Given) -> Vec<Change> {
 
 struct Place<'a> {
     model: &'a Model,
+    /// Where the description has each pair of the model.
+    pairs: Vec<usize>,
     spec: &'a mut ModelSpec,
     /// The first change that has no place.
     missing: Option<String>,
@@ -186,9 +290,16 @@ impl Place<'_> {
     /// geoms.
     fn set_inertia(&mut self, id: usize) {
         let numbers = &self.model.bodies;
+        if self.spec.compiler.inertia_from_geom == InertiaFromGeom::Always {
+            // From now on the file says it; what it said so far did not count.
+            self.spec.compiler.inertia_from_geom = InertiaFromGeom::Auto;
+            for body in &mut self.spec.bodies {
+                body.inertial = None;
+            }
+        }
         let body = &mut self.spec.bodies[id];
         body.inertial = Some(InertialSpec {
-            span: body.span,
+            span: (body.inertial.as_ref()).map_or(body.span, |written| written.span),
             position: numbers.inertial_position[id].0,
             mass: numbers.mass[id],
             inertia: InertiaSpec::Diagonal {
@@ -280,8 +391,11 @@ impl Place<'_> {
         let mut geoms = self.spec.bodies.iter_mut().flat_map(|body| &mut body.geoms);
         let geom = geoms.nth(change.element)?;
         let k = change.component;
+        // The ends of a capsule or cylinder leave its radius open.
+        let has_length = matches!(geom.kind, GeomKind::Capsule | GeomKind::Cylinder);
+        let is_radius = change.quantity == Q::GeomSize && k == 0 && has_length;
         let is_placed = matches!(change.quantity, Q::GeomPosition | Q::GeomQuat | Q::GeomSize);
-        if is_placed && geom.fromto.take().is_some() {
+        if is_placed && !is_radius && geom.fromto.take().is_some() {
             // The two ends would give place and length again.
             let numbers = &self.model.recipe()?.given.model.geoms;
             geom.position = numbers.position.get(change.element)?.0;
@@ -341,7 +455,11 @@ impl Place<'_> {
             Q::TendonDampingPoly => tendon.damping.get_mut(1 + k),
             Q::TendonArmature => Some(&mut tendon.armature),
             Q::TendonFrictionloss => Some(&mut tendon.friction_loss),
-            Q::TendonSpringLength => tendon.spring_length.as_mut()?.get_mut(k),
+            Q::TendonSpringLength => {
+                // Where the file says nothing, it is the length at the reference configuration.
+                let found = *self.model.tendons.spring_length.get(change.element)?;
+                tendon.spring_length.get_or_insert(found).get_mut(k)
+            }
             Q::TendonSolrefLimit => tendon.limit_solver_reference.get_mut(k),
             Q::TendonSolimpLimit => tendon.limit_solver_impedance.get_mut(k),
             Q::TendonSolrefFriction => tendon.friction_solver_reference.get_mut(k),
@@ -380,7 +498,8 @@ impl Place<'_> {
     }
 
     fn pair(&mut self, change: &Change) -> Option<&mut f64> {
-        let pair = self.spec.pairs.get_mut(change.element)?;
+        let index = *self.pairs.get(change.element)?;
+        let pair = self.spec.pairs.get_mut(index)?;
         let k = change.component;
         match change.quantity {
             Q::PairSolref => pair.solver_reference.get_mut(k),

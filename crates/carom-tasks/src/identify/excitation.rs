@@ -256,6 +256,7 @@ fn recorded(recordings: &Recordings, clock: &Clock, candidate: &Candidate) -> Re
         velocity,
         flat_starts: Vec::new(),
         steps_per_frame: recordings.steps_per_frame,
+        torque: recordings.torque.clone(),
         evaluate: recordings.evaluate.clone(),
     }
 }

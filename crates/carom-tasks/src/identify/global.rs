@@ -21,7 +21,11 @@ const ITERATIONS: u64 = 100;
 
 impl Task<'_> {
     pub(super) fn multi_start(&self) -> SearchSettings {
-        let (starts, screened) = STARTS;
+        let (starts, most) = STARTS;
+        // Of few evaluations the larger part is for descents.
+        let quarter = self.settings.evaluations.map(|all| all / 4);
+        let quarter = quarter.map_or(most, |quarter| usize::try_from(quarter).unwrap_or(most));
+        let screened = quarter.min(most);
         self.refined(SearchSettings::MultiStart(MultiStartSettings {
             screened,
             ..MultiStartSettings::new(self.local_solver(starts), starts)

@@ -75,12 +75,18 @@ impl Inspection {
 }
 
 impl Task<'_> {
-    /// Looks at the start: every parameter is changed once, and the information of the recordings is taken apart.
+    /// Looks at the start: every parameter is changed once, and the information of the recordings is taken apart. Where a horizon has grown,
+    /// this is done at what it found: friction that is too high to slide has no derivative.
     ///
     /// # Errors
     /// When the model cannot be simulated at the start.
     pub fn inspect(&self) -> Result<Inspection, Error> {
-        self.on_threads(|| self.inspect_at(&self.origin()))
+        if !self.grows() {
+            return self.on_threads(|| self.inspect_at(&self.origin()));
+        }
+        let mut inspection = self.on_threads(|| self.inspect_at(self.start()))?;
+        inspection.value = self.loss_at(&self.origin())?;
+        Ok(inspection)
     }
 
     fn inspect_at(&self, x: &[f64]) -> Result<Inspection, Error> {

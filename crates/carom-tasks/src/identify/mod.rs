@@ -35,29 +35,41 @@
 
 mod again;
 mod begin;
+mod bootstrap;
 mod calibrated;
 mod candidates;
 mod conclude;
+mod continuous;
 mod cross_validation;
+mod delays;
+mod dependence;
 mod excitation;
 mod global;
+mod growth;
 mod inspect;
 mod optimisers;
 mod outcome;
+mod polish;
 mod preset;
 mod profile;
 mod recovery;
 mod replay;
+mod scatter;
 mod secants;
 mod settings;
 mod solve;
+mod start_noise;
 mod synthetic;
 mod task;
+mod torques;
+mod verdict;
 pub mod workflow;
 
-pub use calibrated::calibrated;
+pub use bootstrap::Repetitions;
+pub use calibrated::{Original, calibrated, calibrated_at};
 pub use conclude::{Estimate, Identified};
 pub use cross_validation::{CrossValidation, Fold, check_folds};
+pub use dependence::{Dependence, Dependences, Driver, Finding};
 pub use excitation::{Excitation, Told};
 pub use inspect::{Inspection, Silent};
 pub use optimisers::OptimiserKind;
@@ -65,11 +77,16 @@ pub use outcome::{Checks, InitialState, Outcome};
 pub use preset::{PRESETS, preset};
 pub use profile::{Held, ParameterProfile, ProfileEnd};
 pub use recovery::{Recovered, Recovery};
-pub use replay::{Replay, replay_objections};
+pub use replay::Replay;
 pub use secants::ErrorBasis;
-pub use settings::{FREE_STARTS, Free, LOSSES, Prior, Settings, in_continuous_time, loss_of};
+pub use settings::{
+    FREE_STARTS, Free, LOSSES, Prior, RESIDUALS, ResidualKind, Settings, in_continuous_time,
+    loss_of, stepping_of,
+};
 pub use solve::{Solution, Unwatched, Watch};
+pub use start_noise::StartNoise;
 pub use task::Task;
+pub use verdict::{Grade, Reason, Verdict, replay_objections};
 
 use task::Marginal;
 

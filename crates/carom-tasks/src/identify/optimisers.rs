@@ -128,8 +128,8 @@ impl Task<'_> {
     /// Levenberg–Marquardt for this question.
     pub(super) fn least_squares(&self) -> LocalSettings {
         LocalSettings::LeastSquares(LeastSquaresSettings {
-            // In fixed steps, derivatives through contacts are those of roughness.
-            secants: Some(Spans::default()),
+            // In fixed steps, derivatives through contacts are those of roughness. Runs that have grown are followed closely.
+            secants: (!self.grows()).then(Spans::default),
             // Most steps are taken, so that the Jacobian after one is wanted anyway.
             eager_jacobian: self.problem.has_cheap_jacobian(self.start()),
             ..LeastSquaresSettings::default()

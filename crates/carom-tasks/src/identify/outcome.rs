@@ -5,10 +5,10 @@ use carom::{Error, ErrorKind};
 
 use super::conclude::Identified;
 use super::{
-    CrossValidation, Excitation, Inspection, OptimiserKind, ParameterProfile, Recovery, Solution,
-    Task, replay_objections,
+    CrossValidation, Dependences, Excitation, Grade, Inspection, OptimiserKind, ParameterProfile,
+    Recovery, Solution, StartNoise, Task, start_noise,
 };
-use crate::evaluate::Report;
+use crate::evaluate::{Floor, Predictor, Report};
 use crate::loss::Average;
 use crate::problem::{self, Starts};
 use crate::recording::Channel;
@@ -52,6 +52,12 @@ pub struct Outcome {
     pub fitted: [Report; 2],
     /// Errors on recordings that were held out, before and after.
     pub held_out: Option<[Report; 2]>,
+    /// Errors that the calibrated model would have if it were right, on the recordings of the fit and on those held out.
+    pub floors: [Option<Floor>; 2],
+    /// Errors of predictors that know no model, on held-out recordings, or on those of the fit where there are none.
+    pub naive: Vec<(Predictor, Report)>,
+    /// Residuals in units of the noise that the mapping states; none if it states none.
+    pub over_noise: Option<f64>,
     /// Time of search and replay (s).
     pub seconds: f64,
     /// The model at the start.
@@ -62,6 +68,8 @@ pub struct Outcome {
     pub recorded_starts: Option<f64>,
     /// True values, where they are known.
     pub truth: Option<Vec<f64>>,
+    /// What the residuals of the answer depend on; none where nothing is predicted or it would take long.
+    pub dependences: Option<Dependences>,
     /// What was looked at beyond the search.
     pub checks: Checks,
     /// The optimiser, chosen if that was left open.
@@ -72,6 +80,8 @@ pub struct Outcome {
     pub runs: usize,
     /// Runs that were left out, and why.
     pub skipped: Vec<String>,
+    /// How well initial states are known from what is measured, where the mapping states its noise.
+    pub start_noise: Vec<StartNoise>,
     /// Estimated initial states; none where they are as recorded.
     pub initial_states: Option<Vec<InitialState>>,
     /// Whether residuals are in units of a noise that the mapping states for every channel.
@@ -95,6 +105,9 @@ impl Outcome {
         Self {
             fitted: [nothing(), nothing()],
             held_out: None,
+            floors: [None, None],
+            naive: Vec::new(),
+            over_noise: None,
             seconds: 0.0,
             before: before.clone(),
             description: Err(Error::new(
@@ -103,11 +116,13 @@ impl Outcome {
             )),
             recorded_starts: None,
             truth: None,
+            dependences: None,
             checks: Checks::default(),
             optimiser: task.optimiser(),
             settings: task.settings().problem.clone(),
             runs: task.problem().all_runs().len(),
             skipped: task.problem().skipped().to_vec(),
+            start_noise: start_noise::of_recordings(task.problem().recordings()),
             initial_states: initial_states(task, &solution),
             has_stated_noise: has_stated_noise(task),
             inspection,
@@ -123,32 +138,14 @@ impl Outcome {
 
     /// Why the answer is no success.
     pub fn objections(&self) -> Vec<String> {
-        let mut objections = replay_objections(
-            [self.inspection.value, self.solution.value],
-            &self.fitted,
-            self.held_out.as_ref(),
-        );
-        if let Err(why) = &self.description {
-            objections.push(why.to_string());
-        }
-        if self.solution.is_stalled {
-            objections.push(format!(
-                "the search is stuck and not at a minimum ({}): the values are the best that it met, and intervals mean little; try shorter segments, another start or --optimiser cmaes",
-                self.solution.end
-            ));
-        }
-        objections
+        let verdict = self.verdict();
+        let words = verdict.words(Grade::NoSuccess).map(str::to_owned);
+        words.collect()
     }
 
-    /// Why the answer is no, in a sentence; none if it is yes.
+    /// Why the answer is no, in a sentence; none if it may be used, be it with doubts.
     pub fn refusal(&self) -> Option<String> {
-        if let Some(first) = self.objections().into_iter().next() {
-            return Some(first);
-        }
-        let recovery = self.checks.recovery.as_ref();
-        let failed = recovery.filter(|recovery| !recovery.is_passed)?;
-        let why = failed.words.first().map_or("", String::as_str);
-        Some(format!("a known truth is not recovered: {why}"))
+        self.objections().into_iter().next()
     }
 
     /// How many times the stated noise residuals are, if that is more than chance explains.
@@ -170,7 +167,8 @@ impl Outcome {
     }
 }
 
-fn has_stated_noise(task: &Task<'_>) -> bool {
+/// Whether residuals are in units of a noise that the mapping states for every channel.
+pub(super) fn has_stated_noise(task: &Task<'_>) -> bool {
     let problem = task.problem();
     let loss = &problem.settings().loss;
     let channels = &problem.recordings().channels;

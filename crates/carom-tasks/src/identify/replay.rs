@@ -3,7 +3,7 @@
 use crate::evaluate::Report;
 
 /// Errors that differ by less than this fraction are the same.
-const ERROR_ROUNDING: f64 = 1e-9;
+pub(super) const ERROR_ROUNDING: f64 = 1e-9;
 
 /// How the errors of a replay went from the model at the start to the calibrated one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,26 +56,4 @@ impl Replay {
         }
         None
     }
-}
-
-/// Why an answer is no success: the loss did not fall, or the calibrated model is worse when it is replayed on the recordings of the fit or
-/// on the held-out ones. `losses` are those before and after.
-pub fn replay_objections(
-    losses: [f64; 2],
-    fitted: &[Report; 2],
-    held_out: Option<&[Report; 2]>,
-) -> Vec<String> {
-    let mut objections = Vec::new();
-    let [before, after] = losses;
-    let is_lower = after < before * (1.0 - ERROR_ROUNDING);
-    if !is_lower {
-        objections.push(
-            "the search found nothing better than the start: the loss did not fall".to_owned(),
-        );
-    }
-    objections.extend(Replay::new(fitted).objection("the recordings of the fit"));
-    if let Some(held_out) = held_out {
-        objections.extend(Replay::new(held_out).objection("held-out recordings"));
-    }
-    objections
 }

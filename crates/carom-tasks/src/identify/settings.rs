@@ -2,7 +2,9 @@
 //!
 //! ```toml
 //! free = ["geom.*.friction[0] tied", "geom.cube.size log tied"]
-//! preset = "contact"                     # contact parameters of all geoms within their usual ranges; contact-pairs
+//! preset = "contact"                     # friction and solref of all geoms; others are in `PRESETS`
+//! residual = "prediction"                # torque, both: torques of joints by inverse dynamics
+//! inertia_sd = 0.5                       # how far inertias may be from those of the model, relatively; unasked where torques are compared
 //!
 //! [[parameter]]                          # one that needs more words
 //! select = "geom.cube.solref[0]"
@@ -12,11 +14,15 @@
 //! prior = { mean = 0.02, sd = 0.01 }
 //! start = 0.02                           # the model's own value unless told
 //!
+//! [torque]
+//! weight = 1.0                           # of torques beside predictions
+//!
 //! [loss]
 //! kind = "likelihood"                    # distance_and_angle (with width), squared_poses, absolute
 //! huber = 3.0                            # errors beyond so many deviations count less
 //! frames = 5                             # segments of so many frames instead of whole trajectories …
 //! every = 5                              # … that start so far apart
+//! compare_every = 1                      # compares every so-manyth frame, where frames are many
 //!
 //! [initial_states]
 //! free = true
@@ -37,18 +43,23 @@
 
 use std::path::Path;
 
+use carom_spec::ModelSpec;
+
 use crate::error;
 use carom::flow::{FlowSettings, Tolerances};
 use carom::parameters::{Selection, Tie, Transform};
 use carom::{Error, Place};
 use serde::{Deserialize, Deserializer};
 
-use super::{OptimiserKind, preset};
+use super::OptimiserKind;
 use crate::loss::{Average, Loss, Penalty};
 use crate::problem::{self, Horizon, Starts, Stepping};
 
 /// Most steps from a frame to the next in continuous time.
 const MAX_STEPS: usize = 2_000;
+
+/// Relative standard deviation of inertias around those of the model where torques are compared: drawings know masses about so well.
+pub(super) const INERTIA_SD: f64 = 0.5;
 
 /// What is known of a parameter before: a normal distribution.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq)]
@@ -96,8 +107,29 @@ impl Free {
     }
 }
 
+/// What is compared with the recordings.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub enum ResidualKind {
+    /// Motions that the model predicts.
+    #[default]
+    Prediction,
+    /// Torques of joints, by inverse dynamics.
+    Torque,
+    /// Both, each weighed by what is left of it.
+    Both,
+}
+
+/// Names of what is compared.
+pub const RESIDUALS: [(&str, ResidualKind); 3] = [
+    ("prediction", ResidualKind::Prediction),
+    ("torque", ResidualKind::Torque),
+    ("both", ResidualKind::Both),
+];
+
 /// What is asked.
 #[derive(Clone, Debug)]
+#[allow(clippy::struct_excessive_bools, reason = "independent switches")]
 pub struct Settings {
     /// The free parameters.
     pub free: Vec<Free>,
@@ -117,8 +149,22 @@ pub struct Settings {
     pub confidence: f64,
     /// Fit although the recordings cannot tell some parameters.
     pub anyway: bool,
+    /// Whether simulations step by the model's time step although its file says that it was calibrated in continuous time.
+    pub fixed_steps: bool,
     /// Whether starts may be found too where recorded ones leave residuals well above the noise.
     pub frees_starts: bool,
+    /// Predictions are compared at every so-manyth frame.
+    pub compare_every: usize,
+    /// What is compared: predicted motions, torques of joints, or both.
+    pub residual: ResidualKind,
+    /// How much torques count beside predictions; as much if 1.
+    pub torque_weight: f64,
+    /// Relative standard deviation of inertias around those of the model, of parameters that have no prior of their own. Unless it is given, it is
+    /// 0.5 where torques are compared, and inertias have no prior where motions alone are.
+    pub inertia_sd: Option<f64>,
+    /// Whether segments and their initial states are found by a horizon that grows, for motions through impacts: where whole trajectories
+    /// are compared, initial states are free and the optimiser is left open.
+    pub grows: bool,
 }
 
 impl Default for Settings {
@@ -137,7 +183,13 @@ impl Default for Settings {
             threads: None,
             confidence: 0.95,
             anyway: false,
+            fixed_steps: false,
             frees_starts: true,
+            compare_every: 1,
+            residual: ResidualKind::Prediction,
+            torque_weight: 1.0,
+            inertia_sd: None,
+            grows: false,
         }
     }
 }
@@ -187,6 +239,11 @@ struct File {
     #[serde(default)]
     parameter: Vec<FileParameter>,
     #[serde(default)]
+    residual: ResidualKind,
+    inertia_sd: Option<f64>,
+    #[serde(default)]
+    torque: FileTorque,
+    #[serde(default)]
     loss: FileLoss,
     #[serde(default, alias = "starts")]
     initial_states: FileStarts,
@@ -216,6 +273,14 @@ struct FileLoss {
     huber: Option<f64>,
     frames: Option<usize>,
     every: Option<usize>,
+    compare_every: Option<usize>,
+}
+
+#[derive(Deserialize, Debug, Default)]
+#[serde(deny_unknown_fields)]
+struct FileTorque {
+    weight: Option<f64>,
+    inertia_sd: Option<f64>,
 }
 
 #[derive(Deserialize, Debug, Default)]
@@ -250,6 +315,12 @@ pub const FREE_STARTS: Starts = Starts::Free {
     position: 1e-3,
     velocity: 1e-2,
 };
+
+/// How simulations of a model step: as asked, else as its file says that it was calibrated, else by fixed steps.
+pub fn stepping_of(asked: Option<f64>, spec: &ModelSpec) -> Stepping {
+    let tolerance = asked.or(spec.continuous_time);
+    tolerance.map_or(Stepping::Fixed, in_continuous_time)
+}
 
 /// Simulation in continuous time.
 pub fn in_continuous_time(tolerance: f64) -> Stepping {
@@ -301,15 +372,27 @@ impl Settings {
             let selection: Selection = text.parse().map_err(wrong)?;
             settings.free.push(Free::new(selection));
         }
-        if let Some(name) = &read.preset {
-            settings.free.extend(preset(name).map_err(wrong)?);
-        }
         for parameter in &read.parameter {
             settings.free.push(parameter.free().map_err(wrong)?);
         }
         settings.problem.starts = read.initial_states.starts().map_err(wrong)?;
         settings.frees_starts = read.initial_states.free != Some(false);
+        if let Some(name) = &read.preset {
+            settings.add_preset(name).map_err(wrong)?;
+        }
         settings.set_loss(&read.loss).map_err(wrong)?;
+        settings.residual = read.residual;
+        let positive = |name: &str, number: Option<f64>| match number {
+            Some(number) if !(number > 0.0 && number.is_finite()) => {
+                Err(refused(&format!("{name} = {number}: it must be above 0")))
+            }
+            number => Ok(number),
+        };
+        if let Some(weight) = positive("[torque] weight", read.torque.weight)? {
+            settings.torque_weight = weight;
+        }
+        let of_torques = positive("[torque] inertia_sd", read.torque.inertia_sd)?;
+        settings.inertia_sd = positive("inertia_sd", read.inertia_sd)?.or(of_torques);
         match read.simulation.tolerance {
             None => {}
             Some(tolerance) if tolerance > 0.0 && tolerance < 1.0 => {
@@ -370,6 +453,15 @@ impl Settings {
                 ));
             }
             loss.penalty = Penalty::Huber { delta };
+        }
+        match read.compare_every {
+            Some(0) => {
+                return Err(error::settings(
+                    "[loss] compare_every = 0: it must be 1 or more (frames)",
+                ));
+            }
+            Some(every) => self.compare_every = every,
+            None => {}
         }
         match (read.frames, read.every) {
             (Some(frames), None) => self.set_segments(frames),

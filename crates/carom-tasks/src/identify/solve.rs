@@ -89,7 +89,7 @@ struct Saved {
 }
 
 impl Task<'_> {
-    /// Makes the loss small, from the start or from a checkpoint. `stop` ends the search after a batch; the best point so far
+    /// Makes the loss small, from the start or from a checkpoint, and where it has walls, looks for lower values around. `stop` ends the search after a batch; the best point so far
     /// is kept. The result is the same to the bit for any number of threads, and if the search was ended and resumed.
     ///
     /// # Errors
@@ -100,7 +100,10 @@ impl Task<'_> {
         stop: Option<&AtomicBool>,
         watch: &mut dyn Watch,
     ) -> Result<Solution, Error> {
-        self.on_threads(move || self.search(resume, stop, watch))
+        self.on_threads(move || {
+            let found = self.search(resume, stop, watch)?;
+            self.scattered(found, stop)
+        })
     }
 
     /// Looks for a better start on short segments first, whose loss has few minima, where whole trajectories are compared and
@@ -109,8 +112,11 @@ impl Task<'_> {
     /// # Errors
     /// When the model cannot be simulated at the start.
     pub fn warm_up(&mut self, stop: Option<&AtomicBool>) -> Result<(), Error> {
+        if self.grows() {
+            return self.grow(stop);
+        }
         let is_whole = self.settings.problem.horizon == Horizon::Whole;
-        if !is_whole || self.settings.optimiser != OptimiserKind::Auto {
+        if !is_whole || self.settings.optimiser != OptimiserKind::Auto || self.torques.is_some() {
             return Ok(());
         }
         let longest = self.problem.all_runs().map(|run| run.last - run.first);
@@ -189,7 +195,7 @@ impl Task<'_> {
             );
             return Err(error::no_loss(error::simulation(why)));
         };
-        Ok(Solution {
+        Ok(self.polished(Solution {
             x: best.point,
             value: best.value,
             end: end.to_string(),
@@ -201,7 +207,7 @@ impl Task<'_> {
             is_stopped: end == End::Stopped,
             is_by_secants: search.method().is_by_secants(),
             history: history.into_inner().unwrap_or_default(),
-        })
+        }))
     }
 
     /// A number that tells questions apart: parameters, bounds, settings and the residuals at the start.

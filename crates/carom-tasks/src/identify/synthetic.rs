@@ -3,7 +3,7 @@
 use carom::Error;
 use carom::math::Quat;
 use carom::stages::kinematics;
-use carom::{Data, Model};
+use carom::{Data, Model, State};
 use carom_optimise::random::Random;
 use rayon::prelude::*;
 
@@ -66,6 +66,28 @@ impl<'a> Synthetic<'a> {
         synthetic
     }
 
+    /// The same from initial states that were found: what is measured at them is replaced too.
+    pub(super) fn from_starts(
+        model: &'a Model,
+        recordings: &'a Recordings,
+        stepping: Stepping,
+    ) -> Self {
+        let mut synthetic = Self::new(model, recordings, stepping);
+        let mut data = Data::new(model);
+        let start = recordings.start;
+        let (nq, nv) = (model.counts().nq, model.counts().nv);
+        for trajectory in &mut synthetic.trajectories {
+            let mut state = State::reference(model);
+            (state.qpos).copy_from_slice(&trajectory.qpos[start * nq..][..nq]);
+            (state.qvel).copy_from_slice(&trajectory.qvel[start * nv..][..nv]);
+            kinematics::forward(model, &state, &mut data.kinematics);
+            for (index, channel) in recordings.channels.iter().enumerate() {
+                put(trajectory, (index, channel, start), (&state, &data, &[]));
+            }
+        }
+        synthetic
+    }
+
     /// What would have been measured without noise.
     pub(super) fn exact(self) -> Vec<Trajectory> {
         self.trajectories
@@ -96,19 +118,29 @@ fn replaced(
     {
         kinematics::forward(model, &known.state, &mut data.kinematics);
         for (index, channel) in recordings.channels.iter().enumerate() {
-            let width = channel.width;
-            if !channel.is_recorded() || trajectory.value(index, known.frame, width).is_none() {
-                continue;
-            }
-            let found = measured(channel, &known.state, &data.kinematics, &known.sensors);
-            let place = &mut trajectory.values[index][known.frame * width..][..width];
-            // Sensors that are not compared are not simulated: they stay as they were recorded.
-            if found.iter().all(|number| number.is_finite()) {
-                place.copy_from_slice(&found);
-            }
+            let made = (&known.state, &data, known.sensors.as_slice());
+            put(&mut trajectory, (index, channel, known.frame), made);
         }
     }
     trajectory
+}
+
+/// Puts what a state measures into a channel of a trajectory. What is missing stays missing.
+fn put(
+    trajectory: &mut Trajectory,
+    (index, channel, frame): (usize, &Channel, usize),
+    (state, data, sensors): (&State, &Data, &[f64]),
+) {
+    let width = channel.width;
+    if !channel.is_recorded() || trajectory.value(index, frame, width).is_none() {
+        return;
+    }
+    let found = measured(channel, state, &data.kinematics, sensors);
+    let place = &mut trajectory.values[index][frame * width..][..width];
+    // Sensors that are not compared are not simulated: they stay as they were recorded.
+    if found.iter().all(|number| number.is_finite()) {
+        place.copy_from_slice(&found);
+    }
 }
 
 /// Root mean square of what a model leaves unexplained of each channel, per number.

@@ -4,11 +4,14 @@
 use crate::error;
 use carom::Model;
 use carom::parameters::{Parameters, Transform};
+use carom::quantity::{LEAST_DRY_FRICTION, Quantity};
 use carom::{Error, Place};
 use carom_optimise::linalg::Matrix;
 use carom_optimise::{Bounds, Evaluation, Failure, Outcome, Space, Want};
 
-use super::{Free, OptimiserKind, Prior, Settings};
+use super::settings::INERTIA_SD;
+use super::torques::{Torques, inertia_deviations};
+use super::{Free, OptimiserKind, Prior, ResidualKind, Settings};
 use crate::loss::Average;
 use crate::problem::{Horizon, Linear, Problem, Starts};
 use crate::recording::Recordings;
@@ -24,9 +27,16 @@ const MAX_LOG_DISTANCE: f64 = 18.4;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct ThetaPrior {
     pub(super) index: usize,
-    mean: f64,
+    pub(super) mean: f64,
     /// One over the deviation, in the weight of the loss.
-    factor: f64,
+    pub(super) factor: f64,
+}
+
+impl ThetaPrior {
+    /// Its part of the gradient of the loss with respect to its number of θ.
+    pub(super) fn gradient(&self, theta: &[f64]) -> f64 {
+        (theta[self.index] - self.mean) * self.factor * self.factor
+    }
 }
 
 /// A question that can be solved; see the [module](super) documentation.
@@ -37,8 +47,12 @@ pub struct Task<'a> {
     pub(super) space: Space,
     pub(super) priors: Vec<ThetaPrior>,
     pub(super) optimiser: OptimiserKind,
+    /// Torques that are compared too, or alone.
+    pub(super) torques: Option<Torques>,
     /// θ of the question, before any warm-up.
     origin: Vec<f64>,
+    /// Standard deviations of θ between the passes of a horizon that has grown; empty where none has.
+    pub(super) pass_spread: Vec<f64>,
 }
 
 impl<'a> Task<'a> {
@@ -57,6 +71,8 @@ impl<'a> Task<'a> {
         let selections: Vec<_> = (settings.free.iter())
             .map(|free| free.selection.clone())
             .collect();
+        let started = started(model, &settings.free)?;
+        let model = started.as_ref().unwrap_or(model);
         let parameters = Parameters::new(model, &selections)?;
         if parameters.has_state() {
             return Err(error::settings(
@@ -70,6 +86,10 @@ impl<'a> Task<'a> {
             problem: &problem,
             owners: &owners,
             is_local: settings.optimiser.is_local(),
+            inertia_sd: settings.inertia_sd.or_else(|| {
+                let has_torques = settings.residual != ResidualKind::Prediction;
+                has_torques.then_some(INERTIA_SD)
+            }),
         };
         let space = known.space()?;
         let priors = known.priors()?;
@@ -87,6 +107,15 @@ impl<'a> Task<'a> {
             }
             _ => {}
         }
+        let torques = match (settings.residual, settings.problem.starts) {
+            (ResidualKind::Prediction, _) => None,
+            (_, Starts::Recorded) => Some(Torques::new(problem.parameters(), recordings)?),
+            _ => {
+                return Err(error::settings(
+                    "torques are compared with initial states as recorded: leave --free-initial-states and draws out",
+                ));
+            }
+        };
         let origin = space.start()[..problem.parameters().len()].to_vec();
         Ok(Self {
             problem,
@@ -94,7 +123,9 @@ impl<'a> Task<'a> {
             space,
             priors,
             optimiser,
+            torques,
             origin,
+            pass_spread: Vec::new(),
         })
     }
 
@@ -117,7 +148,7 @@ impl<'a> Task<'a> {
     }
 
     /// The same parameters in another problem. Shifts of starts begin where they are if there are as many of them, else at zero.
-    fn with_problem(&self, problem: crate::problem::Settings) -> Result<Self, Error> {
+    pub(super) fn with_problem(&self, problem: crate::problem::Settings) -> Result<Self, Error> {
         let mut settings = self.settings.clone();
         settings.problem = problem;
         let problem = Problem::new(
@@ -206,19 +237,31 @@ impl<'a> Task<'a> {
         &self.space.scale()[..self.parameters().len()]
     }
 
-    fn prior_residuals(&self, x: &[f64]) -> impl Iterator<Item = f64> {
+    pub(super) fn prior_residuals(&self, x: &[f64]) -> impl Iterator<Item = f64> {
         (self.priors.iter()).map(|prior| (x[prior.index] - prior.mean) * prior.factor)
     }
 
     /// All residuals; an error if a run failed.
     pub(super) fn residuals(&self, x: &[f64]) -> Result<Vec<f64>, Error> {
         let mut residuals = self.recorded_residuals(x)?;
+        if let Some(torques) = &self.torques {
+            let theta = &x[..self.parameters().len()];
+            residuals.extend(torques.residuals(self.parameters(), theta)?);
+        }
         residuals.extend(self.prior_residuals(x));
         Ok(residuals)
     }
 
-    /// Residuals of the recordings, without those of priors of parameters; an error if a run failed.
+    /// Whether motions are predicted, and not torques alone compared.
+    pub(super) fn predicts(&self) -> bool {
+        self.settings.residual != ResidualKind::Torque
+    }
+
+    /// Residuals of predictions, without those of torques and priors of parameters; an error if a run failed.
     pub(super) fn recorded_residuals(&self, x: &[f64]) -> Result<Vec<f64>, Error> {
+        if !self.predicts() {
+            return Ok(Vec::new());
+        }
         let found = self.problem.residuals(x)?;
         match found.failures.first() {
             Some(failure) => Err(self.stopped(failure)),
@@ -226,13 +269,20 @@ impl<'a> Task<'a> {
         }
     }
 
-    /// Residuals of the recordings with their Jacobian; an error if a run failed.
+    /// Residuals of the recordings, those of torques at the end, with their Jacobian; an error if a run failed.
     pub(super) fn linearize(&self, x: &[f64]) -> Result<Linear, Error> {
-        let found = self.problem.linearize(x)?;
-        match found.failures.first() {
-            Some(failure) => Err(self.stopped(failure)),
-            None => Ok(found),
+        let mut found = if self.predicts() {
+            self.problem.linearize(x)?
+        } else {
+            Linear::nothing(self.parameters().len())
+        };
+        if let Some(failure) = found.failures.first() {
+            return Err(self.stopped(failure));
         }
+        if let Some(torques) = &self.torques {
+            torques.add_to(&mut found, self.parameters(), &x[..self.parameters().len()])?;
+        }
+        Ok(found)
     }
 
     fn stopped(&self, failure: &crate::problem::Failure) -> Error {
@@ -279,11 +329,16 @@ impl<'a> Task<'a> {
     }
 
     fn gradient(&self, x: &[f64]) -> Result<Evaluation, Error> {
-        let found = self.problem.gradient(x)?;
-        if let Some(failure) = found.failures.first() {
-            return Err(self.stopped(failure));
-        }
-        let (mut value, mut gradient) = (found.value, found.gradient);
+        let (mut value, mut gradient) = if self.torques.is_some() {
+            let linear = self.linearize(x)?;
+            (linear.value(), linear.gradient())
+        } else {
+            let found = self.problem.gradient(x)?;
+            if let Some(failure) = found.failures.first() {
+                return Err(self.stopped(failure));
+            }
+            (found.value, found.gradient)
+        };
         for (prior, residual) in self.priors.iter().zip(self.prior_residuals(x)) {
             value += 0.5 * residual * residual;
             gradient[prior.index] += residual * prior.factor;
@@ -344,8 +399,70 @@ pub(super) struct Marginal {
     pub(super) starts: usize,
 }
 
+/// The model with the initial values of parameters that cannot begin at its own, such as the logarithm of zero, or dry friction where
+/// there is none; none if all can.
+fn started(model: &Model, free: &[Free]) -> Result<Option<Model>, Error> {
+    let mut started: Option<Model> = None;
+    for one in free {
+        let model = started.as_ref().unwrap_or(model);
+        let refusal = Parameters::new(model, std::slice::from_ref(&one.selection)).err();
+        let (Some(refusal), Some(value)) = (refusal, one.start) else {
+            continue;
+        };
+        let mut plain = one.selection.clone();
+        plain.transform = Transform::Identity;
+        let at_start = |model: &Model| -> Result<[Model; 2], Error> {
+            let parameters = Parameters::new(model, std::slice::from_ref(&plain))?;
+            let mut theta = parameters.theta0().to_vec();
+            for name in parameters.names() {
+                parameters.set(&mut theta, name, value)?;
+            }
+            let moved = parameters.bake(&theta)?;
+            Ok([parameters.base().clone(), moved])
+        };
+        // Dry friction can be chosen where there is some: a model with a trace of it everywhere says where it was meant.
+        let mut rubbing = model.clone();
+        for quantity in DRY_FRICTION {
+            rubbing.numbers_mut(quantity, |number| *number = number.max(LEAST_DRY_FRICTION));
+        }
+        started = Some(match (at_start(model), at_start(&rubbing)) {
+            (Ok([_, moved]), _) => moved,
+            (Err(_), Ok([before, after])) => {
+                let mut moved = model.clone();
+                for quantity in DRY_FRICTION {
+                    let old = before.numbers(quantity).into_iter();
+                    let mut pairs = old.zip(after.numbers(quantity));
+                    moved.numbers_mut(quantity, |number| {
+                        if let Some((_, new)) = pairs.next().filter(|(old, new)| old != new) {
+                            *number = new;
+                        }
+                    });
+                }
+                moved
+            }
+            (Err(_), Err(_)) => return Err(refusal),
+        });
+    }
+    Ok(started)
+}
+
+/// What `frictionloss` sets.
+const DRY_FRICTION: [Quantity; 2] = [Quantity::DofFrictionloss, Quantity::TendonFrictionloss];
+
+impl Marginal {
+    /// About so many parts of the runs, one after the other in time.
+    pub(super) fn blocks(&self, count: usize) -> Vec<std::ops::Range<usize>> {
+        let each = count.div_ceil(self.runs.len().max(1));
+        let of = |run: &std::ops::Range<usize>| {
+            let (first, rows) = (run.start, run.len());
+            (0..each).map(move |k| first + k * rows / each..first + (k + 1) * rows / each)
+        };
+        self.runs.iter().flat_map(of).collect()
+    }
+}
+
 /// Orthonormal directions that span the columns of a matrix given row by row.
-fn orthonormal(numbers: &[f64], rows: usize, columns: usize) -> Vec<Vec<f64>> {
+pub(super) fn orthonormal(numbers: &[f64], rows: usize, columns: usize) -> Vec<Vec<f64>> {
     let dot = |a: &[f64], b: &[f64]| -> f64 { a.iter().zip(b).map(|(a, b)| a * b).sum() };
     let mut directions: Vec<Vec<f64>> = Vec::with_capacity(columns);
     for column in 0..columns {
@@ -378,6 +495,8 @@ struct Known<'a, 'p> {
     owners: &'p [&'p Free],
     /// Whether the search goes from point to point, and not over all of what bounds hold.
     is_local: bool,
+    /// Relative standard deviation of inertias, where they have one unasked.
+    inertia_sd: Option<f64>,
 }
 
 impl Known<'_, '_> {
@@ -470,8 +589,18 @@ impl Known<'_, '_> {
 
     fn priors(&self) -> Result<Vec<ThetaPrior>, Error> {
         let mut priors = Vec::new();
+        let parameters = self.problem.parameters();
+        let deviations = self.inertia_sd.map(|sd| inertia_deviations(parameters, sd));
         for (index, free) in self.owners.iter().enumerate() {
             let Some(Prior { mean, sd }) = free.prior else {
+                let deviation = deviations.as_ref().and_then(|all| all[index]);
+                if let (Some(sd), Transform::Identity) = (deviation, free.selection.transform) {
+                    priors.push(ThetaPrior {
+                        index,
+                        mean: parameters.theta0()[index],
+                        factor: self.weight() / sd,
+                    });
+                }
                 continue;
             };
             // The deviation of θ is that of the value, by the slope of the transform at the mean.

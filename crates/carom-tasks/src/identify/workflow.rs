@@ -2,12 +2,14 @@
 //!
 //! [`identify`] decides what the single steps of a [`Task`] leave open:
 //!
+//! 1. Actuators whose delay is free are given a history of controls where the model has none.
 //! 1. Parameters that no model file could hold are refused before the search, and so are parameters that the recordings do not identify.
 //! 2. Initial states that nobody measured become unknowns where nothing could be identified otherwise.
-//! 3. Where recorded initial states leave residuals well above the noise, a second search estimates them too. It counts if it explains
-//!    the recordings better and brings no new objection.
+//! 3. Where recorded initial states leave residuals well above the noise, or their own noise moves the estimates, a second search estimates them
+//!    too. It counts if it explains the recordings better and brings no new objection.
 //! 4. The calibrated model is replayed on the recordings of the fit and on those held out; [`Outcome::objections`] says what speaks against it.
-//! 5. Profiles, folds, recovery and motions to record next are looked at as far as [`WantedChecks`] asks for them.
+//! 5. What the residuals depend on is looked at, for what the model may lack.
+//! 6. Profiles, folds, recovery and motions to record next are looked at as far as [`WantedChecks`] asks for them.
 //!
 //! The caller watches by [`Watch`], and stops by a flag: the best that was found until then is kept.
 //!
@@ -29,6 +31,7 @@
 //! let question = Question {
 //!     model: &model,
 //!     spec: &spec,
+//!     original: None,
 //!     recordings: &recordings,
 //!     held_out: None,
 //!     settings: Settings {
@@ -53,9 +56,14 @@ use carom::{Error, ErrorKind};
 use carom_spec::ModelSpec;
 
 use super::conclude::Identified;
+use super::continuous::{holding_step, stated};
 use super::outcome::{Checks, Outcome};
-use super::{Excitation, Inspection, Settings, Solution, Task, Watch, calibrated, check_folds};
-use crate::evaluate::{Report, evaluate};
+use super::{
+    Excitation, Inspection, Original, Settings, Solution, Task, Watch, calibrated, check_folds,
+    delays, start_noise, stepping_of,
+};
+use crate::evaluate::{Floor, Predictor, Report, StartNoise, evaluate, evaluate_by, noise_floor};
+use crate::problem::{Horizon, Stepping};
 use crate::recording::Recordings;
 
 /// Estimated initial states count if they leave less than this part of the residuals of recorded ones: they are many more unknowns, which
@@ -69,6 +77,8 @@ pub struct Question<'a> {
     pub model: &'a Model,
     /// Its description, which the calibrated one is written from.
     pub spec: &'a ModelSpec,
+    /// The files that it comes from, which the calibrated one is a patch of; without them it is written whole.
+    pub original: Option<Original<'a>>,
     /// Recordings of the fit.
     pub recordings: &'a Recordings,
     /// Recordings that are held out, on which errors are measured before and after.
@@ -81,11 +91,21 @@ pub struct Question<'a> {
     pub resume: Option<&'a [u8]>,
 }
 
+impl Question<'_> {
+    /// The calibrated model as MJCF.
+    fn written(&self, task: &Task<'_>, theta: &[f64]) -> Result<String, Error> {
+        let (model, spec) = (self.model, self.spec);
+        calibrated(model, spec, self.original, task.parameters(), theta)
+    }
+}
+
 /// What is looked at beyond the search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WantedChecks {
     /// Motions that would tell what the recordings do not.
     pub suggestions: bool,
+    /// What residuals depend on.
+    pub dependences: bool,
     /// Profile likelihoods.
     pub profiles: Profiles,
     /// Cross-validation over so many folds.
@@ -98,6 +118,7 @@ impl WantedChecks {
     /// Nothing beyond the search.
     pub const NONE: Self = Self {
         suggestions: false,
+        dependences: false,
         profiles: Profiles::Never,
         folds: None,
         recovery: None,
@@ -109,6 +130,7 @@ impl Default for WantedChecks {
     fn default() -> Self {
         Self {
             suggestions: true,
+            dependences: true,
             profiles: Profiles::WhereCheap,
             folds: None,
             recovery: None,
@@ -156,8 +178,21 @@ pub fn identify(
     if let Some(folds) = question.checks.folds {
         check_folds(folds, question.recordings.trajectories.len())?;
     }
-    let settings = question.settings.clone();
-    let mut task = Task::new(question.model, question.recordings, settings)?;
+    let delayed = delays::prepared(question.model, question.spec, &question.settings)?;
+    let mut question = question.clone();
+    if let Some(delayed) = &delayed {
+        (question.model, question.spec) = (&delayed.model, &delayed.spec);
+        question.settings = delayed.settings.clone();
+    }
+    let question = &question;
+    let mut settings = question.settings.clone();
+    if settings.problem.stepping == Stepping::Fixed && !settings.fixed_steps {
+        settings.problem.stepping = stepping_of(None, question.spec);
+    }
+    let thinned =
+        (settings.compare_every > 1).then(|| question.recordings.thinned(settings.compare_every));
+    let compared = thinned.as_ref().unwrap_or(question.recordings);
+    let mut task = Task::new(question.model, compared, settings)?;
     let inspection = prepare(question, &mut task, stop, watch)?;
     watch.event(Event::Inspected(&inspection));
     let mut suggestions = Vec::new();
@@ -165,19 +200,38 @@ pub fn identify(
         suggestions = suggestions_before(&task, &inspection);
         watch.event(Event::Suggested(&suggestions));
     }
-    let mut outcome = search(question, &task, inspection, question.resume, stop, watch)?;
+    let mut outcome = search(
+        question,
+        (&task, false),
+        inspection,
+        question.resume,
+        stop,
+        watch,
+    )?;
     let mut decided = &task;
     let freed = task.with_free_starts(&outcome.identified)?;
     if let Some(freed) = freed.as_ref().filter(|_| !outcome.solution.is_stopped) {
         // The checkpoint is that of the first search: a resumed one makes the second again.
         let mut unstored = WithoutCheckpoints(watch);
         let inspection = outcome.inspection.clone();
-        let mut other = search(question, freed, inspection, None, stop, &mut unstored)?;
+        let mut other = search(
+            question,
+            (freed, true),
+            inspection,
+            None,
+            stop,
+            &mut unstored,
+        )?;
         if explains_more(&other, &outcome) {
             other.seconds += outcome.seconds;
             other.recorded_starts = Some(outcome.identified.noise);
             (outcome, decided) = (other, freed);
         }
+    }
+    if question.checks.dependences && !outcome.solution.is_stopped {
+        // A table of what to try next is a courtesy: without it the answer is the same.
+        let found = decided.dependences(&outcome.solution, &outcome.identified);
+        outcome.dependences = found.ok().flatten();
     }
     outcome.checks = checks_after(question.checks, decided, &outcome, suggestions, stop)?;
     Ok(outcome)
@@ -190,8 +244,13 @@ fn prepare(
     stop: Option<&AtomicBool>,
     watch: &mut dyn Watch,
 ) -> Result<Inspection, Error> {
-    can_be_written(task, question.spec)?;
+    can_be_written(task, question)?;
     task.find_starts(stop)?;
+    task.follow_torques(stop)?;
+    let grows = task.grows();
+    if grows {
+        task.warm_up(stop)?;
+    }
     let mut inspection = task.inspect()?;
     // From an initial state that nobody measured, nothing may move: it is found first.
     if inspection.refusal().is_some() && task.free_unmeasured_starts()? {
@@ -208,28 +267,30 @@ fn prepare(
         let motions = motions.collect();
         return Err(Error::new(ErrorKind::NotIdentifiable { motions }, why));
     }
-    task.warm_up(stop)?;
+    if !grows {
+        task.warm_up(stop)?;
+    }
     Ok(inspection)
 }
 
 /// Refuses parameters that no model file can hold before the search, not after it.
-fn can_be_written(task: &Task<'_>, spec: &ModelSpec) -> Result<(), Error> {
+fn can_be_written(task: &Task<'_>, question: &Question<'_>) -> Result<(), Error> {
     let moved = |side: f64| {
         let theta = task.start_theta().iter();
         let moved: Vec<f64> = theta
             .map(|theta| theta + side * theta.abs().max(1e-3))
             .collect();
-        calibrated(spec, task.parameters(), &moved)
+        question.written(task, &moved)
     };
     // On one side of a start that is only just possible, as the inertia of a plate is, no file could be written.
     let written = moved(1e-6).or_else(|error| moved(-1e-6).map_err(|_| error));
     written.map(drop)
 }
 
-/// Searches, concludes and replays. The search goes on from a checkpoint, if there is one, and ends early where the flag says so.
+/// Searches, concludes and replays, from a start that is near the minimum where that is said. The search goes on from a checkpoint, if there is one, and ends early where the flag says so.
 fn search(
     question: &Question<'_>,
-    task: &Task<'_>,
+    (task, is_near): (&Task<'_>, bool),
     inspection: Inspection,
     resume: Option<&[u8]>,
     stop: Option<&AtomicBool>,
@@ -237,24 +298,62 @@ fn search(
 ) -> Result<Outcome, Error> {
     let begin = Instant::now();
     watch.event(Event::SearchBegins);
-    let solution = task.solve(resume, stop, watch);
+    let near = if is_near {
+        task.descend(stop)
+    } else {
+        Ok(None)
+    };
+    let solution = match near {
+        Ok(Some(solution)) => Ok(solution),
+        _ => task.solve(resume, stop, watch),
+    };
     watch.event(Event::SearchEnds);
     let solution = solution?;
-    let identified = task.conclude(&solution)?;
+    let mut identified = task.conclude(&solution)?;
+    task.repeat(&solution, &mut identified, stop)?;
     let errors = Replayed::new(question, task, &solution, &identified)?;
-    let description = calibrated(question.spec, task.parameters(), &identified.theta);
+    let description = described(question, task, &identified, &errors);
     let mut outcome = Outcome::new(question.model, task, inspection, solution, identified);
+    outcome.over_noise = if outcome.has_stated_noise {
+        Some(outcome.identified.noise)
+    } else {
+        errors.over_noise
+    };
     outcome.fitted = errors.fitted;
     outcome.held_out = errors.held_out;
+    outcome.floors = errors.floors;
+    outcome.naive = errors.naive;
     outcome.description = description;
     outcome.seconds = begin.elapsed().as_secs_f64();
     Ok(outcome)
 }
 
-/// Errors of the model at the start and of the calibrated one.
+/// The calibrated model as a file, which says if it holds in continuous time.
+fn described(
+    question: &Question<'_>,
+    task: &Task<'_>,
+    identified: &Identified,
+    errors: &Replayed,
+) -> Result<String, Error> {
+    let text = question.written(task, &identified.theta)?;
+    let Stepping::Flow(flow) = task.settings().problem.stepping else {
+        return Ok(text);
+    };
+    let fitted = &errors.fitted[1];
+    let timestep = holding_step(&identified.model, &errors.recordings, fitted)?;
+    let tolerance = flow.tolerances.position.relative;
+    stated(&text, question.spec, (tolerance, timestep))
+}
+
+/// Errors of the model at the start and of the calibrated one, and what they are to be compared with.
 struct Replayed {
+    /// Those of the fit, from the starts of the replay.
+    recordings: Recordings,
     fitted: [Report; 2],
     held_out: Option<[Report; 2]>,
+    floors: [Option<Floor>; 2],
+    naive: Vec<(Predictor, Report)>,
+    over_noise: Option<f64>,
 }
 
 impl Replayed {
@@ -264,29 +363,70 @@ impl Replayed {
         solution: &Solution,
         identified: &Identified,
     ) -> Result<Self, Error> {
-        let stepping = task.settings().problem.stepping;
-        let of = |model: &Model, recordings: &Recordings| evaluate(model, recordings, stepping);
-        let errors = |recordings: &Recordings| -> Result<[Report; 2], Error> {
-            Ok([
-                of(question.model, recordings)?,
-                of(&identified.model, recordings)?,
-            ])
-        };
-        let mut fitted = errors(question.recordings)?;
+        let problem = &task.settings().problem;
+        let stepping = problem.stepping;
+        let on_horizon = |recordings: &Recordings| on_horizon(recordings, problem.horizon);
+        let recordings = on_horizon(question.recordings);
+        let others = question.held_out.map(on_horizon);
         // The fit is replayed from the initial states that were estimated with it.
-        if let Some(begun) = task.with_found_starts(&solution.x) {
-            fitted[1] = of(&identified.model, &begun)?;
-        }
+        let begun = task.with_found_starts(&solution.x);
+        let begun = begun.as_ref().map(on_horizon);
+        let begun = begun.as_ref().unwrap_or(&recordings);
+        let before = |recordings| evaluate(question.model, recordings, stepping);
+        let after =
+            |recordings| evaluate_by(Predictor::Model, &identified.model, recordings, stepping);
+        let fit = after(begun)?;
+        let held_out =
+            |others| -> Result<[Report; 2], Error> { Ok([before(others)?, after(others)?.report]) };
+        let naive = |predictor: Predictor| {
+            let judged = others.as_ref().unwrap_or(begun);
+            let measured = evaluate_by(predictor, &identified.model, judged, stepping)?;
+            Ok((predictor, measured.report))
+        };
+        let floor = |recordings: &Recordings, starts| {
+            noise_floor(&identified.model, recordings, stepping, starts)
+        };
+        let starts = if task.has_free_starts() {
+            StartNoise::Estimated
+        } else {
+            StartNoise::Measured
+        };
+        let floor_of_others = (others.as_ref()).map(|others| floor(others, StartNoise::Measured));
         Ok(Self {
-            fitted,
-            held_out: question.held_out.map(errors).transpose()?,
+            recordings: begun.clone(),
+            fitted: [before(&recordings)?, fit.report],
+            held_out: others.as_ref().map(held_out).transpose()?,
+            floors: [
+                floor(begun, starts)?,
+                floor_of_others.transpose()?.flatten(),
+            ],
+            naive: Predictor::NAIVE
+                .into_iter()
+                .map(naive)
+                .collect::<Result<_, Error>>()?,
+            over_noise: fit.over_noise,
         })
     }
 }
 
-/// Whether estimated initial states explain the recordings better than recorded ones, without a new objection.
+/// Recordings that are replayed as the loss compares them, over its segments, unless the mapping says how errors are measured.
+fn on_horizon(recordings: &Recordings, horizon: Horizon) -> Recordings {
+    let mut recordings = recordings.clone();
+    if let Horizon::Segments { frames, every } = horizon
+        && recordings.evaluate.window.is_none()
+    {
+        recordings.evaluate.window = Some(frames.saturating_sub(1).max(1));
+        recordings.evaluate.every = Some(every);
+    }
+    recordings
+}
+
+/// Whether estimated initial states explain the recordings better than recorded ones, without a new objection. Where the noise of recorded ones
+/// moves the estimates, it is enough that they explain them as well.
 fn explains_more(freed: &Outcome, recorded: &Outcome) -> bool {
-    freed.identified.noise < WORTH_MORE * recorded.identified.noise
+    let [noise, before] = [freed, recorded].map(|one| one.identified.noise);
+    let is_moved = start_noise::matters(&recorded.identified.start_shares);
+    (noise < WORTH_MORE * before || is_moved && noise <= before)
         && freed.objections().len() <= recorded.objections().len()
 }
 
@@ -297,7 +437,7 @@ fn suggestions_before(task: &Task<'_>, inspection: &Inspection) -> Vec<Excitatio
     let mut compared = channels.iter().filter(|channel| channel.is_compared);
     let has_noise = compared.all(|channel| channel.noise.is_some());
     let is_weak = has_noise && !inspection.weak.is_empty();
-    if inspection.refusal().is_none() && !is_weak {
+    if (inspection.refusal().is_none() && !is_weak) || !task.predicts() {
         return Vec::new();
     }
     // A suggestion is a courtesy: where there is none, the search says what is wrong.
@@ -321,7 +461,7 @@ fn checks_after(
         return Ok(checks);
     }
     // What was said before goes by the noise of the mapping; now the residuals tell it.
-    checks.suggestions = if identified.weak.is_empty() || !wanted.suggestions {
+    checks.suggestions = if identified.weak.is_empty() || !wanted.suggestions || !task.predicts() {
         Vec::new()
     } else {
         let suggested = task.suggest(&identified.theta, identified.noise);

@@ -43,6 +43,17 @@ pub struct Linear {
 }
 
 impl Linear {
+    /// No residuals, of so many parameters.
+    pub(crate) fn nothing(parameters: usize) -> Self {
+        Self {
+            residuals: Vec::new(),
+            blocks: Vec::new(),
+            parameters,
+            start_width: 0,
+            failures: Vec::new(),
+        }
+    }
+
     /// The loss; infinite where a run failed.
     pub fn value(&self) -> f64 {
         let half = 0.5 * self.residuals.iter().map(|r| r * r).sum::<f64>();

@@ -35,6 +35,7 @@
 mod fit;
 mod linear;
 mod physical;
+mod response;
 pub(crate) mod runner;
 pub(crate) mod schedule;
 pub(crate) mod starts;
@@ -43,6 +44,7 @@ mod tangents;
 
 pub use fit::{Family, Fit, Fitted};
 pub use linear::{Block, Linear};
+pub(crate) use response::{DofStep, Push, RowOrigin};
 pub use starts::Starts;
 pub use sum::{Failure, GradientSum, Residuals, Value};
 
@@ -57,6 +59,7 @@ use carom::{Model, State};
 use crate::loss::{Average, Loss, Observer};
 use crate::recording::{Recordings, Trajectory};
 use schedule::Stretch;
+use sum::Engine;
 
 /// How far a simulation goes from its start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -90,6 +93,8 @@ pub struct Settings {
     pub loss: Loss,
     /// How far they go.
     pub horizon: Horizon,
+    /// The simulations themselves, where they are given; those of the horizon if none.
+    pub runs: Option<Vec<Run>>,
     /// Whether starts are as recorded.
     pub starts: Starts,
     /// How simulations step.
@@ -208,6 +213,9 @@ impl<'a> Problem<'a> {
     }
 
     fn runs(&self) -> Vec<Run> {
+        if let Some(runs) = &self.settings.runs {
+            return runs.clone();
+        }
         let start = self.recordings.start;
         let of = |(trajectory, motion): (usize, &Trajectory)| -> Vec<Run> {
             let end = motion.frames() - 1;
@@ -422,6 +430,27 @@ impl<'a> Problem<'a> {
         (self.jobs.iter().enumerate())
             .map(|(index, job)| self.start_of(model, theta, job, self.shift(shifts, index)))
             .collect()
+    }
+
+    /// The shift of a run's start with which it begins as another one, at a frame between, has got there; none where it has not.
+    pub(crate) fn continued(
+        &self,
+        x: &[f64],
+        run: usize,
+        from: (&Self, usize),
+    ) -> Result<Option<Vec<f64>>, Error> {
+        let (before, index) = from;
+        let (theta, shifts) = before.unknowns(x)?;
+        let engine = Engine::new(before, theta)?;
+        let (job, model) = (&before.jobs[index], &engine.model);
+        let start = before.start_of(model, theta, job, before.shift(shifts, index))?;
+        let simulated = engine.worker().simulate(&engine, before, job, &start);
+        let Ok((predicted, _)) = simulated else {
+            return Ok(None);
+        };
+        let Job { run, start, .. } = &self.jobs[run];
+        let reached = predicted.iter().find(|one| one.frame == run.first);
+        Ok(reached.map(|reached| starts::shift(model, start, &reached.state)))
     }
 
     /// θ and the shifts of the starts.

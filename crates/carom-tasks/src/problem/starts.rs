@@ -194,7 +194,7 @@ fn remember_controls(model: &Model, trajectory: &Trajectory, frame: usize, start
 }
 
 /// Moves a state by a shift in tangent space.
-pub(super) fn moved<T: Scalar>(model: &Model, state: &mut State<T>, shift: &[T]) {
+pub(crate) fn moved<T: Scalar>(model: &Model, state: &mut State<T>, shift: &[T]) {
     if shift.is_empty() {
         return;
     }
@@ -212,6 +212,24 @@ pub(super) fn moved<T: Scalar>(model: &Model, state: &mut State<T>, shift: &[T])
             state.qpos[qpos] += shift[dof];
         }
     });
+}
+
+/// The shift in tangent space that moves a state to another.
+pub(super) fn shift(model: &Model, from: &State, to: &State) -> Vec<f64> {
+    let nv = model.counts().nv;
+    let mut shift = vec![0.0; nv];
+    let velocities = to.qvel.iter().zip(&from.qvel);
+    shift.extend(velocities.map(|(to, from)| to - from));
+    for_places(model, |qpos, dof, is_rotation| {
+        if is_rotation {
+            let quat = |state: &State| Quat(std::array::from_fn(|k| state.qpos[qpos + k]));
+            let turn = quat(to).normalized().difference(quat(from).normalized());
+            shift[dof..dof + 3].copy_from_slice(&turn.0);
+        } else {
+            shift[dof] = to.qpos[qpos] - from.qpos[qpos];
+        }
+    });
+    shift
 }
 
 /// The cotangent of a shift from those of the moved state's positions, in tangent space, and velocities.

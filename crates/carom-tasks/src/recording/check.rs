@@ -2,7 +2,7 @@
 
 use crate::error;
 use carom::Error;
-use carom::model::JointKind;
+use carom::model::{GainKind, JointKind};
 
 use super::bind::Binder;
 use super::load::Plan;
@@ -94,7 +94,7 @@ pub(super) fn starts(binder: &Binder<'_>, plan: &Plan, recordings: &mut Recordin
     }
     for (actuator, name) in structure.control_names().iter().enumerate() {
         let mapped = &binder.mapping.actuators;
-        if !mapped.iter().any(|mapped| mapped.name == *name) {
+        if !mapped.iter().any(|mapped| mapped.name == *name) && has_gain(binder, actuator) {
             let name = if name.is_empty() {
                 format!("{actuator}")
             } else {
@@ -105,6 +105,18 @@ pub(super) fn starts(binder: &Binder<'_>, plan: &Plan, recordings: &mut Recordin
                 binder.mapping.file
             ));
         }
+    }
+}
+
+/// Whether a control does anything: an actuator without gain, such as one that holds an offset, has none to map.
+fn has_gain(binder: &Binder<'_>, control: usize) -> bool {
+    let model = binder.model;
+    let actuator = model.structure.actuators.control_owner[control];
+    let gain = &model.actuators.gain[actuator];
+    match model.structure.actuators.gain[actuator] {
+        GainKind::Fixed => gain[0] != 0.0,
+        GainKind::Affine => gain[..3] != [0.0; 3],
+        _ => true,
     }
 }
 
@@ -233,7 +245,7 @@ fn range(trajectory: &Trajectory, channel: usize, width: usize) -> f64 {
         .fold(0.0, f64::max)
 }
 
-fn median(mut numbers: Vec<f64>) -> f64 {
+pub(super) fn median(mut numbers: Vec<f64>) -> f64 {
     if numbers.is_empty() {
         return 0.0;
     }

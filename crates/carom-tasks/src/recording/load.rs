@@ -11,7 +11,7 @@ use super::mapping::{JointMapping, Mapping, PoseMapping, Source, unit_factor};
 use super::pose::{self, PoseSeries, check_values, check_width};
 use super::split::{Series, split};
 use super::table::Table;
-use super::{Channel, Frame, Quantity, Recordings, assemble, check, flat};
+use super::{Channel, Frame, Quantity, Recordings, assemble, check, flat, geometry};
 
 /// Channels of a mapping, and from which channel of positions each velocity is found that was not recorded.
 #[derive(Debug, Default)]
@@ -39,6 +39,7 @@ pub fn from_tables(
     mapping: &Mapping,
     tables: impl IntoIterator<Item = Result<Table, Error>>,
 ) -> Result<Recordings, Error> {
+    let mapping = &mapping.fitting(model);
     let binder = Binder { model, mapping };
     let plan = plan(&binder)?;
     let mut recordings = Recordings {
@@ -49,6 +50,7 @@ pub fn from_tables(
         velocity: mapping.velocity.clone(),
         flat_starts: flat::starts(&binder, &plan.channels)?,
         steps_per_frame: mapping.simulation.steps_per_frame,
+        torque: mapping.torque.clone(),
         evaluate: mapping.evaluate.clone(),
     };
     check_counts(&binder)?;
@@ -68,6 +70,7 @@ pub fn from_tables(
     check::steps(&binder, &recordings)?;
     check::starts(&binder, &plan, &mut recordings);
     check::motion(&plan, &mut recordings);
+    geometry::check(&binder, &plan, &mut recordings);
     Ok(recordings)
 }
 
@@ -160,6 +163,15 @@ fn add_table(
             format!("{name} #{index}")
         };
         let trajectory = assemble::trajectory(binder, plan, (&series, &controls), piece, label);
+        // Numbers near the largest ones overflow where units, axes or velocities are computed.
+        let measured = trajectory.values.iter().flatten();
+        let mut numbers = measured.chain(&trajectory.qpos).chain(&trajectory.qvel);
+        if numbers.any(|number| number.is_infinite()) {
+            return Err(table.error(&format!(
+                "{}: its numbers are too large to compute with; check columns and units",
+                trajectory.label
+            )));
+        }
         let start = mapping.trajectories.start;
         if start + 1 >= trajectory.frames() {
             recordings.warnings.push(format!(
@@ -229,6 +241,7 @@ fn channel(kind: &str, element: &str, part: &str, quantity: Quantity, width: usi
             quantity,
             Quantity::Rotation(_) | Quantity::AngularVelocity { .. }
         ),
+        modulo_turns: false,
     }
 }
 
@@ -354,6 +367,12 @@ impl Plan {
             let mut channel = channel("joint", &joint.name, "position", quantity, 1);
             channel.noise = check_noise(binder, joint.noise)?;
             channel.is_angle = is_hinge;
+            if joint.modulo_turns && !is_hinge {
+                return Err(binder.error(&format!(
+                    "{what}: modulo_turns is for hinges, and this joint slides: take it out"
+                )));
+            }
+            channel.modulo_turns = joint.modulo_turns;
             channel.is_compared = compared("position")?;
             position = Some(self.channels.len());
             self.push(channel, 0.0);

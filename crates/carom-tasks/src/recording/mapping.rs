@@ -40,6 +40,8 @@ pub struct Mapping {
     /// Controls of actuators.
     #[serde(default, rename = "actuator")]
     pub actuators: Vec<ActuatorMapping>,
+    /// Whether controls are measured torques of joints.
+    pub torque: Option<TorqueMapping>,
     /// Which errors are reported.
     #[serde(default)]
     pub evaluate: EvaluateMapping,
@@ -276,6 +278,7 @@ pub struct PoseMapping {
 /// The state of a joint.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
+#[allow(clippy::struct_excessive_bools, reason = "independent switches")]
 pub struct JointMapping {
     /// Its name in the model.
     pub name: String,
@@ -299,10 +302,16 @@ pub struct JointMapping {
     /// Whether jumps by whole turns are taken out.
     #[serde(default)]
     pub unwrap: bool,
+    /// Whether errors are taken to the nearest whole turn, as for an object that tumbles: three turns too many are none.
+    #[serde(default)]
+    pub modulo_turns: bool,
     /// Standard deviation of positions (rad or m).
     pub noise: Option<f64>,
     /// Standard deviation of velocities.
     pub velocity_noise: Option<f64>,
+    /// Whether it is left out where the model has no joint of this name, so that one mapping serves robots of several lengths.
+    #[serde(default)]
+    pub optional: bool,
     /// What is compared with the model, of `position` and `velocity`; both if absent.
     pub compare: Option<Vec<String>>,
     /// Whether NaN means that there is no value.
@@ -349,6 +358,17 @@ pub struct ActuatorMapping {
     pub offset: f64,
     /// Time stamps of the controls, if they are others.
     pub time: Option<String>,
+    /// Whether it is left out where the model has no actuator of this name.
+    #[serde(default)]
+    pub optional: bool,
+}
+
+/// Torques of joints that were measured: the controls of their motors.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct TorqueMapping {
+    /// Up to which frequency torques and motions are compared (Hz).
+    pub cutoff: Option<f64>,
 }
 
 /// Which errors are reported.
@@ -359,9 +379,14 @@ pub struct EvaluateMapping {
     pub window: Option<usize>,
     /// Frames from the start of a window to that of the next; as many as a window has if absent.
     pub every: Option<usize>,
+    /// First and last frame that are compared, counted from the start of the trajectory; all if absent.
+    pub frames: Option<[usize; 2]>,
     /// Whether the frame of the start, where the error is 0 or that of its smoothing, is left out of means.
     #[serde(default)]
     pub without_start: bool,
+    /// Whether errors at the last frame of each window are given too: how far off a prediction is after its whole time.
+    #[serde(default)]
+    pub ends: bool,
     /// A length (m) in per cent of which distances are given too.
     pub size: Option<f64>,
     /// Distances in several coordinates.
@@ -389,6 +414,15 @@ pub struct DistanceMapping {
 }
 
 impl Mapping {
+    /// Without optional elements that a model does not have.
+    pub(super) fn fitting(&self, model: &carom::Model) -> Self {
+        let (names, controls) = (&model.structure.names, model.structure.control_names());
+        let mut mapping = self.clone();
+        (mapping.joints).retain(|joint| !joint.optional || names.joints.contains(&joint.name));
+        (mapping.actuators).retain(|own| !own.optional || controls.contains(&own.name));
+        mapping
+    }
+
     /// Reads a mapping file.
     ///
     /// # Errors

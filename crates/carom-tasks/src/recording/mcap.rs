@@ -19,11 +19,12 @@ use std::path::Path;
 use super::cdr::{Cdr, CdrError};
 use super::table::{Array, Table};
 use crate::error;
+use crate::npz::budget_of;
 use carom::Error;
 
 const MAGIC: &[u8] = b"\x89MCAP0\r\n";
 /// Chunks that are larger when unpacked are not read: a guard against files that expand without end.
-const MAX_CHUNK: u64 = 1 << 30;
+const MAX_CHUNK: u64 = 256 << 20;
 
 /// What is known of a topic.
 struct Topic {
@@ -48,6 +49,8 @@ struct Bag {
     columns: BTreeMap<String, Column>,
     /// Kinds of messages that are not read, and how many there were.
     others: BTreeMap<String, usize>,
+    /// How many bytes may still be unpacked.
+    budget: u64,
 }
 
 /// Reads a bag.
@@ -61,8 +64,11 @@ pub(super) fn read(path: &Path) -> Result<Table, Error> {
                 .to_owned(),
         ));
     };
-    let mut bag = Bag::default();
-    bag.records(records).map_err(fail)?;
+    let mut bag = Bag {
+        budget: budget_of(bytes.len() as u64),
+        ..Bag::default()
+    };
+    bag.records(records, true).map_err(fail)?;
     if bag.columns.is_empty() {
         let others: Vec<String> = bag
             .others
@@ -114,7 +120,8 @@ impl<'a> Bytes<'a> {
 }
 
 impl Bag {
-    fn records(&mut self, bytes: &[u8]) -> Result<(), String> {
+    /// Reads records; those of a chunk have no chunks among them.
+    fn records(&mut self, bytes: &[u8], has_chunks: bool) -> Result<(), String> {
         let mut rest = Bytes(bytes);
         while !rest.0.is_empty() && !rest.0.starts_with(MAGIC) {
             let opcode = rest.number(1)?;
@@ -124,7 +131,8 @@ impl Bag {
                 3 => self.schema(content)?,
                 4 => self.channel(content)?,
                 5 => self.message(content)?,
-                6 => self.chunk(content)?,
+                6 if has_chunks => self.chunk(content)?,
+                6 => return Err("a chunk is within a chunk".to_owned()),
                 _ => {}
             }
         }
@@ -158,24 +166,26 @@ impl Bag {
         let compression = content.text()?;
         let length = content.number(8)?;
         let packed = content.take(length)?;
-        if size > MAX_CHUNK {
-            return Err(format!(
-                "a chunk says it has {size} bytes; that is more than is read"
-            ));
-        }
+        let budget = self.budget.checked_sub(size).filter(|_| size <= MAX_CHUNK);
+        self.budget = budget.ok_or_else(|| {
+            format!("a chunk says it has {size} bytes; that is more than is read beside the size of the file")
+        })?;
         let mut unpacked = Vec::new();
         let outcome = match compression.as_str() {
-            "" => return self.records(packed),
+            "" => return self.records(packed, false),
             "zstd" => ruzstd::decoding::StreamingDecoder::new(packed)
                 .map_err(|cause| cause.to_string())
-                .and_then(|decoder| read_all(decoder, &mut unpacked)),
-            "lz4" => read_all(lz4_flex::frame::FrameDecoder::new(packed), &mut unpacked),
+                .and_then(|decoder| read_all(decoder, size, &mut unpacked)),
+            "lz4" => {
+                let decoder = lz4_flex::frame::FrameDecoder::new(packed);
+                read_all(decoder, size, &mut unpacked)
+            }
             other => Err(format!(
                 "'{other}' is unknown; unpack it by 'mcap decompress'"
             )),
         };
         outcome.map_err(|cause| format!("a chunk cannot be unpacked: {cause}"))?;
-        self.records(&unpacked)
+        self.records(&unpacked, false)
     }
 
     fn message(&mut self, mut content: Bytes<'_>) -> Result<(), String> {
@@ -309,7 +319,8 @@ impl Bag {
         let first = first.min().copied().unwrap_or(0);
         let (mut arrays, mut clocks) = (BTreeMap::new(), BTreeMap::new());
         for (name, column) in self.columns {
-            let seconds = column.times.iter().map(|time| (time - first) as f64 * 1e-9);
+            let since = |time: &i64| time.saturating_sub(first) as f64 * 1e-9;
+            let seconds = column.times.iter().map(since);
             let array = |width, values| Array {
                 width,
                 values,
@@ -330,7 +341,12 @@ impl Bag {
     }
 }
 
-fn read_all(reader: impl Read, bytes: &mut Vec<u8>) -> Result<(), String> {
-    let outcome = reader.take(MAX_CHUNK).read_to_end(bytes);
-    outcome.map(|_| ()).map_err(|cause| cause.to_string())
+/// All that a reader gives, which are as many bytes as the chunk says.
+fn read_all(reader: impl Read, size: u64, bytes: &mut Vec<u8>) -> Result<(), String> {
+    let outcome = reader.take(size.saturating_add(1)).read_to_end(bytes);
+    let found = outcome.map_err(|cause| cause.to_string())? as u64;
+    if found != size {
+        return Err(format!("it has not the {size} bytes that it says"));
+    }
+    Ok(())
 }

@@ -25,8 +25,9 @@ mod assemble;
 mod bind;
 mod cdr;
 mod check;
-mod csv;
+pub mod csv;
 mod flat;
+mod geometry;
 mod load;
 pub mod mapping;
 mod mcap;
@@ -51,7 +52,7 @@ use crate::error;
 use carom::{Error, ErrorKind, Place};
 use carom::{Model, State};
 use carom_spec::source::{DiskSource, FileSource};
-use mapping::{EvaluateMapping, VelocityMapping};
+use mapping::{EvaluateMapping, TorqueMapping, VelocityMapping};
 
 /// All of a file; pipes, folders and files beyond any recording are refused unread.
 fn read_bytes(path: &Path) -> Result<Vec<u8>, Error> {
@@ -131,6 +132,8 @@ pub struct Channel {
     pub found_from: Option<usize>,
     /// Whether it is an angle (rad) or its velocity.
     pub is_angle: bool,
+    /// Whether errors are taken to the nearest whole turn.
+    pub modulo_turns: bool,
 }
 
 impl Channel {
@@ -192,11 +195,28 @@ pub struct Recordings {
     pub flat_starts: Vec<FlatStart>,
     /// Steps from a frame to the next, if the mapping says so.
     pub steps_per_frame: Option<usize>,
+    /// Whether controls are measured torques, and up to which frequency they are compared.
+    pub torque: Option<TorqueMapping>,
     /// Which errors are reported.
     pub evaluate: EvaluateMapping,
 }
 
 impl Recordings {
+    /// The recordings with measurements at every so-manyth frame of a trajectory alone. States and controls stay.
+    #[must_use]
+    pub fn thinned(&self, every: usize) -> Self {
+        let mut thinned = self.clone();
+        for trajectory in &mut thinned.trajectories {
+            for (channel, values) in self.channels.iter().zip(&mut trajectory.values) {
+                let frames = values.chunks_exact_mut(channel.width).enumerate();
+                for (_, values) in frames.filter(|(frame, _)| frame % every != 0) {
+                    values.fill(f64::NAN);
+                }
+            }
+        }
+        thinned
+    }
+
     /// The state of the model at a frame, as recorded or reconstructed.
     ///
     /// # Errors

@@ -36,6 +36,44 @@ impl Recordings {
         }
         deviation.of_noise(source.noise.unwrap_or(otherwise))
     }
+
+    /// The noise of a channel as far as its roughness tells: third differences of white noise have 20 times its variance, and those of a
+    /// motion that is smooth over four frames are small beside it. By their median, so that impacts do not count. Where most of them vanish,
+    /// values were rounded to steps, which have a noise of 1/√12 of a step.
+    pub(crate) fn roughness(&self, channel: usize) -> f64 {
+        /// The median of the size of a normal deviate.
+        const MEDIAN: f64 = 0.674_489_750_196_082;
+        /// Differences below this share of the values are rounding.
+        const ROUNDING: f64 = 1e-9;
+        let Channel {
+            width, quantity, ..
+        } = self.channels[channel];
+        // The vector of a quaternion moves by half of a small turn.
+        let (first, factor) = match quantity {
+            Quantity::Rotation(_) => (1, 2.0),
+            _ => (0, 1.0),
+        };
+        let (mut sizes, mut largest) = (Vec::new(), 0.0_f64);
+        for trajectory in &self.trajectories {
+            let values = &trajectory.values[channel];
+            for frame in 3..trajectory.frames() {
+                let at = |back: usize, k: usize| factor * values[(frame - back) * width + k];
+                for k in first..width {
+                    let third = at(0, k) - 3.0 * at(1, k) + 3.0 * at(2, k) - at(3, k);
+                    sizes.push(third.abs());
+                    largest = largest.max(at(0, k).abs());
+                }
+            }
+        }
+        sizes.retain(|size| size.is_finite());
+        sizes.sort_by(f64::total_cmp);
+        let vanish = sizes.partition_point(|size| *size <= ROUNDING * largest);
+        match (sizes.get(sizes.len() / 2), sizes.get(vanish)) {
+            (Some(median), _) if 2 * vanish <= sizes.len() => median / (MEDIAN * 20.0_f64.sqrt()),
+            (_, Some(step)) => step / 12.0_f64.sqrt(),
+            _ => 0.0,
+        }
+    }
 }
 
 /// Adds noise to all recorded values, with a deviation for each channel.

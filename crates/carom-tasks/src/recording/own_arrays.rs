@@ -184,6 +184,7 @@ impl OwnArrays<'_> {
         if self.has("ctrl") {
             for actuator in 0..counts.nu {
                 self.mapping.actuators.push(ActuatorMapping {
+                    optional: false,
                     name: name_of(&structure.names.actuators, actuator),
                     control: one("ctrl", actuator),
                     factor: None,
@@ -275,6 +276,7 @@ impl OwnArrays<'_> {
                 time: None,
             }),
             "actuator" => self.mapping.actuators.push(ActuatorMapping {
+                optional: false,
                 name: rest.to_owned(),
                 control: Source::One(array.to_owned()),
                 factor: None,

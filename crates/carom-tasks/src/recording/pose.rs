@@ -38,7 +38,7 @@ pub(super) fn read(
     };
     let unit = unit_factor(pose.unit.as_deref(), &["m", "mm", "cm", "in", "ft"])
         .map_err(|cause| binder.error(&format!("{}: {cause}", what(""))))?;
-    let mut series = PoseSeries::default();
+    let (mut series, mut rows) = (PoseSeries::default(), None);
     let parts = [
         ("position", &pose.position, 3),
         ("rotation", &pose.rotation, pose.rotation_format.width()),
@@ -51,13 +51,13 @@ pub(super) fn read(
         let block = table.block(source.places(), frames, &what)?;
         check_width(table, &block, width, &what)?;
         check_values(table, &block, pose.missing, &what)?;
-        if series.rows > 0 && series.rows != block.values.len() / width {
+        let found = block.values.len() / width;
+        if let Some(rows) = rows.replace(found).filter(|&rows| rows != found) {
             return Err(table.error(&format!(
-                "{what} has {} rows, but its other arrays have {}; all parts of a pose must be equally long",
-                block.values.len() / width, series.rows
+                "{what} has {found} rows, but its other arrays have {rows}; all parts of a pose must be equally long"
             )));
         }
-        series.rows = block.values.len() / width;
+        series.rows = found;
         series.rows_per_trajectory = block.rows_per_trajectory;
         series.clock.clone_from(&block.clock);
         let scaled = |factor: f64| block.values.iter().map(|value| value * factor).collect();

@@ -88,7 +88,7 @@ impl Table {
         has_axis: bool,
     ) -> Self {
         let arrays = arrays.into_iter();
-        let arrays = arrays.map(|(name, array)| (name, from_numpy(&array, has_axis)));
+        let arrays = arrays.map(|(name, array)| (name, from_numpy(array, has_axis)));
         Self {
             file,
             arrays: arrays.collect(),
@@ -140,6 +140,13 @@ impl Table {
     fn columns(&self, place: &str, frames: usize, what: &str) -> Result<Vec<NamedColumn>, Error> {
         if frames <= 1 {
             return self.plain_columns(place, what);
+        }
+        // A row that holds all frames has a column for each of them.
+        let columns: usize = self.arrays.values().map(|array| array.width).sum();
+        if frames > columns {
+            return Err(self.error(&format!(
+                "{what}: frames_per_row = {frames}, but a row has {columns} columns"
+            )));
         }
         let mut parts = Vec::new();
         for frame in 0..frames {
@@ -198,8 +205,8 @@ impl Table {
             }
             return self.pick(name, array, range.clone(), what);
         }
-        // A table whose header says `qpos[0], qpos[1], …`.
-        if let Some(range) = range {
+        // A table whose header says `qpos[0], qpos[1], …`: it has no more of them than columns.
+        if let Some(range) = range.filter(|range| range.len() <= self.arrays.len()) {
             let names: Vec<String> = range.map(|index| format!("{name}[{index}]")).collect();
             if !names.is_empty() && names.iter().all(|name| self.arrays.contains_key(name)) {
                 let mut columns = Vec::new();
@@ -294,12 +301,13 @@ fn parse_place(place: &str) -> Option<(&str, Option<std::ops::Range<usize>>)> {
 }
 
 /// Arrays of any shape as rows: the first axis counts frames, or the first trajectories and the second frames.
-fn from_numpy(array: &npz::Array, has_axis: bool) -> Array {
-    let (values, word) = match &array.values {
-        Values::Numbers(numbers) => (numbers.clone(), None),
+fn from_numpy(array: npz::Array, has_axis: bool) -> Array {
+    let (values, word) = match array.values {
+        Values::Numbers(numbers) => (numbers, None),
         Values::Strings(words) => {
             let word = words.first().map_or("", |word| word);
-            (number_words(words), Some((0, shortened(word))))
+            let numbers = number_words(words.iter().map(String::as_str));
+            (numbers, Some((0, shortened(word))))
         }
     };
     let leading = if has_axis && array.shape.len() >= 2 {
@@ -327,13 +335,11 @@ pub(super) fn shortened(text: &str) -> String {
 }
 
 /// Words as numbers: equal ones are equal.
-pub(super) fn number_words(words: &[String]) -> Vec<f64> {
+pub(super) fn number_words<'w>(words: impl Iterator<Item = &'w str>) -> Vec<f64> {
     let mut known = BTreeMap::new();
-    words
-        .iter()
-        .map(|word| {
-            let next = known.len();
-            *known.entry(word.as_str()).or_insert(next) as f64
-        })
-        .collect()
+    let numbered = words.map(|word| {
+        let next = known.len();
+        *known.entry(word).or_insert(next) as f64
+    });
+    numbered.collect()
 }

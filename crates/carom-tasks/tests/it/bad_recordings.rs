@@ -216,6 +216,7 @@ fn arrays_of_wrong_lengths() {
             ),
             ("short", &[3, 3], (0..9).map(f64::from).collect()),
             ("offsets", &[3], vec![0.0, 5.0, 4.0]),
+            ("none", &[0, 3], Vec::new()),
         ],
     );
     let refusal =
@@ -224,6 +225,30 @@ fn arrays_of_wrong_lengths() {
     assert_eq!(
         refusal(&format!("time.dt = 0.1\n{body}linear_velocity = 'short'\n")),
         "'toss.npz': [[body]] \"cube\" linear_velocity has 3 rows, but its other arrays have 4; all parts of a pose must be equally long"
+    );
+    // The first array has no rows, and others have some.
+    let none = body.replace("state[0:3]", "none");
+    assert_eq!(
+        refusal(&format!("time.dt = 0.1\n{none}linear_velocity = 'short'\n")),
+        "'toss.npz': [[body]] \"cube\" rotation has 4 rows, but its other arrays have 0; all parts of a pose must be equally long"
+    );
+    // Ranges that no array has cost no memory: 2.4 TB would be these names.
+    for place in [
+        "nowhere[0:99999999999]",
+        "state[0:99999999999]",
+        "nowhere[5:2]",
+    ] {
+        let message = refusal(&format!(
+            "time.dt = 0.1\n{}",
+            body.replace("state[0:3]", place)
+        ));
+        assert!(message.contains("position: "), "{message}");
+    }
+    let frames = "time.dt = 0.1\ntrajectories.frames_per_row = 9999\n";
+    let message = refusal(&format!("{frames}{body}"));
+    assert!(
+        message.contains("frames_per_row = 9999, but a row has"),
+        "{message}"
     );
     assert_eq!(
         refusal(&format!(

@@ -150,8 +150,44 @@ fn odometry() -> Vec<u8> {
     records
 }
 
-const ODOMETRY: &str = "[[body]]\nname = 'cube'\nposition = '/cube.position'\nrotation = '/cube.orientation'\nrotation_format = 'xyzw'\n\
+pub(crate) const ODOMETRY: &str = "[[body]]\nname = 'cube'\nposition = '/cube.position'\nrotation = '/cube.orientation'\nrotation_format = 'xyzw'\n\
     linear_velocity = '/cube.linear'\nlinear_velocity_axes = 'body'\nangular_velocity = '/cube.angular'\n";
+
+/// A bag with records of its own and packed ones.
+pub(crate) fn example() -> Vec<u8> {
+    let records = odometry();
+    let (topic, messages) = records.split_at(topic(1, "/cube", "nav_msgs/msg/Odometry").len());
+    let packed = chunk("lz4", messages.len(), &stored_lz4(messages));
+    file(&[topic, &packed].concat())
+}
+
+#[test]
+fn chunks_are_as_large_as_they_say_and_have_no_chunks_in_them() {
+    let folder = Folder::new("chunks");
+    let cube = model("datasets/contactnets_cube.xml");
+    let records = odometry();
+    // A chunk in a chunk in a chunk …: one level would be a call each.
+    let mut nested = records.clone();
+    for _ in 0..50_000 {
+        nested = chunk("", nested.len(), &nested);
+        if nested.len() > 4_000_000 {
+            break;
+        }
+    }
+    let small = chunk("lz4", records.len() - 1, &stored_lz4(&records));
+    let large = chunk("zstd", records.len() + 1, &stored_zstd(&records));
+    let huge = chunk("zstd", 1 << 40, &stored_zstd(&records));
+    for (bytes, why) in [
+        (nested, "a chunk is within a chunk"),
+        (small, "bytes that it says"),
+        (large, "bytes that it says"),
+        (huge, "more than is read"),
+    ] {
+        let path = folder.write_bytes("bad.mcap", &file(&bytes));
+        let error = load(&cube, ODOMETRY, &path).unwrap_err().to_string();
+        assert!(error.contains(why), "{why}: {error}");
+    }
+}
 
 #[test]
 fn odometry_is_read_from_plain_and_packed_chunks() {

@@ -81,13 +81,12 @@ fn found(cube: &Model, recordings: &Recordings) -> (Solution, Identified) {
     (solution, found)
 }
 
-/// A known defect: intervals of 95 % through contacts in fixed steps hold the truth too seldom. Over thirty sets of tosses they
-/// hold it 47 times of 58 (81 %), of those whose residuals are no greater than the noise; right and independent intervals
-/// would do so, or worse, once in 8,000 tries. They are not so wide either that they would say nothing. Coverage is a ratchet:
-/// it may get better, and `tests/ratchets.txt` says where it is.
+/// Intervals of 95 % through many impacts in fixed steps hold the truth in at least 90 % of cases: 58 of 60 over thirty sets of tosses. They
+/// did so in 47 of 58 before searches looked behind walls of the loss (`scatter.rs`), and in one set of thirty the search ended in
+/// another minimum. They are not so wide either that they would say nothing.
 #[test]
-fn known_defect_intervals_through_contacts_are_too_narrow() {
-    let sets = by_tier(8, 30);
+fn intervals_through_contacts_hold_the_truth() {
+    let sets = by_tier(4, 30);
     let cube = model("datasets/contactnets_cube.xml");
     let folder = Folder::new("contact-intervals");
     let (mut count, mut held, mut by_slopes) = (0_usize, 0_usize, 0_usize);
@@ -98,10 +97,8 @@ fn known_defect_intervals_through_contacts_are_too_narrow() {
             "{seed}: noise {:.2}, {:?}, by secants: {}",
             found.noise, found.basis, solution.is_by_secants
         );
-        // The search ended in another minimum, and the noise shows it.
-        if found.noise > 1.3 {
-            continue;
-        }
+        // No search ends in another minimum: the noise would show it.
+        assert!(found.noise < 1.06, "set {seed}: {}", found.noise);
         by_slopes += usize::from(found.basis == ErrorBasis::Secants);
         for (one, truth) in found.estimates.iter().zip(TRUTH) {
             let [low, high] = one.interval;
@@ -113,10 +110,7 @@ fn known_defect_intervals_through_contacts_are_too_narrow() {
     }
     println!("{held} of {count} intervals hold the truth, those of {by_slopes} sets are by slopes");
     assert!(by_slopes > 0, "errors are never by slopes");
-    at_least(
-        &format!("intervals through contacts, of {sets} sets"),
-        count,
-    );
+    assert!(10 * held >= 9 * count, "{held} of {count}");
     at_least(
         &format!("intervals through contacts that hold the truth, of {sets} sets"),
         held,

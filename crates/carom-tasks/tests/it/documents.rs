@@ -1,6 +1,7 @@
 //! The mappings that docs/recordings.md shows are ones that load.
 
 use carom_tasks::identify::Settings;
+use carom_tasks::learn::blueprint;
 use carom_tasks::recording::Mapping;
 
 use crate::support::root;
@@ -19,14 +20,17 @@ fn every_mapping_of_the_page_is_understood() {
 }
 
 #[test]
-fn every_mapping_and_setting_that_ships_is_understood_and_its_model_compiles() {
-    let (mut mappings, mut settings) = (0, 0);
+fn every_mapping_setting_and_blueprint_that_ships_is_understood_and_models_compile() {
+    let (mut mappings, mut settings, mut blueprints) = (0, 0, 0);
     for entry in std::fs::read_dir(root().join("datasets")).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         if name.ends_with("_identify.toml") {
             assert!(!Settings::read(&path).unwrap().free.is_empty(), "{name}");
             settings += 1;
+        } else if name.ends_with("_blueprint.toml") {
+            assert!(!blueprint::read(&path).unwrap().is_empty(), "{name}");
+            blueprints += 1;
         } else if name.ends_with(".toml") {
             Mapping::read(&path).unwrap();
             mappings += 1;
@@ -34,5 +38,5 @@ fn every_mapping_and_setting_that_ships_is_understood_and_its_model_compiles() {
             assert!(carom::load::file(&path, &[]).is_ok(), "{name}");
         }
     }
-    assert_eq!((mappings, settings), (11, 7));
+    assert_eq!((mappings, settings, blueprints), (15, 10, 5));
 }

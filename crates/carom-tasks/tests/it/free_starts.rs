@@ -7,6 +7,7 @@ use carom::parameters::Parameters;
 use carom::{Data, Input, Model, State};
 use carom_optimise::random::Random;
 use carom_tasks::evaluate::evaluate;
+use carom_tasks::identify::workflow::{Question, WantedChecks, identify};
 use carom_tasks::identify::{FREE_STARTS, Free, Identified, Settings, Task, Unwatched};
 use carom_tasks::problem::{Starts, Stepping};
 use carom_tasks::recording::{self, Mapping, Recordings};
@@ -208,4 +209,88 @@ fn a_logarithm_whose_best_value_is_zero_does_not_hide_the_others() {
     holds(&found, &truth[..3]);
     let friction = &found.estimates[3];
     assert!(friction.value < 1e-3, "{friction:?}");
+}
+
+/// A joint that forgets its initial state soon.
+const DAMPED: &str = "<mujoco><compiler angle='radian'/><option timestep='0.002'/><worldbody><body name='arm' pos='0 0 1'>\
+    <joint name='hinge' axis='0 1 0' damping='0.05' stiffness='1.5' springref='0.1'/>\
+    <geom type='capsule' fromto='0 0 0 0 0 -0.3' size='0.02' mass='0.5'/></body></worldbody></mujoco>";
+
+/// Sets of recordings that intervals are counted over.
+const SETS: u64 = 24;
+
+/// A known defect: 95 % intervals of a joint that forgets its initial state hold the truth in 66 of 72 cases with estimated initial states, and in 64
+/// with recorded ones whose noise intervals count in; at least 92 % are wanted. Coverage is a ratchet.
+#[test]
+fn known_defect_intervals_with_noisy_starts_hold_the_truth_too_seldom() {
+    let names = [
+        "joint.hinge.damping[0]",
+        "joint.hinge.stiffness[0]",
+        "joint.hinge.springref",
+    ];
+    let truth = [0.1, 2.0, 0.3];
+    let folder = Folder::new("start-noise");
+    let (model, hidden) = hidden(&folder, DAMPED, &names, &truth);
+    let path = folder.write("model.xml", DAMPED);
+    let spec = carom::load::file(&path, &[]).unwrap().spec;
+    let mapping = "time.column = 't'\nvelocity.method = 'smooth'\n[[joint]]\nname = 'hinge'\nposition = 'angle'\nnoise = 0.005\n";
+    let (mut held, mut asked, mut freed) = ([0, 0], 0, 0);
+    for seed in 0..SETS {
+        let mut random = Random::new(seed, 1);
+        let mut paths = Vec::new();
+        for (run, start) in [[-0.9, 0.0], [1.0, 2.0]].into_iter().enumerate() {
+            let mut state = State::reference(&hidden);
+            (state.qpos[0], state.qvel[0]) = (start[0], start[1]);
+            let (input, mut data) = (Input::zeros(&hidden), Data::new(&hidden));
+            let mut text = "t,angle\n".to_owned();
+            for _ in 0..120 {
+                let angle = state.qpos[0] + 0.005 * random.normal();
+                writeln!(text, "{},{angle}", state.time).unwrap();
+                for _ in 0..5 {
+                    carom::step(&hidden, &mut state, &input, &mut data);
+                }
+            }
+            paths.push(folder.write(&format!("damped{run}.csv"), &text));
+        }
+        let recordings = load(&model, mapping, &paths);
+        for (way, may_free) in [true, false].into_iter().enumerate() {
+            let mut settings = settings(&names, Starts::Recorded);
+            settings.confidence = 0.95;
+            settings.frees_starts = may_free;
+            let question = Question {
+                model: &model,
+                spec: &spec,
+                original: None,
+                recordings: &recordings,
+                held_out: None,
+                settings,
+                checks: WantedChecks::NONE,
+                resume: None,
+            };
+            let outcome = identify(&question, None, &mut Unwatched).unwrap();
+            let found = &outcome.identified;
+            if may_free {
+                freed += usize::from(outcome.has_free_starts());
+            } else {
+                // The noise of the starts moves something, and the answer says how noisy they are.
+                assert!(found.start_shares.iter().any(|share| *share > 0.3));
+                let velocity = outcome.start_noise.iter().find(|one| one.is_found).unwrap();
+                assert!(velocity.deviation > 0.05, "{velocity:?}");
+            }
+            let pairs = found.estimates.iter().zip(truth);
+            held[way] += pairs
+                .filter(|(one, truth)| one.interval[0] <= *truth && *truth <= one.interval[1])
+                .count();
+        }
+        asked += truth.len();
+    }
+    println!("{held:?} of {asked}, {freed} with free starts");
+    assert!(freed > 0);
+    let names = ["estimated", "recorded"].into_iter().zip(held);
+    for (starts, held) in names {
+        carom_testing::at_least(
+            &format!("intervals with {starts} noisy starts that hold the truth, of 72"),
+            held,
+        );
+    }
 }

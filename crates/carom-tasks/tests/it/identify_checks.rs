@@ -4,6 +4,7 @@ use carom::Model;
 use carom::parameters::Parameters;
 use carom_tasks::evaluate::{Metric, Report, TrajectoryErrors};
 use carom_tasks::identify::{ProfileEnd, Settings, Task, replay_objections};
+use carom_tasks::loss::Average;
 use carom_tasks::problem::Starts;
 
 use crate::identify::{FREE, TRUTH, hidden, settings, solved, swings};
@@ -152,9 +153,10 @@ fn folds_that_contradict_each_other_are_named() {
 fn a_known_truth_is_recovered_only_where_the_setting_allows_it() {
     let (pendulum, hidden) = hidden();
     let (recordings, _folder) = swings(&hidden, 15, true);
-    let recovery = |starts: Starts, threads: usize| {
+    let recovery = |starts: Starts, average: Average, threads: usize| {
         let mut asked = asked(&FREE);
         asked.problem.starts = starts;
+        asked.problem.loss.average = average;
         asked.threads = Some(threads);
         let task = Task::new(&pendulum, &recordings, asked).unwrap();
         let found = task.conclude(&solved(&task)).unwrap();
@@ -165,15 +167,19 @@ fn a_known_truth_is_recovered_only_where_the_setting_allows_it() {
         }
         recovery
     };
-    let right = recovery(carom_tasks::identify::FREE_STARTS, 1);
+    let right = recovery(carom_tasks::identify::FREE_STARTS, Average::Sum, 1);
     assert!(right.is_passed, "{right:?}");
-    assert_eq!(right, recovery(carom_tasks::identify::FREE_STARTS, 2));
+    let again = recovery(carom_tasks::identify::FREE_STARTS, Average::Sum, 2);
+    assert_eq!(right, again);
     assert!(
         right.words[0].starts_with("a known truth is recovered: "),
         "{right:?}"
     );
-    // Starts that are taken as recorded are not: their noise goes into the parameters, and intervals do not know of it.
-    let wrong = recovery(Starts::Recorded, 1);
+    // Starts that are taken as recorded bring their noise into the parameters, which intervals count in.
+    let counted = recovery(Starts::Recorded, Average::Sum, 1);
+    assert!(counted.is_passed, "{counted:?}");
+    // They cannot where residuals are not in units of the noise.
+    let wrong = recovery(Starts::Recorded, Average::Frames, 1);
     assert!(!wrong.is_passed, "{wrong:?}");
     let words = wrong.words.join("; ");
     assert!(words.contains("recovery failed: "), "{words}");

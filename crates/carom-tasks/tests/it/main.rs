@@ -9,14 +9,27 @@
 
 mod bad_recordings;
 mod bags;
+mod calibrated;
 mod contact_intervals;
 mod datasets;
+mod dependence;
 mod documents;
+mod evaluate;
 mod free_starts;
+mod geometry;
 mod identify;
 mod identify_checks;
+mod learn;
 mod loading;
+mod mutations;
+mod plan;
 mod problems;
+mod real_robots;
 mod recovery;
 mod support;
+mod throws;
+#[path = "../../examples/throws/mod.rs"]
+mod throws_made;
+mod torques;
 mod velocities;
+mod verdict;

@@ -5,9 +5,9 @@ use carom::parameters::Parameters;
 use carom::{Model, State};
 use carom_spec::model_spec::{JointLawDescription, JointLawKind};
 use carom_tasks::identify::{
-    Free, OptimiserKind, Prior, Settings, Task, Unwatched, calibrated, preset,
+    FREE_STARTS, Free, OptimiserKind, Prior, Settings, Task, Unwatched, calibrated, preset,
 };
-use carom_tasks::problem::{self, Problem};
+use carom_tasks::problem::{self, Problem, Starts};
 use carom_tasks::recording::Recordings;
 
 use crate::support::{Folder, load, model_of, simulate};
@@ -282,7 +282,13 @@ fn check_case(what: &str, case: &Case) {
         );
     }
     let spec = carom_spec::read_file(&folder.write("model.xml", case.model), &[]).spec;
-    if let Err(error) = calibrated(&spec, task.parameters(), &found.theta) {
+    if let Err(error) = calibrated(
+        task.parameters().base(),
+        &spec,
+        None,
+        task.parameters(),
+        &found.theta,
+    ) {
         panic!("{what}: {error}");
     }
 }
@@ -418,7 +424,14 @@ fn searches_stay_where_bodies_are_possible() {
         assert!(a > 0.0 && b > 0.0 && c <= a + b, "{a} {b} {c}");
         assert!(solution.value < 0.5 * before, "{} {before}", solution.value);
         let spec = carom_spec::read_file(&folder.write("model.xml", case.model), &[]).spec;
-        calibrated(&spec, task.parameters(), &found.theta).unwrap();
+        calibrated(
+            task.parameters().base(),
+            &spec,
+            None,
+            task.parameters(),
+            &found.theta,
+        )
+        .unwrap();
     }
 }
 
@@ -545,7 +558,7 @@ fn presets_free_contacts_within_their_ranges() {
     let folder = Folder::new("preset");
     let (model, recordings) = recorded(&table(&[], FALLING), &folder);
     let asked = Settings {
-        free: preset("contact").unwrap(),
+        free: preset("contact-all").unwrap(),
         ..Settings::default()
     };
     let task = Task::new(&model, &recordings, asked).unwrap();
@@ -555,7 +568,7 @@ fn presets_free_contacts_within_their_ranges() {
     let start = task.start();
     assert_eq!((start[0], start[1], start[4]), (0.4, 0.9, 0.1), "{names:?}");
     let settings = Settings::parse(
-        "preset = 'contact'\n[optimiser]\nkind = 'basin-hopping'\n",
+        "preset = 'contact-all'\n[optimiser]\nkind = 'basin-hopping'\n",
         "identify.toml",
     )
     .unwrap();
@@ -563,11 +576,19 @@ fn presets_free_contacts_within_their_ranges() {
         (settings.free.len(), settings.optimiser),
         (8, OptimiserKind::BasinHopping)
     );
+    // The one for throws chooses segments and initial states too, unless recorded ones are asked for.
+    let throws = Settings::parse("preset = 'contact'", "identify.toml").unwrap();
+    assert_eq!((throws.free.len(), throws.grows), (3, true));
+    assert_eq!(throws.problem.starts, FREE_STARTS);
+    let text = "preset = 'contact'\n[initial_states]\nfree = false\n";
+    let recorded = Settings::parse(text, "identify.toml").unwrap();
+    assert_eq!((recorded.free.len(), recorded.grows), (3, false));
+    assert_eq!(recorded.problem.starts, Starts::Recorded);
     let error = Settings::parse("preset = 'contacts'", "identify.toml").unwrap_err();
     assert!(
-        error
-            .to_string()
-            .contains("there is no preset 'contacts'; there are: contact, contact-pairs"),
+        error.to_string().contains(
+            "there is no preset 'contacts'; there are: contact, contact-pairs, contact-all"
+        ),
         "{error}"
     );
     let pairs = Settings {
