@@ -10,6 +10,8 @@
 //! ```
 
 mod checks_output;
+mod dependence_output;
+mod diff_output;
 mod evaluation_output;
 pub mod naming;
 mod page;
@@ -17,6 +19,9 @@ mod summary_output;
 #[cfg(test)]
 mod tests;
 
+pub use diff_output::{diff_json, diff_text};
 pub use evaluation_output::evaluation_json;
 pub use page::{holds, identification_page, within};
-pub use summary_output::{identification_json, identification_text, remarks, summary};
+pub use summary_output::{
+    about_floor, identification_json, identification_text, remarks, summary, verdict_sentence,
+};

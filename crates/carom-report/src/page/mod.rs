@@ -9,11 +9,11 @@ use std::fmt::Write as _;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use carom_tasks::evaluate::{Metric, figure};
-use carom_tasks::identify::{Estimate, Outcome};
+use carom_tasks::evaluate::{Floor, Metric, Report, figure};
+use carom_tasks::identify::{Estimate, Grade, Outcome};
 use carom_tasks::recording::Recordings;
 
-use crate::summary_output::{remarks, summary};
+use crate::summary_output::{about_floor, remarks, summary, verdict_sentence};
 
 const STYLE: &str = include_str!("page.css");
 
@@ -34,6 +34,7 @@ pub fn identification_page(found: &Outcome, shown: &Recordings) -> String {
     body += &figures(found);
     body += &section("Parameters", &parameters::table(found));
     body += &section("What the recordings tell", &told(found));
+    body += &tables::dependences(found);
     body += &suggestions(found);
     body += &tables::contacts(found);
     body += &section("Measured and simulated", &motion::motion(found, shown));
@@ -67,26 +68,23 @@ fn section(title: &str, content: &str) -> String {
     format!("<section><h2>{}</h2>{content}</section>\n", escape(title))
 }
 
-/// Whether the answer is a success, and what speaks against it.
+/// Whether the answer may be used, and what speaks against it, the worst first.
 fn verdict(found: &Outcome) -> String {
-    let mut against = found.objections();
-    if let Some(recovery) = &found.checks.recovery
-        && !recovery.is_passed
-    {
-        against.extend(recovery.words.iter().cloned());
-    }
-    if against.is_empty() {
-        let where_from = if found.held_out.is_some() {
-            "the recordings of the fit and on the held-out ones"
-        } else {
-            "the recordings of the fit; give others with --validate to see whether it holds beyond them"
-        };
-        return format!(
-            "<div class=\"verdict good\"><b>Better than the start</b> on {where_from}.</div>"
-        );
+    let verdict = found.verdict();
+    let (class, title) = match verdict.grade {
+        Grade::Success => ("good", "Success"),
+        Grade::Doubtful => ("doubtful", "Usable with doubts"),
+        Grade::NoSuccess => ("bad", "No success"),
+    };
+    let reasons = verdict.reasons.iter();
+    let mut against: Vec<String> = reasons.map(|reason| reason.words.clone()).collect();
+    if verdict.grade == Grade::Success {
+        let sentence = verdict_sentence(found);
+        let words = sentence.split_once(": ").map(|(_, words)| words.to_owned());
+        against.extend(words);
     }
     format!(
-        "<div class=\"verdict bad\"><b>No success</b>{}</div>",
+        "<div class=\"verdict {class}\"><b>{title}</b>{}</div>",
         tables::said(&against)
     )
 }
@@ -236,11 +234,24 @@ fn profiles(found: &Outcome) -> String {
 fn errors(found: &Outcome) -> String {
     let mut sections = String::new();
     if let Some(held_out) = &found.held_out {
-        let content = tables::errors(held_out);
+        let content = tables::errors(held_out) + &floor(&held_out[1], found.floors[1].as_ref());
         sections += &section("Errors on held-out recordings", &content);
     }
-    let content = tables::errors(&found.fitted);
+    let content =
+        tables::errors(&found.fitted) + &floor(&found.fitted[1], found.floors[0].as_ref());
     sections + &section("Errors on the recordings of the fit", &content)
+}
+
+/// What the model would score if it were right.
+fn floor(report: &Report, floor: Option<&Floor>) -> String {
+    let Some(floor) = floor else {
+        return String::new();
+    };
+    let metrics = report.metrics.iter().zip(&floor.errors);
+    let metrics = metrics.map(|(metric, error)| format!("{} {}", metric.head(), figure(*error)));
+    let errors: Vec<String> = metrics.collect();
+    let words = format!("Noise floor: {}{}", errors.join(", "), about_floor(floor));
+    format!("<p class=\"note\">{}</p>", escape(&words))
 }
 
 fn description(found: &Outcome) -> String {

@@ -9,6 +9,8 @@ use super::escape;
 
 /// Frames a second of the motion that is shown.
 const FRAME_RATE: f64 = 60.0;
+/// Most frames of it: half a minute at the full rate, about a megabyte for an arm.
+const MAX_FRAMES: f64 = 1800.0;
 
 /// A trajectory as it was measured, and as the calibrated model moves.
 pub(super) fn motion(found: &Outcome, shown: &Recordings) -> String {
@@ -41,13 +43,15 @@ pub(super) fn motion(found: &Outcome, shown: &Recordings) -> String {
             simulated.extend_from_slice(&state.qpos);
         }
     }
+    let seconds = times.last().unwrap_or(&0.0) - times.first().unwrap_or(&0.0);
+    let rate = FRAME_RATE.min(MAX_FRAMES / seconds.max(f64::MIN_POSITIVE));
     let film = |name: &str, qpos: &[f64]| {
         let motion = Trajectory {
             time: &times,
             qpos,
             ..Trajectory::default()
         };
-        Recording::new(name, model, &motion, Some(FRAME_RATE))
+        Recording::new(name, model, &motion, Some(rate))
     };
     let (Ok(measured), Ok(simulated)) =
         (film("measured", &measured), film("simulated", &simulated))

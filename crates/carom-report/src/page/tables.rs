@@ -1,4 +1,4 @@
-//! Tables of the report: contacts, errors, folds, recovery.
+//! Tables of the report: dependences, contacts, errors, folds, recovery.
 
 use std::fmt::Write as _;
 
@@ -8,6 +8,7 @@ use carom_tasks::evaluate::{Metric, Report, figure};
 use carom_tasks::identify::{CrossValidation, Outcome, Recovery};
 
 use super::{escape, main_metrics, section};
+use crate::dependence_output;
 use crate::naming::pair_name;
 
 /// Trajectories that are listed one by one without a click, and shown as a picture.
@@ -214,6 +215,38 @@ pub(super) fn folds(found: &CrossValidation) -> String {
         let _ = write!(list, "<td>{}</td>", figure(*deviation));
     }
     list + "</tr></table>"
+}
+
+/// What residuals depend on.
+pub(super) fn dependences(found: &Outcome) -> String {
+    let Some(found) = &found.dependences else {
+        return String::new();
+    };
+    let mut content = if found.findings.is_empty() {
+        "<p>Residuals depend on nothing that was looked at: control changes, load, velocity and its direction, position, time.</p>".to_owned()
+    } else {
+        let words: Vec<String> = found.findings.iter().map(|one| one.words.clone()).collect();
+        said(&words)
+    };
+    let rows: Vec<_> = dependence_output::significant(found).collect();
+    if !rows.is_empty() {
+        content += "<table><tr><th>residuals of</th><th>depend on</th><th>correlation</th><th>variance explained</th><th>chance</th></tr>";
+        for row in rows {
+            let _ = write!(
+                content,
+                "<tr><td>{}</td><td>{}</td><td>{:+.2}</td><td>{} %</td><td>{}</td></tr>",
+                escape(&row.signal),
+                escape(&dependence_output::driver(row)),
+                row.correlation,
+                dependence_output::percent(row.share),
+                escape(&dependence_output::probability(row.probability)),
+            );
+        }
+        content += "</table><p class=\"note\">How far the residuals look like the response to something that the model lacks, with all taken out that free \
+                    parameters make up for. The variance is that of pieces of the recordings that were left out; chance is that of a single row. Causes look \
+                    alike, so one is named for each signal: identify again with it, and look here once more.</p>";
+    }
+    section("What residuals depend on", &content)
 }
 
 /// How a known truth was recovered.
