@@ -138,7 +138,7 @@ impl Recording {
                 break;
             }
             let report = dynamics.step(&mut state, &input, &mut work);
-            if let Some(place) = report.not_finite {
+            if let Some(place) = report.not_finite.or(report.large) {
                 failure = Some(format!(
                     "{} in the step from t = {time:.4} s; try a smaller time step",
                     dynamics.describe(place)

@@ -1,5 +1,7 @@
 //! The scene: what of a model never changes, as JSON for the page.
 
+use std::collections::BTreeMap;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use carom::math::Vec3;
@@ -110,11 +112,34 @@ fn json_of_mesh(model: &Model, mesh: usize) -> Value {
     } else {
         faces
     };
+    let (places, corners) = welded(vertices.map(|vertex| vertex.0.map(single)), faces);
     json!({
         "name": name(&model.structure.names.meshes, mesh),
-        "vertices": base64_of(vertices.flat_map(|vertex| vertex.0).flat_map(single)),
-        "faces": base64_of(faces.iter().flatten().flat_map(|index| index.to_le_bytes())),
+        "vertices": base64_of(places.into_iter().flatten().flatten()),
+        "faces": base64_of(corners.into_iter().flatten().flat_map(u32::to_le_bytes)),
     })
+}
+
+/// A point in single precision, by its bytes.
+type Point = [[u8; 4]; 3];
+
+/// Vertices at one place become one: many files repeat them for every face.
+fn welded(
+    vertices: impl Iterator<Item = Point>,
+    faces: &[[u32; 3]],
+) -> (Vec<Point>, Vec<[u32; 3]>) {
+    let (mut places, mut known) = (Vec::new(), BTreeMap::new());
+    let mut index = Vec::new();
+    for vertex in vertices {
+        let next = u32::try_from(places.len()).unwrap_or(u32::MAX);
+        let at = *known.entry(vertex).or_insert(next);
+        if at == next {
+            places.push(vertex);
+        }
+        index.push(at);
+    }
+    let corner = |corner: u32| index.get(corner as usize).copied().unwrap_or(0);
+    (places, faces.iter().map(|face| face.map(corner)).collect())
 }
 
 fn json_of_field(model: &Model, field: usize) -> Value {

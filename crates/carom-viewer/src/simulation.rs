@@ -73,7 +73,7 @@ impl Simulation {
         self.error = None;
     }
 
-    /// One step. A number that is not finite stops the simulation until it is reset.
+    /// One step. A number that is not finite, or beyond all measure, stops the simulation until it is reset.
     pub(crate) fn step(&mut self) {
         if self.error.is_some() {
             return;
@@ -88,7 +88,7 @@ impl Simulation {
             );
         }
         let report = (self.model).step(&mut self.state, &self.input, &mut self.data);
-        if let Some(place) = report.not_finite {
+        if let Some(place) = report.not_finite.or(report.large) {
             self.error = Some(format!(
                 "{} in the step from t = {time:.4} s; reset, and try a smaller time step or gentler controls",
                 self.model.describe(place)

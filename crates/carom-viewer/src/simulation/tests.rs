@@ -1,4 +1,5 @@
 use carom::math::Vec3;
+use carom_testing::mutation::{Campaign, mutate};
 
 use super::*;
 use crate::testing::{ball_and_pendulum, model, numbers, time};
@@ -233,4 +234,44 @@ fn numbers_that_are_not_finite_stop_it_until_it_is_reset() {
     simulation.step();
     assert_eq!(simulation.error(), None);
     assert!(simulation.frame().is_some());
+}
+
+/// Whatever a page sends, the simulation goes on with finite numbers, or stops and says why.
+#[test]
+fn damaged_messages_are_refused_in_good_order() {
+    let originals = [
+        r#"{"type":"step","count":5}"#,
+        r#"{"type":"keyframe","index":2}"#,
+        r#"{"type":"speed","value":0.5}"#,
+        r#"{"type":"control","index":1,"value":-2}"#,
+        r#"{"type":"qpos","index":7,"value":0.5}"#,
+        r#"{"type":"drag","body":2,"point":[0,0,-0.5],"target":[1.1,0,-0.49]}"#,
+        r#"{"type":"release"}"#,
+        r#"{"type":"shown","frame":17}"#,
+    ];
+    let mut simulation = started(ball_and_pendulum());
+    let campaign = Campaign {
+        count: 100_000,
+        seconds: 1,
+    };
+    campaign.run(|random| {
+        let mut bytes = random.pick(&originals).as_bytes().to_vec();
+        for _ in 0..=random.below(3) {
+            mutate(&mut bytes, random);
+        }
+        let message = String::from_utf8_lossy(&bytes).into_owned();
+        if let Ok(message) = Message::parse(&message) {
+            // A refusal is an answer too.
+            let _ = simulation.apply(&message);
+        }
+        simulation.step();
+        let mut numbers = simulation.state.qpos.iter().chain(&simulation.state.qvel);
+        if simulation.error().is_some() {
+            simulation.apply(&Message::Reset)
+        } else if numbers.all(|number| number.is_finite()) {
+            Ok(())
+        } else {
+            Err(format!("{message}: not finite, and no word"))
+        }
+    });
 }

@@ -145,6 +145,7 @@ class App {
   }
 
   private build(scene: Scene): void {
+    this.store.reveal(scene.geoms);
     this.viewer.load(scene);
     for (const panel of [this.controls, this.joints, this.bodies, this.plots, this.viewPanel]) panel.build(scene);
     this.select(-1);

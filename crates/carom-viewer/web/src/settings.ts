@@ -50,6 +50,8 @@ const DEFAULTS: Settings = {
 export class SettingsStore {
   readonly values: Settings = { ...DEFAULTS, groups: [...DEFAULTS.groups] };
   private readonly listeners: (() => void)[] = [];
+  /** Whether groups are shown that the user did not choose. */
+  private isRevealed = false;
 
   constructor() {
     try {
@@ -69,9 +71,11 @@ export class SettingsStore {
 
   set(change: Partial<Settings>): void {
     Object.assign(this.values, change);
+    if (change.groups) this.isRevealed = false;
+    const kept = this.isRevealed ? { ...this.values, groups: DEFAULTS.groups } : this.values;
     for (const listener of this.listeners) listener();
     try {
-      localStorage.setItem(KEY, JSON.stringify(this.values));
+      localStorage.setItem(KEY, JSON.stringify(kept));
     } catch {
       // Forgotten with the page.
     }
@@ -79,6 +83,19 @@ export class SettingsStore {
 
   toggle(key: Toggle): void {
     this.set({ [key]: !this.values[key] });
+  }
+
+  /**
+   * Shows more groups of geoms where the usual ones leave all bodies invisible, as in models whose only geoms are for collisions. For this model
+   * alone: it is not kept.
+   */
+  reveal(geoms: { body: number; group: number }[]): void {
+    if (this.isRevealed) this.values.groups = [...DEFAULTS.groups];
+    const own = geoms.filter((geom) => geom.body > 0).map((geom) => geom.group);
+    const isUsual = DEFAULTS.groups.every((shown, group) => shown === this.values.groups[group]);
+    this.isRevealed = isUsual && own.length > 0 && !own.some((group) => DEFAULTS.groups[group]);
+    if (this.isRevealed) this.values.groups = this.values.groups.map((shown, group) => shown || own.includes(group));
+    for (const listener of this.listeners) listener();
   }
 
   toggleGroup(group: number): void {
