@@ -3,14 +3,18 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use carom_report::evaluation_json;
-use carom_tasks::evaluate::{Metric, Report, evaluate, figure};
-use carom_tasks::identify::in_continuous_time;
+use carom_report::{about_floor, evaluation_json};
+use carom_tasks::evaluate::{
+    Floor, Metric, Report, StartNoise, Windows, evaluate, evaluate_or_windows, figure, noise_floor,
+};
+use carom_tasks::identify::stepping_of;
 use carom_tasks::problem::Stepping;
 use carom_tasks::recording::{self, Mapping};
 
 use crate::failure::{Failure, finish};
-use crate::{load, stdio, values};
+use crate::load::{self, Loaded};
+use crate::stdio;
+use crate::values::{self, Span};
 
 /// Compares a model with recorded motions.
 ///
@@ -20,6 +24,7 @@ use crate::{load, stdio, values};
 #[command(
     after_help = "Examples:\n  carom evaluate cube.xml tosses.npz --mapping cube.toml\n  carom evaluate datasets/contactnets_cube.xml val.npz --mapping datasets/contactnets_cube.toml --total\n  carom evaluate arm.xml run1.csv run2.csv --mapping arm.toml --json\n  carom evaluate arm.xml bag.mcap --mapping arm.toml --tolerance 1e-6    # in continuous time"
 )]
+#[allow(clippy::struct_excessive_bools, reason = "independent switches")]
 pub(crate) struct Args {
     /// Model file (MJCF or URDF).
     model: PathBuf,
@@ -29,15 +34,24 @@ pub(crate) struct Args {
     /// What the arrays of the recordings are (TOML).
     #[arg(long)]
     mapping: PathBuf,
-    /// Predict so many frames from each start, whatever the mapping says.
-    #[arg(long, value_name = "N", value_parser = values::count, allow_negative_numbers = true)]
-    window: Option<usize>,
-    /// Start every so many frames, whatever the mapping says; a large number leaves the first window alone.
-    #[arg(long, value_name = "N", value_parser = values::count, allow_negative_numbers = true)]
-    every: Option<usize>,
+    /// Predict so many frames from each start, or seconds (0.5s), whatever the mapping says.
+    #[arg(long, value_name = "N", value_parser = values::span, allow_negative_numbers = true)]
+    window: Option<Span>,
+    /// Start every so many frames, or seconds, whatever the mapping says; a large number leaves the first window alone.
+    #[arg(long, value_name = "N", value_parser = values::span, allow_negative_numbers = true)]
+    every: Option<Span>,
+    /// Compare only these frames, the first and the last one with a colon between them: 201:900. Predictions start as without it.
+    #[arg(long, value_name = "A:B", value_parser = values::frames)]
+    frames: Option<[usize; 2]>,
+    /// Predict whole runs, whatever the mapping says, also where they diverge.
+    #[arg(long, conflicts_with_all = ["window", "every"])]
+    whole: bool,
     /// Simulate in continuous time to this tolerance instead of by the model's time steps.
     #[arg(long, value_parser = values::tolerance, allow_negative_numbers = true)]
     tolerance: Option<f64>,
+    /// Simulate by the model's time steps although its file says that it was calibrated in continuous time.
+    #[arg(long, conflicts_with = "tolerance")]
+    fixed_steps: bool,
     /// Print only the means over all trajectories.
     #[arg(long)]
     total: bool,
@@ -57,29 +71,69 @@ pub(crate) fn run(args: &Args) -> ExitCode {
 fn answer(args: &Args) -> Result<ExitCode, Failure> {
     let loaded = load::load(&args.model, &args.allow)?;
     stdio::warn(&loaded.warnings);
-    let (report, warnings) = measure(args, &loaded.model)?;
-    show(args, &report, &warnings);
-    Ok(ExitCode::from(u8::from(report.failures().next().is_some())))
+    let found = measure(args, &loaded)?;
+    show(args, &found);
+    let has_failures = found.report.failures().next().is_some();
+    Ok(ExitCode::from(u8::from(has_failures)))
 }
 
-fn measure(args: &Args, model: &carom::Model) -> Result<(Report, Vec<String>), Failure> {
+/// What was measured, and what it is to be compared with.
+struct Found {
+    report: Report,
+    floor: Option<Floor>,
+    windows: Option<Windows>,
+    warnings: Vec<String>,
+}
+
+fn measure(args: &Args, loaded: &Loaded) -> Result<Found, Failure> {
+    let model = &loaded.model;
     let mapping = Mapping::read(&args.mapping)?;
-    let loaded = recording::load(model, &mapping, &args.recordings);
-    let mut recordings = loaded?;
-    recordings.evaluate.window = args.window.or(recordings.evaluate.window);
-    recordings.evaluate.every = args.every.or(recordings.evaluate.every);
-    let stepping = args.tolerance.map_or(Stepping::Fixed, in_continuous_time);
-    let report = evaluate(model, &recordings, stepping)?;
-    Ok((report, recordings.warnings))
+    let mut recordings = recording::load(model, &mapping, &args.recordings)?;
+    let stepping = if args.fixed_steps {
+        Stepping::Fixed
+    } else {
+        stepping_of(args.tolerance, &loaded.spec)
+    };
+    let frames = |span: Option<Span>| span.map(|span| span.frames(&recordings));
+    let [window, every] = [frames(args.window), frames(args.every)];
+    recordings.evaluate.window = window.or(recordings.evaluate.window);
+    recordings.evaluate.every = every.or(recordings.evaluate.every);
+    recordings.evaluate.frames = args.frames.or(recordings.evaluate.frames);
+    let (report, windows) = if args.whole {
+        recordings.evaluate.window = None;
+        (evaluate(model, &recordings, stepping)?, None)
+    } else {
+        evaluate_or_windows(model, &recordings, stepping)?
+    };
+    if let Some(windows) = &windows {
+        recordings.evaluate.window = Some(windows.frames);
+        recordings.evaluate.every = Some(windows.every);
+    }
+    Ok(Found {
+        floor: noise_floor(model, &recordings, stepping, StartNoise::Measured)?,
+        report,
+        windows,
+        warnings: recordings.warnings,
+    })
 }
 
-fn show(args: &Args, report: &Report, warnings: &[String]) {
+fn show(args: &Args, found: &Found) {
+    let Found {
+        report,
+        floor,
+        windows,
+        warnings,
+    } = found;
     if args.json {
-        crate::print(&evaluation_json(report, warnings).to_string());
+        let document = evaluation_json(report, floor.as_ref(), windows.as_ref(), warnings);
+        crate::print(&document.to_string());
         return;
     }
     for warning in warnings {
         stdio::warn(&format!("warning: {warning}\n"));
+    }
+    if let Some(windows) = windows {
+        crate::print(&format!("{}; --whole measures whole runs", windows.words()));
     }
     let width = report
         .trajectories
@@ -111,6 +165,11 @@ fn show(args: &Args, report: &Report, warnings: &[String]) {
         .sum();
     let finished = report.trajectories.len() - report.failures().count();
     numbers(&format!("mean of {finished}"), frames, &report.total);
+    if let Some(floor) = floor {
+        let cells: Vec<String> = floor.errors.iter().map(|&number| figure(number)).collect();
+        crate::print(&line("noise floor", "", &cells));
+        crate::print(&about_floor(floor));
+    }
     for trajectory in report.failures() {
         let why = trajectory.failure.as_deref().unwrap_or_default();
         let label = &trajectory.label;

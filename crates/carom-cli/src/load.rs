@@ -6,6 +6,7 @@ use carom::{ErrorKind, Model};
 use carom_spec::diagnostic::nearest_name;
 use carom_spec::source::{ReadError, ReadErrorKind};
 use carom_spec::{Diagnostic, SourceMap};
+use carom_tasks::identify::Original;
 use serde_json::Value;
 
 use crate::command_line::CommandLine;
@@ -26,6 +27,14 @@ pub(crate) struct Loaded {
 }
 
 impl Loaded {
+    /// The files, which a calibrated model is a patch of.
+    pub(crate) fn original(&self) -> Original<'_> {
+        Original {
+            spec: &self.spec,
+            sources: &self.sources,
+        }
+    }
+
     /// The warnings as a JSON list.
     pub(crate) fn listed(&self) -> Value {
         failure::listed(&self.diagnostics, &self.sources)

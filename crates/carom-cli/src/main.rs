@@ -8,17 +8,21 @@ mod browser;
 mod check;
 mod command_line;
 mod completions;
+mod diff;
 mod evaluate;
 mod failure;
 mod gradient;
 mod identify;
 mod interrupt;
+mod learn;
 mod load;
 mod output;
 mod parity;
+mod plan;
 mod progress;
 mod quickstart;
 mod sim;
+mod sites;
 mod stdio;
 mod usage;
 mod values;
@@ -50,6 +54,10 @@ enum Command {
     Gradient(gradient::Args),
     Identify(Box<identify::Args>),
     Evaluate(evaluate::Args),
+    Learn(learn::Args),
+    Sites(sites::Args),
+    Diff(diff::Args),
+    Plan(plan::Args),
     Parity(parity::Args),
     Bench(bench::Args),
     View(view::Args),
@@ -64,6 +72,10 @@ fn main() -> ExitCode {
         Ok(Command::Gradient(args)) => gradient::run(&args),
         Ok(Command::Identify(args)) => identify::run(&args),
         Ok(Command::Evaluate(args)) => evaluate::run(&args),
+        Ok(Command::Learn(args)) => learn::run(&args),
+        Ok(Command::Sites(args)) => sites::run(&args),
+        Ok(Command::Diff(args)) => diff::run(&args),
+        Ok(Command::Plan(args)) => plan::run(&args),
         Ok(Command::Parity(args)) => parity::run(&args),
         Ok(Command::Bench(args)) => bench::run(&args),
         Ok(Command::View(args)) => view::run(&args),

@@ -1,3 +1,3 @@
 //! Writing result files; the work is in [`carom_spec::output`], which other crates use as well.
 
-pub(crate) use carom_spec::output::{check_target, write_whole};
+pub(crate) use carom_spec::output::{check_distinct, check_target, write_whole};

@@ -1,5 +1,8 @@
 //! Values of flags that are a single number: what they must be, in words.
 
+use carom_tasks::evaluate::window_of;
+use carom_tasks::recording::Recordings;
+
 /// A length of time (s), possibly none.
 pub(crate) fn seconds(text: &str) -> Result<f64, String> {
     let seconds = finite(text)?;
@@ -33,6 +36,44 @@ pub(crate) fn count(text: &str) -> Result<usize, String> {
         Ok(count) => Ok(count),
         Err(_) => Err("write a whole number from 1 on".to_owned()),
     }
+}
+
+/// The first and the last of some frames: `201:900`.
+pub(crate) fn frames(text: &str) -> Result<[usize; 2], String> {
+    let ends = text
+        .split_once(':')
+        .and_then(|(first, last)| Some([first.trim().parse().ok()?, last.trim().parse().ok()?]));
+    match ends {
+        Some([first, last]) if first <= last => Ok([first, last]),
+        _ => Err("write the first and the last frame, as in 201:900".to_owned()),
+    }
+}
+
+/// A part of a recording.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Span {
+    Frames(usize),
+    Seconds(f64),
+}
+
+impl Span {
+    /// How many frames of recordings it is.
+    pub(crate) fn frames(self, recordings: &Recordings) -> usize {
+        match self {
+            Self::Frames(frames) => frames,
+            Self::Seconds(seconds) => window_of(recordings, seconds),
+        }
+    }
+}
+
+/// Frames, or seconds with their unit.
+pub(crate) fn span(text: &str) -> Result<Span, String> {
+    let text = text.trim();
+    if let Some(number) = text.strip_suffix('s') {
+        return positive_seconds(number).map(Span::Seconds);
+    }
+    let count = count(text).map(Span::Frames);
+    count.map_err(|why| format!("{why}, or seconds as in 0.5s"))
 }
 
 /// Most threads that are started.

@@ -170,6 +170,7 @@ fn reply(line: &str, cases: &mut Vec<(String, (Measure, Case))>) -> Result<(), F
         Measure::Batch(batch) => batch.cpu_microseconds_per_step(case),
         Measure::Backward => gradient::backward(case).map_err(no)?,
         Measure::Gradient(adjoint) => gradient::whole(case, *adjoint).map_err(no)?,
+        Measure::Load => case.cpu_microseconds_to_load()?,
         Measure::FirstGradient => gradient::first(&case.path).map_err(no)?,
         Measure::Linearize => linearize::steps(case),
         Measure::LinearizeAfterStep => linearize::after_steps(case),
@@ -209,6 +210,8 @@ enum Measure {
     Backward,
     /// A trajectory and its gradient, per step.
     Gradient(Adjoint),
+    /// From the model file to the model.
+    Load,
     /// From the model file to the gradient of one step.
     FirstGradient,
     /// From a state to A and B of the step from it.
@@ -224,8 +227,8 @@ enum Measure {
 }
 
 impl Measure {
-    /// `"measure": "batch" | "backward" | "gradient" | "first gradient" | "linearize" | "linearize after step" | "acceleration" |
-    /// "motion gradient" | "identify"`, the first as [`Batch::from_request`] reads it, the third with an optional `"bytes"` budget,
+    /// `"measure": "batch" | "backward" | "gradient" | "load" | "first gradient" | "linearize" | "linearize after step" |
+    /// "acceleration" | "motion gradient" | "identify"`, the first as [`Batch::from_request`] reads it, the third with an optional `"bytes"` budget,
     /// the last two as [`Motion::from_request`] and [`Question::from_request`] read them.
     fn from_request(request: &Value, model: &Model) -> Result<Self, String> {
         match request["measure"].as_str() {
@@ -239,6 +242,7 @@ impl Measure {
                     bytes.map_or(Adjoint::Stored, |bytes| Adjoint::Checkpointed { bytes });
                 Ok(Self::Gradient(adjoint))
             }
+            Some("load") => Ok(Self::Load),
             Some("first gradient") => Ok(Self::FirstGradient),
             Some("linearize") => Ok(Self::Linearize),
             Some("linearize after step") => Ok(Self::LinearizeAfterStep),
@@ -370,6 +374,12 @@ impl Case {
             (self.model).step(&mut self.state, &self.input, &mut self.data);
         }
         begin.elapsed().as_secs_f64() / self.steps as f64 * 1e6
+    }
+
+    fn cpu_microseconds_to_load(&self) -> Result<f64, Failure> {
+        let begin = cpu_time::ProcessTime::now();
+        load::model(&self.path, &[])?;
+        Ok(begin.elapsed().as_secs_f64() * 1e6)
     }
 }
 

@@ -24,10 +24,52 @@ pub(super) fn check(model: &Model, seed: u64) -> Result<Report, String> {
     report.map_err(|error| error.to_string())
 }
 
-/// Whether every gradient agrees.
-pub(super) fn agrees(report: &Report) -> bool {
+/// Why gradients are wrong: by which quantity they differ from dual numbers, and by how much; none if they do not.
+///
+/// Dual numbers make the same step to the last bit, so that they decide. Differences that disagree alone are rough: see [`doubts`].
+pub(super) fn problem(report: &Report) -> Option<String> {
+    // What is not a number comes after all numbers.
+    let by_error = |one: &&Row, other: &&Row| one.dual_error.total_cmp(&other.dual_error);
+    let wrong = report
+        .rows
+        .iter()
+        .filter(|row| verdict(row) == Verdict::Wrong);
+    let count = wrong.clone().count();
+    let worst = wrong.max_by(by_error);
+    if let Some(row) = worst {
+        let more = match count - 1 {
+            0 => String::new(),
+            more => format!(" (and {more} more)"),
+        };
+        return Some(format!(
+            "gradients are wrong: the backward pass with respect to {}{more} differs from dual numbers by {:.1e} of the largest slope; {DUAL_BAR:.0e} is allowed",
+            row.quantity, row.dual_error
+        ));
+    }
+    (!is_linear(report)).then(|| {
+        format!(
+            "linearisations are wrong: A and B differ from dual numbers by {:.1e} of the largest slope; {DUAL_BAR:.0e} is allowed",
+            report.linear_error
+        )
+    })
+}
+
+/// Where differences alone disagree, in a sentence; none if they do nowhere.
+pub(super) fn doubts(report: &Report) -> Option<String> {
     let rows = report.rows.iter();
-    rows.map(verdict).all(|verdict| verdict == Verdict::Right) && is_linear(report)
+    let rows: Vec<&Row> = rows
+        .filter(|row| verdict(row) == Verdict::Doubtful)
+        .collect();
+    let names: Vec<&str> = rows.iter().map(|row| row.quantity.as_str()).collect();
+    let most = |error: fn(&Row) -> f64| rows.iter().map(|row| error(row)).fold(0.0, f64::max);
+    (!rows.is_empty()).then(|| {
+        format!(
+            "differences are rough with respect to {}: up to {:.1e} of the largest slope off, where dual numbers confirm the gradients to {:.1e}",
+            names.join(", "),
+            most(|row| row.difference_error),
+            most(|row| row.dual_error),
+        )
+    })
 }
 
 /// Whether A and B are right.
@@ -66,7 +108,7 @@ pub(super) fn lines(report: &Report) -> Vec<String> {
     for row in &report.rows {
         let mark = match verdict(row) {
             Verdict::Right => "",
-            Verdict::Doubtful => "  differences disagree",
+            Verdict::Doubtful => "  differences alone disagree",
             Verdict::Wrong => "  WRONG",
         };
         let cosine = if row.cosine.is_nan() {
@@ -148,7 +190,9 @@ pub(super) fn to_json(report: &Report) -> serde_json::Value {
         .collect();
     json!({
         "states": report.states,
-        "agrees": agrees(report),
+        "agrees": problem(report).is_none(),
+        "problem": problem(report),
+        "doubts": doubts(report),
         "linear_error": report.linear_error,
         "rows": rows,
         "without_effect": report.without_effect,
@@ -156,4 +200,61 @@ pub(super) fn to_json(report: &Report) -> serde_json::Value {
         "one_sided": report.one_sided,
         "cost_ratio": report.cost_ratio,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report(rows: &[(&str, f64, f64)], linear_error: f64) -> Report {
+        let row = |&(quantity, dual_error, difference_error): &(&str, f64, f64)| Row {
+            quantity: quantity.to_owned(),
+            numbers: 3,
+            slope: 1.0,
+            dual_error,
+            difference_error,
+            cosine: 1.0,
+            rounded: 0.0,
+            kinks: 0,
+            undecided: 0,
+            doubt: 0.0,
+        };
+        Report {
+            rows: rows.iter().map(row).collect(),
+            without_effect: Vec::new(),
+            kinks: Vec::new(),
+            one_sided: Vec::new(),
+            linear_error,
+            states: 1,
+            cost_ratio: 1.0,
+        }
+    }
+
+    #[test]
+    fn the_verdict_names_the_row_and_who_disagrees() {
+        let rough = report(
+            &[("state.qpos", 1e-14, 3e-3), ("state.qvel", 1e-15, 1e-9)],
+            1e-15,
+        );
+        assert_eq!(problem(&rough), None);
+        let doubts = doubts(&rough).unwrap();
+        for part in ["state.qpos:", "3.0e-3", "1.0e-14"] {
+            assert!(
+                doubts.contains(part) && !doubts.contains("qvel"),
+                "{doubts}"
+            );
+        }
+        let rows = [
+            ("state.qpos", 1e-5, 0.0),
+            ("geoms.size", f64::NAN, 0.0),
+            ("state.act", 1e-3, 1.0),
+        ];
+        let problem_of = |rows: &[_], linear| problem(&report(rows, linear)).unwrap();
+        assert!(
+            problem_of(&rows[..1], 0.0).contains("state.qpos differs from dual numbers by 1.0e-5")
+        );
+        let found = problem_of(&rows, 0.0);
+        assert!(found.contains("geoms.size (and 2 more)"), "{found}");
+        assert!(problem_of(&[], 1e-2).contains("A and B"));
+    }
 }

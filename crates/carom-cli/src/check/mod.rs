@@ -37,7 +37,7 @@ pub(crate) struct Args {
     /// Leave out the times of the stages.
     #[arg(long)]
     no_timing: bool,
-    /// Compare gradients by every quantity with dual numbers and central differences; fails where they disagree.
+    /// Compare gradients by every quantity with dual numbers and central differences; fails where dual numbers disagree.
     #[arg(long)]
     gradients: bool,
     /// Start of the random numbers that choose states and directions for --gradients.
@@ -101,10 +101,15 @@ fn report(args: &Args, loaded: Loaded) -> ExitCode {
         }
     }
     let problem = match &gradients {
-        Some(Ok(report)) if !gradients::agrees(report) => Some("gradients are wrong"),
-        Some(Err(_)) => Some("there are no gradients"),
-        _ => None,
+        Some(Ok(report)) => gradients::problem(report),
+        Some(Err(_)) => Some("there are no gradients".to_owned()),
+        None => None,
     };
+    if let Some(Ok(report)) = &gradients
+        && let Some(doubts) = gradients::doubts(report)
+    {
+        stdio::warn(&format!("warning: {doubts}\n"));
+    }
     if args.json {
         let facts = facts
             .into_iter()
@@ -122,7 +127,7 @@ fn report(args: &Args, loaded: Loaded) -> ExitCode {
             "diagnostics": failure::listed(&diagnostics, &sources),
         });
         document["interrupted"] = json!(interrupt::asked());
-        if let Some(problem) = problem {
+        if let Some(problem) = &problem {
             document["error"] = json!(problem);
         }
         crate::print(&document.to_string());

@@ -7,11 +7,13 @@ use std::process::ExitCode;
 
 use carom::parameters::Parameters;
 use carom::{Error, ErrorKind, Model};
-use carom_report::{identification_json, identification_page, identification_text};
+use carom_report::{
+    identification_json, identification_page, identification_text, verdict_sentence,
+};
 use carom_tasks::identify::workflow::{self, Event, Profiles, Question, WantedChecks};
 use carom_tasks::identify::{
-    Excitation, FREE_STARTS, Free, Inspection, LOSSES, OptimiserKind, Outcome, PRESETS, Settings,
-    Watch, check_folds, in_continuous_time, loss_of, preset,
+    Excitation, FREE_STARTS, Free, Grade, Inspection, LOSSES, OptimiserKind, Outcome, PRESETS,
+    RESIDUALS, Settings, Watch, calibrated_at, check_folds, in_continuous_time, loss_of,
 };
 use carom_tasks::problem::Starts;
 use carom_tasks::recording::{self, Mapping, Recordings};
@@ -28,7 +30,7 @@ use crate::{interrupt, load, output, stdio, values};
 /// and keeps the best parameters so far. docs/identify.md has all of it.
 #[derive(clap::Args, Debug)]
 #[command(
-    after_help = "Examples:\n  carom identify cube.xml tosses.npz --mapping cube.toml --free geom.*.friction[0],geom.cube.size --out calibrated.xml\n  carom identify cube.xml tosses.npz --mapping cube.toml --settings identify.toml --validate others.npz --report report.html\n  carom identify cube.xml tosses.npz --mapping cube.toml --free geom.cube.solref --optimiser cmaes --seed 3\n  carom identify cube.xml tosses.npz --mapping cube.toml --preset contact --optimiser cmaes --anyway\n  carom identify arm.xml run.csv --mapping arm.toml --free joint.*.damping[0] --checkpoint fit.bin --resume --json"
+    after_help = "Examples:\n  carom identify cube.xml tosses.npz --mapping cube.toml --free geom.*.friction[0],geom.cube.size --out calibrated.xml\n  carom identify cube.xml tosses.npz --mapping cube.toml --settings identify.toml --validate others.npz --report report.html\n  carom identify cube.xml tosses.npz --mapping cube.toml --free geom.cube.solref --optimiser cmaes --seed 3\n  carom identify cube.xml tosses.npz --mapping cube.toml --preset contact --out calibrated.xml\n  carom identify arm.xml run.csv --mapping arm.toml --free joint.*.damping[0] --checkpoint fit.bin --resume --json"
 )]
 #[allow(clippy::struct_excessive_bools, reason = "independent switches")]
 pub(crate) struct Args {
@@ -44,8 +46,9 @@ pub(crate) struct Args {
     /// tied, tied-ratio.
     #[arg(long, value_name = "NAME,…")]
     pub(crate) free: Vec<String>,
-    /// Parameters that are often found together, within their usual ranges: contact (friction, solref and solimp of all geoms
-    /// at once), contact-pairs (of all explicit pairs).
+    /// Parameters that are often found together, within their usual ranges: contact (friction, time constant and damping ratio of
+    /// all geoms at once, from throws; segments and initial states are found too), contact-pairs (of all explicit pairs),
+    /// contact-all and contact-pairs-all (solimp too).
     #[arg(long, value_name = "NAME")]
     pub(crate) preset: Option<String>,
     /// Settings (TOML): priors, bounds, ties, loss, starts, optimiser.
@@ -57,6 +60,9 @@ pub(crate) struct Args {
     /// How predictions are compared: likelihood (squares in units of the noise), `distance_and_angle`, `squared_poses`, absolute.
     #[arg(long)]
     pub(crate) loss: Option<String>,
+    /// What is compared: prediction (motions), torque (torques of joints by inverse dynamics, where controls are torques), both.
+    #[arg(long)]
+    pub(crate) residual: Option<String>,
     /// Compare segments of so many frames instead of whole trajectories.
     #[arg(long, value_name = "FRAMES", value_parser = values::count, allow_negative_numbers = true)]
     pub(crate) segments: Option<usize>,
@@ -77,6 +83,9 @@ pub(crate) struct Args {
     /// Simulate in continuous time to this tolerance instead of by the model's time steps.
     #[arg(long, value_parser = values::tolerance, allow_negative_numbers = true)]
     pub(crate) tolerance: Option<f64>,
+    /// Simulate by the model's time steps although its file says that it was calibrated in continuous time.
+    #[arg(long, conflicts_with = "tolerance")]
+    pub(crate) fixed_steps: bool,
     #[arg(long, help = optimiser_help())]
     pub(crate) optimiser: Option<String>,
     /// Maximum of evaluations of the loss.
@@ -137,14 +146,21 @@ pub(crate) fn run(args: &Args) -> ExitCode {
 }
 
 fn answer(args: &Args) -> Result<ExitCode, Failure> {
-    for path in [&args.out, &args.report, &args.checkpoint]
+    let outputs = [&args.out, &args.report, &args.checkpoint];
+    let outputs: Vec<&Path> = outputs
         .into_iter()
         .flatten()
-    {
+        .map(PathBuf::as_path)
+        .collect();
+    for path in &outputs {
         output::check_target(path)?;
     }
     let loaded = load::load(&args.model, &args.allow)?;
     stdio::warn(&loaded.warnings);
+    let inputs = [&args.mapping].into_iter().chain(&args.settings);
+    let inputs = inputs.chain(&args.recordings).chain(&args.validate);
+    let inputs = inputs.map(PathBuf::as_path).chain(loaded.sources.paths());
+    output::check_distinct(&outputs, inputs)?;
     let (recordings, held_out) = recordings(args, &loaded.model)?;
     let others = held_out.iter().flat_map(|others| &others.warnings);
     let warnings: Vec<&String> = recordings
@@ -159,6 +175,7 @@ fn answer(args: &Args) -> Result<ExitCode, Failure> {
     let question = Question {
         model: &loaded.model,
         spec: &loaded.spec,
+        original: Some(loaded.original()),
         recordings: &recordings,
         held_out: held_out.as_ref(),
         settings: settings(args, &recordings)?,
@@ -182,12 +199,28 @@ fn answer(args: &Args) -> Result<ExitCode, Failure> {
     let outcome = found(&question, args.checkpoint.clone(), &|_| {}).map_err(|error| {
         wrong_name(args, &loaded.model, &error).unwrap_or_else(|| Failure::from(error))
     })?;
+    // What cannot be written is said after the answer: the search was the work, and it must not be lost.
+    let (mut written, mut unwritten) = (Vec::new(), None);
+    let mut write = |what: &str, path: &Path, text: Result<String, Error>| {
+        let text = text.map_err(Failure::from);
+        let done = text.and_then(|text| {
+            let done = output::write_whole(path, |out| out.write_all(text.as_bytes()));
+            done.map_err(Failure::from)
+        });
+        match done {
+            Ok(()) => written.push(format!("{what}: {}", path.display())),
+            Err(failure) => {
+                unwritten.get_or_insert(failure);
+            }
+        }
+    };
     if let (Some(path), Ok(text)) = (&args.out, &outcome.description) {
-        output::write_whole(path, |out| out.write_all(text.as_bytes()))?;
+        let placed = calibrated_at(text, &args.model, path);
+        write("calibrated model", path, placed);
     }
     if let Some(path) = &args.report {
         let page = identification_page(&outcome, held_out.as_ref().unwrap_or(&recordings));
-        output::write_whole(path, |out| out.write_all(page.as_bytes()))?;
+        write("report", path, Ok(page));
     }
     let is_stopped = outcome.solution.is_stopped || interrupt::asked();
     let refusal = outcome.refusal();
@@ -198,23 +231,27 @@ fn answer(args: &Args) -> Result<ExitCode, Failure> {
         if let (Some(why), false) = (&refusal, is_stopped) {
             document["error"] = serde_json::json!(why);
         }
+        if let Some(failure) = &unwritten {
+            document["unwritten"] = failure.to_json()["error"].clone();
+        }
         crate::print(&document.to_string());
     } else {
         crate::print(&identification_text(&outcome));
-        let model = args.out.as_ref().filter(|_| outcome.description.is_ok());
-        for (what, path) in [
-            ("calibrated model", model),
-            ("report", args.report.as_ref()),
-        ] {
-            if let Some(path) = path {
-                crate::print(&format!("{what}: {}", path.display()));
-            }
+        for line in &written {
+            crate::print(line);
         }
+    }
+    if let Some(failure) = unwritten {
+        return Ok(failure.report(false));
     }
     if is_stopped {
         return Ok(interrupt::exit_code());
     }
-    Ok(ExitCode::from(u8::from(refusal.is_some())))
+    let grade = outcome.verdict().grade;
+    if grade == Grade::Doubtful {
+        stdio::warn(&format!("warning: {}\n", verdict_sentence(&outcome)));
+    }
+    Ok(ExitCode::from(grade.exit_code()))
 }
 
 /// What the workflow finds, with progress, checkpoints and Ctrl-C; `inspected` hears before the search what the recordings can tell.
@@ -285,7 +322,7 @@ fn settings(args: &Args, recordings: &Recordings) -> Result<Settings, Failure> {
     }
     if let Some(name) = &args.preset {
         let unknown = |_| Argument::new("--preset", name).unknown("preset", PRESETS);
-        settings.free.extend(preset(name).map_err(unknown)?);
+        settings.add_preset(name).map_err(unknown)?;
     }
     if let Some(name) = &args.optimiser {
         let known = OptimiserKind::ALL.iter().find(|(known, _)| known == name);
@@ -301,6 +338,13 @@ fn settings(args: &Args, recordings: &Recordings) -> Result<Settings, Failure> {
         }
         settings.problem.loss = loss_of(name, recordings.evaluate.size)
             .map_err(|why| argument.unfit(&why.to_string(), "needs a width"))?;
+    }
+    if let Some(name) = &args.residual {
+        let known = RESIDUALS.iter().find(|(known, _)| known == name);
+        settings.residual = known.map(|&(_, kind)| kind).ok_or_else(|| {
+            let names = RESIDUALS.iter().map(|&(name, _)| name);
+            Argument::new("--residual", name).unknown("residual", names)
+        })?;
     }
     if args.free_initial_states {
         settings.problem.starts = FREE_STARTS;
@@ -322,6 +366,7 @@ fn settings(args: &Args, recordings: &Recordings) -> Result<Settings, Failure> {
     settings.seed = args.seed.unwrap_or(settings.seed);
     settings.threads = args.threads;
     settings.anyway = args.anyway;
+    settings.fixed_steps = args.fixed_steps;
     Ok(settings)
 }
 

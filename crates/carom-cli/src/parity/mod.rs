@@ -84,6 +84,8 @@ struct Report {
     steps: (usize, usize),
     /// Why the model could not be compared at all.
     failure: Option<String>,
+    /// Why it was compared as far as it is smooth, where more was asked for.
+    smooth_because: Option<String>,
 }
 
 impl Report {
@@ -231,13 +233,19 @@ fn report(args: &Args, folder: &Path, entry: &Entry) -> Option<Report> {
         comparisons: Vec::new(),
         steps: (0, 0),
         failure: None,
+        smooth_because: None,
     };
     let reference = Reference::read(folder, entry);
     let class = reference.as_ref().ok().map(|reference| reference.class);
     if class.is_some_and(|class| !args.class.is_empty() && !args.class.contains(&class)) {
         return None;
     }
-    let outcome = reference.and_then(|reference| examine(&reference, args.until, &mut report));
+    let mut until = args.until;
+    if until != Until::Smooth && entry.smooth_because.is_some() {
+        until = Until::Smooth;
+        report.smooth_because.clone_from(&entry.smooth_because);
+    }
+    let outcome = reference.and_then(|reference| examine(&reference, until, &mut report));
     report.failure = outcome.err();
     Some(report)
 }
@@ -377,6 +385,9 @@ fn print_report(report: &Report, verbose: bool) {
         "{:<28} {class:<5} {verdict} ({compared} of {steps} steps)",
         report.name
     ));
+    if let Some(why) = &report.smooth_because {
+        crate::print(&format!("    compared as far as it is smooth: {why}"));
+    }
     for comparison in &report.comparisons {
         let informs = !comparison.judged && comparison.error > comparison.tolerance;
         if verbose || !comparison.passed() || (informs && !report.passed()) {
@@ -441,6 +452,7 @@ fn to_json(reports: &[Report]) -> Value {
                 "class": report.class.map(Class::name),
                 "passed": report.passed(),
                 "failure": report.failure,
+                "smooth_because": report.smooth_because,
                 "first_failing_stage": report.failures().next().map(|comparison| comparison.stage),
                 "steps_compared": report.steps.0,
                 "steps": report.steps.1,

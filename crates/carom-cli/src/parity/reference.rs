@@ -168,6 +168,8 @@ pub(crate) struct Entry {
     pub name: String,
     file: Option<String>,
     class: Option<Class>,
+    /// Whether the model is compared as far as it is smooth, and why no further.
+    pub smooth_because: Option<String>,
 }
 
 /// The models of a folder: those of `manifest.json` if there is one, otherwise every subfolder with a `ref.npz`, or
@@ -187,6 +189,7 @@ pub(crate) fn discover(folder: &Path) -> Result<Vec<(PathBuf, Entry)>, Failure> 
             name: name_of(folder),
             file: None,
             class: None,
+            smooth_because: None,
         };
         return Ok(vec![(folder.to_owned(), entry)]);
     }
@@ -215,6 +218,7 @@ pub(crate) fn discover(folder: &Path) -> Result<Vec<(PathBuf, Entry)>, Failure> 
                 name: name_of(&path),
                 file: None,
                 class: None,
+                smooth_because: None,
             };
             (path, entry)
         })
@@ -271,7 +275,17 @@ fn read_manifest(folder: &Path, manifest: &Path) -> Result<Vec<(PathBuf, Entry)>
                 }
             };
             let file = text_of(entry, "file");
-            Ok((folder.join(&name), Entry { name, file, class }))
+            let smooth_because = text_of(entry, "smooth_because");
+            let path = folder.join(&name);
+            Ok((
+                path,
+                Entry {
+                    name,
+                    file,
+                    class,
+                    smooth_because,
+                },
+            ))
         })
         .collect()
 }

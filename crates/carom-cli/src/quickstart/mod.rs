@@ -94,6 +94,7 @@ fn answer(args: &Args) -> Result<ExitCode, Failure> {
     let question = Question {
         model: &loaded.model,
         spec: &loaded.spec,
+        original: Some(loaded.original()),
         recordings: &recordings,
         held_out: Some(&held_out),
         settings,

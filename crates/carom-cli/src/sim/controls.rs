@@ -5,10 +5,12 @@ use std::path::Path;
 
 use carom::Model;
 use carom_spec::{Diagnostic, DiskSource, FileSource};
+use carom_tasks::recording::csv::{BadRecord, Records};
 
 use crate::command_line::choice;
 use crate::failure::{CONTENT, Failure, NAME};
 use crate::npz::{self, Values};
+use crate::stdio;
 
 /// Reads a file for the controls of a model, one row of them a step.
 pub(super) fn read(path: &Path, model: &Model) -> Result<Vec<f64>, Failure> {
@@ -34,8 +36,35 @@ pub(super) fn read(path: &Path, model: &Model) -> Result<Vec<f64>, Failure> {
     if values.is_empty() {
         return refuse("there is no row of controls".to_owned());
     }
+    if let Some(column) = clock(&values, width) {
+        stdio::warn(&format!(
+            "warning: '{}': control {column} grows by the same amount in every row, as time does; a column of time is left out if it is called 'time' and the others as the controls are\n",
+            path.display()
+        ));
+    }
     Ok(values)
 }
+
+/// Fewest rows that can tell a clock from a control.
+const MIN_CLOCK_ROWS: usize = 10;
+
+/// The first control that grows from zero by the same amount in every row, as time does.
+fn clock(values: &[f64], width: usize) -> Option<usize> {
+    (0..width).find(|&column| {
+        let numbers: Vec<f64> = values.iter().skip(column).step_by(width).copied().collect();
+        let step =
+            (numbers.last().unwrap_or(&0.0) - numbers[0]) / (numbers.len() - 1).max(1) as f64;
+        let mut expected = numbers.iter().enumerate();
+        numbers.len() >= MIN_CLOCK_ROWS
+            && step > 0.0
+            && (numbers[0] == 0.0 || (numbers[0] - step).abs() < 1e-6 * step)
+            && expected
+                .all(|(row, number)| (number - numbers[0] - step * row as f64).abs() < 1e-3 * step)
+    })
+}
+
+/// Names of columns that hold times.
+const CLOCKS: [&str; 6] = ["time", "t", "timestamp", "stamp", "seconds", "sec"];
 
 fn read_npz(path: &Path, width: usize) -> Result<Vec<f64>, Failure> {
     let refuse = |message: String| {
@@ -90,13 +119,13 @@ fn read_csv(path: &Path, model: &Model) -> Result<Vec<f64>, Failure> {
         count: 0,
     };
     let mut values = Vec::new();
-    let mut start = 0;
-    for line in text.split_inclusive('\n') {
-        let cells = cells(line, start);
-        start += line.len();
-        if line.trim().is_empty() {
-            continue;
-        }
+    for record in Records::new(&text, &[',', ';', '\t']) {
+        let record = record.map_err(|bad| {
+            let BadRecord { message, place } = bad;
+            table.refuse(place, Diagnostic::error(CONTENT, message))
+        })?;
+        let places = record.cells.into_iter().map(|cell| cell.place);
+        let cells: Vec<Range<usize>> = places.collect();
         let is_number = |cell: &Range<usize>| text[cell.clone()].parse::<f64>().is_ok();
         if table.columns.is_empty() {
             let has_names = !cells.iter().any(is_number);
@@ -108,7 +137,8 @@ fn read_csv(path: &Path, model: &Model) -> Result<Vec<f64>, Failure> {
         }
         if cells.len() != table.count {
             let message = format!("{} columns, expected {}", cells.len(), table.count);
-            return Err(table.refuse(cells[0].start..start, Diagnostic::error(CONTENT, message)));
+            let place = cells[0].start..cells[cells.len() - 1].end;
+            return Err(table.refuse(place, Diagnostic::error(CONTENT, message)));
         }
         for &column in &table.columns {
             let place = cells[column].clone();
@@ -120,18 +150,6 @@ fn read_csv(path: &Path, model: &Model) -> Result<Vec<f64>, Failure> {
         }
     }
     Ok(values)
-}
-
-/// Where the cells of a line are in the file, without white space around.
-fn cells(line: &str, start: usize) -> Vec<Range<usize>> {
-    let mut cells = Vec::new();
-    let mut from = start;
-    for cell in line.split([',', ';', '\t']) {
-        let indent = cell.len() - cell.trim_start().len();
-        cells.push(from + indent..from + indent + cell.trim().len());
-        from += cell.len() + 1;
-    }
-    cells
 }
 
 impl Table<'_> {
@@ -169,6 +187,26 @@ impl Table<'_> {
         };
         let found: Vec<Option<usize>> = (0..width).map(known).collect();
         if found.iter().all(Option::is_none) {
+            let is_clock = |place: &&Range<usize>| {
+                let name = self.text[(*place).clone()].to_lowercase();
+                CLOCKS.contains(&name.split([' ', '[', '(']).next().unwrap_or_default())
+            };
+            if let Some(place) = names.iter().find(is_clock) {
+                let message = "a column of time is no control";
+                let help = "leave it out, or call the others as the controls are";
+                let own = own_names.iter().filter(|name| !name.is_empty());
+                let own: Vec<&str> = own.map(String::as_str).collect();
+                let help = format!(
+                    "{help}: {}",
+                    if own.is_empty() {
+                        "ctrl[0], …".to_owned()
+                    } else {
+                        own.join(", ")
+                    }
+                );
+                let diagnostic = Diagnostic::error(NAME, message).help(help);
+                return Err(self.refuse(place.clone(), diagnostic));
+            }
             return in_order();
         }
         if let Some(missing) = found.iter().position(Option::is_none) {
@@ -218,9 +256,24 @@ mod tests {
             "u,v\n1,2\n3,4",
             "right,left\r\n2,1\r\n\r\n4, 3\r\n",
             "time;ctrl[0];ctrl[1]\n0;1;2\n1;3;4\n",
+            "\u{feff}\"left\",\"right\"\r\n\"1\",2\r\n3 ,\"4\" \r\n",
         ] {
             assert_eq!(read("order", text), Ok(vec![1.0, 2.0, 3.0, 4.0]), "{text}");
         }
+    }
+
+    #[test]
+    fn a_column_that_grows_as_time_does_is_found() {
+        let rows = |columns: fn(f64) -> [f64; 2]| -> Vec<f64> {
+            (0..20).flat_map(|row| columns(f64::from(row))).collect()
+        };
+        assert_eq!(clock(&rows(|row| [0.002 * row, row.sin()]), 2), Some(0));
+        assert_eq!(
+            clock(&rows(|row| [row.cos(), 0.1 * (row + 1.0)]), 2),
+            Some(1)
+        );
+        assert_eq!(clock(&rows(|row| [0.0 * row, row * row]), 2), None);
+        assert_eq!(clock(&[0.0, 1.0], 1), None);
     }
 
     #[test]
@@ -231,8 +284,10 @@ mod tests {
             ("1,2,3\n", [":1:1", "left, right"]),
             ("left,wrong\n1,2\n", [":1:1", "'right'"]),
             ("1,inf\n", ["row 1", "not finite"]),
+            ("1,\"2\n3,4\n", [":1:3", "nothing closes it"]),
             ("", ["no row", "csv"]),
             ("left,right\n", ["no row", "csv"]),
+            ("Time [s],u\n0,1\n", [":1:1", "left, right"]),
         ] {
             let message = read("mistakes", text).unwrap_err();
             for word in words {

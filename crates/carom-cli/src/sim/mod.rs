@@ -3,7 +3,7 @@
 mod controls;
 mod recording;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use crate::command_line::{Argument, choice, unfit};
 use crate::failure::{COMPUTATION, Failure, NAME, finish};
 use crate::load::{self, Loaded};
-use crate::{interrupt, progress, stdio, values};
+use crate::{interrupt, output, progress, stdio, values};
 use recording::Recording;
 pub(crate) use recording::extension;
 
@@ -65,6 +65,9 @@ fn answer(args: &Args) -> Result<ExitCode, Failure> {
     }
     let loaded = load::load(&args.model, &args.allow)?;
     stdio::warn(&loaded.warnings);
+    let outputs: Vec<&Path> = args.out.iter().map(PathBuf::as_path).collect();
+    let controls = args.controls.iter().map(PathBuf::as_path);
+    output::check_distinct(&outputs, loaded.sources.paths().chain(controls))?;
     let mut plan = Plan::new(args, &loaded.model)?;
     interrupt::watch();
     let summary = plan.simulate(args)?;
@@ -171,6 +174,8 @@ struct Watch<'a> {
     every: usize,
     progress: &'a indicatif::ProgressBar,
     is_interrupted: bool,
+    /// Whether the motion grew beyond all measure: nothing of it means anything from there on.
+    is_unstable: bool,
     /// Time of the last state before a step (s).
     time: f64,
 }
@@ -178,7 +183,7 @@ struct Watch<'a> {
 impl Recorder<Model> for Watch<'_> {
     fn before(&mut self, step: usize, state: &State, input: &Input) -> bool {
         self.is_interrupted = interrupt::asked();
-        if self.is_interrupted {
+        if self.is_interrupted || self.is_unstable {
             return false;
         }
         self.time = state.time;
@@ -196,6 +201,7 @@ impl Recorder<Model> for Watch<'_> {
         {
             recording.push_sensors(taken.sensors);
         }
+        self.is_unstable = taken.report.large.is_some();
         if step.is_multiple_of(256) {
             self.progress.set_position(step as u64);
         }
@@ -243,11 +249,12 @@ impl<'a> Plan<'a> {
             every: args.every,
             progress: &progress,
             is_interrupted: false,
+            is_unstable: false,
             time: self.state.time,
         };
         let recorded = rollout::run(model, &mut self.state, &course, &mut data, &mut watch);
         let (done, time) = (recorded.steps, watch.time);
-        let end = match recorded.not_finite {
+        let end = match recorded.not_finite.or(recorded.large) {
             Some((_, place)) => {
                 let advice = match place.stage {
                     "input" => "check the controls",

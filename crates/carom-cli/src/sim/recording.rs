@@ -48,9 +48,10 @@ impl Recording {
         ];
         let width: usize = columns.iter().map(|(_, width)| width).sum();
         let bytes = rows as f64 * (8 * width) as f64;
-        if bytes > npz::MAX_BYTES as f64 {
-            let most = npz::MAX_BYTES >> 30;
-            let every = (bytes / npz::MAX_BYTES as f64).ceil();
+        // What rests shrinks to little, and what is written must be read again.
+        if bytes > npz::MAX_EXPANDED_BYTES as f64 {
+            let most = npz::MAX_EXPANDED_BYTES as f64 / (1u64 << 30) as f64;
+            let every = (bytes / npz::MAX_EXPANDED_BYTES as f64).ceil();
             return Err(Failure::sentence(
                 VALUE,
                 format!("--out: {rows} rows of {width} numbers are {:.1} GB; a recording has at most {most}", bytes / (1u64 << 30) as f64),

@@ -92,7 +92,12 @@ fn answer(args: &Args) -> Result<ExitCode, Failure> {
         _ => model_to_show(args)?,
     };
     match &args.export {
-        Some(page) => export(args, shown, page),
+        Some(page) => {
+            let runs = [Some(&args.what), args.overlay.as_ref()];
+            let runs = runs.into_iter().flatten().map(PathBuf::as_path);
+            output::check_distinct(&[page], shown.loaded.sources.paths().chain(runs))?;
+            export(args, shown, page)
+        }
         None => serve(args, shown),
     }
 }

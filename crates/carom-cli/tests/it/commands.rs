@@ -1,14 +1,18 @@
 //! Every command does what its help says, for people and for programs.
 
-use crate::support::{Folder, carom, finish, run, words};
+use crate::support::{Folder, carom, finish, root, run, words};
 
-const COMMANDS: [&str; 10] = [
+const COMMANDS: [&str; 14] = [
     "quickstart",
     "sim",
     "check",
     "gradient",
     "identify",
     "evaluate",
+    "learn",
+    "sites",
+    "diff",
+    "plan",
     "parity",
     "bench",
     "view",
@@ -16,12 +20,14 @@ const COMMANDS: [&str; 10] = [
 ];
 
 /// Short runs that succeed.
-const RUNS: [&str; 7] = [
+const RUNS: [&str; 9] = [
     "sim models/cube.xml --seconds 0.1",
     "check models/pendulum.xml",
+    "sites models/pendulum.xml",
     "check models/pendulum.xml --gradients --seed 3 --no-timing",
     "gradient models/pendulum.xml --seconds 0.1 --loss qpos[0] --wrt qvel[0],body.*.mass",
     "parity tests/reference --model double_pendulum --until smooth",
+    "parity tests/reference --model terrain",
     "bench models/pendulum.xml --steps 10 --batches 2",
     "bench models/pendulum.xml --steps 10 --batches 2 --threads 1,2",
 ];
@@ -45,6 +51,49 @@ fn every_command_has_help_with_examples() {
     let nothing = carom().args([] as [&str; 0]).output().unwrap();
     assert_eq!(nothing.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&nothing.stderr).contains("Usage: carom"));
+}
+
+#[test]
+fn diff_tells_numbers_in_units_and_structure_in_words() {
+    let same = run(&words("diff models/pendulum.xml models/pendulum.xml"));
+    assert_eq!(same.succeeds().stdout.trim(), "the models are the same");
+    let folder = Folder::new("diff");
+    let text = std::fs::read_to_string(root().join("models/pendulum.xml")).unwrap();
+    let other = text.replace("name=\"pivot\"", "name=\"pivot\" frictionloss=\"0.03\"");
+    assert_ne!(text, other);
+    let other = other.replace(
+        "</worldbody>",
+        "<geom name=\"extra\" size=\"0.1\"/></worldbody>",
+    );
+    let path = folder.with("other.xml", other.into_bytes());
+    let path = path.to_str().unwrap();
+    let plain = run(&["diff", "models/pendulum.xml", path]);
+    assert_eq!(plain.code, Some(1), "{plain:?}");
+    assert!(
+        plain
+            .stdout
+            .contains("geom extra is in the second model alone"),
+        "{plain:?}"
+    );
+    let line = plain
+        .stdout
+        .lines()
+        .find(|line| line.starts_with("joint.pivot.frictionloss"));
+    let words: Vec<&str> = line.unwrap().split_ascii_whitespace().collect();
+    assert_eq!(words[1..], ["0", "0.03", "—", "N·m"]);
+    let document = run(&["diff", "models/pendulum.xml", path, "--json"]).json();
+    assert_eq!(document["numbers"][0]["new"], 0.03, "{document}");
+    assert_eq!(document["same"], false);
+}
+
+/// `cargo xtask bench smooth` reads these.
+#[test]
+fn rows_of_threads_have_speedup_and_cost() {
+    let line = "bench models/pendulum.xml --steps 10 --batches 2 --threads 1,2 --json";
+    let document = run(&words(line)).succeeds().json();
+    for key in ["speedup", "cpu_cost"] {
+        assert!(document["threads"][1][key].is_f64(), "{document}");
+    }
 }
 
 #[test]
@@ -237,4 +286,38 @@ fn progress_is_for_terminals() {
     for word in ["/2000 steps", "/s, ", " left"] {
         assert!(shown.contains(word), "{outcome:#?}");
     }
+}
+
+/// MuJoCo warns of numbers beyond 1e10 ("The simulation is unstable"); a simulation that ends so has failed.
+#[test]
+fn motions_that_grow_beyond_all_measure_fail() {
+    let folder = Folder::new("unstable");
+    // Antidamping: the speed grows fivefold each step, and no number is infinite for a long time.
+    let model = folder.with(
+        "unstable.xml",
+        r#"<mujoco><option timestep="0.01"/><worldbody><body><joint name="slider" type="slide"/>
+          <geom size="0.1" mass="1"/></body></worldbody><actuator>
+          <general joint="slider" biastype="affine" biasprm="0 0 400"/></actuator></mujoco>"#,
+    );
+    let out = folder.path("run.npz");
+    let line = [
+        "sim",
+        model.to_str().unwrap(),
+        "--seconds",
+        "0.4",
+        "--json",
+        "--out",
+    ];
+    let outcome = run(&[&line[..], &[out.to_str().unwrap()]].concat());
+    outcome.fails(1, &["joint 'slider' is", "in step", "smaller time step"]);
+    let document = outcome.json();
+    assert!(
+        document["error"].as_str().unwrap().contains("'slider'"),
+        "{document}"
+    );
+    // It ends there, and what was recorded until then is kept.
+    assert!(
+        document["steps"].as_u64().unwrap() < 40 && out.exists(),
+        "{document}"
+    );
 }

@@ -67,6 +67,138 @@ fn devices_pipes_and_folders_without_permission_are_refused() {
     }
 }
 
+/// A swinging arm, a recording of it and a mapping.
+fn recorded(folder: &Folder) {
+    let model = r#"<mujoco><option timestep="0.005"/><worldbody><include file="arm.xml"/></worldbody></mujoco>"#;
+    let arm = r#"<mujoco><body><joint name="hinge" axis="0 1 0" damping="0.05"/>
+        <geom type="capsule" size="0.02" fromto="0 0 0 0.3 0 0" mass="1"/></body></mujoco>"#;
+    let mapping = "[time]\ncolumn = 'time'\n[[joint]]\nname = 'hinge'\nposition = 'qpos'\nvelocity = 'qvel'\n\
+        noise = 0.001\nvelocity_noise = 0.01\n";
+    folder.with("swing.xml", model);
+    folder.with("arm.xml", arm);
+    folder.with("map.toml", mapping);
+    let path = |name: &str| folder.path(name).to_str().unwrap().to_owned();
+    let line = [
+        "sim",
+        &path("swing.xml"),
+        "--seconds",
+        "1",
+        "--out",
+        &path("run.npz"),
+    ];
+    run(&line).succeeds();
+}
+
+/// The arguments of an identification of that arm, with more behind.
+fn identification(folder: &Folder, more: &[&str]) -> Vec<String> {
+    let path = |name: &str| folder.path(name).to_str().unwrap().to_owned();
+    let mut line = vec!["identify".to_owned(), path("swing.xml"), path("run.npz")];
+    line.extend([
+        "--mapping".to_owned(),
+        path("map.toml"),
+        "--free".to_owned(),
+    ]);
+    line.push("joint.hinge.damping[0]".to_owned());
+    for word in more {
+        line.push(if word.starts_with("--") {
+            (*word).to_owned()
+        } else {
+            path(word)
+        });
+    }
+    line
+}
+
+#[test]
+fn outputs_that_are_inputs_are_refused_before_the_work() {
+    let folder = Folder::new("inputs");
+    recorded(&folder);
+    folder.with("controls.csv", "");
+    let content = || -> Vec<Vec<u8>> {
+        let names = folder.names();
+        names
+            .iter()
+            .map(|name| fs::read(folder.path(name)).unwrap())
+            .collect()
+    };
+    let before = content();
+    let path = |name: &str| folder.path(name).to_str().unwrap().to_owned();
+    // The model itself, a file that it includes, the recording, the mapping, and two outputs that are one.
+    for (more, lost) in [
+        (["--out", "swing.xml"].as_slice(), "swing.xml"),
+        (&["--out", "arm.xml"], "arm.xml"),
+        (&["--report", "run.npz"], "run.npz"),
+        (&["--report", "./run.npz"], "run.npz"),
+        (&["--checkpoint", "map.toml"], "map.toml"),
+        (&["--validate", "run.npz", "--out", "run.npz"], "run.npz"),
+        (&["--out", "new.xml", "--report", "new.xml"], "new.xml"),
+    ] {
+        run(&identification(&folder, more)).fails(2, &["cannot write", lost, "another file"]);
+    }
+    for line in [
+        ["view", &path("run.npz"), "--export", &path("run.npz")],
+        ["view", &path("swing.xml"), "--export", &path("arm.xml")],
+    ] {
+        run(&line).fails(2, &["cannot write", "would be lost"]);
+    }
+    let controls = path("controls.csv");
+    run(&[
+        "sim",
+        "models/cartpole.xml",
+        "--controls",
+        &controls,
+        "--out",
+        &controls,
+    ])
+    .fails(2, &["cannot write", "controls.csv", "would be lost"]);
+    assert_eq!(content(), before);
+}
+
+#[cfg(unix)]
+#[test]
+fn links_to_inputs_are_inputs() {
+    let folder = Folder::new("links_to_inputs");
+    recorded(&folder);
+    std::os::unix::fs::symlink("run.npz", folder.path("soft.npz")).unwrap();
+    fs::hard_link(folder.path("run.npz"), folder.path("hard.npz")).unwrap();
+    let before = fs::read(folder.path("run.npz")).unwrap();
+    for name in ["soft.npz", "hard.npz"] {
+        let line = identification(&folder, &["--report", name]);
+        run(&line).fails(2, &["cannot write", name, "run.npz' and would be lost"]);
+    }
+    assert_eq!(fs::read(folder.path("run.npz")).unwrap(), before);
+}
+
+/// The search was the work: its answer is printed also where a file cannot be written.
+#[cfg(unix)]
+#[test]
+fn an_answer_whose_report_cannot_be_written_is_printed() {
+    let folder = Folder::new("report");
+    recorded(&folder);
+    for json in [true, false] {
+        let mut line = identification(&folder, &["--out", "out.xml", "--report", "page.html"]);
+        line.extend(json.then(|| "--json".to_owned()));
+        // The page is larger than this, the model is not.
+        let script = "trap '' XFSZ; ulimit -f 32; exec \"$0\" \"$@\"";
+        let mut limited = Command::new("sh");
+        limited
+            .args(["-c", script, env!("CARGO_BIN_EXE_carom")])
+            .args(line);
+        let outcome = finish(limited.current_dir(crate::support::root()));
+        outcome.fails(2, &["cannot write", "page.html"]);
+        assert!(
+            outcome.stdout.contains("joint.hinge.damping"),
+            "{}",
+            outcome.stdout
+        );
+        if json {
+            let unwritten = outcome.json()["unwritten"].as_str().unwrap().to_owned();
+            assert!(unwritten.contains("page.html"), "{unwritten}");
+        }
+        assert!(folder.path("out.xml").exists() && !folder.path("page.html").exists());
+    }
+}
+
 #[test]
 fn results_replace_what_was_there() {
     let folder = Folder::new("replace");

@@ -52,6 +52,40 @@ fn hidden_numbers_are_found_and_printed_commands_do_the_same() {
             run(command).succeeds();
         }
     }
+    // The last command gives the numbers that were printed above it.
+    let (_, printed) = text.split_once("with errors of ").unwrap();
+    let (millimetres, degrees) = printed.split_once(" mm and ").unwrap();
+    let after = |text: &str| -> f64 {
+        let (_, after) = text.split_once("→ ").unwrap();
+        let number = after.split_whitespace().next().unwrap();
+        number.parse().unwrap()
+    };
+    let document = run(&[&commands[3][..], &["--json".to_owned()]].concat()).json();
+    for (metric, factor, printed) in [("position", 1e3, millimetres), ("rotation", 1.0, degrees)] {
+        let found = factor * document["total"][metric].as_f64().unwrap();
+        let printed = after(printed);
+        assert!(
+            (found - printed).abs() < 1e-3 * printed,
+            "{metric}: {found} for {printed}"
+        );
+    }
+    assert!(document["floor"]["errors"]["position"].as_f64().unwrap() > 0.0);
+    let calibrated_text = fs::read_to_string(&calibrated).unwrap();
+    assert!(
+        calibrated_text.contains("carom/simulation"),
+        "{calibrated_text}"
+    );
+    // In fixed steps, as other programs take them, the file holds too: within a fifth, on a throw that the step was not chosen by.
+    let fixed = [
+        &commands[3][..],
+        &["--json".to_owned(), "--fixed-steps".to_owned()],
+    ]
+    .concat();
+    let fixed = run(&fixed).json();
+    for metric in ["position", "rotation"] {
+        let error = |document: &serde_json::Value| document["total"][metric].as_f64().unwrap();
+        assert!(error(&fixed) < 1.2 * error(&document), "{metric}: {fixed}");
+    }
     assert_eq!(fs::read(&calibrated).unwrap(), before);
     let page = fs::read_to_string(folder.path("ball/report.html")).unwrap();
     assert!(!page.contains("src=\"http") && !page.contains("href=\"http"));

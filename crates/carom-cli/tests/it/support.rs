@@ -93,6 +93,14 @@ impl Outcome {
         self
     }
 
+    /// Exit code 3: an identification that is doubtful, and says so.
+    #[track_caller]
+    pub(crate) fn is_doubtful(&self) -> &Self {
+        assert_eq!(self.code, Some(3), "{self:#?}");
+        assert!(self.stderr.contains("warning: doubtful"), "{self:#?}");
+        self
+    }
+
     /// A failure as it must be: the exit code, no panic, and a message with these words.
     #[track_caller]
     pub(crate) fn fails(&self, code: i32, words: &[&str]) -> &Self {
@@ -107,9 +115,10 @@ impl Outcome {
     /// What holds for every run.
     #[track_caller]
     pub(crate) fn is_in_order(&self) -> &Self {
-        assert!(matches!(self.code, Some(0..=2)), "{self:#?}");
+        assert!(matches!(self.code, Some(0..=3)), "{self:#?}");
         assert!(!self.stderr.contains("panicked"), "{self:#?}");
-        if self.code != Some(0) {
+        // A doubtful identification has an answer, and says its doubts there.
+        if matches!(self.code, Some(1 | 2)) {
             assert!(!self.stderr.trim().is_empty(), "{self:#?}");
         }
         self
