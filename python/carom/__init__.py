@@ -15,6 +15,7 @@
 
 from . import flow
 from ._core import __version__
+from .difference import Difference, NumberChange, diff
 from .errors import (
     CaromError,
     Diagnostic,
@@ -29,7 +30,7 @@ from .errors import (
     UnknownNameError,
 )
 from .evaluation import Evaluation, TrajectoryErrors, evaluate
-from .identification import ErrorChange, Estimate, Identification, Progress, identify
+from .identification import ErrorChange, Estimate, Identification, Progress, Reason, identify
 from .model import Actuator, Body, Element, Geom, Joint, Linearization, Model, Sensor, Site
 from .options import Complementarity, FromDistance, HuntCrossley, Impulse, KelvinVoigt, Options, PairLaw, Soft
 from .parameters import Parameters
@@ -47,6 +48,7 @@ __all__ = [
     "Contacts",
     "Cotangents",
     "Diagnostic",
+    "Difference",
     "Element",
     "ErrorChange",
     "Estimate",
@@ -69,12 +71,14 @@ __all__ = [
     "NotFinite",
     "NotFiniteError",
     "NotIdentifiableError",
+    "NumberChange",
     "Options",
     "Page",
     "PairLaw",
     "ParameterError",
     "Parameters",
     "Progress",
+    "Reason",
     "RecordingError",
     "Results",
     "Rollout",
@@ -86,6 +90,7 @@ __all__ = [
     "TrajectoryErrors",
     "UnknownNameError",
     "__version__",
+    "diff",
     "evaluate",
     "flow",
     "identify",

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def numbers(given: npt.ArrayLike, name: str) -> Array:
-    """Real numbers, in C order."""
+    """Real numbers with memory of their own, in C order: what the caller's array becomes later changes nothing."""
     try:
         array = np.asarray(given)
     except ValueError:
@@ -33,7 +33,7 @@ def numbers(given: npt.ArrayLike, name: str) -> Array:
         text = f"{given!r}"
         shown = text if len(text) <= 60 else f"{text[:57]}..."
         raise TypeError(f"{name} must be real numbers, not {shown}")
-    return np.ascontiguousarray(array, dtype=np.float64).reshape(array.shape)
+    return np.array(array, dtype=np.float64, order="C")
 
 
 def finite(given: npt.ArrayLike, name: str) -> Array:
@@ -58,7 +58,7 @@ def count(given: Any, name: str, least: int = 0) -> int:
 
 
 def threads(given: int | None) -> int | None:
-    """A number of threads; none or 0 for all cores."""
+    """A number of threads; none or 0 for all cores, and never more than these."""
     return None if given is None else count(given, "threads")
 
 

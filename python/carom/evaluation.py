@@ -40,6 +40,10 @@ class Evaluation:
     """Their units; empty for plain numbers."""
     trajectories: tuple[TrajectoryErrors, ...]
     """Errors of every trajectory."""
+    floor: dict[str, float] | None
+    """What the model would score if it were right, from initial states with the noise of the recordings; none where nothing is known of it."""
+    windows: str | None
+    """Why windows were measured where whole runs diverge; none if they do not, or if the windows are yours."""
     warnings: tuple[str, ...]
     """What looks wrong with the recordings."""
 
@@ -51,6 +55,9 @@ class Evaluation:
             TrajectoryErrors(one["label"], one["frames"], one["windows"], _numbers(one["errors"]), one["failure"])
             for one in document["trajectories"]
         )
+        floor, windows = document["floor"], document["windows"]
+        self.floor = None if floor is None else _numbers(floor["errors"])
+        self.windows = None if windows is None else windows["because"]
         self.warnings = tuple(document["warnings"])
         self._heads = {name: head for name, _, head in metrics}
 
@@ -99,7 +106,8 @@ def evaluate(
 ) -> Evaluation:
     """Compares a model with recorded motions, to the same bits as ``carom evaluate``.
 
-    The model is simulated from the recorded start of every trajectory and compared with it at every frame.
+    The model is simulated from the recorded start of every trajectory and compared with it at every frame. Where most such runs diverge, windows
+    of half a second are simulated instead, and :attr:`Evaluation.windows` says so.
 
     >>> import carom
     >>> model = carom.Model.load("models/pendulum.xml")
@@ -116,7 +124,7 @@ def evaluate(
         mapping: What arrays of other names are: a mapping file, or a dict of the same form.
         window: Predict so many frames from each start.
         every: Start every so many frames.
-        tolerance: Simulate in continuous time to this tolerance instead of by the model's time steps.
+        tolerance: Simulate in continuous time to this tolerance instead of by the model's time steps; that of the file if it was calibrated so.
         threads: Threads; all cores if not given. The numbers do not depend on it.
 
     Raises:

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from html import escape
 from pathlib import Path as _Path
-from typing import Any, NamedTuple, Union
+from typing import Any, Literal, NamedTuple, Union
 
 from . import _core, _given
 from ._recordings import Recordings, as_json, bind, model_of
@@ -57,6 +57,19 @@ class ErrorChange(NamedTuple):
 
     before: dict[str, float]
     after: dict[str, float]
+    floor: dict[str, float] | None = None
+    """What the calibrated model would score if it were right; none where nothing is known of the noise."""
+
+
+class Reason(NamedTuple):
+    """Something that speaks against an answer."""
+
+    grade: str
+    """The best grade that it leaves: ``doubtful`` or ``no success``."""
+    rule: str
+    """The rule that found it, such as ``residuals``, ``held_out``, ``naive`` or ``plausibility``."""
+    words: str
+    """What it is."""
 
 
 class Identification:
@@ -72,7 +85,11 @@ class Identification:
     interrupted: bool
     """Whether Ctrl-C ended it: the values are the best that were met until then."""
     refusal: str | None
-    """Why the calibrated model is no success; none if it is one."""
+    """Why the calibrated model is no success; none if it may be used, be it with doubts."""
+    grade: str
+    """``success``, ``doubtful`` or ``no success``."""
+    reasons: tuple[Reason, ...]
+    """What speaks against the answer, the worst first; empty for a success."""
 
     def __init__(self, core: _core.Identification) -> None:
         """For internal use: :func:`identify` makes one."""
@@ -83,6 +100,9 @@ class Identification:
         self.interrupted = core.is_interrupted
         refusal = core.refusal
         self.refusal = None if refusal is None else _in_python(refusal)
+        verdict = self._document["verdict"]
+        self.grade = verdict["grade"]
+        self.reasons = tuple(Reason(one["grade"], one["rule"], _in_python(one["words"])) for one in verdict["reasons"])
 
     # The parameters.
 
@@ -128,14 +148,14 @@ class Identification:
 
     @property
     def success(self) -> bool:
-        """Whether the calibrated model is better than the one at the start, on the recordings of the fit and on those held out."""
-        return self.refusal is None
+        """Whether nothing speaks against the answer; :attr:`reasons` say what does."""
+        return self.grade == "success"
 
     @property
     def verdict(self) -> str:
         """The answer in a sentence."""
-        if self.refusal is not None:
-            return f"no success: {self.refusal}"
+        if self.reasons:
+            return f"{self.grade}: {self.reasons[0].words}"
         where = "the recordings of the fit"
         where += " and on those held out" if self.held_out else "; held_out= shows whether it holds beyond them"
         return f"better than the start on {where}"
@@ -174,16 +194,23 @@ class Identification:
         return Model(self._core.model())
 
     def to_mjcf(self) -> str:
-        """The calibrated model as a file, complete in itself."""
-        return self._core.mjcf()
+        """The calibrated model (MJCF) as it reads in the folder of the model it comes from.
+
+        It is that model's file with other numbers: comments, defaults, includes and mesh files stay. An include in which
+        a number changes is replaced by its content. A model from a URDF file, or from MuJoCo, is written whole.
+        """
+        return self._core.mjcf(None)
 
     def save(self, path: Path) -> _Path:
-        """Writes the calibrated model (MJCF); the file is complete or not there."""
-        return Page(self.to_mjcf()).save(path)
+        """Writes the calibrated model (MJCF); the file is complete or not there, and never an input of the identification.
+
+        Meshes and includes stay where they are, and are found from the new file.
+        """
+        return Page(self._core.mjcf(_Path(path)), self._core.files).save(path)
 
     def report(self, path: Path) -> _Path:
-        """Writes the report, one page for any browser; the file is complete or not there."""
-        return Page(self._core.page()).save(path)
+        """Writes the report, one page for any browser; the file is complete or not there, and never an input."""
+        return Page(self._core.page(), self._core.files).save(path)
 
     def __repr__(self) -> str:
         values = ", ".join(f"{one.name} {one.value:.4g}" for one in self.estimates)
@@ -203,7 +230,10 @@ class Identification:
 
 
 def _change(found: Mapping[str, Any]) -> ErrorChange:
-    return ErrorChange(_numbers(found["before"]), _numbers(found["after"]))
+    floor = found["floor"]
+    return ErrorChange(
+        _numbers(found["before"]), _numbers(found["after"]), None if floor is None else _numbers(floor["errors"])
+    )
 
 
 class _Line:
@@ -247,6 +277,7 @@ def identify(
     noise: Mapping[str, float] | None = None,
     held_out: Recordings | None = None,
     settings: Path | Mapping[str, Any] | None = None,
+    residual: Literal["prediction", "torque", "both"] | None = None,
     loss: str | None = None,
     segments: int | None = None,
     free_initial_states: bool = False,
@@ -288,11 +319,14 @@ def identify(
         recordings: Files or dicts of arrays by name, one or a list; see :func:`carom.evaluate`.
         free: Parameters to find: ``"geom.cube.size log tied"``, or dicts such as ``{"select": "geom.cube.size", "bounds": [0.01, 0.1], "prior":
             {"mean": 0.05, "sd": 0.01}}``.
-        preset: Parameters that are often found together: ``contact``, ``contact-pairs``.
+        preset: Parameters that are often found together: ``contact`` (friction, time constant and damping ratio, from throws),
+            ``contact-pairs``, ``contact-all``, ``contact-pairs-all``.
         mapping: What arrays of other names are: a mapping file, or a dict of the same form.
         noise: Standard deviations of the noise by the names of the arrays, where there is no mapping: ``{"qpos": 1e-3}``.
         held_out: Recordings that the fit does not know, to measure errors before and after.
         settings: A settings file (TOML), or a dict of the same form; arguments here go before it.
+        residual: What is compared: ``prediction`` (motions), ``torque`` (torques of joints by inverse dynamics, where the mapping has a table
+            ``torque``), or ``both``.
         loss: ``likelihood``, ``distance_and_angle``, ``squared_poses`` or ``absolute``.
         segments: Compare segments of so many frames instead of whole trajectories.
         free_initial_states: Estimate the initial state of every trajectory too, near the recorded one.
@@ -326,6 +360,9 @@ def identify(
     for one in wanted:
         if not isinstance(one, (str, Mapping)):
             raise TypeError(f"free: a selector such as 'geom.cube.size' or a dict with 'select' is needed, not {one!r}")
+    residuals = (None, "prediction", "torque", "both")
+    if residual not in residuals:
+        raise ValueError(f"residual: one of 'prediction', 'torque' and 'both' is needed, not {residual!r}")
     free_initial_states = free_initial_states or free_starts
     draws = start_draws if initial_state_draws is None else initial_state_draws
     counts = {
@@ -342,6 +379,7 @@ def identify(
         "settings": None if is_path else settings,
         "free": wanted,
         "preset": preset,
+        "residual": residual,
         "loss": loss,
         "free_initial_states": bool(free_initial_states),
         "tolerance": tolerance_of(tolerance),

@@ -199,7 +199,7 @@ class Model:
         self._native = core
         self._counts = core.counts
         places = {name: slice(*place) for name, place in core.layout.items()}
-        self._layout = Layout(width=places["history"].stop, nmocap=self.nmocap, **places)
+        self._layout = Layout(width=places["history"].stop, nmocap=self.nmocap, nu=self.nu, **places)
         self._constants = {}
 
     # Where models come from.
@@ -296,12 +296,17 @@ class Model:
     # Simulation.
 
     def state(self, key: int | str | None = None, *, batch: int | None = None) -> State:
-        """The default state, or that of a keyframe; a batch of copies if asked for."""
+        """The default state, or that of a keyframe with its controls; a batch of copies if asked for.
+
+        >>> import carom
+        >>> model = carom.Model.load("models/arm7.xml")
+        >>> model.state("home").ctrl[1]
+        np.float64(0.4)
+        """
         if key is None:
-            row, mocap = self._native.reference()
+            state = State(self._layout, *self._native.reference())
         else:
-            row, mocap = self._native.keyframe(self.key(key).id)
-        state = State(self._layout, row, mocap)
+            state = State(self._layout, *self._native.keyframe(self.key(key).id))
         return state if batch is None else state.repeat(_given.count(batch, "batch"))
 
     def step(
@@ -327,10 +332,9 @@ class Model:
         np.float64(0.02)
         """
         own = self._own(state)
-        count = 1 if own.batch is None else own.batch
         force = _forces(qfrc_applied, "qfrc_applied", state, (self.nv,))
         wrench = _forces(xfrc_applied, "xfrc_applied", state, (self.nbody, 6))
-        controls = self._one_control(ctrl, count)
+        controls = self._one_control(ctrl, own)
         row, mocap = self._rows_of(state)
         given: _core._Inputs = {"controls": controls, "force": force, "body_force": wrench}
         rows, _, problems = _core.step(
@@ -342,9 +346,10 @@ class Model:
             raise NotFiniteError(f"{where}the step is not finite: {sentence}")
         rows = rows.reshape(state._row.shape)
         if out is None:
-            return State(self._layout, rows, state._mocap.copy())
+            return State(self._layout, rows, state._mocap.copy(), state._ctrl.copy())
         out._set(out._row, "out", rows)
         out._set(out._mocap, "out", state._mocap)
+        out._set(out._ctrl, "out", state._ctrl)
         return out
 
     def forward(
@@ -367,7 +372,7 @@ class Model:
         force = _forces(qfrc_applied, "qfrc_applied", state, (self.nv,))
         wrench = _forces(xfrc_applied, "xfrc_applied", state, (self.nbody, 6))
         row, mocap = self._rows_of(state)
-        core = _core.Results(self._native, row, mocap, self._one_control(ctrl, 1), force, wrench)
+        core = _core.Results(self._native, row, mocap, self._one_control(ctrl, state), force, wrench)
         return Results(core)
 
     def rollout(
@@ -380,7 +385,8 @@ class Model:
     ) -> Rollout:
         """Simulates trajectories and records them, over all cores or ``threads`` of them, with the same bits for any number.
 
-        ``controls`` has the shape (nu,) for constant ones, (steps, nu), or (batch, steps, nu). A single state and a batch of
+        ``controls`` has the shape (nu,) for constant ones, (steps, nu), or (batch, steps, nu). Without them those of the state hold:
+        of a keyframe its own, else zeros. A single state and a batch of
         controls, or the other way round, make a batch. Other Python threads go on meanwhile, and Ctrl-C stops it.
 
         >>> import carom, numpy as np
@@ -411,8 +417,7 @@ class Model:
         ((4, 4), (4, 1))
         """
         own = self._own(state)
-        count = 1 if own.batch is None else own.batch
-        controls = self._one_control(ctrl, count)
+        controls = self._one_control(ctrl, own)
         row, mocap = self._rows_of(state)
         a, b = _core.linearize(self._native, row, mocap, controls, _given.threads(threads))
         return Linearization(a[0], b[0]) if state.batch is None else Linearization(a, b)
@@ -440,7 +445,7 @@ class Model:
         if start.batch is not None:
             raise ValueError("a batch of states cannot be shown; choose one of them")
         row, mocap = self._rows_of(start)
-        controls = self._one_control(ctrl, 1)
+        controls = self._one_control(ctrl, start)
         core = _core.Viewer(
             self._native, row.reshape(-1), mocap.reshape(-1), controls.reshape(-1), port, paused
         )
@@ -742,10 +747,11 @@ class Model:
             raise ValueError("the state belongs to a model of another shape; model.state() makes one for this model")
         return state
 
-    def _one_control(self, ctrl: npt.ArrayLike | None, count: int) -> Array:
-        """Controls of single steps, as (1 or count, 1, nu)."""
+    def _one_control(self, ctrl: npt.ArrayLike | None, state: State) -> Array:
+        """Controls of single steps, as (1 or count, 1, nu); those of the states where none are given."""
+        count = 1 if state.batch is None else state.batch
         if ctrl is None:
-            return np.zeros((1, 1, self.nu))
+            return np.ascontiguousarray(state._ctrl).reshape(count, 1, self.nu)
         given = _given.finite(ctrl, "ctrl")
         if given.shape not in ((self.nu,), (count, self.nu)):
             expected = f"({self.nu},)" if count == 1 else f"({self.nu},) or ({count}, {self.nu})"
@@ -759,6 +765,8 @@ class Model:
         start = self.state() if state is None else self._own(state)
         given, is_batch = self._controls(controls, steps)
         steps = self._steps(controls, given, steps)
+        if controls is None:
+            given = start._ctrl.reshape(1 if start.batch is None else start.batch, 1, self.nu).copy()
         batch = given.shape[0]
         if is_batch and start.batch is None:
             return start.repeat(batch), given, steps

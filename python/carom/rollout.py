@@ -117,7 +117,9 @@ class Trajectories:
         self._controls = controls
         self._rows = rows
         self._threads = threads
-        rows.flags.writeable = False
+        # Gradients are those of the motion as it was.
+        for kept in (rows, controls, start._row, start._mocap):
+            kept.flags.writeable = False
 
     @property
     def batch(self) -> int | None:
@@ -164,7 +166,7 @@ class Trajectories:
     def state(self, step: int) -> State:
         """The state before a step, with memory of its own; ``-1`` is the last one."""
         rows, mocap = self._view(self._rows[:, step]), self.start._mocap
-        return State(self.model._layout, rows.copy(), mocap.copy())
+        return State(self.model._layout, rows.copy(), mocap.copy(), self.start._ctrl.copy())
 
     @property
     def end(self) -> State:
@@ -224,7 +226,7 @@ class Trajectories:
         motions = [self._motion("run", trajectory, gradient)]
         if overlay is not None:
             motions.append(overlay._motion("overlay", trajectory, None))
-        return Page(_core.export_html(self.model._native, motions))
+        return Page(_core.export_html(self.model._native, motions), self.model._native.files)
 
     def _motion(
         self, name: str, trajectory: int, gradient: Gradient | npt.ArrayLike | None
@@ -429,12 +431,12 @@ class Rollout(Trajectories):
     def linearize(self) -> Linearization:
         """The Jacobians of every step, in tangent space: A of shape (batch,) steps, n, n with n = 2·nv + na, and B."""
         batch = self._rows.shape[0]
-        rows = self._rows[:, :-1].reshape(batch * self.steps, -1)
+        rows = self._rows[:, :-1].reshape(batch * self.steps, self._rows.shape[2])
         layout = self.model._layout
         mocap = np.repeat(self.start._rows()[1], self.steps, axis=0)
         states = State(layout, rows, mocap.reshape(len(rows), layout.nmocap, 7))
         controls = np.broadcast_to(self._controls, (batch, self.steps, self.model.nu))
-        found = self.model.linearize(states, controls.reshape(-1, self.model.nu), threads=self._threads)
+        found = self.model.linearize(states, controls.reshape(len(rows), self.model.nu), threads=self._threads)
         shaped = (one.reshape(batch, self.steps, *one.shape[1:]) for one in found)
         return type(found)(*(self._view(one) for one in shaped))
 

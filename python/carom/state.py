@@ -20,6 +20,7 @@ class Layout:
 
     width: int
     nmocap: int
+    nu: int
     qpos: slice
     qvel: slice
     act: slice
@@ -28,7 +29,8 @@ class Layout:
 
 
 class State:
-    """What changes while simulating: time, configuration, velocity, activations, poses of mocap bodies.
+    """What changes while simulating: time, configuration, velocity, activations, poses of mocap bodies; and the controls that hold
+    where no others are given.
 
     A state is made by :meth:`carom.Model.state`. Its arrays are views of one block of memory: write into them, or assign.
 
@@ -48,16 +50,18 @@ class State:
     (8, np.float64(4.0))
     """
 
-    __slots__ = ("_layout", "_mocap", "_row")
+    __slots__ = ("_ctrl", "_layout", "_mocap", "_row")
 
     _layout: Layout
     _row: Array
     _mocap: Array
+    _ctrl: Array
 
-    def __init__(self, layout: Layout, row: Array, mocap: Array) -> None:
+    def __init__(self, layout: Layout, row: Array, mocap: Array, ctrl: Array | None = None) -> None:
         self._layout = layout
         self._row = row
         self._mocap = mocap
+        self._ctrl = np.zeros((*row.shape[:-1], layout.nu)) if ctrl is None else ctrl
 
     @property
     def batch(self) -> int | None:
@@ -144,16 +148,25 @@ class State:
     def mocap_quat(self, value: npt.ArrayLike) -> None:
         self._set(self.mocap_quat, "mocap_quat", value)
 
+    @property
+    def ctrl(self) -> Array:
+        """Controls that hold where none are given, nu numbers: those of the keyframe the state comes from, or zeros."""
+        return self._ctrl
+
+    @ctrl.setter
+    def ctrl(self, value: npt.ArrayLike) -> None:
+        self._set(self._ctrl, "ctrl", value)
+
     def copy(self) -> State:
         """The same state with memory of its own."""
-        return State(self._layout, self._row.copy(), self._mocap.copy())
+        return State(self._layout, self._row.copy(), self._mocap.copy(), self._ctrl.copy())
 
     def repeat(self, batch: int) -> State:
         """A batch of copies of a single state."""
         if self.batch is not None:
             raise ValueError(f"this is a batch of {self.batch} states already")
         row, mocap = np.tile(self._row, (batch, 1)), np.tile(self._mocap, (batch, 1, 1))
-        return State(self._layout, row, mocap)
+        return State(self._layout, row, mocap, np.tile(self._ctrl, (batch, 1)))
 
     @staticmethod
     def stack(states: Sequence[State]) -> State:
@@ -166,7 +179,7 @@ class State:
             raise ValueError("states of models of different shapes cannot be stacked")
         rows = np.stack([state._row for state in states])
         mocap = np.stack([state._mocap for state in states])
-        return State(states[0]._layout, rows, mocap)
+        return State(states[0]._layout, rows, mocap, np.stack([state._ctrl for state in states]))
 
     def __len__(self) -> int:
         if self.batch is None:
@@ -177,7 +190,7 @@ class State:
         """One state of a batch, or some, as views."""
         if self.batch is None:
             raise TypeError("this is a single state, not a batch")
-        return State(self._layout, self._row[index], self._mocap[index])
+        return State(self._layout, self._row[index], self._mocap[index], self._ctrl[index])
 
     def __iter__(self) -> Iterator[State]:
         return (self[index] for index in range(len(self)))

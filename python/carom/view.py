@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 from types import TracebackType
@@ -39,27 +40,15 @@ class Page:
     html: str
     """The page."""
 
-    def __init__(self, html: str) -> None:
+    def __init__(self, html: str, inputs: Sequence[Path] = ()) -> None:
+        """``inputs`` are files that it was made from: :meth:`save` does not write over them."""
         self.html = html
+        self._inputs = tuple(inputs)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Writes the page; the file is complete or not there."""
-        import tempfile
-
-        target = Path(path)
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".partial")
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(self.html)
-            # Temporary files are for their owner alone; pages are like other files.
-            mask = os.umask(0)
-            os.umask(mask)
-            os.chmod(temporary, 0o666 & ~mask)
-            os.replace(temporary, target)
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
-        return target
+        """Writes the page; the file is complete or not there, and never one that the page was made from."""
+        _core.write_text(path, self.html, self._inputs)
+        return Path(path)
 
     def open(self) -> Path:
         """Opens the page in the browser, from a file among the temporary ones."""

@@ -150,7 +150,9 @@ def test_what_was_found_can_be_kept_and_used(pendulum: carom.Model, tmp_path: Pa
         pendulum, swing(pendulum), free=free, noise={"qpos": 1e-3, "qvel": 1e-2}, held_out=swing(pendulum, 1.0), progress=False
     )
     assert found.verdict.startswith("better than the start") and found.held_out is not None
+    assert (found.grade, found.reasons, found.success) == ("success", (), True)
     assert found.held_out.after["angle"] < found.held_out.before["angle"]
+    assert found.held_out.floor is not None and found.held_out.floor["angle"] > 0
     assert found.covariance.shape == (1, 1) and list(found.values) == [DAMPING] == list(found.intervals)
     saved = carom.Model.load(found.save(tmp_path / "calibrated.xml"))
     assert saved.dof_damping == found.model.dof_damping == found.values[DAMPING]
@@ -160,6 +162,18 @@ def test_what_was_found_can_be_kept_and_used(pendulum: carom.Model, tmp_path: Pa
     assert DAMPING in found._repr_html_() and DAMPING in found.text and DAMPING in repr(found)
     again = carom.identify(found.model, swing(pendulum), free=DAMPING, noise={"qpos": 1e-3, "qvel": 1e-2}, progress=False)
     assert abs(again.values[DAMPING] - found.values[DAMPING]) < found.standard_errors[DAMPING]
+
+
+def test_residuals_above_the_stated_noise_are_doubtful(pendulum: carom.Model) -> None:
+    arrays = swing(pendulum)
+    noisy = {**arrays, "qpos": arrays["qpos"] + 0.01 * np.random.default_rng(1).normal(size=arrays["qpos"].shape)}
+    found = carom.identify(
+        pendulum, noisy, free=DAMPING, noise={"qpos": 1e-3, "qvel": 1e-2}, free_initial_states=True, progress=False
+    )
+    assert found.grade == "doubtful" and not found.success and found.refusal is None
+    assert [one.rule for one in found.reasons] == ["residuals"]
+    assert found.verdict == f"doubtful: {found.reasons[0].words}"
+    assert "Usable with doubts" in found._core.page() and found.text.startswith("doubtful: residuals are")
 
 
 def test_a_checkpoint_is_resumed_to_the_same_bits(pendulum: carom.Model, tmp_path: Path) -> None:

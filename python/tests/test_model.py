@@ -180,3 +180,34 @@ def test_diagnostics_can_be_stored() -> None:
         carom.Model.from_string("<mujoco><worldbody><geom sze='1'/></worldbody></mujoco>")
     found = caught.value.diagnostics
     assert pickle.loads(pickle.dumps(found)) == found
+
+
+def test_a_keyframe_keeps_its_controls(load: Load) -> None:
+    model = load("arm7")
+    home = model.state("home")
+    assert home.ctrl == pytest.approx([0, 0.4, 0, -1.5, 0, 0.9, 0])
+    held = model.rollout(home, steps=200)
+    assert (held.controls == home.ctrl).all()
+    same = model.rollout(home, home.ctrl, steps=200)
+    assert (held.qpos == same.qpos).all()
+    # Without the set points of its servos the arm leaves the keyframe.
+    dropped = model.rollout(home, np.zeros(model.nu), steps=200)
+    assert np.abs(held.qpos[-1] - home.qpos).max() < 0.5 * np.abs(dropped.qpos[-1] - home.qpos).max()
+    # They go with the state: by steps, copies, batches and parts of these.
+    assert (model.step(home, steps=200).qpos == held.qpos[-1]).all()
+    states = model.state("home", batch=3)
+    states[1].ctrl[:] = 0
+    assert (model.rollout(states, steps=200).qpos[1] == dropped.qpos).all()
+    assert (model.rollout(states, steps=200).qpos[2] == held.qpos).all()
+    assert not model.state().ctrl.any()
+
+
+def test_differences_of_models_are_named_and_have_units(load: Load) -> None:
+    model = load("pendulum")
+    assert not carom.diff(model, model)
+    other = carom.Model.load("models/pendulum.xml", options=carom.Options(timestep=0.001))
+    found = carom.diff("models/pendulum.xml", other)
+    [change] = found.numbers
+    assert (change.name, change.new, change.unit) == ("option.timestep", 0.001, "s")
+    assert "option.timestep" in str(found)
+    assert any("cartpole" in line or "alone" in line for line in carom.diff(model, load("cartpole")).structure)

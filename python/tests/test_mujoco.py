@@ -178,3 +178,45 @@ def test_models_made_in_python_can_be_used() -> None:
     ours = carom.Model.from_mujoco(spec.compile())
     assert ours.rollout(steps=10).qpos[-1, 2] < 1.0
     assert ours.body_mass[1] == pytest.approx(48.0)
+
+
+def test_calibrated_sets_move_in_mujoco_as_in_carom() -> None:
+    """Calibrated models that ship, where MuJoCo has their law: the same motion, step by step, to 1e-8."""
+    tried = 0
+    for file in sorted((ROOT / "datasets").glob("*_calibrated.xml")):
+        text = file.read_text()
+        if "carom/" in text:
+            print(f"skipped: {file.name} has a law that MuJoCo lacks")
+            continue
+        tried += 1
+        theirs = mujoco.MjModel.from_xml_path(str(file))
+        # Both to convergence: how early a solver stops is no part of a model.
+        theirs.opt.tolerance, theirs.opt.iterations = 0.0, 500
+        data = mujoco.MjData(theirs)
+        model = carom.Model.load(file, options=carom.Options(tolerance=0.0, iterations=500))
+        generator = np.random.default_rng(0)
+        state = model.state()
+        state.qvel = generator.normal(size=model.nv)
+        for step in range(300):
+            data.qpos[:], data.qvel[:] = state.qpos, state.qvel
+            data.qacc_warmstart[:] = state.warmstart
+            mujoco.mj_step(theirs, data)
+            state = model.step(state)
+            apart = max(np.abs(data.qpos - state.qpos).max(), np.abs(data.qvel - state.qvel).max() * model.timestep)
+            assert apart < 1e-8, f"{file.name}, step {step}: {apart}"
+    assert tried >= 5
+
+
+def test_references_of_models_with_delays_are_recorded(tmp_path: Path) -> None:
+    import subprocess
+    import sys
+
+    (tmp_path / "delayed.xml").write_text(
+        "<mujoco><worldbody><body pos='0 0 1'><joint name='pivot' axis='0 1 0'/><geom size='0.05' pos='0 0 -0.5'/></body></worldbody>"
+        "<actuator><position joint='pivot' kp='10' delay='0.01' nsample='8'/></actuator></mujoco>"
+    )
+    script = ROOT / "xtask/reference/make_reference.py"
+    subprocess.run([sys.executable, str(script), str(tmp_path)], check=True, capture_output=True)
+    with np.load(tmp_path / "delayed/ref.npz") as recorded:
+        assert len(recorded["traj/tight/qpos"]) > 1
+        assert not any(name.startswith("s0/fd") for name in recorded.files)

@@ -7,28 +7,47 @@ use numpy::{
 use pyo3::exceptions::{PyMemoryError, PyValueError};
 use pyo3::prelude::*;
 
-/// Numbers from Python, in C order.
-pub(crate) type Numbers<'py> = PyReadonlyArrayDyn<'py, f64>;
+/// Numbers from Python: a copy, made while the interpreter is held. Work goes on while it is free, and other threads may
+/// write into the caller's array then.
+pub(crate) struct Numbers {
+    shape: Vec<usize>,
+    /// In C order; none for an array in another order.
+    values: Option<Vec<f64>>,
+}
+
+impl<'py> FromPyObject<'_, 'py> for Numbers {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let array: PyReadonlyArrayDyn<'py, f64> = object.extract()?;
+        Ok(Self {
+            shape: array.shape().to_vec(),
+            values: array.as_slice().ok().map(<[f64]>::to_vec),
+        })
+    }
+}
+
+impl Numbers {
+    pub(crate) fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+}
 
 /// The numbers of an array that must have a shape; the name is for the error, which only those see who pass over the
 /// Python front.
-pub(crate) fn slice<'a>(
-    array: &'a Numbers<'_>,
-    name: &str,
-    shape: &[usize],
-) -> PyResult<&'a [f64]> {
+pub(crate) fn slice<'a>(array: &'a Numbers, name: &str, shape: &[usize]) -> PyResult<&'a [f64]> {
     if array.shape() != shape {
         let found = array.shape();
         let message = format!("{name} has the shape {found:?}, expected {shape:?}");
         return Err(PyValueError::new_err(message));
     }
-    let in_order = array.as_slice();
-    in_order.map_err(|_| PyValueError::new_err(format!("{name} is not in C order")))
+    let in_order = array.values.as_deref();
+    in_order.ok_or_else(|| PyValueError::new_err(format!("{name} is not in C order")))
 }
 
 /// As [`slice`], for an array that may be absent.
 pub(crate) fn optional<'a>(
-    array: Option<&'a Numbers<'_>>,
+    array: Option<&'a Numbers>,
     name: &str,
     shape: &[usize],
 ) -> PyResult<Option<&'a [f64]>> {

@@ -6,12 +6,11 @@ use carom::cotangent::{DataBar, StateBar};
 use carom::dynamics::At;
 use carom::dynamics::backward::Observer;
 use carom::rollout::{Gradient, Loss, backward_of_record};
-use numpy::PyUntypedArrayMethods;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::arrays::{Numbers, give, optional, piece, pieces, slice, zeros};
-use crate::batch::{Models, RecordArrays, Recorded};
+use crate::batch::{Models, Past, RecordArrays};
 use crate::model::Model;
 use crate::parameters::Parameters;
 use crate::threads::{Watch, run};
@@ -93,11 +92,11 @@ struct Slot<'a> {
 /// Derivatives of a loss by recorded states and sensor values, from Python: one row a state.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-pub(crate) struct BarArrays<'py> {
-    qpos: Option<Numbers<'py>>,
-    qvel: Option<Numbers<'py>>,
-    act: Option<Numbers<'py>>,
-    sensors: Option<Numbers<'py>>,
+pub(crate) struct BarArrays {
+    qpos: Option<Numbers>,
+    qvel: Option<Numbers>,
+    act: Option<Numbers>,
+    sensors: Option<Numbers>,
 }
 
 /// Derivatives of a loss by recorded states and sensor values, as arrays.
@@ -111,11 +110,7 @@ pub(crate) struct Bars<'a> {
 }
 
 impl<'a> Bars<'a> {
-    pub(crate) fn new(
-        model: &Model,
-        recorded: &Recorded<'_>,
-        arrays: &'a BarArrays<'_>,
-    ) -> PyResult<Self> {
+    pub(crate) fn new(model: &Model, recorded: &Past<'_>, arrays: &'a BarArrays) -> PyResult<Self> {
         let n = model.inner.counts();
         let (batch, steps) = (recorded.batch, recorded.steps);
         let BarArrays {
@@ -146,7 +141,7 @@ pub(crate) type Found<'py> = (Bound<'py, PyDict>, ModelBar);
 pub(crate) fn pass<'py>(
     py: Python<'py>,
     models: &Models<'_>,
-    recorded: &Recorded<'_>,
+    recorded: &Past<'_>,
     bars: &Bars<'_>,
     by: Option<&ByTheta<'_>>,
     threads: Option<usize>,
@@ -236,13 +231,13 @@ fn groups(mut slots: Vec<Slot<'_>>) -> Vec<Vec<Slot<'_>>> {
 pub(crate) fn backward<'py>(
     py: Python<'py>,
     models: Vec<Bound<'py, Model>>,
-    recorded: RecordArrays<'py>,
-    bars: BarArrays<'py>,
+    recorded: RecordArrays,
+    bars: BarArrays,
     by: Option<ThetaArrays<'py>>,
     threads: Option<usize>,
 ) -> PyResult<Found<'py>> {
     let models = Models::new(&models, recorded.count())?;
-    let recorded = Recorded::new(models.first(), &recorded)?;
+    let recorded = Past::new(models.first(), &recorded)?;
     let bars = Bars::new(models.first(), &recorded, &bars)?;
     let by = ByTheta::of(by.as_ref(), models.first())?;
     let gradient = |index: usize, start: &State, loss: &mut Seeds<'_>, watch: &Watch| {
@@ -268,7 +263,7 @@ pub(crate) fn backward<'py>(
 
 /// Parameters whose derivatives are asked for, from Python, and their θ.
 #[derive(FromPyObject)]
-pub(crate) struct ThetaArrays<'py>(Bound<'py, Parameters>, Numbers<'py>);
+pub(crate) struct ThetaArrays<'py>(Bound<'py, Parameters>, Numbers);
 
 /// Parameters whose derivatives are asked for, of each trajectory by itself.
 pub(crate) struct ByTheta<'a> {
@@ -286,7 +281,7 @@ impl<'a> ByTheta<'a> {
     }
 
     /// `thetas` has one row for all trajectories, or one for each.
-    fn new(parameters: &'a Parameters, thetas: &'a Numbers<'_>) -> PyResult<Self> {
+    fn new(parameters: &'a Parameters, thetas: &'a Numbers) -> PyResult<Self> {
         let shape = [tables::first(thetas), parameters.inner.len()];
         Ok(Self {
             parameters: &parameters.inner,

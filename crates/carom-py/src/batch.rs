@@ -1,10 +1,12 @@
 //! Steps and trajectories, many at a time.
 
+use std::ffi::CString;
+
 use carom::report::NotFinite;
-use carom::rollout::{Controls, Record, StateRow, record};
+use carom::rollout::{Controls, Record, Recorded, StateRow, record};
 use carom::{Data, Dynamics, Input, State};
-use numpy::{PyArrayDyn, PyUntypedArrayMethods};
-use pyo3::exceptions::PyValueError;
+use numpy::PyArrayDyn;
+use pyo3::exceptions::{PyRuntimeWarning, PyValueError};
 use pyo3::prelude::*;
 
 use crate::arrays::{Numbers, give, optional, piece, pieces, slice, zeros};
@@ -45,7 +47,7 @@ impl<'a> Models<'a> {
 
 /// Start states from Python: rows, and poses of the mocap bodies.
 #[derive(FromPyObject)]
-pub(crate) struct StartArrays<'py>(Numbers<'py>, Numbers<'py>);
+pub(crate) struct StartArrays(Numbers, Numbers);
 
 /// Start states of a batch.
 pub(crate) struct Starts<'a> {
@@ -56,11 +58,7 @@ pub(crate) struct Starts<'a> {
 
 impl<'a> Starts<'a> {
     /// Of rows, and of poses of the mocap bodies.
-    pub(crate) fn new(
-        model: &Model,
-        rows: &'a Numbers<'_>,
-        mocap: &'a Numbers<'_>,
-    ) -> PyResult<Self> {
+    pub(crate) fn new(model: &Model, rows: &'a Numbers, mocap: &'a Numbers) -> PyResult<Self> {
         let [width, mocap_width] = model.widths();
         let count = tables::first(rows);
         Ok(Self {
@@ -70,7 +68,7 @@ impl<'a> Starts<'a> {
         })
     }
 
-    pub(crate) fn of(model: &Model, starts: &'a StartArrays<'_>) -> PyResult<Self> {
+    pub(crate) fn of(model: &Model, starts: &'a StartArrays) -> PyResult<Self> {
         Self::new(model, &starts.0, &starts.1)
     }
 
@@ -96,7 +94,7 @@ impl<'a> Sets<'a> {
     /// Of an array of shape (1 or trajectories, 1 or steps, nu).
     pub(crate) fn new(
         model: &Model,
-        controls: &'a Numbers<'_>,
+        controls: &'a Numbers,
         trajectories: usize,
         steps: usize,
     ) -> PyResult<Self> {
@@ -123,7 +121,10 @@ impl<'a> Sets<'a> {
     /// Those of a trajectory.
     pub(crate) fn of(&self, trajectory: usize) -> Controls {
         let own = piece(self.numbers, trajectory.min(self.count - 1), self.count).to_vec();
-        if self.per_step {
+        if own.is_empty() {
+            // No step, or no control: none is asked for.
+            Controls::Zero
+        } else if self.per_step {
             Controls::PerStep(own)
         } else {
             Controls::Constant(own)
@@ -158,12 +159,29 @@ fn problem(
     Ok(Some((trajectory, step, sentence)))
 }
 
+/// What is wrong with trajectories. Python is warned of the first one that grew beyond all measure and yet stayed finite.
 pub(crate) fn problems(
+    py: Python<'_>,
     model: &Model,
-    found: Vec<Option<(usize, NotFinite)>>,
+    found: Vec<Recorded>,
 ) -> PyResult<Vec<Problem>> {
+    let is_finite = |one: &Recorded| one.not_finite.is_none();
+    let large = found
+        .iter()
+        .position(|one| is_finite(one) && one.large.is_some());
+    if let Some(trajectory) = large
+        && let Some((step, place)) = found[trajectory].large
+    {
+        let place = place.describe(&model.inner);
+        let message = format!(
+            "trajectory {trajectory}, step {step}: the motion grows beyond all measure: {place}; try a smaller time step"
+        );
+        let message = CString::new(message).unwrap_or_default();
+        // The caller of the method that calls this.
+        PyErr::warn(py, &py.get_type::<PyRuntimeWarning>(), &message, 2)?;
+    }
     let found = found.into_iter().enumerate();
-    let problems = found.map(|(trajectory, found)| problem(model, trajectory, found));
+    let problems = found.map(|(trajectory, one)| problem(model, trajectory, one.not_finite));
     problems.filter_map(Result::transpose).collect()
 }
 
@@ -172,9 +190,9 @@ pub(crate) fn problems(
 pub(crate) fn rollout<'py>(
     py: Python<'py>,
     models: Vec<Bound<'py, Model>>,
-    states: Numbers<'py>,
-    mocap: Numbers<'py>,
-    controls: Numbers<'py>,
+    states: Numbers,
+    mocap: Numbers,
+    controls: Numbers,
     steps: usize,
     threads: Option<usize>,
 ) -> PyResult<Simulated<'py>> {
@@ -207,10 +225,9 @@ pub(crate) fn rollout<'py>(
             data,
             &mut goes_on,
         )
-        .not_finite
     };
     let found = run(py, threads, jobs, || (), work)?;
-    let problems = problems(models.first(), found)?;
+    let problems = problems(py, models.first(), found)?;
     Ok((
         give(py, rows, &shape)?,
         give(py, values, &sensor_shape)?,
@@ -233,8 +250,8 @@ impl<'a> Inputs<'a> {
     pub(crate) fn new(
         model: &Model,
         count: usize,
-        controls: &'a Numbers<'_>,
-        [force, body_force]: [Option<&'a Numbers<'_>>; 2],
+        controls: &'a Numbers,
+        [force, body_force]: [Option<&'a Numbers>; 2],
     ) -> PyResult<Self> {
         let n = model.inner.counts();
         Ok(Self {
@@ -269,10 +286,10 @@ impl<'a> Inputs<'a> {
 /// What acts on a batch of states, from Python.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-pub(crate) struct InputArrays<'py> {
-    controls: Numbers<'py>,
-    force: Option<Numbers<'py>>,
-    body_force: Option<Numbers<'py>>,
+pub(crate) struct InputArrays {
+    controls: Numbers,
+    force: Option<Numbers>,
+    body_force: Option<Numbers>,
 }
 
 /// Takes `steps` steps under the same input and returns the last states.
@@ -280,8 +297,8 @@ pub(crate) struct InputArrays<'py> {
 pub(crate) fn step<'py>(
     py: Python<'py>,
     model: &Bound<'py, Model>,
-    starts: StartArrays<'py>,
-    inputs: InputArrays<'py>,
+    starts: StartArrays,
+    inputs: InputArrays,
     steps: usize,
     threads: Option<usize>,
 ) -> PyResult<Simulated<'py>> {
@@ -309,7 +326,7 @@ pub(crate) fn step<'py>(
         found
     };
     let found = run(py, threads, jobs, || model.area(), work)?;
-    let problems = problems(model, found)?;
+    let problems = problems(py, model, found)?;
     Ok((
         give(py, rows, &shape)?,
         give(py, values, &sensor_shape)?,
@@ -317,7 +334,7 @@ pub(crate) fn step<'py>(
     ))
 }
 
-/// Takes steps under the same input; which one met a number that is not finite, and where.
+/// Takes steps under the same input, and says how they went.
 pub(crate) fn advance(
     model: &carom::Model,
     state: &mut State,
@@ -325,32 +342,39 @@ pub(crate) fn advance(
     steps: usize,
     data: &mut Data,
     watch: &Watch,
-) -> Option<(usize, NotFinite)> {
-    let mut found = None;
+) -> Recorded {
+    let mut recorded = Recorded {
+        steps: 0,
+        not_finite: None,
+        large: None,
+    };
     for step in (0..steps).take_while(|_| watch.goes_on()) {
         let report = model.step(state, input, data);
-        found = found.or(report.not_finite.map(|place| (step, place)));
+        let at_step = |place| (step, place);
+        recorded.not_finite = recorded.not_finite.or(report.not_finite.map(at_step));
+        recorded.large = recorded.large.or(report.large.map(at_step));
+        recorded.steps += 1;
     }
-    found
+    recorded
 }
 
 /// Recorded trajectories from Python; the starts are their first rows with the poses of the mocap bodies.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-pub(crate) struct RecordArrays<'py> {
-    states: Numbers<'py>,
-    starts: StartArrays<'py>,
-    controls: Numbers<'py>,
+pub(crate) struct RecordArrays {
+    states: Numbers,
+    starts: StartArrays,
+    controls: Numbers,
 }
 
-impl RecordArrays<'_> {
+impl RecordArrays {
     pub(crate) fn count(&self) -> usize {
         tables::first(&self.states)
     }
 }
 
-/// Recorded trajectories.
-pub(crate) struct Recorded<'a> {
+/// Trajectories that were recorded before.
+pub(crate) struct Past<'a> {
     states: &'a [f64],
     pub(crate) starts: Starts<'a>,
     pub(crate) sets: Sets<'a>,
@@ -358,8 +382,8 @@ pub(crate) struct Recorded<'a> {
     pub(crate) steps: usize,
 }
 
-impl<'a> Recorded<'a> {
-    pub(crate) fn new(model: &Model, arrays: &'a RecordArrays<'_>) -> PyResult<Self> {
+impl<'a> Past<'a> {
+    pub(crate) fn new(model: &Model, arrays: &'a RecordArrays) -> PyResult<Self> {
         let (states, batch) = (&arrays.states, arrays.count());
         let steps = states.shape().get(1).copied().unwrap_or(1).max(1) - 1;
         Ok(Self {

@@ -1,8 +1,8 @@
 //! Errors of a model on recordings.
 
 use carom_report::evaluation_json;
-use carom_tasks::evaluate::evaluate as measure;
-use carom_tasks::identify::in_continuous_time;
+use carom_tasks::evaluate::{StartNoise, evaluate_or_windows, noise_floor};
+use carom_tasks::identify::{in_continuous_time, stepping_of};
 use carom_tasks::problem::Stepping;
 use pyo3::prelude::*;
 
@@ -24,24 +24,41 @@ pub(crate) fn evaluate(
     tolerance: Option<f64>,
     threads: Option<usize>,
 ) -> PyResult<(String, Metrics)> {
-    let model = &*model.get().inner;
+    let native = model.get();
+    let asked = || tolerance.map_or(Stepping::Fixed, in_continuous_time);
+    let stepping = (native.spec()).map_or_else(asked, |spec| stepping_of(tolerance, spec));
+    let model = &*native.inner;
     let mut recordings = recordings.get().inner.clone();
     recordings.evaluate.window = window.or(recordings.evaluate.window);
     recordings.evaluate.every = every.or(recordings.evaluate.every);
-    let stepping = tolerance.map_or(Stepping::Fixed, in_continuous_time);
-    let recordings = &recordings;
+    let measure = || {
+        let mut recordings = recordings.clone();
+        let (report, windows) = evaluate_or_windows(model, &recordings, stepping)?;
+        if let Some(windows) = &windows {
+            recordings.evaluate.window = Some(windows.frames);
+            recordings.evaluate.every = Some(windows.every);
+        }
+        let floor = noise_floor(model, &recordings, stepping, StartNoise::Measured)?;
+        Ok((report, floor, windows))
+    };
     let attended = threads::attend(
         py,
         threads,
-        |_, _: &(dyn Fn(()) + Sync)| measure(model, recordings, stepping),
+        |_, _: &(dyn Fn(()) + Sync)| measure(),
         |_, ()| Ok(()),
     )?;
     if let Some(raised) = attended.raised {
         return Err(raised);
     }
-    let report = attended.result.map_err(|error| errors::raised(&error))?;
+    let found: Result<_, carom::Error> = attended.result;
+    let (report, floor, windows) = found.map_err(|error| errors::raised(&error))?;
     let metrics = report.metrics.iter();
     let metrics = metrics.map(|metric| (metric.name.clone(), metric.unit, metric.head()));
-    let document = evaluation_json(&report, &recordings.warnings);
+    let document = evaluation_json(
+        &report,
+        floor.as_ref(),
+        windows.as_ref(),
+        &recordings.warnings,
+    );
     Ok((document.to_string(), metrics.collect()))
 }

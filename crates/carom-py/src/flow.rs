@@ -12,7 +12,7 @@ use pyo3::types::PyDict;
 
 use crate::arrays::{Numbers, give, pieces, zeros};
 use crate::backward::{BarArrays, Bars, ByTheta, Found, Seeds, ThetaArrays, pass};
-use crate::batch::{Models, RecordArrays, Recorded, Sets, StartArrays, Starts};
+use crate::batch::{Models, Past, RecordArrays, Sets, StartArrays, Starts};
 use crate::errors;
 use crate::model::Model;
 use crate::threads::{Watch, run};
@@ -111,8 +111,8 @@ pub(crate) struct Intervals(f64, usize);
 pub(crate) fn follow<'py>(
     py: Python<'py>,
     model: &Bound<'py, Model>,
-    starts: StartArrays<'py>,
-    controls: Numbers<'py>,
+    starts: StartArrays,
+    controls: Numbers,
     intervals: Intervals,
     options: &Bound<'py, PyDict>,
     threads: Option<usize>,
@@ -129,11 +129,9 @@ pub(crate) fn follow<'py>(
     let mut rows = zeros(&shape)?;
     let jobs = pieces(&mut rows, batch).into_iter().enumerate().collect();
     let work = |(): &mut (), (index, rows): (usize, &mut [f64]), watch: &Watch| {
-        if !watch.goes_on() {
-            return None;
-        }
         let start = starts.state(model, index);
-        let motion = flow.run(&start, &sets.of(index), interval, intervals);
+        let goes_on = || watch.goes_on();
+        let motion = flow.run_while(&start, &sets.of(index), interval, intervals, &goes_on);
         rows.fill(f64::NAN);
         // A motion that was stopped has its last state where it was, not at the end of an interval.
         let reached = motion.states().len() - usize::from(!motion.status().is_done());
@@ -141,10 +139,9 @@ pub(crate) fn follow<'py>(
         for (state, row) in states.zip(rows.chunks_exact_mut(layout.width())) {
             layout.write(state, row);
         }
-        Some(motion)
+        motion
     };
-    let motions = run(py, threads, jobs, || (), work)?;
-    let list: Vec<Motion> = motions.into_iter().flatten().collect();
+    let list: Vec<Motion> = run(py, threads, jobs, || (), work)?;
     if let Some(place) = list.iter().position(is_not_finite) {
         let message = format!("trajectory {place}: {}", list[place].status());
         return Err(errors::not_finite(message));
@@ -163,14 +160,14 @@ pub(crate) fn backward_of_motions<'py>(
     py: Python<'py>,
     model: &Bound<'py, Model>,
     motions: &Bound<'py, Motions>,
-    recorded: RecordArrays<'py>,
-    bars: BarArrays<'py>,
+    recorded: RecordArrays,
+    bars: BarArrays,
     by: Option<ThetaArrays<'py>>,
     threads: Option<usize>,
 ) -> PyResult<Found<'py>> {
     let list = [model.clone()];
     let models = Models::new(&list, recorded.count())?;
-    let recorded = Recorded::new(models.first(), &recorded)?;
+    let recorded = Past::new(models.first(), &recorded)?;
     let bars = Bars::new(models.first(), &recorded, &bars)?;
     let by = ByTheta::of(by.as_ref(), models.first())?;
     let Motions { flow, list } = motions.get();

@@ -2,19 +2,19 @@
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use carom::parameters::Selection;
 use carom::{Error, ErrorKind};
 use carom_report::{identification_json, identification_page, identification_text, remarks};
-use carom_spec::mjcf::ReadSettings;
+use carom_spec::mjcf::{Allow, ReadSettings};
 use carom_spec::output::write_whole;
-use carom_spec::{MemorySource, ModelSpec};
+use carom_spec::source::{DiskSource, Overlay};
+use carom_spec::{MemorySource, ReadModel};
 use carom_tasks::identify::workflow::{self, Event, Profiles, Question, WantedChecks};
 use carom_tasks::identify::{
-    Excitation, FREE_STARTS, Free, OptimiserKind, Outcome, Settings, Watch, in_continuous_time,
-    loss_of, preset,
+    Excitation, FREE_STARTS, Free, OptimiserKind, Outcome, ResidualKind, Settings, Watch,
+    calibrated_at, in_continuous_time, loss_of,
 };
 use carom_tasks::problem::Starts;
 use carom_tasks::recording;
@@ -25,10 +25,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::arrays::give;
-use crate::errors;
 use crate::model::Model;
 use crate::recordings::Recordings;
 use crate::threads::{self, Attended};
+use crate::{errors, output};
 
 /// What is asked, from JSON that the Python front has made.
 #[derive(Deserialize)]
@@ -41,6 +41,7 @@ struct Asked {
     /// Selectors, or tables as [[parameter]] of a settings file has them.
     free: Vec<Value>,
     preset: Option<String>,
+    residual: Option<ResidualKind>,
     loss: Option<String>,
     segments: Option<usize>,
     free_initial_states: bool,
@@ -83,9 +84,9 @@ impl Asked {
         }
         let sentence = |why: String| errors::not_identified(why);
         if let Some(name) = &self.preset {
-            let chosen = preset(name)
+            settings
+                .add_preset(name)
                 .map_err(|cause| wrong(Error::new(ErrorKind::Settings, "preset").because(cause)))?;
-            settings.free.extend(chosen);
         }
         if let Some(name) = &self.optimiser {
             let known = OptimiserKind::ALL.iter().find(|(known, _)| known == name);
@@ -100,6 +101,7 @@ impl Asked {
         if let Some(name) = &self.loss {
             settings.problem.loss = loss_of(name, recordings.evaluate.size).map_err(wrong)?;
         }
+        settings.residual = self.residual.unwrap_or(settings.residual);
         if self.free_initial_states {
             settings.problem.starts = FREE_STARTS;
         }
@@ -209,7 +211,11 @@ pub(crate) struct Identification {
     warnings: Vec<String>,
     /// Of the model file, as JSON.
     diagnostics: String,
+    /// The files that it was made from.
+    files: Vec<PathBuf>,
     is_interrupted: bool,
+    /// The file that the model comes from.
+    path: PathBuf,
 }
 
 /// Name, unit, start, value, standard error, ends of the interval, and whether it lies at a bound.
@@ -235,9 +241,15 @@ pub(crate) fn identify(
         ));
     };
     let fitted = recordings.get();
+    let held_out_files = held_out.iter().flat_map(|one| &one.get().files);
+    let recorded = fitted.files.iter().chain(held_out_files);
+    let recorded = recorded.chain(&asked.settings_file).cloned();
+    let files: Vec<PathBuf> = native.files().into_iter().chain(recorded).collect();
+    output::check(asked.checkpoint.as_deref(), &files)?;
     let question = Question {
         model: &native.inner,
         spec,
+        original: native.original(),
         recordings: &fitted.inner,
         held_out: held_out.as_ref().map(|held_out| &held_out.get().inner),
         settings: asked.settings(&fitted.inner)?,
@@ -278,11 +290,14 @@ pub(crate) fn identify(
             warnings.push(other.clone());
         }
     }
+    let path = native.original().map(|original| original.path().to_owned());
     Ok(Identification {
+        path: path.unwrap_or_default(),
         is_interrupted: outcome.solution.is_stopped || is_stopped,
         outcome,
         warnings,
         diagnostics: native.diagnostics().to_owned(),
+        files,
         shown: held_out.unwrap_or(recordings),
     })
 }
@@ -367,21 +382,29 @@ impl Identification {
         self.is_interrupted
     }
 
-    /// The calibrated model.
-    fn model(&self) -> Model {
-        let spec = self
-            .outcome
-            .description
-            .as_ref()
-            .ok()
-            .map(|text| read(text));
-        Model::new(self.outcome.identified.model.clone(), spec.map(Arc::new))
+    /// The files that it was made from.
+    #[getter]
+    fn files(&self) -> Vec<PathBuf> {
+        self.files.clone()
     }
 
-    /// The calibrated model as a file.
-    fn mjcf(&self) -> PyResult<String> {
+    /// The calibrated model.
+    fn model(&self) -> Model {
+        let model = self.outcome.identified.model.clone();
+        match &self.outcome.description {
+            Ok(text) => Model::of_files(model, self.read(text)),
+            Err(_) => Model::new(model, None),
+        }
+    }
+
+    /// The calibrated model as a file at a path, or beside the one it comes from.
+    fn mjcf(&self, path: Option<PathBuf>) -> PyResult<String> {
         let text = self.outcome.description.clone();
-        text.map_err(|error| errors::raised(&error))
+        let placed = text.and_then(|text| match path {
+            Some(path) => calibrated_at(&text, &self.path, &path),
+            None => Ok(text),
+        });
+        placed.map_err(|error| errors::raised(&error))
     }
 
     /// The report.
@@ -391,9 +414,14 @@ impl Identification {
     }
 }
 
-/// The description that a calibrated model is written as; it is complete in itself.
-fn read(text: &str) -> ModelSpec {
-    let path = PathBuf::from("<calibrated>");
-    let source = MemorySource::new().with(&path, text.to_owned());
-    carom_spec::read::read(&path, &source, &ReadSettings::default()).spec
+impl Identification {
+    /// The description that a calibrated model is written as, in the folder of the original.
+    fn read(&self, text: &str) -> ReadModel {
+        let memory = MemorySource::new().with(&self.path, text.to_owned());
+        let files = Overlay::new(memory, DiskSource::default());
+        let settings = ReadSettings {
+            allow: Allow::Everything,
+        };
+        carom_spec::read::read(&self.path, &files, &settings)
+    }
 }

@@ -10,12 +10,14 @@
 mod arrays;
 mod backward;
 mod batch;
+mod diff;
 mod errors;
 mod evaluate;
 mod flow;
 mod identify;
 mod model;
 mod options;
+mod output;
 mod parameters;
 mod readings;
 mod recordings;
@@ -38,6 +40,8 @@ mod _core {
     #[pymodule_export]
     use crate::batch::{rollout, step};
     #[pymodule_export]
+    use crate::diff::diff;
+    #[pymodule_export]
     use crate::evaluate::evaluate;
     #[pymodule_export]
     use crate::flow::{Motions, backward_of_motions, follow};
@@ -45,6 +49,8 @@ mod _core {
     use crate::identify::{Identification, identify};
     #[pymodule_export]
     use crate::model::Model;
+    #[pymodule_export]
+    use crate::output::write_text;
     #[pymodule_export]
     use crate::parameters::Parameters;
     #[pymodule_export]

@@ -1,7 +1,7 @@
 //! The compiled model.
 
 use std::collections::{BTreeMap, HashMap};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use carom::load::{self, Loaded};
@@ -11,13 +11,15 @@ use carom_spec::diagnostic::{render_all, to_json};
 use carom_spec::mjcf::{Allow, ReadSettings};
 use carom_spec::model_spec::ProcessedMesh;
 use carom_spec::source::{DiskSource, Overlay};
-use carom_spec::{MemorySource, ModelSpec};
-use numpy::{PyArrayDyn, PyUntypedArrayMethods};
+use carom_spec::{MemorySource, ModelSpec, ReadModel, SourceMap};
+use carom_tasks::identify::Original;
+use numpy::PyArrayDyn;
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::arrays::{Numbers, give, slice};
+use crate::threads::abandonable;
 use crate::{errors, options, tables};
 
 /// Work areas that are kept at most.
@@ -29,6 +31,8 @@ pub(crate) struct Model {
     pub(crate) inner: Arc<carom::Model>,
     /// What the file says; none for models that do not come from one.
     spec: Option<Arc<ModelSpec>>,
+    /// The files that it comes from: what they say, and their texts.
+    files: Option<(Arc<ModelSpec>, Arc<SourceMap>)>,
     /// Warnings, as text and as JSON.
     warnings: (String, String),
     /// Work areas that are not in use.
@@ -73,6 +77,7 @@ impl Model {
         Self {
             inner: Arc::new(inner),
             spec,
+            files: None,
             warnings: (String::new(), "[]".to_owned()),
             areas: Arc::default(),
         }
@@ -80,13 +85,38 @@ impl Model {
 
     fn loaded(result: Result<Loaded, carom::Error>) -> PyResult<Self> {
         let loaded = result.map_err(|error| errors::raised(&error))?;
+        let spec = Arc::new(loaded.spec);
         Ok(Self {
             warnings: (
                 render_all(&loaded.diagnostics, &loaded.sources),
                 to_json(&loaded.diagnostics, &loaded.sources),
             ),
-            ..Self::new(loaded.model, Some(Arc::new(loaded.spec)))
+            files: Some((Arc::clone(&spec), Arc::new(loaded.sources))),
+            ..Self::new(loaded.model, Some(spec))
         })
+    }
+
+    /// This model with other numbers or options.
+    pub(crate) fn changed(&self, inner: carom::Model, spec: Option<Arc<ModelSpec>>) -> Self {
+        Self {
+            files: self.files.clone(),
+            ..Self::new(inner, spec)
+        }
+    }
+
+    /// A model with the files that say the same.
+    pub(crate) fn of_files(inner: carom::Model, read: ReadModel) -> Self {
+        let spec = Arc::new(read.spec);
+        Self {
+            files: Some((Arc::clone(&spec), Arc::new(read.sources))),
+            ..Self::new(inner, Some(spec))
+        }
+    }
+
+    /// The files that it comes from.
+    pub(crate) fn original(&self) -> Option<Original<'_>> {
+        let (spec, sources) = self.files.as_ref()?;
+        Some(Original { spec, sources })
     }
 
     /// What the file says; none for models that do not come from one.
@@ -135,6 +165,13 @@ impl Model {
 /// A state as its row and the poses of the mocap bodies.
 type Rows<'py> = (Bound<'py, PyArrayDyn<f64>>, Bound<'py, PyArrayDyn<f64>>);
 
+/// The same with controls.
+type KeyframeRows<'py> = (
+    Bound<'py, PyArrayDyn<f64>>,
+    Bound<'py, PyArrayDyn<f64>>,
+    Bound<'py, PyArrayDyn<f64>>,
+);
+
 fn rows<'py>(py: Python<'py>, model: &carom::Model, state: &State) -> PyResult<Rows<'py>> {
     let layout = StateRow::new(model);
     let mut row = vec![0.0; layout.width()];
@@ -161,7 +198,7 @@ impl Model {
     /// Reads a file.
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf, allow: Vec<String>) -> PyResult<Self> {
-        py.detach(|| Self::loaded(load::file(&path, &allow)))
+        abandonable(py, move || Self::loaded(load::file(&path, &allow)))?
     }
 
     /// Reads a text; other files come from memory or from a folder.
@@ -173,7 +210,7 @@ impl Model {
         assets: BTreeMap<PathBuf, Vec<u8>>,
         allow_codes: Vec<String>,
     ) -> PyResult<Self> {
-        py.detach(|| {
+        abandonable(py, move || {
             let path = directory.join("<string>");
             let mut memory = MemorySource::new().with(&path, text);
             for (name, bytes) in assets {
@@ -186,7 +223,7 @@ impl Model {
             Self::loaded(load::compiled(carom_spec::read::read(
                 &path, &source, &settings,
             )))
-        })
+        })?
     }
 
     /// Takes over a model that MuJoCo has compiled: its description without what is processed already, the hulls of its
@@ -196,7 +233,7 @@ impl Model {
         py: Python<'_>,
         text: String,
         meshes: Vec<Hull>,
-        numbers: BTreeMap<String, Numbers<'_>>,
+        numbers: BTreeMap<String, Numbers>,
         names: BTreeMap<String, Vec<String>>,
     ) -> PyResult<Self> {
         let path = PathBuf::from("<MjModel>");
@@ -217,8 +254,7 @@ impl Model {
         let mut by_name = carom_mujoco::Numbers::new();
         for (quantity, name) in carom_mujoco::adopted() {
             if let Some(array) = numbers.get(name) {
-                let count = array.len();
-                by_name.insert(quantity, slice(array, name, &[count])?);
+                by_name.insert(quantity, slice(array, name, array.shape())?);
             }
         }
         let names = tables::renamed(&loaded.model, &names);
@@ -244,7 +280,7 @@ impl Model {
         let changes = options::Changes::from_dict(options)?;
         py.detach(|| {
             let (model, spec) = changes.apply(&self.inner, self.spec.as_deref())?;
-            Ok(Self::new(model, spec.map(Arc::new)))
+            Ok(self.changed(model, spec.map(Arc::new)))
         })
     }
 
@@ -257,6 +293,13 @@ impl Model {
     #[getter]
     fn warnings(&self) -> (&str, &str) {
         (&self.warnings.0, &self.warnings.1)
+    }
+
+    /// The files that it was read from.
+    #[getter]
+    pub(crate) fn files(&self) -> Vec<PathBuf> {
+        let paths = self.files.iter().flat_map(|(_, sources)| sources.paths());
+        paths.map(Path::to_owned).collect()
     }
 
     #[getter]
@@ -312,19 +355,22 @@ impl Model {
         rows(py, &self.inner, &State::reference(&self.inner))
     }
 
-    /// The state of a keyframe.
-    fn keyframe<'py>(&self, py: Python<'py>, index: usize) -> PyResult<Rows<'py>> {
+    /// The state of a keyframe, and its controls.
+    fn keyframe<'py>(&self, py: Python<'py>, index: usize) -> PyResult<KeyframeRows<'py>> {
         let state = State::keyframe(&self.inner, index)
             .ok_or_else(|| PyValueError::new_err(format!("there is no keyframe {index}")))?;
-        rows(py, &self.inner, &state)
+        let (row, mocap) = rows(py, &self.inner, &state)?;
+        let nu = self.inner.counts().nu;
+        let controls = self.inner.keyframes.ctrl[index * nu..][..nu].to_vec();
+        Ok((row, mocap, give(py, controls, &[nu])?))
     }
 
     /// Moves configurations along tangents: qpos ⊕ tangent.
     fn integrate<'py>(
         &self,
         py: Python<'py>,
-        qpos: Numbers<'py>,
-        tangent: Numbers<'py>,
+        qpos: Numbers,
+        tangent: Numbers,
     ) -> PyResult<Bound<'py, PyArrayDyn<f64>>> {
         tables::integrate(py, &self.inner, &qpos, &tangent)
     }
@@ -333,8 +379,8 @@ impl Model {
     fn difference<'py>(
         &self,
         py: Python<'py>,
-        from: Numbers<'py>,
-        to: Numbers<'py>,
+        from: Numbers,
+        to: Numbers,
     ) -> PyResult<Bound<'py, PyArrayDyn<f64>>> {
         tables::difference(py, &self.inner, &from, &to)
     }

@@ -26,7 +26,7 @@ impl Parameters {
         check_model(&self.counts, model.counts())
     }
 
-    fn check<'a>(&self, theta: &'a Numbers<'_>) -> PyResult<&'a [f64]> {
+    fn check<'a>(&self, theta: &'a Numbers) -> PyResult<&'a [f64]> {
         slice(theta, "theta", &[self.inner.len()])
     }
 }
@@ -83,13 +83,13 @@ impl Parameters {
     fn values<'py>(
         &self,
         py: Python<'py>,
-        theta: Numbers<'py>,
+        theta: Numbers,
     ) -> PyResult<Bound<'py, PyArrayDyn<f64>>> {
         let values = self.inner.values(self.check(&theta)?);
         give(py, values, &[self.inner.len()])
     }
 
-    fn describe(&self, theta: Numbers<'_>) -> PyResult<String> {
+    fn describe(&self, theta: Numbers) -> PyResult<String> {
         Ok(self.inner.describe(self.check(&theta)?))
     }
 
@@ -97,7 +97,7 @@ impl Parameters {
     fn set<'py>(
         &self,
         py: Python<'py>,
-        theta: Numbers<'py>,
+        theta: Numbers,
         name: &str,
         value: f64,
     ) -> PyResult<Bound<'py, PyArrayDyn<f64>>> {
@@ -108,7 +108,7 @@ impl Parameters {
     }
 
     /// The model for θ.
-    fn apply(&self, py: Python<'_>, theta: Numbers<'_>) -> PyResult<Model> {
+    fn apply(&self, py: Python<'_>, theta: Numbers) -> PyResult<Model> {
         let theta = self.check(&theta)?;
         let model = py.detach(|| self.inner.bake(theta));
         let model = model.map_err(|error| errors::raised(&error))?;
@@ -119,7 +119,7 @@ impl Parameters {
     fn backward<'py>(
         &self,
         py: Python<'py>,
-        theta: Numbers<'py>,
+        theta: Numbers,
         bar: &Bound<'py, ModelBar>,
     ) -> PyResult<Bound<'py, PyArrayDyn<f64>>> {
         let (theta, bar) = (self.check(&theta)?, bar.get());
@@ -130,12 +130,7 @@ impl Parameters {
     }
 
     /// How the numbers of the model change along a direction of θ.
-    fn direction(
-        &self,
-        py: Python<'_>,
-        theta: Numbers<'_>,
-        along: Numbers<'_>,
-    ) -> PyResult<ModelBar> {
+    fn direction(&self, py: Python<'_>, theta: Numbers, along: Numbers) -> PyResult<ModelBar> {
         let (theta, along) = (self.check(&theta)?, self.check(&along)?);
         let model = py.detach(|| {
             let theta: Vec<_> = (theta.iter().zip(along))

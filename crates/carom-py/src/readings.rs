@@ -190,8 +190,8 @@ impl Readings {
 pub(crate) fn advance_and_read<'py>(
     py: Python<'py>,
     model: &Bound<'py, Model>,
-    starts: StartArrays<'py>,
-    controls: Numbers<'py>,
+    starts: StartArrays,
+    controls: Numbers,
     steps: usize,
     readings: &Bound<'py, Readings>,
     threads: Option<usize>,
@@ -214,13 +214,13 @@ pub(crate) fn advance_and_read<'py>(
         let data = area.data(&model.inner);
         let found = advance(&model.inner, &mut state, &input, steps, data, watch);
         model.write(&state, row);
-        if found.is_none() {
+        if found.not_finite.is_none() {
             readings.read(&model.inner, &state, &input, data, read);
         }
         found
     };
     let found = run(py, threads, jobs, || model.area(), work)?;
-    let problems = problems(model, found)?;
+    let problems = problems(py, model, found)?;
     Ok((
         give(py, rows, &shape)?,
         give(py, read, &read_shape)?,

@@ -2,23 +2,24 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use carom::{Error, ErrorKind};
 use carom_tasks::npz::Array;
 use carom_tasks::recording::table::Table;
 use carom_tasks::recording::{self, Mapping};
-use numpy::PyUntypedArrayMethods;
 use pyo3::prelude::*;
 
 use crate::arrays::{Numbers, slice};
 use crate::errors;
 use crate::model::Model;
+use crate::threads::abandonable;
 
 /// One recording, as Python gives it.
 #[derive(FromPyObject)]
-pub(crate) enum Given<'py> {
+pub(crate) enum Given {
     /// What it is called, and its arrays.
-    Arrays(String, BTreeMap<String, Numbers<'py>>),
+    Arrays(String, BTreeMap<String, Numbers>),
     File(PathBuf),
 }
 
@@ -36,6 +37,8 @@ pub(crate) enum Meaning {
 #[pyclass(frozen, module = "carom._core")]
 pub(crate) struct Recordings {
     pub(crate) inner: recording::Recordings,
+    /// The files that were read.
+    pub(crate) files: Vec<PathBuf>,
 }
 
 /// A recording without anything of Python's.
@@ -45,16 +48,15 @@ enum Origin {
 }
 
 impl Origin {
-    fn new(given: Given<'_>, has_axis: bool) -> PyResult<Self> {
+    fn new(given: Given, has_axis: bool) -> PyResult<Self> {
         let (label, arrays) = match given {
             Given::File(path) => return Ok(Self::File(path)),
             Given::Arrays(label, arrays) => (label, arrays),
         };
         let mut table = Vec::with_capacity(arrays.len());
         for (name, array) in arrays {
-            let shape = array.shape().to_vec();
-            let numbers = slice(&array, &name, &shape)?.to_vec();
-            table.push((name, Array::numbers(&shape, numbers)));
+            let numbers = slice(&array, &name, array.shape())?.to_vec();
+            table.push((name, Array::numbers(array.shape(), numbers)));
         }
         Ok(Self::Table(Table::from_arrays(label, table, has_axis)))
     }
@@ -91,10 +93,19 @@ impl Recordings {
     fn new(
         py: Python<'_>,
         model: &Bound<'_, Model>,
-        given: Vec<Given<'_>>,
+        given: Vec<Given>,
         meaning: Meaning,
     ) -> PyResult<Self> {
         let mapping = mapping_of(&meaning)?;
+        let files = given.iter().filter_map(|given| match given {
+            Given::File(path) => Some(path.clone()),
+            Given::Arrays(..) => None,
+        });
+        let files = files.chain(match &meaning {
+            Meaning::File(path) => Some(path.clone()),
+            _ => None,
+        });
+        let files = files.collect();
         let has_axis = mapping
             .as_ref()
             .is_some_and(|mapping| mapping.trajectories.axis);
@@ -102,8 +113,9 @@ impl Recordings {
             .into_iter()
             .map(|given| Origin::new(given, has_axis))
             .collect::<PyResult<_>>()?;
-        let model = &*model.get().inner;
-        let inner = py.detach(|| {
+        let model = Arc::clone(&model.get().inner);
+        let inner = abandonable(py, move || {
+            let model = &*model;
             let mut tables = origins.into_iter().map(|origin| origin.table(has_axis));
             let (mapping, noise) = match (mapping, meaning) {
                 (Some(mapping), _) => return recording::from_tables(model, &mapping, tables),
@@ -119,8 +131,8 @@ impl Recordings {
             let tables = first.into_iter().map(Ok).chain(tables);
             recording::from_tables(model, &mapping, tables)
         });
-        let inner = inner.map_err(|error| errors::raised(&error))?;
-        Ok(Self { inner })
+        let inner = inner?.map_err(|error| errors::raised(&error))?;
+        Ok(Self { inner, files })
     }
 
     #[getter]

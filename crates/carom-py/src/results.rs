@@ -23,11 +23,11 @@ impl Results {
     fn new(
         py: Python<'_>,
         model: &Bound<'_, Model>,
-        state: Numbers<'_>,
-        mocap: Numbers<'_>,
-        controls: Numbers<'_>,
-        force: Option<Numbers<'_>>,
-        body_force: Option<Numbers<'_>>,
+        state: Numbers,
+        mocap: Numbers,
+        controls: Numbers,
+        force: Option<Numbers>,
+        body_force: Option<Numbers>,
     ) -> PyResult<Self> {
         let model = model.get();
         let starts = Starts::new(model, &state, &mocap)?;

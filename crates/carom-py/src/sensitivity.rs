@@ -3,13 +3,13 @@
 use carom::linearize::{self, ForwardMode, Linearization, Tangent};
 use carom::rollout::StateRow;
 use carom::{Data, Input};
-use numpy::{PyArrayDyn, PyUntypedArrayMethods};
+use numpy::PyArrayDyn;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::arrays::{Numbers, give, optional, piece, pieces, zeros};
 use crate::backward::ModelBar;
-use crate::batch::{RecordArrays, Recorded, Sets, Starts};
+use crate::batch::{Past, RecordArrays, Sets, Starts};
 use crate::model::{Area, Model};
 use crate::parameters::check_model;
 use crate::threads::{Watch, run};
@@ -33,10 +33,10 @@ struct Direction<'a> {
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct DirectionArrays<'py> {
-    qpos: Option<Numbers<'py>>,
-    qvel: Option<Numbers<'py>>,
-    act: Option<Numbers<'py>>,
-    controls: Option<Numbers<'py>>,
+    qpos: Option<Numbers>,
+    qvel: Option<Numbers>,
+    act: Option<Numbers>,
+    controls: Option<Numbers>,
     model: Option<Bound<'py, ModelBar>>,
 }
 
@@ -45,13 +45,13 @@ pub(crate) struct DirectionArrays<'py> {
 pub(crate) fn jvp<'py>(
     py: Python<'py>,
     model: &Bound<'py, Model>,
-    recorded: RecordArrays<'py>,
+    recorded: RecordArrays,
     along: DirectionArrays<'py>,
     threads: Option<usize>,
 ) -> PyResult<Changes<'py>> {
     let model = model.get();
     refuse_from_distance(model)?;
-    let recorded = Recorded::new(model, &recorded)?;
+    let recorded = Past::new(model, &recorded)?;
     let (batch, steps) = (recorded.batch, recorded.steps);
     let n = model.inner.counts();
     let DirectionArrays {
@@ -115,7 +115,7 @@ pub(crate) fn jvp<'py>(
 /// Follows one trajectory along a direction.
 fn follow(
     model: &Model,
-    recorded: &Recorded<'_>,
+    recorded: &Past<'_>,
     direction: &Direction<'_>,
     mode: &mut ForwardMode,
     index: usize,
@@ -198,9 +198,9 @@ type Jacobians<'py> = (Bound<'py, PyArrayDyn<f64>>, Bound<'py, PyArrayDyn<f64>>)
 pub(crate) fn linearize_steps<'py>(
     py: Python<'py>,
     model: &Bound<'py, Model>,
-    states: Numbers<'py>,
-    mocap: Numbers<'py>,
-    controls: Numbers<'py>,
+    states: Numbers,
+    mocap: Numbers,
+    controls: Numbers,
     threads: Option<usize>,
 ) -> PyResult<Jacobians<'py>> {
     let model = model.get();

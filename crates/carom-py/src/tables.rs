@@ -6,7 +6,7 @@ use carom::Model;
 use carom::model::Names;
 use carom::quantity::ElementKind;
 use carom::{difference as tangent_between, integrate_positions};
-use numpy::{PyArrayDyn, PyUntypedArrayMethods};
+use numpy::PyArrayDyn;
 use pyo3::prelude::*;
 
 use crate::arrays::{Numbers, give, slice, zeros};
@@ -62,8 +62,8 @@ pub(crate) fn renamed(model: &Model, names: &BTreeMap<String, Vec<String>>) -> N
 pub(crate) fn integrate<'py>(
     py: Python<'py>,
     model: &Model,
-    qpos: &Numbers<'py>,
-    tangent: &Numbers<'py>,
+    qpos: &Numbers,
+    tangent: &Numbers,
 ) -> PyResult<Bound<'py, PyArrayDyn<f64>>> {
     let (rows, n) = (first(qpos), model.counts());
     let shape = [rows, n.nq];
@@ -80,8 +80,8 @@ pub(crate) fn integrate<'py>(
 pub(crate) fn difference<'py>(
     py: Python<'py>,
     model: &Model,
-    from: &Numbers<'py>,
-    to: &Numbers<'py>,
+    from: &Numbers,
+    to: &Numbers,
 ) -> PyResult<Bound<'py, PyArrayDyn<f64>>> {
     let (rows, n) = (first(from), model.counts());
     let shape = [rows, n.nq];
@@ -96,6 +96,6 @@ pub(crate) fn difference<'py>(
 }
 
 /// Length of an array.
-pub(crate) fn first(array: &Numbers<'_>) -> usize {
+pub(crate) fn first(array: &Numbers) -> usize {
     array.shape().first().copied().unwrap_or(0)
 }

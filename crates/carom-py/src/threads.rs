@@ -115,6 +115,31 @@ pub(crate) fn run<J: Send, W, R: Send>(
     }
 }
 
+/// Does work that cannot be stopped in a thread of its own. The interpreter is free meanwhile; Ctrl-C raises at once, and
+/// leaves the thread to its end.
+pub(crate) fn abandonable<R: Send + 'static>(
+    py: Python<'_>,
+    work: impl FnOnce() -> R + Send + 'static,
+) -> PyResult<R> {
+    let failed = |_| PyRuntimeError::new_err("a thread could not be started");
+    let (sender, receiver) = mpsc::channel();
+    let thread = thread::Builder::new().name("carom".to_owned());
+    // Nobody may be left who listens.
+    let started = thread.spawn(move || drop(sender.send(work())));
+    drop(started.map_err(failed)?);
+    py.detach(move || {
+        loop {
+            match receiver.recv_timeout(INTERVAL) {
+                Ok(result) => break Ok(result),
+                Err(RecvTimeoutError::Timeout) => Python::attach(pending_signal)?,
+                Err(RecvTimeoutError::Disconnected) => {
+                    break Err(PyRuntimeError::new_err("the work ended without a result"));
+                }
+            }
+        }
+    })
+}
+
 /// What work sends to the thread that waits for it.
 enum Sent<M, R> {
     Message(M),
@@ -185,10 +210,17 @@ pub(crate) fn attend<M: Send, R: Send>(
 /// Pools by process and number of threads.
 type Pools = Mutex<BTreeMap<(u32, usize), Arc<ThreadPool>>>;
 
-/// A pool with some threads, kept for the next time; 0 for as many as there are cores. A child process that was forked has
-/// none of its parent's threads, so it gets pools of its own.
+/// A pool with some threads, kept for the next time: as many as are asked for and at most one a core, which 0 stands for.
+/// More would compute the same bits later, and stay. A child process that was forked has none of its parent's threads, so it
+/// gets pools of its own.
 fn pool(threads: usize) -> Option<Arc<ThreadPool>> {
     static POOLS: OnceLock<Pools> = OnceLock::new();
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    let threads = if threads == 0 {
+        cores
+    } else {
+        threads.min(cores)
+    };
     let mut pools = lock(POOLS.get_or_init(Pools::default));
     let key = (std::process::id(), threads);
     if let Some(pool) = pools.get(&key) {
@@ -203,4 +235,9 @@ fn pool(threads: usize) -> Option<Arc<ThreadPool>> {
     );
     pools.insert(key, Arc::clone(&pool));
     Some(pool)
+}
+
+/// What Python makes of a signal that has come, Ctrl-C for example.
+fn pending_signal(py: Python<'_>) -> PyResult<()> {
+    py.check_signals()
 }

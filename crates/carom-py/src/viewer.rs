@@ -19,10 +19,10 @@ use crate::tables;
 type Motion<'py> = (
     String,
     Bound<'py, Model>,
-    Numbers<'py>,
-    Numbers<'py>,
-    Numbers<'py>,
-    Option<Numbers<'py>>,
+    Numbers,
+    Numbers,
+    Numbers,
+    Option<Numbers>,
 );
 
 /// A motion as the viewer takes it, with memory of its own.
@@ -143,9 +143,9 @@ impl Viewer {
     fn new(
         py: Python<'_>,
         model: &Bound<'_, Model>,
-        state: Numbers<'_>,
-        mocap: Numbers<'_>,
-        controls: Numbers<'_>,
+        state: Numbers,
+        mocap: Numbers,
+        controls: Numbers,
         port: u16,
         paused: bool,
     ) -> PyResult<Self> {
