@@ -294,10 +294,10 @@ class Recorder:
         return out
 
     def transition(self, d):
-        """Jacobians of one step by centred differences; Runge-Kutta has none in MuJoCo."""
+        """Jacobians of one step by centred differences; Runge-Kutta and delays have none in MuJoCo."""
         m = self.model
         runge_kutta = m.opt.integrator == int(mujoco.mjtIntegrator.mjINT_RK4)
-        if runge_kutta or not 0 < m.nv <= LARGEST_DIFFERENTIATED:
+        if runge_kutta or m.nhistory or not 0 < m.nv <= LARGEST_DIFFERENTIATED:
             return {}
         size = 2 * m.nv + m.na
         by_state, by_control = np.zeros((size, size)), np.zeros((size, m.nu))

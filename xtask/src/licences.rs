@@ -1,19 +1,40 @@
-//! Licences and sources of everything we link, judged by cargo-deny with the rules of `deny.toml`.
+//! Licences, sources and known vulnerabilities of everything we link, judged by cargo-deny with the rules of `deny.toml`.
 
 use std::path::PathBuf;
+use std::process::Command;
 
 use crate::Outcome;
-use crate::command::{cargo, command, has_cargo_subcommand, root, run};
+use crate::command::{cargo, command, has_cargo_subcommand, output, root, run};
+use crate::tally::Tally;
 
 const VERSION: &str = "0.20.2";
 const CHECKS: [&str; 4] = ["check", "licenses", "bans", "sources"];
 
-/// Every dependency's licence and origin must be allowed by `deny.toml`.
-pub(crate) fn check() -> Outcome {
-    if has_cargo_subcommand("deny") {
-        return run(cargo(&["deny"]).args(CHECKS));
+/// The check for advisories, against the database as it was fetched.
+const ADVISORIES: [&str; 3] = ["check", "--disable-fetch", "advisories"];
+
+/// Every dependency's licence and origin must be allowed by `deny.toml`, and none may have an advisory against it. Advisories are
+/// in a database on the network; where that cannot be had, this is said at the end of the tests.
+pub(crate) fn check(tally: &mut Tally) -> Outcome {
+    let installed = if has_cargo_subcommand("deny") {
+        None
+    } else {
+        Some(installed()?)
+    };
+    let deny = || -> Command {
+        match &installed {
+            None => cargo(&["deny"]),
+            Some(program) => command(program),
+        }
+    };
+    run(deny().args(CHECKS))?;
+    if let Err(reason) = output(deny().args(["fetch", "db"])) {
+        let reason = reason.lines().next().unwrap_or("no reason was given");
+        let reason = format!("the advisory database cannot be had: {reason}");
+        tally.skip("advisories against dependencies", &reason);
+        return Ok(());
     }
-    run(command(installed()?).args(CHECKS))
+    run(deny().args(ADVISORIES))
 }
 
 /// A cargo-deny of our own inside the build folder, built once where the machine has none.

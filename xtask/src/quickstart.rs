@@ -1,5 +1,7 @@
 //! `cargo xtask quickstart`: do intervals hold what they promise? The example of `carom quickstart`, over many seeds.
 
+use std::cmp::Ordering;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -9,6 +11,8 @@ use crate::command::{carom_program, command, output, target_folder};
 
 /// Least part of the seeds whose hidden numbers must all lie within their intervals.
 const LEAST: f64 = 0.95;
+/// Errors are printed with four digits: those of the printed command may differ by less.
+const MAX_DIFFERENCE: f64 = 1e-4;
 /// Longest run.
 const LONGEST: Duration = Duration::from_mins(1);
 
@@ -29,6 +33,9 @@ pub(crate) fn check(first: u64, seeds: u64) -> Outcome {
             Ok(text) => errors(text)?,
             Err(_) => Vec::new(),
         };
+        if let Ok(text) = &text {
+            reproduces(&program, &folder, text)?;
+        }
         good += u64::from(text.is_ok());
         squares.extend(errors.iter().map(|error| error * error));
         println!(
@@ -53,6 +60,29 @@ pub(crate) fn check(first: u64, seeds: u64) -> Outcome {
     }
     if slowest > LONGEST {
         return Err("a run took longer than a minute".to_owned());
+    }
+    Ok(())
+}
+
+/// Whether the last command that the example prints gives the errors that it prints.
+fn reproduces(program: &Path, folder: &Path, text: &str) -> Outcome {
+    let parsed = |text: &str| -> Result<Value, String> {
+        serde_json::from_str(text).map_err(|cause| format!("no JSON: {cause}"))
+    };
+    let mut carom = command(program);
+    carom.arg("evaluate");
+    carom.args(["calibrated.xml", "held_out.csv"].map(|name| folder.join(name)));
+    carom.arg("--mapping").arg(folder.join("map.toml"));
+    let found = parsed(&output(carom.arg("--json"))?)?;
+    let said = parsed(text)?;
+    for metric in ["position", "rotation"] {
+        let pair = [&found["total"], &said["validation"]["after"]];
+        let [found, said] = pair.map(|errors| errors[metric].as_f64().unwrap_or(f64::NAN));
+        if (found - said).abs().partial_cmp(&(MAX_DIFFERENCE * said)) != Some(Ordering::Less) {
+            return Err(format!(
+                "the printed command gives an error of {metric} of {found}, the example printed {said}"
+            ));
+        }
     }
     Ok(())
 }
