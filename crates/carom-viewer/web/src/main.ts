@@ -253,6 +253,8 @@ class App {
     this.viewer.resize(width, height, covered, this.transport.element.offsetHeight);
     this.refreshTools();
     this.stale = true;
+    // A panel that opens shows this moment, not the one at which it was closed.
+    this.panelAge = Infinity;
     this.wake();
   }
 
