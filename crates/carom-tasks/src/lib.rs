@@ -27,6 +27,7 @@
 //! | train learned terms, as `carom learn terms` does | [`learn`] |
 //! | have loss, gradient and Jacobian of recordings as functions of unknowns | [`problem::Problem`], [`loss`] |
 //! | fit a system of my own that is no model | [`problem::Fit`] |
+//! | let a quadruped walk | [`legged`] |
 //! | plan controls, or control a system by plans, as `carom plan` does | [`plan`] |
 //! | read and write numpy's `.npz` | [`npz`] |
 //!
@@ -37,6 +38,7 @@ mod error;
 pub mod evaluate;
 pub mod identify;
 pub mod learn;
+pub mod legged;
 pub mod loss;
 pub mod npz;
 pub mod plan;
