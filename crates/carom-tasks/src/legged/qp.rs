@@ -16,6 +16,11 @@
 const ROWS: usize = 6;
 /// How much of the way to the boundary a step may go.
 const MAX_STEP: f64 = 0.995;
+/// How much smaller than residuals the products of slacks and multipliers are to be: errors of forces are of the size of their roots
+/// where a row is only just active.
+const GAP: f64 = 1e-3;
+/// Largest z/s, in diagonals of H. Beyond 1e16 a row would leave nothing of H in the sums of its block.
+const MAX_WEIGHT: f64 = 1e12;
 /// Iterations after which a program is given up: those of random feasible programs stay below 25.
 const MAX_ITERATIONS: usize = 60;
 
@@ -80,6 +85,8 @@ pub struct Solved {
 pub struct InteriorPoint {
     /// Largest gradient of the Lagrangian, as a part of the largest of Hx and g, at which an iteration is the last.
     pub tolerance: f64,
+    /// Largest z/s.
+    weight: f64,
     x: Vec<f64>,
     step: Vec<f64>,
     slope: Vec<f64>,
@@ -92,7 +99,8 @@ pub struct InteriorPoint {
 impl Default for InteriorPoint {
     fn default() -> Self {
         Self {
-            tolerance: 1e-6,
+            tolerance: 1e-5,
+            weight: 0.0,
             x: Vec::new(),
             step: Vec::new(),
             slope: Vec::new(),
@@ -146,7 +154,7 @@ impl InteriorPoint {
             }
             // The gap has the unit of work: that of the gradient times a slack.
             let typical = self.largest_slack();
-            if residual <= self.tolerance * scale && gap <= self.tolerance * scale * typical {
+            if residual <= self.tolerance * scale && gap <= GAP * self.tolerance * scale * typical {
                 return Solved {
                     iterations: iteration,
                     converged: true,
@@ -187,6 +195,9 @@ impl InteriorPoint {
             let low = pyramid.low.max(0.0);
             *x = [0.0, 0.0, low + 0.1 * (pyramid.high - low)];
         }
+        let size = self.x.len();
+        let diagonal = program.hessian.iter().step_by(size + 1);
+        self.weight = MAX_WEIGHT * diagonal.fold(0.0, |most: f64, &entry| most.max(entry));
         self.multiply(program);
         let slope = largest(&self.slope).max(f64::MIN_POSITIVE);
         let x = self.x.as_chunks::<3>().0.iter();
@@ -268,7 +279,7 @@ impl InteriorPoint {
         self.factor.copy_from_slice(&program.hessian);
         let weights = self.slack.iter().zip(&self.multiplier);
         for (force, (pyramid, (s, z))) in program.pyramids.iter().zip(weights).enumerate() {
-            let w: [f64; ROWS] = std::array::from_fn(|row| z[row] / s[row]);
+            let w: [f64; ROWS] = std::array::from_fn(|row| (z[row] / s[row]).min(self.weight));
             let mu = pyramid.friction;
             let place = 3 * force * size + 3 * force;
             self.factor[place] += w[0] + w[1];
@@ -312,9 +323,11 @@ impl InteriorPoint {
         let parts = self.slack.iter().zip(&self.multiplier);
         let places = self.step.as_chunks::<3>().0.iter().zip(parts);
         let pyramids = program.pyramids.iter().zip(places);
+        let most = self.weight;
         for (change, (pyramid, (step, (s, z)))) in self.change.iter_mut().zip(pyramids) {
             let (goal, moved) = (target(centre, corrects, s, change), pyramid.rows(*step));
-            let dz = std::array::from_fn(|row| goal[row] - z[row] + z[row] / s[row] * moved[row]);
+            let weight = |row: usize| (z[row] / s[row]).min(most);
+            let dz = std::array::from_fn(|row| goal[row] - z[row] + weight(row) * moved[row]);
             *change = [moved.map(|moved| -moved), dz];
         }
     }

@@ -82,7 +82,7 @@ pub struct Robot {
     pub height: f64,
     trunk: usize,
     coordinate: usize,
-    pub(super) dof: usize,
+    dof: usize,
     /// Centre of mass as it stands, in the trunk's frame.
     center: Vec3,
     pub(super) legs: [Leg; LEGS],
@@ -246,6 +246,11 @@ impl Robot {
     /// Degrees of freedom of the joints of all legs, in the order of torques.
     pub fn joint_dofs(&self) -> impl Iterator<Item = usize> + '_ {
         self.legs.iter().flat_map(|leg| leg.dofs)
+    }
+
+    /// The first degree of freedom of the trunk: three translations, world axes, then three rotations, its own axes.
+    pub fn base_dof(&self) -> usize {
+        self.dof
     }
 
     /// Place of the trunk in the world, and its heading (rad).

@@ -1,4 +1,4 @@
-//! A legged robot as one rigid body that forces at its feet push: what a plan of forces is made with [Di Carlo 2018].
+//! A legged robot as one rigid body that forces at its feet push: what a plan of forces is made with [DiCarlo 2018].
 //!
 //! In a frame that turns with the heading, with the angles θ (roll, pitch, yaw), the place p of the centre of mass, the angular velocity
 //! ω and the velocity v,
