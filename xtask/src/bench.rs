@@ -11,6 +11,7 @@ mod gradients;
 mod growth;
 mod hulls;
 mod identify;
+mod neuralsim;
 mod python;
 mod time;
 
@@ -52,6 +53,8 @@ pub(crate) enum Set {
     Time,
     /// Identification of a pendulum and of an arm beside mujoco.sysid.
     Identify,
+    /// Gradients by three ways on the cases of NeuralSim's figure 5; beside the wheel of Tiny Differentiable Simulator.
+    Neuralsim,
     /// Batches of trajectories from Python beside the same from Rust.
     Python,
     /// The first build of the core crates.
@@ -94,6 +97,9 @@ pub(crate) fn bench(plan: &Plan) -> Outcome {
     if set == Set::Compile {
         return compile::bench();
     }
+    if set == Set::Neuralsim {
+        return neuralsim::bench(rounds);
+    }
     let carom_program = carom_program(None)?;
     let carom = Server::start(command(&carom_program).arg("bench"))?;
     if set == Set::Python {
@@ -123,7 +129,7 @@ pub(crate) fn bench(plan: &Plan) -> Outcome {
         Set::Time => time::bench(&mut engines, rounds, plan.quick),
         Set::Growth => growth::bench(&mut engines, rounds),
         Set::Hulls => hulls::bench(&mut engines, rounds),
-        Set::Identify | Set::Python | Set::Compile => Ok(()), // have returned above, without these engines
+        Set::Identify | Set::Neuralsim | Set::Python | Set::Compile => Ok(()), // have returned above, without these engines
     }
 }
 

@@ -51,6 +51,15 @@ pub(crate) const SYSID: Environment = Environment {
     base: Base::Any,
 };
 
+/// Tiny Differentiable Simulator's wheel.
+pub(crate) const TDS: Environment = Environment {
+    folder: ".venv-tds",
+    requirements: "xtask/bench/requirements-tds.txt",
+    variable: "CAROM_TDS_PYTHON",
+    purpose: "The benchmark beside Tiny Differentiable Simulator",
+    base: Base::Any,
+};
+
 /// What builds and tests the Python package.
 pub(crate) const PACKAGE: Environment = Environment {
     folder: ".venv-package",
