@@ -27,6 +27,8 @@ pub struct LearnedTermSpec {
     pub form: FormSpec,
     /// Centre and scale of each number that goes in; empty where they go in as they are.
     pub scales: Vec<[f64; 2]>,
+    /// Lowest and highest value of each number that went in while it was trained; empty where nobody noted them.
+    pub range: Vec<[f64; 2]>,
     /// The weights; empty where the term is not trained.
     pub weights: Vec<f64>,
     /// The file that they are in, as the model names it.

@@ -52,6 +52,8 @@ pub(super) fn structure(source: Source<'_>, structure: &mut Structure, report: &
 /// A term before places of all terms are put in a row.
 struct Draft {
     form: Form,
+    /// Inputs whose range is known: all or none.
+    ranges: usize,
     on_actuators: bool,
     /// Inputs and outputs of each place.
     places: Vec<(Vec<Signal>, Vec<Target>)>,
@@ -60,7 +62,7 @@ struct Draft {
 /// Puts places in a row: those that act on actuators first. Frames are counted within each draft.
 fn assemble(drafts: &[(usize, Draft, Vec<LearnedFrame>)]) -> LearnedStructure {
     let mut learned = LearnedStructure::default();
-    let (mut weights, mut constants) = (0, 0);
+    let (mut weights, mut constants, mut ranges) = (0, 0, 0);
     let take = |next: &mut usize, count: usize| -> Range<usize> {
         *next += count;
         *next - count..*next
@@ -70,6 +72,7 @@ fn assemble(drafts: &[(usize, Draft, Vec<LearnedFrame>)]) -> LearnedStructure {
             form: draft.form.clone(),
             weights: take(&mut weights, draft.form.weights()),
             constants: take(&mut constants, draft.form.constants()),
+            ranges: take(&mut ranges, draft.ranges),
             places: 0..0,
         });
     }
@@ -155,6 +158,7 @@ fn count(structure: &mut Structure) {
     let last = learned.terms.last();
     counts.nlearned_weight = last.map_or(0, |term| term.weights.end);
     counts.nlearned_constant = last.map_or(0, |term| term.constants.end);
+    counts.nlearned_range = last.map_or(0, |term| term.ranges.end);
     counts.nlearned_input = learned.signals.len();
     counts.nlearned_output = learned.targets.len();
     counts.nlearned_frame = learned.frames.len();
@@ -181,6 +185,7 @@ pub(super) fn numbers(source: Source<'_>, model: &mut Model) {
         if let (Some(last), Some(bound)) = (constants.last_mut(), spec.form.bound) {
             *last = bound;
         }
+        model.learned.range[term.ranges.clone()].copy_from_slice(&spec.range);
         let weights = if spec.weights.is_empty() {
             let mut random = Normal(spec.seed.wrapping_add(index as u64));
             term.form.initial(|| random.next())
@@ -296,6 +301,7 @@ impl Reader<'_, '_> {
         self.check_numbers(spec, &form)?;
         Some(Draft {
             form,
+            ranges: spec.range.len(),
             on_actuators: first.owner == SiteOwner::Actuator,
             places,
         })
@@ -593,6 +599,16 @@ impl Reader<'_, '_> {
         if let Some(input) = spec.scales.iter().position(is_bad) {
             let message = format!("the scale of input {input} of {name} is not above zero");
             return no(message, "give a finite centre and a positive scale");
+        }
+        let found = spec.range.len();
+        if found != 0 && found != needed {
+            let message = format!("{name} has {needed} inputs, but ranges for {found}");
+            return no(message, "give a lowest and a highest value for each number that goes in");
+        }
+        if let Some(input) = spec.range.iter().position(|[low, high]| !(low <= high)) {
+            let [low, high] = spec.range[input];
+            let message = format!("the range of input {input} of {name} is {low} to {high}");
+            return no(message, "give the lowest value first");
         }
         let is_moved =
             |&&input: &&usize| spec.scales.get(input).is_some_and(|scale| scale[0] != 0.0);

@@ -20,6 +20,8 @@ pub struct LearnedTerm {
     pub weights: Range<usize>,
     /// Its constants among those of all terms.
     pub constants: Range<usize>,
+    /// The ranges of its inputs among those of all terms; empty where they are not known.
+    pub ranges: Range<usize>,
     /// Where it acts.
     pub places: Range<usize>,
 }

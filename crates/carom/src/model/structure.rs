@@ -50,6 +50,8 @@ pub struct Counts {
     pub nlearned_weight: usize,
     /// Constants of all learned terms.
     pub nlearned_constant: usize,
+    /// Inputs of learned terms whose training range is known.
+    pub nlearned_range: usize,
     /// Inputs of learned terms at all places.
     pub nlearned_input: usize,
     /// Outputs of learned terms at all places.

@@ -230,6 +230,8 @@ pub struct Recorded {
     pub not_finite: Option<(usize, NotFinite)>,
     /// The first step with a number beyond all measure, and the number.
     pub large: Option<(usize, NotFinite)>,
+    /// Steps in which a learned term had an input outside of the range that it was trained on.
+    pub extrapolating: usize,
 }
 
 /// Looks on while a trajectory is followed, and keeps what it wants of it.
@@ -275,6 +277,7 @@ pub fn run<D: Dynamics>(
         steps: 0,
         not_finite: None,
         large: None,
+        extrapolating: 0,
     };
     for step in 0..course.steps {
         course.controls.write(step, &mut input.ctrl);
@@ -293,6 +296,7 @@ pub fn run<D: Dynamics>(
         let at_step = |place| (step, place);
         recorded.not_finite = recorded.not_finite.or(report.not_finite.map(at_step));
         recorded.large = recorded.large.or(report.large.map(at_step));
+        recorded.extrapolating += usize::from(report.extrapolates);
         if course.stops && report.not_finite.is_some() {
             break;
         }

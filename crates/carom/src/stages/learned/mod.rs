@@ -52,6 +52,20 @@ arrays! {
     }
 }
 
+/// Whether an input of a term lies outside of the range that it was trained on.
+pub(crate) fn extrapolates<T: Scalar>(model: &Model<T>, learned: &Learned<T>) -> bool {
+    if model.learned.range.is_empty() {
+        return false;
+    }
+    let structure = &model.structure.learned;
+    structure.places.iter().any(|place| {
+        let ranges = &model.learned.range[structure.terms[place.term].ranges.clone()];
+        let inputs = &learned.input[place.inputs.clone()];
+        let mut each = inputs.iter().zip(ranges);
+        each.any(|(x, [low, high])| x.value() < low.value() || x.value() > high.value())
+    })
+}
+
 /// The numbers of a term.
 #[inline]
 fn numbers<'a, T: Scalar>(model: &'a Model<T>, term: &LearnedTerm) -> Numbers<'a, T> {
