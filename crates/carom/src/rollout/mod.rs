@@ -136,6 +136,8 @@ pub struct Rollout<Trace = ()> {
     pub end: State,
     /// The first step with a number that is not finite, and the number.
     pub not_finite: Option<(usize, NotFinite)>,
+    /// Steps in which a learned term had an input outside of the range that it was trained on; fixed steps count them.
+    pub extrapolating: usize,
 }
 
 impl Rollout {
@@ -154,6 +156,7 @@ impl Rollout {
             sensor_width: 0,
             end: end.clone(),
             not_finite: None,
+            extrapolating: 0,
         }
     }
 
@@ -167,6 +170,7 @@ impl Rollout {
             sensor_width: self.sensor_width,
             end: self.end,
             not_finite: self.not_finite,
+            extrapolating: self.extrapolating,
         }
     }
 }
@@ -384,6 +388,7 @@ pub fn follow<D: Dynamics>(
         sensor_width,
         end: start.clone(),
         not_finite: None,
+        extrapolating: 0,
     };
     let layout = StateRow::like(start);
     let states = trajectory.states.numbers_mut();
@@ -399,5 +404,6 @@ pub fn follow<D: Dynamics>(
     };
     let recorded = run(dynamics, &mut trajectory.end, course, work, &mut writer);
     trajectory.not_finite = recorded.not_finite;
+    trajectory.extrapolating = recorded.extrapolating;
     trajectory
 }
