@@ -26,6 +26,8 @@ class TrajectoryErrors(NamedTuple):
     """Mean errors; nan where nothing was compared."""
     failure: str | None
     """Why it has none."""
+    steps_outside_training: int = 0
+    """Steps in which a learned term had an input outside of the range that it was trained on."""
 
 
 class Evaluation:
@@ -52,7 +54,9 @@ class Evaluation:
         self.errors = _numbers(document["total"])
         self.units = {name: unit for name, unit, _ in metrics}
         self.trajectories = tuple(
-            TrajectoryErrors(one["label"], one["frames"], one["windows"], _numbers(one["errors"]), one["failure"])
+            TrajectoryErrors(
+                one["label"], one["frames"], one["windows"], _numbers(one["errors"]), one["failure"], one["steps_outside_training"]
+            )
             for one in document["trajectories"]
         )
         floor, windows = document["floor"], document["windows"]

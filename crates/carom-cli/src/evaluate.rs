@@ -170,6 +170,14 @@ fn show(args: &Args, found: &Found) {
         crate::print(&line("noise floor", "", &cells));
         crate::print(&about_floor(floor));
     }
+    let outside: usize = (report.trajectories.iter())
+        .map(|trajectory| trajectory.extrapolating)
+        .sum();
+    if outside > 0 {
+        crate::print(&format!(
+            "in {outside} steps an input of a learned term lay outside of the range that it was trained on"
+        ));
+    }
     for trajectory in report.failures() {
         let why = trajectory.failure.as_deref().unwrap_or_default();
         let label = &trajectory.label;

@@ -89,6 +89,7 @@ fn elements(structure: &Structure, site: TermSite) -> Vec<String> {
         SiteOwner::Joint => &structure.names.joints,
         SiteOwner::Body => &structure.names.bodies,
         SiteOwner::Actuator => &structure.names.actuators,
+        SiteOwner::Geom => &structure.names.geoms,
         SiteOwner::Model => return vec!["the model".to_owned()],
     };
     let has = |&(id, _): &(usize, &String)| structure.lacks_site(site, id).is_none();

@@ -347,12 +347,14 @@ pub(crate) fn advance(
         steps: 0,
         not_finite: None,
         large: None,
+        extrapolating: 0,
     };
     for step in (0..steps).take_while(|_| watch.goes_on()) {
         let report = model.step(state, input, data);
         let at_step = |place| (step, place);
         recorded.not_finite = recorded.not_finite.or(report.not_finite.map(at_step));
         recorded.large = recorded.large.or(report.large.map(at_step));
+        recorded.extrapolating += usize::from(report.extrapolates);
         recorded.steps += 1;
     }
     recorded

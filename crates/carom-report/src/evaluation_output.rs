@@ -26,6 +26,7 @@ pub fn evaluation_json(
             json!({
                 "label": trajectory.label, "frames": trajectory.frames, "windows": trajectory.windows,
                 "errors": errors(&trajectory.errors), "failure": trajectory.failure,
+                "steps_outside_training": trajectory.extrapolating,
             })
         })
         .collect();

@@ -1,8 +1,8 @@
 //! Files of weights of learned terms: safetensors, which numpy, PyTorch and JAX read too.
 //!
 //! A file is the length of a header (eight bytes, little endian), the header in JSON, and numbers of double precision. A term
-//! `drag` has the tensors `drag.weights` and, where its inputs are scaled, `drag.scales` (two numbers an input). The metadata
-//! say which description they belong to: `drag.fingerprint`, in hexadecimal digits.
+//! `drag` has the tensors `drag.weights` and, where they are known, `drag.scales` and `drag.range` (two numbers an input). The
+//! metadata say which description they belong to: `drag.fingerprint`, in hexadecimal digits.
 
 use serde_json::{Map, Value, json};
 
@@ -20,6 +20,8 @@ pub struct TermWeights {
     pub weights: Vec<f64>,
     /// Centre and scale of each number that goes in; empty where they go in as they are.
     pub scales: Vec<[f64; 2]>,
+    /// Lowest and highest value of each number that went in while it was trained; empty where nobody noted them.
+    pub range: Vec<[f64; 2]>,
 }
 
 /// The bytes of a file.
@@ -39,9 +41,10 @@ pub fn write(terms: &[TermWeights]) -> Vec<u8> {
             header.insert(format!("{}.{what}", term.name), entry);
         };
         put("weights", json!([term.weights.len()]), &term.weights);
-        if !term.scales.is_empty() {
-            let shape = json!([term.scales.len(), 2]);
-            put("scales", shape, term.scales.as_flattened());
+        for (what, pairs) in [("scales", &term.scales), ("range", &term.range)] {
+            if !pairs.is_empty() {
+                put(what, json!([pairs.len(), 2]), pairs.as_flattened());
+            }
         }
     }
     header.insert("__metadata__".to_owned(), Value::Object(metadata));
@@ -86,24 +89,27 @@ pub fn read(bytes: &[u8]) -> Result<Vec<TermWeights>, String> {
             return Err(format!("it does not say what term '{name}' is"));
         };
         let weights = tensor(&header, key, data)?;
-        let key = format!("{name}.scales");
-        let mut scales = Vec::new();
-        if header.contains_key(&key) {
-            let numbers = tensor(&header, &key, data)?;
-            let (pairs, rest) = numbers.as_chunks();
-            if !rest.is_empty() {
-                return Err(format!("'{key}' does not have two numbers an input"));
-            }
-            scales.extend_from_slice(pairs);
-        }
         terms.push(TermWeights {
             name: name.to_owned(),
             fingerprint,
             weights,
-            scales,
+            scales: pairs(&header, &format!("{name}.scales"), data)?,
+            range: pairs(&header, &format!("{name}.range"), data)?,
         });
     }
     Ok(terms)
+}
+
+/// Two numbers for each input; none where the file has no such tensor.
+fn pairs(header: &Map<String, Value>, name: &str, data: &[u8]) -> Result<Vec<[f64; 2]>, String> {
+    if !header.contains_key(name) {
+        return Ok(Vec::new());
+    }
+    let numbers = tensor(header, name, data)?;
+    match numbers.as_chunks() {
+        (pairs, []) => Ok(pairs.to_vec()),
+        _ => Err(format!("'{name}' does not have two numbers an input")),
+    }
 }
 
 /// The numbers of a tensor.
@@ -150,6 +156,9 @@ mod tests {
             fingerprint: 0xAB,
             weights: vec![0.1, -2.5e-300, f64::MAX],
             scales: scales.to_vec(),
+            range: (scales.iter())
+                .map(|[low, size]| [*low, low + size])
+                .collect(),
         };
         vec![term("a b", &[[0.5, 2.0], [0.0, 1e-9]]), term("drag", &[])]
     }

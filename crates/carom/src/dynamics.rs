@@ -81,6 +81,7 @@ impl<T: Scalar, O: Observer> Stages<'_, T, O> {
             passive,
             bias,
             compliance,
+            learned,
             ..
         } = &mut *self.data;
         velocity::forward(model, state, kinematics, tendon, transmission, velocity);
@@ -91,6 +92,20 @@ impl<T: Scalar, O: Observer> Stages<'_, T, O> {
         observer.ended("passive");
         bias::forward(model, state, kinematics, tendon, velocity, bias);
         observer.ended("bias");
+        if !model.structure.learned.is_empty() {
+            let sources = learned::Sources {
+                state,
+                input: None,
+                kinematics,
+                transmission,
+                velocity,
+                passive,
+                bias,
+                actuation: None,
+            };
+            learned::forward_contacts(model, sources, collision, learned);
+            observer.ended("learned");
+        }
         compliance::forward(model, kinematics, collision, velocity, compliance);
         observer.ended("compliance");
     }

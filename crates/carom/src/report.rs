@@ -14,6 +14,7 @@ use crate::model::Model;
 use crate::scalar::Scalar;
 use crate::stages::collision::Contact;
 use crate::stages::constraint::{Block, BlockKind};
+use crate::stages::learned;
 use crate::stages::solve::{SolveReport, SolveStatus};
 use crate::state::{Input, State};
 
@@ -35,6 +36,8 @@ pub struct StepReport {
     pub impacts: usize,
     /// Whether there were more impacts than the law allows, and the step ended at the last one.
     pub is_impact_limited: bool,
+    /// Whether a learned term had an input outside of the range that it was trained on.
+    pub extrapolates: bool,
 }
 
 /// Something that a step should be asked about.
@@ -119,6 +122,7 @@ impl StepReport {
                 .flatten(),
             impacts: impacts.map_or(0, |impacts| impacts.list().len()),
             is_impact_limited: impacts.is_some_and(Impacts::is_limited),
+            extrapolates: learned::extrapolates(model, &data.learned),
         }
     }
 }

@@ -111,6 +111,7 @@ pub(crate) fn learned_term(
             bound: None,
         },
         scales: Vec::new(),
+        range: Vec::new(),
         weights: Vec::new(),
         weights_file: None,
         seed: 0,

@@ -94,6 +94,8 @@ struct Summary {
     simulated: f64,
     elapsed: Duration,
     energy: [f64; 2],
+    /// Steps beyond what learned terms were trained on; none where nobody knows that.
+    extrapolating: Option<usize>,
     end: End,
     out: Option<PathBuf>,
     rows: usize,
@@ -118,6 +120,12 @@ impl Summary {
             "{} steps ({:.3} s simulated) in {seconds:.3} s: {rate:.0} steps/s, {real_time:.1}× real time, energy {:.6} → {:.6} J (drift {drift:+.3e} J)",
             self.steps, self.simulated, self.energy[0], self.energy[1],
         ));
+        if let Some(count) = self.extrapolating.filter(|count| *count > 0) {
+            crate::print(&format!(
+                "in {count} of {} steps an input of a learned term lay outside of the range that it was trained on",
+                self.steps
+            ));
+        }
         if matches!(self.end, End::Interrupted) {
             let (steps, planned) = (self.steps, self.planned);
             crate::print(&format!("interrupted after {steps} of {planned} steps"));
@@ -145,6 +153,7 @@ impl Summary {
             "steps_per_second": rate, "real_time_factor": real_time,
             "energy_start": self.energy[0], "energy_end": self.energy[1],
             "interrupted": matches!(self.end, End::Interrupted),
+            "steps_outside_training": self.extrapolating,
             "out": self.out.as_ref().map(|out| out.display().to_string()),
             "recorded": self.out.as_ref().map(|_| self.rows),
             "diagnostics": loaded.listed(),
@@ -284,6 +293,7 @@ impl<'a> Plan<'a> {
             simulated: done as f64 * self.model.option.timestep[0],
             elapsed,
             energy,
+            extrapolating: (model.counts().nlearned_range > 0).then_some(recorded.extrapolating),
             end,
             out: args.out.clone(),
             rows,

@@ -81,6 +81,7 @@ impl Extension<'_, '_> {
                 bound: None,
             },
             scales: Vec::new(),
+            range: Vec::new(),
             weights: Vec::new(),
             weights_file: None,
             seed: 0,
@@ -220,8 +221,11 @@ impl Extension<'_, '_> {
                     );
                 }
                 Some(TermWeights {
-                    weights, scales, ..
-                }) => (term.weights, term.scales) = (weights, scales),
+                    weights,
+                    scales,
+                    range,
+                    ..
+                }) => (term.weights, term.scales, term.range) = (weights, scales, range),
             },
         }
     }

@@ -27,6 +27,8 @@ pub struct LearnedTermSpec {
     pub form: FormSpec,
     /// Centre and scale of each number that goes in; empty where they go in as they are.
     pub scales: Vec<[f64; 2]>,
+    /// Lowest and highest value of each number that went in while it was trained; empty where nobody noted them.
+    pub range: Vec<[f64; 2]>,
     /// The weights; empty where the term is not trained.
     pub weights: Vec<f64>,
     /// The file that they are in, as the model names it.
@@ -138,6 +140,8 @@ pub enum SiteOwner {
     Body,
     /// An actuator with one force.
     Actuator,
+    /// A geom, at each of its contacts.
+    Geom,
     /// The whole model.
     Model,
 }
@@ -149,6 +153,7 @@ impl SiteOwner {
             Self::Joint => "joint",
             Self::Body => "body",
             Self::Actuator => "actuator",
+            Self::Geom => "geom",
             Self::Model => "model",
         }
     }
@@ -158,10 +163,13 @@ impl SiteOwner {
 pub const SITE_STAGES: &[&str] = &[
     "input",
     "kinematics",
+    "collision",
     "transmission",
     "velocity",
     "passive",
     "bias",
+    "contact",
+    "control",
     "actuation",
     "acceleration",
 ];
@@ -198,7 +206,9 @@ impl SiteRow {
 
     /// Whether a term that acts on it may read another site.
     pub fn may_read(&self, other: &Self) -> bool {
-        other.is_input && other.rank() < self.rank()
+        // A contact is there for a moment: its numbers are for terms that act on it.
+        let is_within_reach = other.owner != SiteOwner::Geom || self.owner == SiteOwner::Geom;
+        other.is_input && is_within_reach && other.rank() < self.rank()
     }
 }
 
@@ -281,7 +291,7 @@ sites! {
     /// Torque.
     BodyWorldTorque = Body "world_torque": "acceleration" [3] "N·m" in "world", acts Add;
     /// Control as it arrives: delayed where the actuator delays it, before its limits.
-    ActuatorControl = Actuator "control": "input" [1] "by kind", reads yes;
+    ActuatorControl = Actuator "control": "control" [1] "by kind", reads yes;
     /// Activation, the last one of several.
     ActuatorActivation = Actuator "activation": "input" [1] "by kind", reads yes;
     /// Length of the transmission.
@@ -290,6 +300,32 @@ sites! {
     ActuatorVelocity = Actuator "velocity": "velocity" [1] "m/s or rad/s", reads yes;
     /// Force, before limits where a term acts on it, after them where one reads it.
     ActuatorForce = Actuator "force": "actuation" [1] "N or N·m", reads yes acts Add Multiply Replace;
+    /// Where a contact is.
+    ContactPlace = Geom "place": "collision" [3] "m" in "geom", reads yes;
+    /// Where a contact is.
+    ContactWorldPlace = Geom "world_place": "collision" [3] "m" in "world", reads yes;
+    /// Unit normal of a contact, out of the geom.
+    ContactNormal = Geom "normal": "collision" [3] "1" in "geom", reads yes;
+    /// Unit normal of a contact, out of the geom.
+    ContactWorldNormal = Geom "world_normal": "collision" [3] "1" in "world", reads yes;
+    /// How deep the two geoms of a contact are in each other.
+    ContactDepth = Geom "depth": "collision" [1] "m", reads yes;
+    /// Velocity at which the other geom of a contact slides over this one.
+    ContactSlip = Geom "slip": "velocity" [3] "m/s" in "geom", reads yes;
+    /// Velocity at which the other geom of a contact slides over this one.
+    ContactWorldSlip = Geom "world_slip": "velocity" [3] "m/s" in "world", reads yes;
+    /// Size of the sliding velocity.
+    ContactSlipSpeed = Geom "slip_speed": "velocity" [1] "m/s", reads yes;
+    /// Velocity at which the geoms of a contact part.
+    ContactNormalSpeed = Geom "normal_speed": "velocity" [1] "m/s", reads yes;
+    /// Coefficient of sliding friction of a contact.
+    ContactFriction = Geom "friction": "contact" [1] "1", acts Add Multiply;
+    /// Coefficient of friction against turning about the normal of a contact.
+    ContactTorsionalFriction = Geom "torsional_friction": "contact" [1] "m", acts Add Multiply;
+    /// Coefficient of friction against rolling.
+    ContactRollingFriction = Geom "rolling_friction": "contact" [1] "m", acts Add Multiply;
+    /// Both numbers of a contact's reference: time constant and damping ratio, or stiffness and damping.
+    ContactSolref = Geom "solref": "contact" [2] "s, 1", acts Multiply;
     /// Time.
     Time = Model "time": "input" [1] "s", reads yes;
 }

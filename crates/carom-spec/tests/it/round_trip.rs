@@ -235,6 +235,7 @@ fn learned_terms_read_back_the_same() {
         fingerprint: fingerprint(&described.learned_terms[0]),
         weights: vec![0.25, -1.5],
         scales: vec![[0.5, 2.0]],
+        range: vec![[-1.0, 3.0]],
     };
     let files = |text: String| {
         let bytes = weights::write(std::slice::from_ref(&own));
@@ -245,6 +246,7 @@ fn learned_terms_read_back_the_same() {
     assert_eq!(spec.learned_terms.len(), forms.len());
     assert_eq!(spec.learned_terms[last].weights, own.weights);
     assert_eq!(spec.learned_terms[last].scales, own.scales);
+    assert_eq!(spec.learned_terms[last].range, own.range);
     let again = read(path, &files(write(&spec)));
     assert_same(path, &spec, &again, AssetStorage::Files);
 

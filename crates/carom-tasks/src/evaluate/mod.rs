@@ -44,6 +44,8 @@ pub struct TrajectoryErrors {
     pub frames: usize,
     /// Simulations.
     pub windows: usize,
+    /// Steps in which a learned term had an input outside of the range that it was trained on.
+    pub extrapolating: usize,
     /// Errors in the order of the report's metrics; NaN where nothing was compared.
     pub errors: Vec<f64>,
     /// Why it has no errors, if it has none: what happened, and where.
@@ -213,7 +215,8 @@ pub(crate) fn predictions(
         first: recordings.start,
         last: motion.frames() - 1,
     };
-    evaluation.simulate(&mut Data::new(model), run)
+    let simulated = evaluation.simulate(&mut Data::new(model), run);
+    simulated.map(|(predicted, _)| predicted)
 }
 
 /// A number with four digits that count.
@@ -257,12 +260,13 @@ impl Evaluation<'_> {
         let motion = &self.recordings.trajectories[trajectory];
         let mut data = Data::new(self.model);
         let mut sums = Sums::default();
-        let (mut windows, mut frames) = (0, 0);
+        let (mut windows, mut frames, mut extrapolating) = (0, 0, 0);
         let mut failure = None;
         for run in self.windows(trajectory) {
             match self.simulate(&mut data, run) {
-                Ok(predicted) => {
+                Ok((predicted, outside)) => {
                     windows += 1;
+                    extrapolating += outside;
                     let [first, last] = self.recordings.evaluate.frames.unwrap_or([0, usize::MAX]);
                     let is_asked = |known: &&Predicted| (first..=last).contains(&known.frame);
                     for known in predicted.iter().filter(is_asked) {
@@ -294,6 +298,7 @@ impl Evaluation<'_> {
             label: motion.label.clone(),
             frames,
             windows,
+            extrapolating,
             errors: match failure {
                 None => sums.means(self.meter.metrics.len()),
                 Some(_) => vec![f64::NAN; self.meter.metrics.len()],
@@ -324,8 +329,8 @@ impl Evaluation<'_> {
         starts.map(run).collect()
     }
 
-    /// Predictions of a run, that of its start first.
-    fn simulate(&self, data: &mut Data, run: Run) -> Result<Vec<Predicted>, Error> {
+    /// Predictions of a run, that of its start first, and how many steps were outside of what terms were trained on.
+    fn simulate(&self, data: &mut Data, run: Run) -> Result<(Vec<Predicted>, usize), Error> {
         let motion = &self.recordings.trajectories[run.trajectory];
         let steps = match self.flow {
             None => (
@@ -349,13 +354,17 @@ impl Evaluation<'_> {
         };
         let has_sensors = self.meter.needs_sensors();
         let outcome = match self.flow {
-            _ if self.predictor != Predictor::Model => Ok(self.extrapolated(&job)),
-            None => runner::simulate(self.model, &job, &job.start, has_sensors, data)
-                .map(|(predicted, _)| predicted),
+            _ if self.predictor != Predictor::Model => Ok((self.extrapolated(&job), 0)),
+            None => runner::simulate(self.model, &job, &job.start, has_sensors, data).map(
+                |(predicted, rollouts)| {
+                    let outside = rollouts.iter().map(|rollout| rollout.extrapolating);
+                    (predicted, outside.sum())
+                },
+            ),
             Some(flow) => runner::simulate(flow, &job, &job.start, false, &mut ())
-                .map(|(predicted, _)| predicted),
+                .map(|(predicted, _)| (predicted, 0)),
         };
-        let predicted = outcome.map_err(|stop| {
+        let (predicted, outside) = outcome.map_err(|stop| {
             error::simulation(format!(
                 "the simulation from frame {} did not reach frame {}",
                 run.first, stop.frame
@@ -371,7 +380,7 @@ impl Evaluation<'_> {
             });
         }
         all.extend(predicted);
-        Ok(all)
+        Ok((all, outside))
     }
 
     /// Predictions without dynamics.

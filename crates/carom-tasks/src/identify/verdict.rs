@@ -559,6 +559,7 @@ mod tests {
                 label: "run".to_owned(),
                 frames: 10,
                 windows: 1,
+                extrapolating: 0,
                 errors: errors.to_vec(),
                 failure: None,
             }],

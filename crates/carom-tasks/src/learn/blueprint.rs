@@ -207,6 +207,7 @@ fn term(term: Spanned<Term>) -> Result<LearnedTermSpec, Mistake> {
             bound: term.bound,
         },
         scales: term.scales,
+        range: Vec::new(),
         weights: Vec::new(),
         weights_file: None,
         seed: u64::from(term.seed),

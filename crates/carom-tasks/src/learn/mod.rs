@@ -40,6 +40,7 @@ pub fn weights_of(terms: &[LearnedTermSpec]) -> Vec<TermWeights> {
         fingerprint: fingerprint(term),
         weights: term.weights.clone(),
         scales: term.scales.clone(),
+        range: term.range.clone(),
     };
     terms.iter().map(weights).collect()
 }

@@ -121,6 +121,8 @@ pub(super) fn sizes(model: &Model, recordings: &Recordings) -> Vec<Sizes> {
     let root = |sum: f64, count: f64| (sum / count.max(1.0)).sqrt();
     let output = |target: &Target| match *target {
         Target::Dof(dof) => root(forces[dof], differences),
+        // Parts of a coefficient.
+        Target::Contact(_) => 1.0,
         Target::Actuator { output, .. } => root(actuators[output], count),
         Target::Wrench(frame, component) => {
             let body = learned.frames[frame].body;

@@ -283,6 +283,7 @@ fn report(errors: [f64; 2], failed: bool) -> Report {
             label: format!("toss {index}"),
             frames: 10,
             windows: 1,
+            extrapolating: 0,
             errors: vec![error],
             failure,
         })

@@ -11,8 +11,8 @@ use carom_spec::model_spec::{
 use super::Source;
 use super::report::{Checked, Report, code};
 use crate::model::{
-    Angle, LearnedFrame, LearnedPlace, LearnedStructure, LearnedTerm, Model, Signal, Structure,
-    Target,
+    Angle, ContactNumber, ContactSignal, LawLevel, LearnedContact, LearnedFrame, LearnedPlace,
+    LearnedStructure, LearnedTerm, Model, Signal, Structure, Target,
 };
 
 /// More weights than that are a mistake: a step would take longer than a frame of a film.
@@ -43,7 +43,7 @@ pub(super) fn structure(source: Source<'_>, structure: &mut Structure, report: &
     }
     structure.names.learned = specs.iter().map(|spec| spec.name.clone()).collect();
     if !report.has_errors() {
-        structure.learned = assemble(&drafts);
+        structure.learned = assemble(&drafts, structure.counts.ngeom);
         check_actuators(specs, structure, report);
         count(structure);
     }
@@ -52,15 +52,20 @@ pub(super) fn structure(source: Source<'_>, structure: &mut Structure, report: &
 /// A term before places of all terms are put in a row.
 struct Draft {
     form: Form,
-    on_actuators: bool,
+    /// Inputs whose range is known: all or none.
+    ranges: usize,
+    owner: SiteOwner,
+    mode: TermMode,
+    /// The geoms of a term that acts on contacts.
+    geoms: Vec<usize>,
     /// Inputs and outputs of each place.
     places: Vec<(Vec<Signal>, Vec<Target>)>,
 }
 
 /// Puts places in a row: those that act on actuators first. Frames are counted within each draft.
-fn assemble(drafts: &[(usize, Draft, Vec<LearnedFrame>)]) -> LearnedStructure {
+fn assemble(drafts: &[(usize, Draft, Vec<LearnedFrame>)], ngeom: usize) -> LearnedStructure {
     let mut learned = LearnedStructure::default();
-    let (mut weights, mut constants) = (0, 0);
+    let (mut weights, mut constants, mut ranges) = (0, 0, 0);
     let take = |next: &mut usize, count: usize| -> Range<usize> {
         *next += count;
         *next - count..*next
@@ -70,12 +75,17 @@ fn assemble(drafts: &[(usize, Draft, Vec<LearnedFrame>)]) -> LearnedStructure {
             form: draft.form.clone(),
             weights: take(&mut weights, draft.form.weights()),
             constants: take(&mut constants, draft.form.constants()),
+            ranges: take(&mut ranges, draft.ranges),
             places: 0..0,
         });
     }
     for on_actuators in [true, false] {
         for (term, draft, frames) in drafts {
-            if draft.on_actuators != on_actuators {
+            let is_due = match draft.owner {
+                SiteOwner::Geom => false,
+                owner => (owner == SiteOwner::Actuator) == on_actuators,
+            };
+            if !is_due {
                 continue;
             }
             let first = learned.places.len();
@@ -85,14 +95,8 @@ fn assemble(drafts: &[(usize, Draft, Vec<LearnedFrame>)]) -> LearnedStructure {
                 .collect();
             for (signals, targets) in &draft.places {
                 let (inputs, outputs) = (learned.signals.len(), learned.targets.len());
-                learned
-                    .signals
-                    .extend(signals.iter().map(|signal| match *signal {
-                        Signal::Motion(frame, component) => {
-                            Signal::Motion(shared[frame], component)
-                        }
-                        other => other,
-                    }));
+                let signals = signals.iter().map(|signal| signal.in_frames(&shared));
+                learned.signals.extend(signals);
                 learned
                     .targets
                     .extend(targets.iter().map(|target| match *target {
@@ -112,6 +116,27 @@ fn assemble(drafts: &[(usize, Draft, Vec<LearnedFrame>)]) -> LearnedStructure {
         if on_actuators {
             learned.on_actuators = learned.places.len();
         }
+    }
+    for (term, draft, frames) in drafts {
+        let (SiteOwner::Geom, [(signals, targets)]) = (draft.owner, &draft.places[..]) else {
+            continue;
+        };
+        let shared: Vec<usize> = (frames.iter())
+            .map(|frame| place_of(&mut learned.frames, *frame))
+            .collect();
+        let number = |target: &Target| match *target {
+            Target::Contact(number) => Some(number),
+            _ => None,
+        };
+        learned.contacts.push(LearnedContact {
+            term: *term,
+            geoms: (0..ngeom).map(|geom| draft.geoms.contains(&geom)).collect(),
+            signals: (signals.iter())
+                .map(|signal| signal.in_frames(&shared))
+                .collect(),
+            numbers: targets.iter().filter_map(number).collect(),
+            mode: draft.mode,
+        });
     }
     let is_wrench = |target: &Target| matches!(target, Target::Wrench(..));
     learned.has_wrenches = learned.targets.iter().any(is_wrench);
@@ -155,10 +180,17 @@ fn count(structure: &mut Structure) {
     let last = learned.terms.last();
     counts.nlearned_weight = last.map_or(0, |term| term.weights.end);
     counts.nlearned_constant = last.map_or(0, |term| term.constants.end);
+    counts.nlearned_range = last.map_or(0, |term| term.ranges.end);
     counts.nlearned_input = learned.signals.len();
     counts.nlearned_output = learned.targets.len();
     counts.nlearned_frame = learned.frames.len();
     counts.nlearned_dof = if learned.is_empty() { 0 } else { counts.nv };
+    let contacts = learned.contacts.iter();
+    let inputs = contacts.clone().map(|own| own.signals.len()).max();
+    let outputs = contacts.map(|own| own.numbers.len()).max();
+    counts.nlearned_contact = learned.contacts.len();
+    counts.nlearned_contact_input = 2 * inputs.unwrap_or(0);
+    counts.nlearned_contact_output = outputs.unwrap_or(0);
     counts.nlearned_body = if learned.has_wrenches {
         counts.nbody
     } else {
@@ -181,6 +213,7 @@ pub(super) fn numbers(source: Source<'_>, model: &mut Model) {
         if let (Some(last), Some(bound)) = (constants.last_mut(), spec.form.bound) {
             *last = bound;
         }
+        model.learned.range[term.ranges.clone()].copy_from_slice(&spec.range);
         let weights = if spec.weights.is_empty() {
             let mut random = Normal(spec.seed.wrapping_add(index as u64));
             term.form.initial(|| random.next())
@@ -273,12 +306,20 @@ impl Reader<'_, '_> {
             self.checked.error_help(code::LEARNED, message, help);
             return None;
         }
-        // Each element for itself, or all of them together.
+        // Each element for itself, or all of them together; contacts come and go, and each has the function for itself.
         let all = targets[0].elements.clone().unwrap_or_default();
+        let is_contact = first.owner == SiteOwner::Geom;
+        if is_contact {
+            self.check_contacts(spec)?;
+        }
         let groups: Vec<Vec<usize>> = if spec.is_shared {
-            all.iter().map(|&element| vec![element]).collect()
+            let count = if is_contact { 1 } else { all.len() };
+            all.iter()
+                .take(count)
+                .map(|&element| vec![element])
+                .collect()
         } else {
-            vec![all]
+            vec![all.clone()]
         };
         let places: Vec<_> = (groups.iter())
             .map(|own| {
@@ -296,9 +337,34 @@ impl Reader<'_, '_> {
         self.check_numbers(spec, &form)?;
         Some(Draft {
             form,
-            on_actuators: first.owner == SiteOwner::Actuator,
+            ranges: spec.range.len(),
+            owner: first.owner,
+            mode: spec.mode,
+            geoms: if is_contact { all } else { Vec::new() },
             places,
         })
+    }
+
+    /// What terms on contacts cannot do.
+    fn check_contacts(&mut self, spec: &LearnedTermSpec) -> Option<()> {
+        let (message, help) = if !spec.is_shared {
+            (
+                format!("{} acts on contacts, each by itself", self.checked),
+                "leave out 'shared'",
+            )
+        } else if self.structure.laws.acts_on(LawLevel::Impact) {
+            (
+                format!(
+                    "{} acts on contacts, but some are impacts, which it cannot change",
+                    self.checked
+                ),
+                "choose another contact law",
+            )
+        } else {
+            return Some(());
+        };
+        self.checked.error_help(code::LEARNED, message, help);
+        None
     }
 
     /// What a term acts on.
@@ -594,6 +660,19 @@ impl Reader<'_, '_> {
             let message = format!("the scale of input {input} of {name} is not above zero");
             return no(message, "give a finite centre and a positive scale");
         }
+        let found = spec.range.len();
+        if found != 0 && found != needed {
+            let message = format!("{name} has {needed} inputs, but ranges for {found}");
+            return no(
+                message,
+                "give a lowest and a highest value for each number that goes in",
+            );
+        }
+        if let Some(input) = spec.range.iter().position(|[low, high]| !(low <= high)) {
+            let [low, high] = spec.range[input];
+            let message = format!("the range of input {input} of {name} is {low} to {high}");
+            return no(message, "give the lowest value first");
+        }
         let is_moved =
             |&&input: &&usize| spec.scales.get(input).is_some_and(|scale| scale[0] != 0.0);
         if let Some(input) = form.odd_inputs().iter().find(is_moved) {
@@ -613,7 +692,12 @@ impl Reader<'_, '_> {
                 elements: Some(vec![0]),
             });
         }
-        let owners = [SiteOwner::Joint, SiteOwner::Body, SiteOwner::Actuator];
+        let owners = [
+            SiteOwner::Joint,
+            SiteOwner::Body,
+            SiteOwner::Actuator,
+            SiteOwner::Geom,
+        ];
         let named = owners.into_iter().find_map(|owner| {
             let rest = text.strip_prefix(owner.name())?.strip_prefix('.')?;
             rest.contains('.').then_some((owner, rest))
@@ -621,8 +705,8 @@ impl Reader<'_, '_> {
         let Some((owner, rest)) = named else {
             let Some(owner) = own else {
                 let message = format!("'{text}' does not say what {} acts on", self.checked);
-                let help = "targets are called joint.<name>.force, body.<name>.force, body.<name>.torque or \
-                            actuator.<name>.force; <name> may be a pattern such as *";
+                let help = "targets are called joint.<name>.force, body.<name>.force, body.<name>.torque, \
+                            actuator.<name>.force or geom.<name>.friction; <name> may be a pattern such as *";
                 self.refuse(reference, message, help);
                 return None;
             };
@@ -633,6 +717,13 @@ impl Reader<'_, '_> {
                 elements: None,
             });
         };
+        if owner == SiteOwner::Geom && own.is_some() {
+            let message = format!("'{text}' is not a number of one contact");
+            let help =
+                "inputs of the contact that a term acts on have no geom: 'place', 'slip_speed'";
+            self.refuse(reference, message, help);
+            return None;
+        }
         // Names may have dots: the site is what comes last.
         let cut = rest.rfind('.')?;
         let is_axis = matches!(&rest[cut + 1..], "x" | "y" | "z");
@@ -690,6 +781,7 @@ impl Reader<'_, '_> {
         let names = match owner {
             SiteOwner::Joint => &names.joints,
             SiteOwner::Body => &names.bodies,
+            SiteOwner::Geom => &names.geoms,
             _ => &names.actuators,
         };
         let is_meant = |&(id, name): &(usize, &String)| {
@@ -765,7 +857,20 @@ impl Reader<'_, '_> {
             TermSite::ActuatorLength => Signal::Length(actuators.outputs[element].start),
             TermSite::ActuatorVelocity => Signal::Rate(actuators.outputs[element].start),
             TermSite::ActuatorForce => Signal::ActuatorForce(actuators.outputs[element].start),
+            TermSite::ContactPlace => Signal::Contact(ContactSignal::Place(component)),
+            TermSite::ContactWorldPlace => Signal::Contact(ContactSignal::WorldPlace(component)),
+            TermSite::ContactNormal => Signal::Contact(ContactSignal::Normal(component)),
+            TermSite::ContactWorldNormal => Signal::Contact(ContactSignal::WorldNormal(component)),
+            TermSite::ContactSlip => Signal::Contact(ContactSignal::Slip(component)),
+            TermSite::ContactWorldSlip => Signal::Contact(ContactSignal::WorldSlip(component)),
+            TermSite::ContactSlipSpeed => Signal::Contact(ContactSignal::SlipSpeed),
+            TermSite::ContactNormalSpeed => Signal::Contact(ContactSignal::NormalSpeed),
+            TermSite::ContactDepth => Signal::Contact(ContactSignal::Depth),
             TermSite::Time
+            | TermSite::ContactFriction
+            | TermSite::ContactTorsionalFriction
+            | TermSite::ContactRollingFriction
+            | TermSite::ContactSolref
             | TermSite::JointForce
             | TermSite::BodyForce
             | TermSite::BodyTorque
@@ -797,6 +902,11 @@ impl Reader<'_, '_> {
                 output: self.structure.actuators.outputs[element].start,
                 mode,
             },
+            TermSite::ContactFriction => Target::Contact(ContactNumber::Sliding),
+            TermSite::ContactTorsionalFriction => Target::Contact(ContactNumber::Torsional),
+            TermSite::ContactRollingFriction => Target::Contact(ContactNumber::Rolling),
+            TermSite::ContactSolref if component == 0 => Target::Contact(ContactNumber::Stiffness),
+            TermSite::ContactSolref => Target::Contact(ContactNumber::Damping),
             _ => Target::Dof(self.structure.joints.dof[element]),
         }
     }

@@ -80,6 +80,7 @@ pub(crate) fn observe_backward_of_rows(
     read("actuation", actuation::backward);
     read("learned", learned::backward_actuators);
     read("compliance", compliance::backward);
+    read("learned", learned::backward_contacts);
     read("bias", bias::backward);
     read("passive", passive::backward);
     read("velocity", velocity::backward);

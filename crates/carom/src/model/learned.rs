@@ -20,6 +20,8 @@ pub struct LearnedTerm {
     pub weights: Range<usize>,
     /// Its constants among those of all terms.
     pub constants: Range<usize>,
+    /// The ranges of its inputs among those of all terms; empty where they are not known.
+    pub ranges: Range<usize>,
     /// Where it acts.
     pub places: Range<usize>,
 }
@@ -71,8 +73,63 @@ pub enum Signal {
     Rate(usize),
     /// Force of an actuator's output.
     ActuatorForce(usize),
+    /// One of the [numbers](ContactSignal) of the contact that the term acts on.
+    Contact(ContactSignal),
     /// The time.
     Time,
+}
+
+/// What terms read of the contact that they act on, as one of its two geoms has it; vectors have a component.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ContactSignal {
+    /// Where it is, in the frame of the geom.
+    Place(usize),
+    /// Where it is in the world.
+    WorldPlace(usize),
+    /// Its normal out of the geom, in the frame of the geom.
+    Normal(usize),
+    /// Its normal out of the geom, in the world.
+    WorldNormal(usize),
+    /// Velocity at which the other geom slides over this one, in the frame of the geom.
+    Slip(usize),
+    /// Velocity at which the other geom slides over this one, in the world.
+    WorldSlip(usize),
+    /// Size of the sliding velocity.
+    SlipSpeed,
+    /// Velocity at which both geoms part.
+    NormalSpeed,
+    /// How deep they are in each other.
+    Depth,
+}
+
+/// What terms change of a contact.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ContactNumber {
+    /// Friction against sliding, along both tangents.
+    Sliding,
+    /// Friction against turning about the normal.
+    Torsional,
+    /// Friction against rolling, about both tangents.
+    Rolling,
+    /// The first number of the reference.
+    Stiffness,
+    /// The second number of the reference.
+    Damping,
+}
+
+impl ContactNumber {
+    /// How many there are.
+    pub const COUNT: usize = 5;
+}
+
+impl Signal {
+    /// The same, where frames have other numbers.
+    pub(crate) fn in_frames(self, frames: &[usize]) -> Self {
+        match self {
+            Self::Motion(frame, component) => Self::Motion(frames[frame], component),
+            other => other,
+        }
+    }
 }
 
 /// What is taken of a position.
@@ -102,6 +159,31 @@ pub enum Target {
         /// How.
         mode: TermMode,
     },
+    /// Changes a number of a contact.
+    Contact(ContactNumber),
+}
+
+/// A term that acts on contacts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LearnedContact {
+    /// The term.
+    pub term: usize,
+    /// Which geoms it is for.
+    pub geoms: Vec<bool>,
+    /// Its inputs.
+    pub signals: Vec<Signal>,
+    /// Its outputs.
+    pub numbers: Vec<ContactNumber>,
+    /// What becomes of the numbers.
+    pub mode: TermMode,
+}
+
+impl LearnedContact {
+    /// Which of the geoms of a contact the term sees it from: the first one that it is for.
+    #[inline]
+    pub(crate) fn side(&self, geoms: [usize; 2]) -> Option<usize> {
+        geoms.into_iter().position(|geom| self.geoms[geom])
+    }
 }
 
 /// Axes at the centre of mass of a body.
@@ -128,6 +210,8 @@ pub struct LearnedStructure {
     pub targets: Vec<Target>,
     /// Where motions are read and wrenches act.
     pub frames: Vec<LearnedFrame>,
+    /// Terms that act on contacts.
+    pub contacts: Vec<LearnedContact>,
     /// Whether a term acts on a frame.
     pub has_wrenches: bool,
 }
@@ -136,7 +220,7 @@ impl LearnedStructure {
     /// Whether there are no terms.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.places.is_empty()
+        self.places.is_empty() && self.contacts.is_empty()
     }
 
     /// Places that are evaluated before the actuators, or those after them.
@@ -190,6 +274,13 @@ impl Structure {
                 }
                 _ => None,
             },
+            SiteOwner::Geom => {
+                let (geoms, pairs) = (&self.geoms, &self.pairs);
+                let is_masked = geoms.contype[element] == 0 && geoms.conaffinity[element] == 0;
+                let mut paired = pairs.geom1.iter().chain(&pairs.geom2);
+                let is_apart = is_masked && !paired.any(|&geom| geom == element);
+                is_apart.then_some("touches nothing: its contype and conaffinity are zero")
+            }
             SiteOwner::Model => None,
         }
     }

@@ -32,7 +32,8 @@ pub use from_distance::{ActsIn, Attracting, ContactsFromDistance};
 pub(crate) use laws::joint_law_parameter;
 pub use laws::{ImpulsePair, JointLaw, JointLawKind, LawKind, LawLevel, LawStructure};
 pub use learned::{
-    Angle, LearnedFrame, LearnedPlace, LearnedStructure, LearnedTerm, Signal, Target, TermMode,
+    Angle, ContactNumber, ContactSignal, LearnedContact, LearnedFrame, LearnedPlace,
+    LearnedStructure, LearnedTerm, Signal, Target, TermMode,
 };
 pub use numbers::{
     ActuatorNumbers, BodyNumbers, CameraNumbers, ContactPointNumbers, DofNumbers, EqualityNumbers,

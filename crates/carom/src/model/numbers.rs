@@ -322,6 +322,8 @@ quantities! {
             /// Constants: centre and scale of each input, then the bound of the outputs if there is one.
             constant: [T; nlearned_constant] = LearnedConstant("by site").symbol("c, s, B")
                 .refused("says how inputs are scaled, which the weights can say as well: select those");
+            /// Lowest and highest value of each input in the data that a term was trained on, term after term.
+            range: [[T; 2]; nlearned_range] = LearnedRange("by site").may_be_infinite().setting();
         }
         /// Numbers of the equality constraints.
         equalities: Equalities = EqualityNumbers {

@@ -50,6 +50,8 @@ pub struct Counts {
     pub nlearned_weight: usize,
     /// Constants of all learned terms.
     pub nlearned_constant: usize,
+    /// Inputs of learned terms whose training range is known.
+    pub nlearned_range: usize,
     /// Inputs of learned terms at all places.
     pub nlearned_input: usize,
     /// Outputs of learned terms at all places.
@@ -58,6 +60,12 @@ pub struct Counts {
     pub nlearned_frame: usize,
     /// Degrees of freedom, if there are learned terms.
     pub nlearned_dof: usize,
+    /// Learned terms that act on contacts.
+    pub nlearned_contact: usize,
+    /// Inputs of the largest one of them, and their cotangents.
+    pub nlearned_contact_input: usize,
+    /// Outputs of the largest one of them.
+    pub nlearned_contact_output: usize,
     /// Bodies, if a learned term acts on one.
     pub nlearned_body: usize,
     /// Numbers of work area that the largest learned term needs.

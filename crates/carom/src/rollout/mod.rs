@@ -136,6 +136,8 @@ pub struct Rollout<Trace = ()> {
     pub end: State,
     /// The first step with a number that is not finite, and the number.
     pub not_finite: Option<(usize, NotFinite)>,
+    /// Steps in which a learned term had an input outside of the range that it was trained on; fixed steps count them.
+    pub extrapolating: usize,
 }
 
 impl Rollout {
@@ -154,6 +156,7 @@ impl Rollout {
             sensor_width: 0,
             end: end.clone(),
             not_finite: None,
+            extrapolating: 0,
         }
     }
 
@@ -167,6 +170,7 @@ impl Rollout {
             sensor_width: self.sensor_width,
             end: self.end,
             not_finite: self.not_finite,
+            extrapolating: self.extrapolating,
         }
     }
 }
@@ -230,6 +234,8 @@ pub struct Recorded {
     pub not_finite: Option<(usize, NotFinite)>,
     /// The first step with a number beyond all measure, and the number.
     pub large: Option<(usize, NotFinite)>,
+    /// Steps in which a learned term had an input outside of the range that it was trained on.
+    pub extrapolating: usize,
 }
 
 /// Looks on while a trajectory is followed, and keeps what it wants of it.
@@ -275,6 +281,7 @@ pub fn run<D: Dynamics>(
         steps: 0,
         not_finite: None,
         large: None,
+        extrapolating: 0,
     };
     for step in 0..course.steps {
         course.controls.write(step, &mut input.ctrl);
@@ -293,6 +300,7 @@ pub fn run<D: Dynamics>(
         let at_step = |place| (step, place);
         recorded.not_finite = recorded.not_finite.or(report.not_finite.map(at_step));
         recorded.large = recorded.large.or(report.large.map(at_step));
+        recorded.extrapolating += usize::from(report.extrapolates);
         if course.stops && report.not_finite.is_some() {
             break;
         }
@@ -380,6 +388,7 @@ pub fn follow<D: Dynamics>(
         sensor_width,
         end: start.clone(),
         not_finite: None,
+        extrapolating: 0,
     };
     let layout = StateRow::like(start);
     let states = trajectory.states.numbers_mut();
@@ -395,5 +404,6 @@ pub fn follow<D: Dynamics>(
     };
     let recorded = run(dynamics, &mut trajectory.end, course, work, &mut writer);
     trajectory.not_finite = recorded.not_finite;
+    trajectory.extrapolating = recorded.extrapolating;
     trajectory
 }

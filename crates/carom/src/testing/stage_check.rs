@@ -100,7 +100,10 @@ fn is_dependent(stage: &str, field: &str) -> bool {
         (stage, field),
         ("inertia", "factor" | "diagonal_inverse")
             | ("passive" | "learned", "body_force")
-            | ("learned", "room")
+            | (
+                "learned",
+                "room" | "contact_input" | "contact_output" | "contact_excess"
+            )
             | ("actuation", "law_force")
     )
 }

@@ -56,6 +56,22 @@ fn names_may_have_dots() {
 fn terms_that_mean_nothing_are_refused() {
     for (data, reason) in [
         (
+            "target=joint.hip.force; inputs=geom.0.depth; form=mlp",
+            "'geom.0.depth' is not a number of one contact",
+        ),
+        (
+            "target=geom.*.friction; inputs=actuator.m.control; form=mlp",
+            "'actuator.m.control' cannot be an input of learned term 't': it is found in the stage 'control', not before the target",
+        ),
+        (
+            "target=geom.*.friction; inputs=place; form=mlp; shared=false",
+            "learned term 't' acts on contacts, each by itself",
+        ),
+        (
+            "target=geom.*.friction; inputs=place; form=mlp; mode=replace",
+            "'geom.*.friction' has no mode 'replace'",
+        ),
+        (
             "target=joint.hipp.force; inputs=velocity; form=mlp",
             "no joint is called 'hipp'",
         ),

@@ -152,8 +152,9 @@ impl Pass<'_> {
             add(&mut sum.solreffriction, &bar.solreffriction);
             add(&mut sum.solimp, &bar.solimp);
         }
-        // The least friction does not depend on anything.
-        for (bar, &friction) in sum.friction.iter_mut().zip(&first.friction) {
+        // The least friction does not depend on anything. That of the contacts may be another one: learned terms change it.
+        let mixed = parameters::mix(self.model, first.geoms, first.pair);
+        for (bar, friction) in sum.friction.iter_mut().zip(mixed.friction) {
             if friction <= MIN_FRICTION {
                 *bar = 0.0;
             }

@@ -9,7 +9,7 @@
 //! the bodies receive what [`apply_force_vjp`](jacobian::apply_force_vjp) and the velocity of a point leave them.
 
 use super::forward;
-use crate::cotangent::Cotangents;
+use crate::cotangent::{Cotangents, DataBar};
 use crate::dynamics::At;
 use crate::jacobian;
 use crate::laws;
@@ -60,20 +60,38 @@ fn one_contact(at: At<'_>, index: usize, law: usize, bars: &mut Cotangents) {
     contact_bar.distance += slopes.distance;
     for j in 0..2 {
         contact_bar.friction[j] += slopes.friction[j];
-        contact_bar.surface_velocity[j] += slopes.velocity[j + 1];
     }
+    for i in 0..3 {
+        for j in 0..3 {
+            contact_bar.frame[3 * i + j] += force[i] * world_bar[j];
+        }
+    }
+    relative_velocity_vjp(at, index, (speed, slopes.velocity), data_bar);
+}
 
-    // u from the velocities of both bodies.
+/// The adjoint of [`relative_velocity`](forward::relative_velocity) for a contact, whose velocity u and its cotangent are given.
+pub(crate) fn relative_velocity_vjp(
+    at: At<'_>,
+    index: usize,
+    (speed, speed_bar): (Vec3, Vec3),
+    data_bar: &mut DataBar,
+) {
+    let (model, contact) = (at.model, &at.data.collision.contacts[index]);
+    let (kinematics, velocity) = (&at.data.kinematics, &at.data.velocity);
+    let contact_bar = &mut data_bar.contacts[index];
     let surface = contact.surface_velocity;
     let moving = speed - Vec3([0.0, surface[0], surface[1]]);
     let difference = contact.frame.transpose_mul_vec(moving);
-    let difference_bar = contact.frame.transpose_mul_vec(slopes.velocity);
+    let difference_bar = contact.frame.transpose_mul_vec(speed_bar);
+    for j in 0..2 {
+        contact_bar.surface_velocity[j] += speed_bar[j + 1];
+    }
     for i in 0..3 {
         for j in 0..3 {
-            contact_bar.frame[3 * i + j] +=
-                force[i] * world_bar[j] + slopes.velocity[i] * difference[j];
+            contact_bar.frame[3 * i + j] += speed_bar[i] * difference[j];
         }
     }
+    let bodies = contact.geoms.map(|geom| model.structure.geoms.body[geom]);
     for (body, sign) in bodies.into_iter().zip([-1.0, 1.0]) {
         let (bar, motion) = (difference_bar * sign, velocity.body[body]);
         let offset = jacobian::offset(model, kinematics, body, contact.position);

@@ -15,6 +15,7 @@ mod forward;
 pub(crate) mod tests;
 
 pub use backward::backward;
+pub(crate) use backward::relative_velocity_vjp;
 pub use forward::forward;
 pub(crate) use forward::relative_velocity;
 

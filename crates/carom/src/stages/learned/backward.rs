@@ -9,7 +9,7 @@
 use std::mem::take;
 
 use super::forward::{arm, into_frame, sum_wrenches};
-use super::{Learned, numbers};
+use super::{Learned, contact, numbers};
 use crate::cotangent::Cotangents;
 use crate::dynamics::At;
 use crate::history::delayed_control_vjp;
@@ -34,14 +34,14 @@ pub fn backward(at: At<'_>, bars: &mut Cotangents) {
         match target {
             Target::Dof(dof) => *bar += own.force[dof],
             Target::Wrench(frame, component) => *bar += own.wrench[frame][component],
-            Target::Actuator { .. } => {}
+            Target::Actuator { .. } | Target::Contact(_) => {}
         }
     }
     evaluate_vjp(at, false, &mut own, bars);
     bars.data.learned = own;
 }
 
-/// The adjoint of [`forward_actuators`](super::forward_actuators), and of the motions that all terms read.
+/// The adjoint of [`forward_actuators`](super::forward_actuators).
 pub fn backward_actuators(at: At<'_>, bars: &mut Cotangents) {
     let learned = &at.model.structure.learned;
     if learned.is_empty() {
@@ -49,6 +49,17 @@ pub fn backward_actuators(at: At<'_>, bars: &mut Cotangents) {
     }
     let mut own = take(&mut bars.data.learned);
     evaluate_vjp(at, true, &mut own, bars);
+    bars.data.learned = own;
+}
+
+/// The adjoint of [`forward_contacts`](super::forward_contacts), and of the motions that all terms read.
+pub fn backward_contacts(at: At<'_>, bars: &mut Cotangents) {
+    let learned = &at.model.structure.learned;
+    if learned.is_empty() {
+        return;
+    }
+    let mut own = take(&mut bars.data.learned);
+    contact::backward(at, &mut own, bars);
     for (&frame, &motion_bar) in learned.frames.iter().zip(&own.motion) {
         let moving = at.data.velocity.body[frame.body];
         let (kinematics_bar, body) = (&mut bars.data.kinematics, frame.body);
@@ -123,7 +134,7 @@ fn evaluate_vjp(at: At<'_>, before_actuators: bool, own: &mut Learned, bars: &mu
 }
 
 /// Adds to the cotangent of what a signal reads.
-fn signal_vjp(
+pub(super) fn signal_vjp(
     at: At<'_>,
     signal: Signal,
     bar: f64,
@@ -160,6 +171,8 @@ fn signal_vjp(
         Signal::Length(output) => data.transmission.length[output] += bar,
         Signal::Rate(output) => data.velocity.actuator[output] += bar,
         Signal::ActuatorForce(output) => data.actuation.actuator_force[output] += bar,
+        // Read where the contact is at hand.
+        Signal::Contact(_) => {}
         Signal::Time => state.time += bar,
     }
 }

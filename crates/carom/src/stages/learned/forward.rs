@@ -1,10 +1,12 @@
-use super::{Learned, numbers};
+use super::{Learned, contact, numbers};
+use crate::dynamics::At;
 use crate::history::delayed_control;
 use crate::math::{Spatial, Vec3};
 use crate::model::{Angle, LearnedFrame, Model, Signal, Target};
 use crate::scalar::Scalar;
 use crate::stages::actuation::Actuation;
 use crate::stages::bias::Bias;
+use crate::stages::collision::Collision;
 use crate::stages::kinematics::Kinematics;
 use crate::stages::passive::Passive;
 use crate::stages::transmission::TransmissionData;
@@ -28,10 +30,27 @@ pub struct Sources<'a, T: Scalar> {
     pub actuation: Option<&'a Actuation<T>>,
 }
 
-/// Motions of frames, and the outputs that act on actuators.
-pub fn forward_actuators<T: Scalar>(
+impl<'a> Sources<'a, f64> {
+    /// What terms on contacts read.
+    pub(super) fn before_controls(at: At<'a>) -> Self {
+        Self {
+            state: at.state,
+            input: None,
+            kinematics: &at.data.kinematics,
+            transmission: &at.data.transmission,
+            velocity: &at.data.velocity,
+            passive: &at.data.passive,
+            bias: &at.data.bias,
+            actuation: None,
+        }
+    }
+}
+
+/// Motions of frames, and the contacts.
+pub fn forward_contacts<T: Scalar>(
     model: &Model<T>,
     sources: Sources<'_, T>,
+    collision: &mut Collision<T>,
     out: &mut Learned<T>,
 ) {
     let learned = &model.structure.learned;
@@ -39,6 +58,17 @@ pub fn forward_actuators<T: Scalar>(
         let moving = sources.velocity.body[frame.body];
         *motion = into_frame(model, sources.kinematics, frame, moving); // (3)
     }
+    if !learned.contacts.is_empty() {
+        contact::forward(model, sources, collision, out);
+    }
+}
+
+/// The outputs that act on actuators.
+pub fn forward_actuators<T: Scalar>(
+    model: &Model<T>,
+    sources: Sources<'_, T>,
+    out: &mut Learned<T>,
+) {
     evaluate(model, sources, true, out);
 }
 
@@ -86,7 +116,7 @@ fn evaluate<T: Scalar>(
 
 impl<T: Scalar> Sources<'_, T> {
     #[inline]
-    fn read(&self, model: &Model<T>, signal: Signal, motions: &[Spatial<T>]) -> T {
+    pub(super) fn read(&self, model: &Model<T>, signal: Signal, motions: &[Spatial<T>]) -> T {
         match signal {
             Signal::Position { coordinate, of, .. } => {
                 let position = self.state.qpos[coordinate];
@@ -115,6 +145,8 @@ impl<T: Scalar> Sources<'_, T> {
             Signal::ActuatorForce(output) => {
                 (self.actuation).map_or(T::ZERO, |found| found.actuator_force[output])
             }
+            // Read where the contact is at hand.
+            Signal::Contact(_) => T::ZERO,
             Signal::Time => self.state.time,
         }
     }

@@ -1,5 +1,7 @@
 //! Learned terms against dual numbers, against what they promise, and against forces that are given in other ways.
 
+mod contact;
+
 use carom_spec::model_spec::{ActivationKind, FormKind, LearnedTermSpec, TermMode};
 
 use crate::cotangent::Cotangents;
@@ -13,6 +15,7 @@ use crate::math::{Spatial, Vec3};
 use crate::model::{Integrator, Model};
 use crate::parameters::Parameters;
 use crate::scalar::Scalar;
+use crate::stages::collision::Collision;
 use crate::stages::learned;
 use crate::state::{Input, State};
 use crate::testing::stage_check::{Point, check, random_point, zeros};
@@ -198,6 +201,8 @@ fn points() -> Vec<(String, Point)> {
 /// Both parts of the stage.
 fn evaluate<T: Scalar>(point: &mut Point<T>) {
     let mut out = std::mem::take(&mut point.data.learned);
+    let mut contacts = Collision::default();
+    learned::forward_contacts(&point.model, sources(point), &mut contacts, &mut out);
     learned::forward_actuators(&point.model, sources(point), &mut out);
     learned::forward(&point.model, sources(point), &mut out);
     point.data.learned = out;
@@ -211,6 +216,7 @@ crate::testing::stage_check::check_stage!(
     |point, bar| {
         crate::stages::learned::backward(point.at(), bar);
         crate::stages::learned::backward_actuators(point.at(), bar);
+        crate::stages::learned::backward_contacts(point.at(), bar);
     }
 );
 
