@@ -9,6 +9,7 @@ mod check;
 mod command_line;
 mod completions;
 mod diff;
+mod discover;
 mod evaluate;
 mod failure;
 mod gradient;
@@ -55,6 +56,7 @@ enum Command {
     Identify(Box<identify::Args>),
     Evaluate(evaluate::Args),
     Learn(learn::Args),
+    Discover(discover::Args),
     Sites(sites::Args),
     Diff(diff::Args),
     Plan(plan::Args),
@@ -73,6 +75,7 @@ fn main() -> ExitCode {
         Ok(Command::Identify(args)) => identify::run(&args),
         Ok(Command::Evaluate(args)) => evaluate::run(&args),
         Ok(Command::Learn(args)) => learn::run(&args),
+        Ok(Command::Discover(args)) => discover::run(&args),
         Ok(Command::Sites(args)) => sites::run(&args),
         Ok(Command::Diff(args)) => diff::run(&args),
         Ok(Command::Plan(args)) => plan::run(&args),

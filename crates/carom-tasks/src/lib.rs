@@ -34,6 +34,7 @@
 //! Whatever goes wrong is an [`Error`], the one of the engine.
 
 pub mod diff;
+pub mod discover;
 mod error;
 pub mod evaluate;
 pub mod identify;

@@ -125,7 +125,7 @@ pub(super) fn are_measured(model: &Model, recordings: &Recordings) -> bool {
 }
 
 /// Where a channel is in the tangent of a state, and how wide.
-fn dofs(quantity: Quantity, nv: usize) -> Option<(usize, usize)> {
+pub(crate) fn dofs(quantity: Quantity, nv: usize) -> Option<(usize, usize)> {
     match quantity {
         Quantity::JointPosition { dof, .. } => Some((dof, 1)),
         Quantity::JointVelocity { dof } => Some((nv + dof, 1)),
