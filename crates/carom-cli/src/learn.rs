@@ -2,9 +2,11 @@
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Instant;
 
 use carom::{Error, ErrorKind, Model};
 use carom_optimise::checkpoint;
+use carom_spec::ModelSpec;
 use carom_spec::mjcf::{AssetStorage, write_with};
 use carom_spec::weights;
 use carom_tasks::evaluate::figure;
@@ -13,6 +15,7 @@ use carom_tasks::learn::{self, Learned, Settings, blueprint};
 use carom_tasks::recording::{self, Mapping};
 use serde_json::json;
 
+use crate::command_line::Argument;
 use crate::failure::{Failure, READ, WRITE, finish};
 use crate::{interrupt, load, output, stdio, values};
 
@@ -61,8 +64,11 @@ struct Terms {
     #[arg(long, value_name = "N,…", value_delimiter = ',', value_parser = values::count)]
     horizons: Vec<usize>,
     /// Most evaluations over each horizon.
-    #[arg(long, value_name = "N", default_value_t = Settings::default().evaluations)]
-    evaluations: u64,
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    evaluations: Option<u64>,
+    /// Parameters of the model that are found with the weights, as for `carom identify`, beside those of the blueprint.
+    #[arg(long, value_name = "PARAMETER,…")]
+    free: Vec<String>,
     /// Store training after every round of evaluations.
     #[arg(long, value_name = "FILE")]
     checkpoint: Option<PathBuf>,
@@ -90,14 +96,9 @@ fn answer(args: &Terms) -> Result<ExitCode, Failure> {
     }
     let loaded = load::load(&args.model, &args.allow)?;
     stdio::warn(&loaded.warnings);
-    let terms = blueprint::read(&args.blueprint)?;
+    let blueprint = blueprint::read(&args.blueprint)?;
     let mapping = Mapping::read(&args.mapping)?;
-    let settings = Settings {
-        stepping: stepping_of(None, &loaded.spec),
-        horizons: args.horizons.clone(),
-        evaluations: args.evaluations,
-        ..Settings::default()
-    };
+    let settings = settings(args, blueprint.training, &loaded.spec)?;
     let resume = match &args.checkpoint {
         Some(path) if args.resume && path.exists() => {
             let bytes = std::fs::read(path).map_err(|cause| {
@@ -123,10 +124,12 @@ fn answer(args: &Terms) -> Result<ExitCode, Failure> {
     let mut watch = Progress {
         checkpoint: args.checkpoint.clone(),
         is_quiet: args.json,
+        search: 0,
+        since: (Instant::now(), 0),
     };
     let learned = learn::train(
         loaded.spec.clone(),
-        terms,
+        blueprint.terms,
         &read,
         &settings,
         resume.as_deref(),
@@ -138,6 +141,27 @@ fn answer(args: &Terms) -> Result<ExitCode, Failure> {
         return Ok(interrupt::exit_code());
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// What the blueprint says, and the command line over it.
+fn settings(args: &Terms, training: Settings, spec: &ModelSpec) -> Result<Settings, Failure> {
+    let mut settings = training;
+    settings.stepping = stepping_of(None, spec);
+    if !args.horizons.is_empty() {
+        settings.horizons.clone_from(&args.horizons);
+    }
+    settings.evaluations = args.evaluations.unwrap_or(settings.evaluations);
+    for list in &args.free {
+        for name in Argument::new("--free", list).split(',') {
+            if name.text().is_empty() {
+                return Err(name.unfit("an empty name", "write joint.elbow.armature"));
+            }
+            let selection = name.text().parse();
+            let selection = selection.map_err(|error| name.unselected(&error))?;
+            settings.free.push(selection);
+        }
+    }
+    Ok(settings)
 }
 
 /// Writes the model and its weights.
@@ -164,6 +188,7 @@ fn show(args: &Terms, learned: &Learned, weights_path: &Path) {
             .map(|one| {
                 json!({
                     "frames": one.frames,
+                    "search": one.search,
                     "evaluations": one.evaluations,
                     "loss_before": one.before,
                     "loss_after": one.after,
@@ -175,11 +200,16 @@ fn show(args: &Terms, learned: &Learned, weights_path: &Path) {
         let terms: Vec<_> = (learned.spec.learned_terms.iter())
             .map(|term| json!({"name": term.name, "weights": term.weights.len()}))
             .collect();
+        let parameters: Vec<_> = (learned.parameters.iter())
+            .map(|(name, [before, after])| json!({"name": name, "before": before, "after": after}))
+            .collect();
         let document = json!({
             "model": args.out,
             "weights_file": weights_path,
             "weights": learned.weights,
             "terms": terms,
+            "parameters": parameters,
+            "held_back": learned.held_back,
             "horizons": horizons,
             "validation": learned.validation.map(|[before, after]| json!({"before": before, "after": after})),
             "interrupted": learned.is_stopped,
@@ -187,10 +217,17 @@ fn show(args: &Terms, learned: &Learned, weights_path: &Path) {
         crate::print(&document.to_string());
         return;
     }
+    if !learned.held_back.is_empty() {
+        crate::print(&format!(
+            "held back from training, to say when to end: {}",
+            learned.held_back.join(", ")
+        ));
+    }
     for one in &learned.horizons {
         crate::print(&format!(
-            "segments of {} frames: loss {} to {} in {} evaluations, {}",
+            "segments of {} frames, {}: loss {} to {} in {} evaluations, {}",
             one.frames,
+            one.search,
             figure(one.before),
             figure(one.after),
             one.evaluations,
@@ -200,6 +237,13 @@ fn show(args: &Terms, learned: &Learned, weights_path: &Path) {
     if let Some([before, after]) = learned.validation {
         let (before, after) = (figure(before), figure(after));
         crate::print(&format!("held-out recordings: loss {before} to {after}"));
+    }
+    for (name, [before, after]) in &learned.parameters {
+        crate::print(&format!(
+            "{name}: {} to {}",
+            figure(*before),
+            figure(*after)
+        ));
     }
     crate::print(&format!(
         "{} weights; wrote '{}' and '{}'",
@@ -213,18 +257,46 @@ fn show(args: &Terms, learned: &Learned, weights_path: &Path) {
 struct Progress {
     checkpoint: Option<PathBuf>,
     is_quiet: bool,
+    /// The search at work, counted from 1.
+    search: usize,
+    /// When its first round was over, and its evaluations then.
+    since: (Instant, u64),
 }
 
 impl learn::Watch for Progress {
-    fn progress(&mut self, frames: usize, evaluations: u64, lowest: f64, validation: Option<f64>) {
+    fn progress(&mut self, progress: &learn::Progress<'_>) {
         if self.is_quiet {
             return;
         }
-        let held_out =
-            validation.map_or(String::new(), |loss| format!(", held-out {}", figure(loss)));
-        let lowest = figure(lowest);
+        let learn::Progress {
+            search: [search, searches],
+            evaluations: [evaluations, most],
+            ..
+        } = *progress;
+        if self.search != search {
+            self.search = search;
+            self.since = (Instant::now(), 0);
+            let (what, frames) = (progress.what, progress.frames);
+            stdio::warn(&format!(
+                "search {search} of {searches}, segments of {frames} frames: {what}\n"
+            ));
+        }
+        let held_out = (progress.validation)
+            .map_or(String::new(), |loss| format!(", held-out {}", figure(loss)));
+        // The first round of a search tells no rate: it began before the clock.
+        let (begin, first) = self.since;
+        let seconds = begin.elapsed().as_secs_f64();
+        let pace = if first == 0 {
+            self.since = (begin, evaluations);
+            String::new()
+        } else {
+            let rate = (evaluations - first) as f64 / seconds.max(1e-9);
+            let left = most.saturating_sub(evaluations) as f64 / rate.max(1e-9);
+            format!(", {rate:.1} a second, at most {left:.0} s left in this search")
+        };
+        let loss = figure(progress.loss);
         stdio::warn(&format!(
-            "{frames} frames, {evaluations} evaluations: loss {lowest}{held_out}\n"
+            "  {evaluations} evaluations: loss {loss}{held_out}{pace}\n"
         ));
     }
 

@@ -8,6 +8,18 @@
 //! form = "mlp"
 //! hidden = [8]
 //! dissipative = ["linear_velocity"]
+//!
+//! [training]                              # all of it as you like
+//! free = ["joint.*.armature log"]         # parameters of the model that are found with the weights
+//! horizons = [20, 80]                     # frames of segments, one after the other
+//! every = 40                              # frames from the start of a segment to the next
+//! huber = 3.0                             # errors beyond so many deviations count less
+//! held_back = 0.2                         # share of the trajectories that says when to end
+//! regularization = 1e-3                   # what a weight as large as its scale costs
+//! evaluations = 400                       # of each horizon
+//! batch = 64                              # segments of each step of Adam …
+//! steps = 200                             # … of which each horizon has so many, the first so long
+//! rate = 0.02
 //! ```
 
 use std::ops::Range;
@@ -21,12 +33,24 @@ use carom_spec::source::{DiskSource, FileSource};
 use serde::Deserialize;
 use toml::Spanned;
 
+use super::settings::{self, Settings};
+
 /// What a file says.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Blueprint {
+struct File {
     #[serde(default, rename = "term")]
     terms: Vec<Spanned<Term>>,
+    training: Option<Spanned<settings::File>>,
+}
+
+/// Terms, and how they are trained.
+#[derive(Clone, Debug)]
+pub struct Blueprint {
+    /// The terms.
+    pub terms: Vec<LearnedTermSpec>,
+    /// What `[training]` says; defaults for the rest.
+    pub training: Settings,
 }
 
 /// One term.
@@ -69,7 +93,7 @@ struct Mistake(String, Option<Range<usize>>);
 ///
 /// # Errors
 /// When it cannot be read, or says what cannot be meant: with line and column.
-pub fn read(path: &Path) -> Result<Vec<LearnedTermSpec>, Error> {
+pub fn read(path: &Path) -> Result<Blueprint, Error> {
     let bytes = DiskSource::default().read(path);
     let bytes = bytes.map_err(|cause| Error::of(ErrorKind::Settings, cause))?;
     let file = path.display().to_string();
@@ -80,20 +104,29 @@ pub fn read(path: &Path) -> Result<Vec<LearnedTermSpec>, Error> {
     parse(&text, &file)
 }
 
-/// The terms of a blueprint's text; `file` is what messages call it.
+/// A blueprint of a text; `file` is what messages call it.
 ///
 /// # Errors
 /// As [`read`].
-pub fn parse(text: &str, file: &str) -> Result<Vec<LearnedTermSpec>, Error> {
-    let terms = toml::from_str::<Blueprint>(text)
+pub fn parse(text: &str, file: &str) -> Result<Blueprint, Error> {
+    let read = toml::from_str::<File>(text)
         .map_err(|cause| Mistake(cause.message().trim_end().to_owned(), cause.span()))
-        .and_then(|blueprint| {
-            if blueprint.terms.is_empty() {
+        .and_then(|file| {
+            if file.terms.is_empty() {
                 return Err(Mistake("it has no [[term]]".to_owned(), None));
             }
-            blueprint.terms.into_iter().map(term).collect()
+            let terms: Result<Vec<_>, Mistake> = file.terms.into_iter().map(term).collect();
+            let training = file.training.map(|training| {
+                let span = training.span();
+                let settings = training.into_inner().settings();
+                settings.map_err(|why| Mistake(format!("[training] {why}"), Some(span)))
+            });
+            Ok(Blueprint {
+                terms: terms?,
+                training: training.transpose()?.unwrap_or_default(),
+            })
         });
-    terms.map_err(|Mistake(message, span)| {
+    read.map_err(|Mistake(message, span)| {
         let Some(span) = span else {
             let why = format!("blueprint '{file}': {message}");
             return Error::new(ErrorKind::Settings, why).at(Place::File(file.into()));
@@ -233,7 +266,7 @@ mod tests {
             target = "joint.elbow.force"
             inputs = ["velocity"]
             form = "friction""#;
-        let terms = parse(text, "b.toml").unwrap();
+        let terms = parse(text, "b.toml").unwrap().terms;
         assert_eq!(terms.len(), 2);
         assert_eq!(terms[0].targets[1].name, "body.*.torque");
         assert_eq!(terms[1].form.kind, FormKind::Friction);
@@ -268,6 +301,28 @@ mod tests {
             };
             assert_eq!(parse(&text, "b.toml").unwrap_err().to_string(), expected);
         }
+        for (training, expected) in [
+            ("horizons = [0]", "horizons = 0: it must be 1 or more"),
+            (
+                "held_back = 1",
+                "held_back = 1: it is a share of the trajectories, below 1",
+            ),
+            ("huber = nan", "huber = NaN: it must be above 0"),
+            (
+                "regularization = -1",
+                "regularization = -1: it must be 0 or more",
+            ),
+        ] {
+            let text = format!("{head}form = 'drag'\n[training]\n{training}\n");
+            let told = parse(&text, "b.toml").unwrap_err().to_string();
+            let expected = format!("blueprint 'b.toml', line 6, column 1: [training] {expected}");
+            assert_eq!(told, expected);
+        }
+        let free = parse(
+            &format!("{head}form = 'drag'\n[training]\nfree = ['']\n"),
+            "b.toml",
+        );
+        assert!(free.unwrap_err().to_string().contains("line 6"));
         let unknown = parse(&format!("{head}form = 'drag'\nhiden = 3\n"), "b.toml");
         let unknown = unknown.unwrap_err().to_string();
         assert!(

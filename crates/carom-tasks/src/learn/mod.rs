@@ -10,9 +10,11 @@
 
 pub mod blueprint;
 mod scales;
+mod settings;
 mod train;
 
-pub use train::{Horizon, Learned, Load, Settings, Unwatched, Watch, train};
+pub use settings::{Settings, selections};
+pub use train::{Horizon, Learned, Load, Progress, Unwatched, Watch, train};
 
 use carom::load::ModelProblems;
 use carom::{Error, Model};

@@ -71,7 +71,7 @@ const NETWORK: &str = "[[term]]\nname = 'net'\ntarget = 'joint.*.force'\ninputs 
     hidden = [8, 4]\nodd = ['velocity']\n";
 
 fn terms(text: &str) -> Vec<LearnedTermSpec> {
-    blueprint::parse(text, "terms.toml").unwrap()
+    blueprint::parse(text, "terms.toml").unwrap().terms
 }
 
 fn train(
@@ -188,4 +188,100 @@ fn any_number_of_threads_gives_the_same_bits() {
         })
     };
     assert_eq!(of(1), of(3));
+}
+
+/// The rods of the model that is trained are lighter than those of the recordings by these factors.
+#[test]
+fn parameters_of_the_model_are_found_with_the_weights() {
+    let settings = Settings {
+        free: learn::selections(&["body.lower.mass log".to_owned()]).unwrap(),
+        ..thorough()
+    };
+    let truth = spec(&pendulum("", ""), MemorySource::new());
+    let right = compiled(&truth).bodies.mass[2];
+    let light = pendulum("", "").replace(r#"-.3" size=".03""#, r#"-.3" size=".03" mass=".5""#);
+    let light = spec(&light, MemorySource::new());
+    let load = |model: &Model| Ok((recordings(model, 0..3)?, None));
+    let learned = learn::train(
+        light,
+        terms(DRAG),
+        &load,
+        &settings,
+        None,
+        (None, &mut Unwatched),
+    );
+    let learned = learned.unwrap();
+    let [(name, [before, after])] = &learned.parameters[..] else {
+        panic!("{:?}", learned.parameters);
+    };
+    assert!(name.contains("mass"), "{name}");
+    assert!(
+        (before - 0.5).abs() < 1e-12 && (after / right - 1.0).abs() < 1e-3,
+        "{after} {right}"
+    );
+    // What is written is what was found.
+    assert!((compiled(&learned.spec).bodies.mass[2] - after).abs() < 1e-9);
+    let drag = learned.spec.learned_terms[0].weights[0];
+    assert!((drag - 0.05).abs() < 1e-3, "{drag}");
+}
+
+/// Adam takes some segments a step, and training goes on from a checkpoint to the same bits.
+#[test]
+fn some_segments_a_step_give_the_same_bits_after_an_end_too() {
+    let settings = Settings {
+        batch: 5,
+        steps: 60,
+        regularization: 1e-6,
+        every: Some(4),
+        ..brief()
+    };
+    let whole = train(NETWORK, &settings, None, None, &mut Unwatched);
+    let [before, after] = whole.validation.unwrap();
+    assert!(after < 0.3 * before, "{before} {after}");
+    for rounds in [1, 2, 5] {
+        let stop = AtomicBool::new(false);
+        let mut killed = Killed {
+            after: rounds,
+            bytes: Vec::new(),
+            stop: &stop,
+        };
+        train(NETWORK, &settings, None, Some(&stop), &mut killed);
+        let again = train(
+            NETWORK,
+            &settings,
+            Some(&killed.bytes),
+            None,
+            &mut Unwatched,
+        );
+        assert_eq!(again.spec.learned_terms, whole.spec.learned_terms);
+    }
+}
+
+#[test]
+fn trajectories_are_held_back_where_weights_are_many() {
+    let load = |model: &Model| Ok((recordings(model, 0..5)?, None));
+    let of = |text: &str, held_back| {
+        let settings = Settings {
+            held_back,
+            evaluations: 25,
+            steps: 25,
+            ..brief()
+        };
+        let spec = spec(&pendulum("", ""), MemorySource::new());
+        learn::train(
+            spec,
+            terms(text),
+            &load,
+            &settings,
+            None,
+            (None, &mut Unwatched),
+        )
+        .unwrap()
+    };
+    let network = of(NETWORK, None);
+    assert_eq!(network.held_back.len(), 1);
+    assert!(network.validation.is_some());
+    assert!(of(DRAG, None).held_back.is_empty());
+    assert_eq!(of(DRAG, Some(0.4)).held_back.len(), 2);
+    assert!(of(NETWORK, Some(0.0)).held_back.is_empty());
 }
