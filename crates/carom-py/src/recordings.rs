@@ -61,9 +61,9 @@ impl Origin {
         Ok(Self::Table(Table::from_arrays(label, table, has_axis)))
     }
 
-    fn table(self, has_axis: bool) -> Result<Table, Error> {
+    fn table(self, mapping: Option<&Mapping>) -> Result<Table, Error> {
         match self {
-            Self::File(path) => Table::read(&path, has_axis),
+            Self::File(path) => Table::read(&path, mapping),
             Self::Table(table) => Ok(table),
         }
     }
@@ -116,11 +116,16 @@ impl Recordings {
         let model = Arc::clone(&model.get().inner);
         let inner = abandonable(py, move || {
             let model = &*model;
-            let mut tables = origins.into_iter().map(|origin| origin.table(has_axis));
-            let (mapping, noise) = match (mapping, meaning) {
-                (Some(mapping), _) => return recording::from_tables(model, &mapping, tables),
-                (None, Meaning::Names(noise)) => (tables.next(), noise),
-                (None, _) => (tables.next(), BTreeMap::new()),
+            if let Some(mapping) = &mapping {
+                let tables = origins
+                    .into_iter()
+                    .map(|origin| origin.table(Some(mapping)));
+                return recording::from_tables(model, mapping, tables);
+            }
+            let mut tables = origins.into_iter().map(|origin| origin.table(None));
+            let (mapping, noise) = match meaning {
+                Meaning::Names(noise) => (tables.next(), noise),
+                _ => (tables.next(), BTreeMap::new()),
             };
             // The names of the first recording speak for all.
             let first: Vec<Table> = mapping.into_iter().collect::<Result<_, _>>()?;

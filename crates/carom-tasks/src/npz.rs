@@ -66,10 +66,19 @@ pub type Npz = BTreeMap<String, Array>;
 
 /// Reads a `.npz` file.
 pub fn read(path: &Path) -> Result<Npz, Error> {
+    read_some(path, &|_| true).map(|(arrays, _)| arrays)
+}
+
+/// Reads the arrays of a `.npz` file whose names are wanted. The others are not unpacked, and take neither time nor memory; their names are the
+/// second result.
+pub fn read_some(
+    path: &Path,
+    is_wanted: &dyn Fn(&str) -> bool,
+) -> Result<(Npz, Vec<String>), Error> {
     let mut file = open_regular(path, MAX_BYTES)?;
     let size = file.metadata().map_or(0, |found| found.len());
     whole_archive(&mut file)
-        .and_then(|()| read_from(std::io::BufReader::new(file), size))
+        .and_then(|()| read_from(std::io::BufReader::new(file), size, is_wanted))
         .map_err(|cause| {
             let place = Place::File(path.to_owned());
             error(format!("'{}'", path.display()))
@@ -111,14 +120,18 @@ fn whole_archive(file: &mut (impl Read + Seek)) -> Result<(), Error> {
     }
 }
 
-fn read_from(reader: impl Read + Seek, size: u64) -> Result<Npz, Error> {
+fn read_from(
+    reader: impl Read + Seek,
+    size: u64,
+    is_wanted: &dyn Fn(&str) -> bool,
+) -> Result<(Npz, Vec<String>), Error> {
     let mut archive = zip::ZipArchive::new(reader)
         .map_err(|cause| {
         error(format!(
             "the file is cut off or damaged ({cause}); copy it again, or write it anew with numpy.savez"
         ))
     })?;
-    let mut arrays = Npz::new();
+    let (mut arrays, mut others) = (Npz::new(), Vec::new());
     let mut budget = budget_of(size);
     for index in 0..archive.len() {
         let mut entry = archive
@@ -128,12 +141,16 @@ fn read_from(reader: impl Read + Seek, size: u64) -> Result<Npz, Error> {
             .name()
             .map_err(|cause| error(format!("damaged entry {index} ({cause})")))?;
         let name = name.trim_end_matches(".npy").to_owned();
+        if !is_wanted(&name) {
+            others.push(name);
+            continue;
+        }
         let size = entry.size();
         let array = read_npy(&mut entry, size, &mut budget)
             .map_err(|cause| error(format!("array '{name}'")).because(cause))?;
         arrays.insert(name, array);
     }
-    Ok(arrays)
+    Ok((arrays, others))
 }
 
 /// Reads one `.npy` array of `size` bytes; what it takes in memory is taken from the budget before it is.
@@ -461,7 +478,7 @@ mod tests {
             &[("a/b", &numbers), ("names", &names), ("s", &scalar)],
         )
         .unwrap();
-        let read = read_from(bytes, 0).unwrap();
+        let read = read_from(bytes, 0, &|_| true).unwrap().0;
         assert_eq!(read["a/b"], numbers);
         assert_eq!(read["names"], names);
         assert_eq!(read["s"], scalar);
@@ -506,14 +523,16 @@ mod tests {
             (npy("<U99999999999", "(1,)", &[0; 8]), "fewer values"),
         ];
         for (bytes, word) in cases {
-            let message = read_from(archive(&bytes), 0).unwrap_err().to_string();
+            let message = read_from(archive(&bytes), 0, &|_| true)
+                .unwrap_err()
+                .to_string();
             assert!(message.contains(word), "{word}: {message}");
         }
         let whole = archive(&npy("<f8", "(2,)", &[0; 16])).into_inner();
-        assert!(read_from(std::io::Cursor::new(&whole), 0).is_ok());
+        assert!(read_from(std::io::Cursor::new(&whole), 0, &|_| true).is_ok());
         for length in 0..whole.len() {
             let cut = std::io::Cursor::new(&whole[..length]);
-            assert!(read_from(cut, 0).is_err());
+            assert!(read_from(cut, 0, &|_| true).is_err());
         }
     }
 

@@ -10,6 +10,10 @@
 //! blocks which were left out when c was found. A term counts if t is beyond chance among all terms that were tried, and the share is worth a
 //! word. Terms resemble each other: a delay looks like damping. So the term that explains most is named for each signal, and what it explains is
 //! taken out before the next one is looked for.
+//!
+//! Torques that are compared have a table of their own (`dependence/torques.rs`), whose responses need no simulation.
+
+mod torques;
 
 use carom::model::JointKind;
 use carom::{Error, Model};
@@ -55,18 +59,24 @@ pub enum Driver {
     Direction,
     /// Position: gravity, springs, cogging.
     Position,
+    /// Nothing: a constant force or torque.
+    Constant,
+    /// Acceleration: inertia. Of torques alone, since predictions are compared where forces lead.
+    Acceleration,
     /// Time: drift.
     Time,
 }
 
 impl Driver {
     /// All of them, in the order of tables.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 8] = [
         Self::ControlChange,
         Self::Load,
         Self::Velocity,
         Self::Direction,
         Self::Position,
+        Self::Constant,
+        Self::Acceleration,
         Self::Time,
     ];
 
@@ -78,6 +88,8 @@ impl Driver {
             Self::Velocity => "velocity",
             Self::Direction => "direction",
             Self::Position => "position",
+            Self::Constant => "constant",
+            Self::Acceleration => "acceleration",
             Self::Time => "time",
         }
     }
@@ -90,6 +102,8 @@ impl Driver {
             Self::Velocity => "velocity (velocity-dependent)",
             Self::Direction => "direction of the velocity (dry friction)",
             Self::Position => "position (gravity, springs, cogging)",
+            Self::Constant => "nothing: a constant force (offset, wind, weight)",
+            Self::Acceleration => "acceleration (inertia)",
             Self::Time => "time (drift)",
         }
     }
@@ -151,7 +165,15 @@ struct Term {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
-    Joint { joint: usize, dof: usize },
+    Joint {
+        joint: usize,
+        dof: usize,
+    },
+    /// An axis of a free joint, the three of translation first; those of a ball joint are the last three.
+    Free {
+        joint: usize,
+        axis: usize,
+    },
     Control(usize),
     Signal(usize),
 }
@@ -186,24 +208,37 @@ impl Task<'_> {
         solution: &Solution,
         identified: &Identified,
     ) -> Result<Option<Dependences>, Error> {
-        let model = &identified.model;
         let is_rounding = identified.noise < ROUNDING_NOISE;
-        if !self.predicts() || self.problem.starts_per_run() != 1 || is_rounding {
+        if self.problem.starts_per_run() != 1 || is_rounding {
             return Ok(None);
         }
-        self.on_threads(|| self.depends(model, solution, identified))
+        self.on_threads(|| {
+            let mut all = Vec::new();
+            if self.predicts() {
+                all.extend(self.evidence_of_motions(solution, &identified.model)?);
+            }
+            all.extend(self.evidence_of_torques(identified)?);
+            if all.is_empty() {
+                return Ok(None);
+            }
+            let mut found = Dependences::default();
+            for evidence in all {
+                evidence.add_to(&mut found, identified);
+            }
+            Ok(Some(found))
+        })
     }
 
-    fn depends(
+    /// What predictions of motions show; none where it would take long.
+    fn evidence_of_motions(
         &self,
-        model: &Model,
         solution: &Solution,
-        identified: &Identified,
-    ) -> Result<Option<Dependences>, Error> {
-        let joints = joints_of(model);
-        let controls = moving_controls(&self.problem);
+        model: &Model,
+    ) -> Result<Option<Evidence>, Error> {
+        let (joints, controls) = (joints_of(model), moving_controls(&self.problem));
+        let axes: Vec<(usize, usize)> = free_axes(model).collect();
         let count = model.counts().nv;
-        let simulations = 2 * (5 * joints.len() + controls.len()) + 1;
+        let simulations = 2 * (5 * joints.len() + 2 * axes.len() + controls.len()) + 1;
         if count > MAX_DOFS {
             return Ok(None);
         }
@@ -227,24 +262,65 @@ impl Task<'_> {
             return Ok(None);
         }
         let rows = Rows::new(&problem);
+        let mut terms = terms(&problem, &x, model, (&joints, &controls))?;
+        terms.extend(free_terms(&problem, &x, model, &axes)?);
+        terms.extend(rows.drifts(&problem));
+        let runs = [problem.all_runs().len(), self.problem.all_runs().len()];
         let made_up = MadeUp::new(&linear);
-        let mut residuals = linear.residuals.clone();
+        Ok(Some(Evidence::new(
+            (rows, runs),
+            &made_up,
+            linear.residuals,
+            terms,
+        )))
+    }
+}
+
+/// Residuals of one kind, and what they may respond to.
+struct Evidence {
+    rows: Rows,
+    runs: [usize; 2],
+    residuals: Vec<f64>,
+    terms: Vec<Term>,
+}
+
+impl Evidence {
+    /// Takes out of residuals and responses what free parameters and initial states make up for.
+    fn new(
+        (rows, runs): (Rows, [usize; 2]),
+        made_up: &MadeUp,
+        mut residuals: Vec<f64>,
+        mut terms: Vec<Term>,
+    ) -> Self {
         for (residual, block) in residuals.iter_mut().zip(&rows.block) {
             *residual *= f64::from(u8::from(block.is_some()));
         }
         made_up.take_out(&mut residuals);
-        let mut terms = terms(&problem, &x, model, (&joints, &controls))?;
-        terms.extend(rows.drifts(&problem));
         terms.retain_mut(|term| {
             let before = dot(&term.response, &term.response);
             made_up.take_out(&mut term.response);
             let after = dot(&term.response, &term.response);
             before > 0.0 && after > MIN_OWN_RESPONSE * before
         });
-        let mut found = rows.found(model, &terms, &residuals);
-        found.findings = rows.findings((model, identified), terms, residuals);
-        found.runs = [problem.all_runs().len(), self.problem.all_runs().len()];
-        Ok(Some(found))
+        Self {
+            rows,
+            runs,
+            residuals,
+            terms,
+        }
+    }
+
+    fn add_to(self, found: &mut Dependences, identified: &Identified) {
+        let model = &identified.model;
+        let own = self.rows.found(model, &self.terms, &self.residuals);
+        found.rows.extend(own.rows);
+        let findings = self
+            .rows
+            .findings((model, identified), self.terms, self.residuals);
+        found.findings.extend(findings);
+        if found.runs == [0, 0] {
+            found.runs = self.runs;
+        }
     }
 }
 
@@ -268,7 +344,7 @@ fn terms(
             let forces: Vec<Vec<f64>> = (steps.iter())
                 .map(|run| run.iter().map(&shape).collect())
                 .collect();
-            let Some(size) = push_size(&steps, &forces) else {
+            let Some(size) = push_size(acting(&steps), &forces) else {
                 continue;
             };
             let at = |sign: f64| problem.pushed(x, Push::Force(dof, &forces, sign * size));
@@ -293,6 +369,68 @@ fn terms(
         }
     }
     Ok(terms)
+}
+
+/// Responses to drag and to a constant force at every axis of free and ball joints.
+fn free_terms(
+    problem: &Problem<'_>,
+    x: &[f64],
+    model: &Model,
+    axes: &[(usize, usize)],
+) -> Result<Vec<Term>, Error> {
+    let structure = &model.structure.joints;
+    let dof_of = |&(joint, axis): &(usize, usize)| match structure.kind[joint] {
+        JointKind::Ball => structure.dof[joint] + axis - 3,
+        _ => structure.dof[joint] + axis,
+    };
+    let places: Vec<(usize, usize)> = (axes.iter())
+        .map(|place| (dof_of(place), structure.qpos[place.0]))
+        .collect();
+    let by_run = problem.steps_of_dofs(x, &places)?;
+    let steps_of =
+        |index: usize| -> Vec<&[DofStep]> { by_run.iter().map(|run| &run[index][..]).collect() };
+    let mut terms = Vec::new();
+    for (index, (&(joint, axis), &(dof, _))) in axes.iter().zip(&places).enumerate() {
+        let steps = steps_of(index);
+        // Along an axis nothing may act: the three together say what a small force is.
+        let first = index - axis % 3;
+        let acting = (first..first + 3).map(|other| acting(&steps_of(other)));
+        let acting: f64 = acting.sum();
+        let shapes: [(Driver, Shape); 2] = [
+            (Driver::Velocity, Box::new(|step| step.velocity)),
+            (Driver::Constant, Box::new(|_| 1.0)),
+        ];
+        for (driver, shape) in shapes {
+            let forces: Vec<Vec<f64>> = (steps.iter())
+                .map(|run| run.iter().map(&shape).collect())
+                .collect();
+            let Some(size) = push_size(acting, &forces) else {
+                continue;
+            };
+            let at = |sign: f64| problem.pushed(x, Push::Force(dof, &forces, sign * size));
+            if let (Ok(high), Ok(low)) = (at(1.0), at(-1.0)) {
+                terms.push(Term {
+                    driver,
+                    place: Place::Free { joint, axis },
+                    response: difference(&high, &low, 2.0 * size),
+                });
+            }
+        }
+    }
+    Ok(terms)
+}
+
+/// All axes of free and ball joints, as [`Place::Free`] counts them.
+fn free_axes(model: &Model) -> impl Iterator<Item = (usize, usize)> {
+    let kinds = model.structure.joints.kind.iter().enumerate();
+    kinds.flat_map(|(joint, kind)| {
+        let axes = match kind {
+            JointKind::Free => 0..6,
+            JointKind::Ball => 3..6,
+            _ => 0..0,
+        };
+        axes.map(move |axis| (joint, axis))
+    })
 }
 
 /// Joints that slide or turn.
@@ -346,13 +484,17 @@ fn shapes(steps: &[&[DofStep]], is_hinge: bool) -> Vec<(Driver, Shape)> {
     shapes
 }
 
+/// Sum of the squares of all forces that act at a joint.
+fn acting(steps: &[&[DofStep]]) -> f64 {
+    let steps = steps.iter().flat_map(|run| run.iter());
+    let forces = steps.map(|step| step.actuation.abs() + step.bias.abs() + step.inertial.abs());
+    forces.map(|force| force * force).sum()
+}
+
 /// The factor of a push that makes it small beside what acts at the joint; none where nothing does.
-fn push_size(steps: &[&[DofStep]], forces: &[Vec<f64>]) -> Option<f64> {
-    let acting = steps.iter().flat_map(|run| run.iter());
-    let acting = acting.map(|step| step.actuation.abs() + step.bias.abs() + step.inertial.abs());
-    let squares: f64 = acting.map(|force| force * force).sum();
+fn push_size(acting: f64, forces: &[Vec<f64>]) -> Option<f64> {
     let own: f64 = forces.iter().flatten().map(|force| force * force).sum();
-    let size = PUSH_SHARE * (squares / own).sqrt();
+    let size = PUSH_SHARE * (acting / own).sqrt();
     (size.is_finite() && size > 0.0).then_some(size)
 }
 
@@ -541,7 +683,7 @@ impl Rows {
     fn may_act(&self, term: &Term, signal: usize) -> bool {
         match term.place {
             Place::Joint { dof, .. } => self.dofs[signal].is_none_or(|own| own == dof),
-            Place::Control(_) => true,
+            Place::Control(_) | Place::Free { .. } => true,
             Place::Signal(own) => own == signal,
         }
     }
@@ -664,8 +806,21 @@ impl Rows {
 fn element(model: &Model, place: Place) -> String {
     match place {
         Place::Joint { joint, .. } => format!("joint {}", joint_name(model, joint)),
+        Place::Free { joint, axis } => {
+            format!("{} of joint {}", axis_words(axis), joint_name(model, joint))
+        }
         Place::Control(control) => format!("actuator {}", actuator_name(model, control)),
         Place::Signal(_) => String::new(),
+    }
+}
+
+/// What an axis of a free joint is: translations are along those of the world, rotations about those of the body.
+fn axis_words(axis: usize) -> String {
+    let letter = ["x", "y", "z"][axis % 3];
+    if axis < 3 {
+        format!("translation along the world's {letter}")
+    } else {
+        format!("rotation about the body's {letter}")
     }
 }
 
@@ -704,9 +859,12 @@ impl Advice<'_> {
                     Driver::Velocity => self.viscous(&name, is_missing, &size),
                     Driver::Direction => self.dry(&name, is_missing, &size),
                     Driver::Load => Self::load(&name, is_missing, coefficient),
+                    Driver::Constant => self.offset(joint, &name, &size),
+                    Driver::Acceleration => self.inertia(joint, &name, is_missing, &size),
                     _ => self.position(joint, &name),
                 }
             }
+            Place::Free { joint, axis } => self.free(joint, axis, term.driver, coefficient),
             Place::Signal(_) => "a drift: errors grow with the time of the recording; check the clocks ([time] in the mapping), offsets of \
                  encoders, the supply and the temperature; no attribute of MJCF takes it up"
                 .to_owned(),
@@ -807,6 +965,74 @@ impl Advice<'_> {
         };
         format!(
             "position-dependent: forces at joint {name} depend on where it is, as gravity, springs and cogging do; {remedy}"
+        )
+    }
+
+    /// A torque that is always there, which motors with a bias can have.
+    fn offset(&self, joint: usize, name: &str, size: &str) -> String {
+        let motors = self.actuators_of(joint).into_iter().map(|id| {
+            let actuator = named(&self.model.structure.names.actuators, id);
+            format!("actuator.{actuator}.biasprm[0] (a motor needs biastype=\"affine\" for it)")
+        });
+        let motors: Vec<String> = motors.collect();
+        format!(
+            "constant: joint {name} has about {size} (N or N·m) that the model lacks, as sensors of torque with an offset say; free {}",
+            motors.join(", ")
+        )
+    }
+
+    /// Actuators that act on a joint.
+    fn actuators_of(&self, joint: usize) -> Vec<usize> {
+        let transmissions = self.model.structure.actuators.transmission.iter();
+        let own = transmissions.enumerate().filter(
+            |(_, one)| matches!(one, carom::model::Transmission::Joint(own) if *own == joint),
+        );
+        own.map(|(id, _)| id).collect()
+    }
+
+    fn inertia(&self, joint: usize, name: &str, is_missing: bool, size: &str) -> String {
+        let what = if is_missing { "more" } else { "less" };
+        let body = self.model.structure.joints.body[joint];
+        let body = named(&self.model.structure.names.bodies, body);
+        let remedy = match self.freed("joint", name, "armature") {
+            Freed::No => {
+                format!("free joint.{name}.armature, or body.{body}.pseudo_inertia")
+            }
+            _ => format!("free body.{body}.pseudo_inertia"),
+        };
+        format!(
+            "acceleration-dependent: joint {name} moves about {size} (kg or kg·m²) {what} inertia than the model has; {remedy}"
+        )
+    }
+
+    /// What a free body is missing along one axis.
+    fn free(&self, joint: usize, axis: usize, driver: Driver, coefficient: f64) -> String {
+        let body = self.model.structure.joints.body[joint];
+        let body = named(&self.model.structure.names.bodies, body);
+        let (size, axis_words) = (figure(coefficient.abs()), axis_words(axis));
+        let is_translation = axis < 3;
+        if driver == Driver::Velocity {
+            let unit = if is_translation {
+                "N·s/m"
+            } else {
+                "N·m·s/rad"
+            };
+            let what = if coefficient < 0.0 { "more" } else { "less" };
+            return format!(
+                "drag: the {axis_words} of body {body} has about {size} {unit} {what} drag than the model; option.viscosity and option.density \
+                 give drag by the shape of all bodies, joint.*.damping[0] of a free joint the same along all axes"
+            );
+        }
+        let sign = if coefficient < 0.0 { "-" } else { "" };
+        if is_translation {
+            return format!(
+                "constant: about {sign}{size} N for the {axis_words} of body {body} is missing; free option.gravity, body.{body}.mass or the gains \
+                 of actuators, if one of them may be wrong; wind and the tilt of the recording's world look the same"
+            );
+        }
+        format!(
+            "constant: about {sign}{size} N·m for the {axis_words} of body {body} is missing; free body.{body}.ipos, or check that actuators \
+             are balanced"
         )
     }
 

@@ -77,6 +77,29 @@ impl Torques {
         Ok(residuals)
     }
 
+    /// The torques that were measured.
+    pub(super) fn measured(&self) -> &Measured {
+        self.regressor.measured()
+    }
+
+    /// Residuals in units of the noise with their Jacobian, without the factor.
+    pub(super) fn linearized(
+        &self,
+        parameters: &Parameters,
+        theta: &[f64],
+    ) -> Result<(Vec<f64>, Matrix), Error> {
+        let (mut residuals, mut jacobian) = self.regressor.linearize(parameters, theta)?;
+        for (row, residual) in residuals.iter_mut().enumerate() {
+            let noise = self.base.noise[row % self.base.noise.len()];
+            *residual /= noise;
+            jacobian
+                .row_mut(row)
+                .iter_mut()
+                .for_each(|entry| *entry /= noise);
+        }
+        Ok((residuals, jacobian))
+    }
+
     /// Adds residuals with their Jacobian, a block for each trajectory.
     pub(super) fn add_to(
         &self,

@@ -228,6 +228,7 @@ fn parse(text: &str, file: String) -> Result<Table, String> {
     Ok(Table {
         file,
         arrays: arrays.map(|(name, cells)| (name, column(&cells))).collect(),
+        others: Vec::new(),
         clocks: BTreeMap::new(),
         row_name: "line",
         lines,

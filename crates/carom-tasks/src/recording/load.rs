@@ -26,7 +26,7 @@ pub(super) struct Plan {
 /// # Errors
 /// When a file or the mapping is wrong, with file, array or column, row, and what to do about it.
 pub fn load(model: &Model, mapping: &Mapping, paths: &[PathBuf]) -> Result<Recordings, Error> {
-    let read = |path: &PathBuf| Table::read(path, mapping.trajectories.axis);
+    let read = |path: &PathBuf| Table::read(path, Some(mapping));
     from_tables(model, mapping, paths.iter().map(read))
 }
 

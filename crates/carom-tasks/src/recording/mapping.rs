@@ -423,6 +423,59 @@ impl Mapping {
         mapping
     }
 
+    /// All places in files that it names.
+    pub fn places(&self) -> Vec<&str> {
+        let (time, split) = (&self.time, &self.trajectories);
+        let mut sources: Vec<&Source> = Vec::new();
+        let mut names: Vec<Option<&String>> = vec![
+            time.column.as_ref(),
+            split.offsets.as_ref(),
+            split.keep.as_ref(),
+        ];
+        for given in [&time.dt, &time.rate].into_iter().flatten() {
+            if let NumberOrName::Name(name) = given {
+                names.push(Some(name));
+            }
+        }
+        for pose in self.bodies.iter().chain(&self.sites) {
+            let PoseMapping {
+                position,
+                rotation,
+                linear_velocity,
+                angular_velocity,
+                time,
+                ..
+            } = pose;
+            let parts = [position, rotation, linear_velocity, angular_velocity];
+            sources.extend(parts.into_iter().flatten());
+            names.push(time.as_ref());
+        }
+        for joint in &self.joints {
+            let JointMapping {
+                position,
+                minus,
+                velocity,
+                minus_velocity,
+                time,
+                ..
+            } = joint;
+            let parts = [position, minus, velocity, minus_velocity];
+            sources.extend(parts.into_iter().flatten());
+            names.push(time.as_ref());
+        }
+        for sensor in &self.sensors {
+            sources.push(&sensor.values);
+            names.push(sensor.time.as_ref());
+        }
+        for actuator in &self.actuators {
+            sources.push(&actuator.control);
+            names.push(actuator.time.as_ref());
+        }
+        let places = sources.into_iter().flat_map(Source::places);
+        let names = names.into_iter().flatten().chain(&split.columns);
+        places.chain(names).map(String::as_str).collect()
+    }
+
     /// Reads a mapping file.
     ///
     /// # Errors

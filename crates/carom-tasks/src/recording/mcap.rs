@@ -334,6 +334,7 @@ impl Bag {
         Table {
             file,
             arrays,
+            others: Vec::new(),
             clocks,
             row_name: "message",
             lines: Vec::new(),

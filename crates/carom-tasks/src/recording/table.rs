@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use super::Mapping;
 use crate::error;
 use crate::npz::{self, Values};
 use carom::{Error, ErrorKind};
@@ -34,6 +35,8 @@ pub struct Table {
     pub file: String,
     /// Arrays, or columns, by name.
     pub arrays: BTreeMap<String, Array>,
+    /// Names of arrays in the file that were not read.
+    pub others: Vec<String>,
     /// The array of time stamps of an array that has its own.
     pub clocks: BTreeMap<String, String>,
     /// What a row is called in messages.
@@ -58,14 +61,14 @@ pub struct Block {
 }
 
 impl Table {
-    /// Reads a file: .npz, .csv (also .tsv, .txt) or .mcap.
+    /// Reads a file: .npz, .csv (also .tsv, .txt) or .mcap. Of an archive only what the mapping names is unpacked, or everything without one.
     ///
     /// # Errors
     /// When it cannot be read.
-    pub fn read(path: &Path, has_axis: bool) -> Result<Self, Error> {
+    pub fn read(path: &Path, mapping: Option<&Mapping>) -> Result<Self, Error> {
         let extension = path.extension().unwrap_or_default().to_string_lossy();
         match extension.to_ascii_lowercase().as_str() {
-            "npz" => Self::from_npz(path, has_axis),
+            "npz" => Self::from_npz(path, mapping),
             "csv" | "tsv" | "txt" => super::csv::read(path),
             "mcap" => super::mcap::read(path),
             _ => Err(error::recording(format!(
@@ -75,10 +78,18 @@ impl Table {
         }
     }
 
-    fn from_npz(path: &Path, has_axis: bool) -> Result<Self, Error> {
-        let arrays = npz::read(path).map_err(|cause| Error::of(ErrorKind::Recording, cause))?;
-        let file = path.display().to_string();
-        Ok(Self::from_arrays(file, arrays, has_axis))
+    fn from_npz(path: &Path, mapping: Option<&Mapping>) -> Result<Self, Error> {
+        let places = mapping.map(Mapping::places);
+        let is_wanted = |name: &str| {
+            let named = |places: &Vec<&str>| places.iter().any(|place| may_be_in(place, name));
+            places.as_ref().is_none_or(named)
+        };
+        let (arrays, others) = npz::read_some(path, &is_wanted)
+            .map_err(|cause| Error::of(ErrorKind::Recording, cause))?;
+        let has_axis = mapping.is_some_and(|mapping| mapping.trajectories.axis);
+        let mut table = Self::from_arrays(path.display().to_string(), arrays, has_axis);
+        table.others = others;
+        Ok(table)
     }
 
     /// Arrays in memory as a table; `file` is what messages call it.
@@ -92,6 +103,7 @@ impl Table {
         Self {
             file,
             arrays: arrays.collect(),
+            others: Vec::new(),
             clocks: BTreeMap::new(),
             row_name: "row",
             lines: Vec::new(),
@@ -259,10 +271,12 @@ impl Table {
 
     /// The names of all arrays, for messages.
     pub fn names(&self) -> String {
-        if self.arrays.is_empty() {
+        let names = self.arrays.keys().chain(&self.others);
+        let mut names: Vec<&str> = names.map(String::as_str).collect();
+        if names.is_empty() {
             return "nothing".to_owned();
         }
-        let names: Vec<&str> = self.arrays.keys().map(String::as_str).collect();
+        names.sort_unstable();
         names.join(", ")
     }
 
@@ -283,6 +297,17 @@ struct NamedColumn {
     values: Vec<f64>,
     rows_per_trajectory: Option<usize>,
     clock: Option<String>,
+}
+
+/// Whether a place may mean an array of this name, or a column of it: `q`, `q[3]` and `q[0:3]` are in `q` and `q[3]`, `q{frame}` in all that
+/// begin as it does.
+fn may_be_in(place: &str, name: &str) -> bool {
+    if let Some((beginning, _)) = place.split_once("{frame}") {
+        let beginning = beginning.split('[').next().unwrap_or(beginning);
+        return name.starts_with(beginning);
+    }
+    let whole = |text: &str| text.split('[').next().unwrap_or(text).to_owned();
+    place == name || whole(place) == whole(name)
 }
 
 /// `name[3]` or `name[0:3]` taken apart.

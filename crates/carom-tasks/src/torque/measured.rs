@@ -92,6 +92,20 @@ impl Measured {
         self.signals.iter().enumerate().flat_map(of).collect()
     }
 
+    /// The torque that its motors give a joint.
+    pub(crate) fn motor_torque(model: &Model, axis: &Axis, signals: &Signals, frame: usize) -> f64 {
+        let position = signals.position(frame)[axis.dof];
+        let velocity = signals.velocity(frame)[axis.dof];
+        let of = |motor: &Motor| {
+            let numbers = &model.actuators;
+            let (id, gear) = (motor.actuator, motor.gear);
+            let (control, _) = signals.control(motor.control, frame, numbers.delay[id]);
+            let [b0, b1, b2] = bias(model, id);
+            gear * (numbers.gain[id][0] * control + b0 + gear * (b1 * position + b2 * velocity))
+        };
+        axis.motors.iter().map(of).sum()
+    }
+
     /// Residuals (1) of a model at some samples, joint by joint for each.
     pub(crate) fn residuals(&self, model: &Model, samples: &[(usize, usize)]) -> Vec<f64> {
         let mut model = model.clone();
@@ -136,17 +150,9 @@ impl Measured {
 
 /// The torque that motors and dry friction give a joint.
 fn given(model: &Model, axis: &Axis, signals: &Signals, frame: usize) -> f64 {
-    let position = signals.position(frame)[axis.dof];
-    let velocity = signals.velocity(frame)[axis.dof];
-    let of = |motor: &Motor| {
-        let numbers = &model.actuators;
-        let (id, gear) = (motor.actuator, motor.gear);
-        let (control, _) = signals.control(motor.control, frame, numbers.delay[id]);
-        let [b0, b1, b2] = bias(model, id);
-        gear * (numbers.gain[id][0] * control + b0 + gear * (b1 * position + b2 * velocity))
-    };
-    let motors: f64 = axis.motors.iter().map(of).sum();
-    motors - model.dofs.frictionloss[axis.dof] * signals.sliding(frame)[axis.dof]
+    let sliding = signals.sliding(frame)[axis.dof];
+    Measured::motor_torque(model, axis, signals, frame)
+        - model.dofs.frictionloss[axis.dof] * sliding
 }
 
 /// Nothing but the equations of motion: torques are compared away from contacts and limits.

@@ -24,5 +24,6 @@ mod signals;
 mod tests;
 
 pub(crate) use base::{Base, rms_by_axis};
-pub(crate) use measured::Measured;
+pub(crate) use measured::{Axis, Measured};
 pub(crate) use regressor::Regressor;
+pub(crate) use signals::Signals;

@@ -115,6 +115,11 @@ impl Regressor {
         &self.measured.axes
     }
 
+    /// The torques that were measured.
+    pub(crate) fn measured(&self) -> &Measured {
+        &self.measured
+    }
+
     /// Residuals of each trajectory.
     pub(crate) fn rows_by_trajectory(&self) -> impl Iterator<Item = usize> {
         let signals = self.measured.signals.iter();

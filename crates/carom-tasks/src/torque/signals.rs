@@ -107,6 +107,11 @@ impl Signals {
         })
     }
 
+    /// Time since the first frame (s).
+    pub(crate) fn time(&self, frame: usize) -> f64 {
+        self.timestep * frame as f64
+    }
+
     /// Positions of all joints at a frame.
     pub(crate) fn position(&self, frame: usize) -> &[f64] {
         &self.position[frame * self.nv..][..self.nv]

@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use carom_tasks::recording::{self, Mapping};
+
 use crate::support::{Folder, load, model};
 
 const CUBE: &str = "datasets/contactnets_cube.xml";
@@ -551,6 +553,55 @@ fn archives_that_are_damaged() {
     flipped[place] ^= 0x55;
     let message = refusal("flipped.npz", &flipped);
     assert!(message.contains("damaged"), "{message}");
+}
+
+#[test]
+fn arrays_that_no_mapping_names_are_not_unpacked() {
+    let folder = Folder::new("unnamed");
+    // Numbers that are objects cannot be read, 800 TB of zeros not held.
+    let npy = |descriptor: &str, shape: &str, body: &[u8]| {
+        let header =
+            format!("{{'descr': '{descriptor}', 'fortran_order': False, 'shape': {shape}, }}\n");
+        let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+        bytes.extend(u16::try_from(header.len()).unwrap().to_le_bytes());
+        bytes.extend(header.as_bytes());
+        bytes.extend(body);
+        bytes
+    };
+    let angles: Vec<u8> = (0..20)
+        .flat_map(|k| (0.01 * f64::from(k)).to_le_bytes())
+        .collect();
+    let members = [
+        ("q.npy", npy("<f8", "(20, 1)", &angles)),
+        ("q_raw.npy", npy("|O", "(20,)", &[0; 160])),
+        ("video.npy", npy("<f8", "(100000000000000,)", &[0; 8])),
+    ];
+    let mut archive = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    for (name, content) in &members {
+        let options = zip::write::SimpleFileOptions::default();
+        archive.start_file(*name, options).unwrap();
+        std::io::Write::write_all(&mut archive, content).unwrap();
+    }
+    let path = folder.write_bytes("run.npz", &archive.finish().unwrap().into_inner());
+    let text =
+        "<mujoco><worldbody><body><joint name='j'/><geom size='0.1'/></body></worldbody></mujoco>";
+    let model = carom::load::file(&folder.write("model.xml", text), &[])
+        .unwrap()
+        .model;
+    let load = |place: &str| {
+        let mapping = format!("time.rate = 100\n[[joint]]\nname = 'j'\nposition = '{place}'\n");
+        let mapping = Mapping::parse(&mapping, "joint.toml").unwrap();
+        recording::load(&model, &mapping, std::slice::from_ref(&path))
+    };
+    for place in ["q", "q[0]", "q[0:1]"] {
+        assert_eq!(load(place).unwrap().trajectories[0].frames(), 20, "{place}");
+    }
+    assert!(carom_tasks::npz::read(&path).is_err());
+    // Whoever names them hears why not, and sees all names otherwise.
+    let message = load("q_raw").unwrap_err().to_string();
+    assert!(message.contains("'|O' is not supported"), "{message}");
+    let message = load("angle").unwrap_err().to_string();
+    assert!(message.contains("it has q, q_raw, video"), "{message}");
 }
 
 #[test]

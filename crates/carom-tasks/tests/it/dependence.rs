@@ -208,3 +208,86 @@ fn friction_that_grows_with_the_load_is_named() {
         finding.words
     );
 }
+
+/// A body that a thruster holds up, with 1 mm and 2 mrad of noise.
+const FLYER: &str = "<mujoco><option timestep='0.005' integrator='implicitfast'/><worldbody><body name='flyer' pos='0 0 1'>\
+    <freejoint name='free'/><geom type='box' size='0.1 0.08 0.03' mass='0.5'/><site name='top'/></body></worldbody>\
+    <actuator><motor name='thrust' site='top' gear='0 0 1 0 0 0'/></actuator></mujoco>";
+const FLYER_NOISE: [f64; 2] = [1e-3, 2e-3];
+
+/// What is named of flights under forces in the world and torques about the body's axes that the model does not know, as functions of the
+/// velocities.
+fn flown(seed: u64, hidden: &dyn Fn(&[f64]) -> [f64; 6]) -> Vec<Finding> {
+    let folder = Folder::new("flights");
+    let loaded = carom::load::file(&folder.write("flyer.xml", FLYER), &[]).unwrap();
+    let truth = &loaded.model;
+    let mut random = Random::new(seed, 1);
+    let mut paths = Vec::new();
+    for run in 0..4 {
+        let (mut state, mut data) = (State::reference(truth), Data::new(truth));
+        let mut input = Input::zeros(truth);
+        for (k, velocity) in state.qvel.iter_mut().enumerate() {
+            *velocity = if k < 3 { 1.5 } else { 1.0 } * random.normal();
+        }
+        let mut text = "t,x,y,z,a,b,c,d,u\n".to_owned();
+        for _ in 0..100 {
+            input.ctrl[0] = 0.5 * 9.81 * (1.02 + 0.3 * (5.0 * state.time + run as f64).sin());
+            let mut pose = state.qpos.clone();
+            for (k, number) in pose.iter_mut().enumerate() {
+                // A quaternion turns by twice as much as its numbers change.
+                *number += if k < 3 {
+                    FLYER_NOISE[0]
+                } else {
+                    0.5 * FLYER_NOISE[1]
+                } * random.normal();
+            }
+            let pose: Vec<String> = pose.iter().map(f64::to_string).collect();
+            writeln!(text, "{},{},{}", state.time, pose.join(","), input.ctrl[0]).unwrap();
+            for _ in 0..2 {
+                input.force.copy_from_slice(&hidden(&state.qvel));
+                carom::step(truth, &mut state, &input, &mut data);
+            }
+        }
+        paths.push(folder.write(&format!("flight{run}.csv"), &text));
+    }
+    let mapping = format!(
+        "time.column = 't'\nvelocity.method = 'smooth'\n[[body]]\nname = 'flyer'\nposition = ['x', 'y', 'z']\n\
+         rotation = ['a', 'b', 'c', 'd']\nnoise.position = {}\nnoise.rotation = {}\n\
+         [[actuator]]\nname = 'thrust'\ncontrol = 'u'\n",
+        FLYER_NOISE[0], FLYER_NOISE[1]
+    );
+    let mapping = Mapping::parse(&mapping, "flyer.toml").unwrap();
+    let recordings = recording::load(truth, &mapping, &paths).unwrap();
+    let outcome = identified(&loaded, &recordings, &["actuator.thrust.gainprm[0]"]);
+    let found = outcome.dependences.unwrap();
+    println!("{} {:#?}", outcome.identified.noise, found.findings);
+    found.findings
+}
+
+#[test]
+fn drag_and_constant_forces_of_free_bodies_are_named() {
+    assert_eq!(flown(5, &|_| [0.0; 6]), []);
+    let drag = flown(6, &|v| {
+        [-0.2 * v[0], -0.2 * v[1], -0.2 * v[2], 0.0, 0.0, 0.0]
+    });
+    assert!(
+        drag.iter().any(|one| one.driver == Driver::Velocity
+            && one.element.starts_with("translation")
+            && one.words.contains("more drag")),
+        "{drag:?}"
+    );
+    let wind = flown(7, &|_| [0.0, 0.1, 0.0, 0.0, 0.0, 0.0]);
+    let first = &wind[0];
+    assert_eq!(first.driver, Driver::Constant, "{wind:?}");
+    assert!(first.element.contains("world's y"), "{first:?}");
+    assert!(
+        first.words.contains(" 0.1 N") || first.words.contains(" 0.09"),
+        "{first:?}"
+    );
+    let spin = flown(8, &|v| [0.0, 0.0, 0.0, 0.0, 0.0, -5e-4 * v[5]]);
+    assert!(
+        spin.iter().any(|one| one.driver == Driver::Velocity
+            && one.element.contains("rotation about the body's z")),
+        "{spin:?}"
+    );
+}

@@ -9,7 +9,7 @@ use carom::{Data, Model, State};
 use carom_optimise::random::Random;
 use carom_tasks::evaluate::evaluate;
 use carom_tasks::identify::workflow::{Question, WantedChecks, identify};
-use carom_tasks::identify::{Free, Outcome, ResidualKind, Settings, Task, Unwatched};
+use carom_tasks::identify::{Driver, Free, Outcome, ResidualKind, Settings, Task, Unwatched};
 use carom_tasks::problem::Stepping;
 use carom_tasks::recording::{self, Mapping, Recordings};
 
@@ -145,6 +145,15 @@ fn identified(
     free: &[&str],
     frames: usize,
 ) -> (Model, Outcome, Recordings) {
+    checked(residual, free, frames, WantedChecks::NONE)
+}
+
+fn checked(
+    residual: ResidualKind,
+    free: &[&str],
+    frames: usize,
+    checks: WantedChecks,
+) -> (Model, Outcome, Recordings) {
     let folder = Folder::new("torques");
     let nominal = loaded(&folder);
     let truth = hidden(&nominal.model);
@@ -159,7 +168,7 @@ fn identified(
         recordings: &train,
         held_out: Some(&others),
         settings: settings(residual, free),
-        checks: WantedChecks::NONE,
+        checks,
         resume: None,
     };
     let outcome = identify(&question, None, &mut Unwatched).unwrap();
@@ -175,6 +184,37 @@ fn is_physical(model: &Model, body: usize) -> bool {
         && a + b > c - rounding
         && a + c > b - rounding
         && b + c > a - rounding
+}
+
+#[test]
+fn what_torques_depend_on_is_named_until_it_is_free() {
+    let checks = WantedChecks {
+        dependences: true,
+        ..WantedChecks::NONE
+    };
+    let found = |held: &[&str]| {
+        let free: Vec<&str> = FREE.into_iter().filter(|one| !held.contains(one)).collect();
+        let (_, outcome, _) = checked(ResidualKind::Torque, &free, FRAMES, checks);
+        let found = outcome.dependences.unwrap();
+        println!("{:#?}", found.findings);
+        found.findings
+    };
+    // Dry friction is half as strong again as in the model.
+    let dry = found(&["joint.*.frictionloss"]);
+    assert!(dry.len() >= JOINTS - 2, "{dry:?}");
+    for finding in &dry {
+        assert_eq!(finding.driver, Driver::Direction, "{finding:?}");
+        assert!(finding.signal.starts_with("torque of joint joint"));
+        let (_, joint) = finding.element.split_once(' ').unwrap();
+        let advice = format!("free joint.{joint}.frictionloss");
+        assert!(finding.words.contains(&advice), "{}", finding.words);
+    }
+    let constant = found(&["actuator.*.biasprm[0]"]);
+    assert!(
+        constant.iter().any(|one| one.driver == Driver::Constant),
+        "{constant:?}"
+    );
+    assert_eq!(found(&[]), []);
 }
 
 #[test]
