@@ -786,7 +786,10 @@ impl<'a> Tuner<'a> {
             errors.push((slope - length).abs() / length);
         }
         let said: Vec<String> = errors.iter().map(|error| format!("{error:.1e}")).collect();
-        println!("gradients beside differences, walk by walk: {}", said.join(" "));
+        println!(
+            "gradients beside differences, walk by walk: {}",
+            said.join(" ")
+        );
         Ok(common::median(errors))
     }
 
