@@ -662,7 +662,7 @@ impl<'a> Tuner<'a> {
             let mut observed_bar = [0.0; OBSERVED];
             let mut bars = Bars {
                 inputs: &mut observed_bar,
-                weights: gradient,
+                weights: &mut *gradient,
                 constants: &mut constants,
             };
             let numbers = Numbers {
@@ -785,7 +785,11 @@ impl<'a> Tuner<'a> {
             let slope = (ends[1] - ends[0]) / (2.0 * h);
             errors.push((slope - length).abs() / length);
         }
-        println!("gradients beside differences, walk by walk: {errors:.1e?}");
+        let said: Vec<String> = errors.iter().map(|error| format!("{error:.1e}")).collect();
+        println!(
+            "gradients beside differences, walk by walk: {}",
+            said.join(" ")
+        );
         Ok(common::median(errors))
     }
 
