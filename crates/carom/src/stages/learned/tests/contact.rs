@@ -15,12 +15,11 @@ use crate::testing::{Random, assert_close, learned_term, model_with_terms, step_
 fn scene(option: &str, law: &str) -> String {
     r#"<mujoco><option OPTION/><worldbody>
       <body pos="0 0 0"><joint name="table" type="slide" axis="1 0 0"/><inertial pos="0 0 0" mass="3" diaginertia="1 1 1"/>
-        <geom name="table" type="plane" size="1 1 1" friction="0.7 0.02 0.01" euler="0 0 40"/></body>
+        <geom name="table" type="box" size="1.5 1 0.1" pos="0 0 -0.1" friction="0.7 0.02 0.01" euler="0 0 40"/></body>
       <body name="ball" pos="0 0 0.097"><freejoint/><geom name="ball" size="0.1" friction="0.8 0.03 0.02" condim="6"/></body>
       <body pos="0.17 0.02 0.1"><joint axis="0 1 0" pos="0 0 0.3"/><joint type="slide" axis="0 0 1"/>
         <geom name="rod" type="capsule" size="0.08 0.1" quat="1 0.1 1 0" friction="0.9"/></body>
-      <body pos="1 0 0.018" euler="2 3 10"><freejoint/>
-        <geom name="slab" type="box" size="0.1 0.05 0.02" friction="1.1" condim="4"/></body></worldbody>
+      <body pos="1 0 0.018"><freejoint/><geom name="pebble" size="0.02" friction="1.1" condim="4"/></body></worldbody>
       <custom>LAW</custom></mujoco>"#
         .replace("OPTION", option)
         .replace("LAW", law)
@@ -67,7 +66,7 @@ fn terms() -> Vec<LearnedTermSpec> {
         learned_term("more", &["geom.b*.friction"], &around, polynomial(1, false)),
         multiplying(
             "turning",
-            "geom.slab.torsional_friction",
+            "geom.pebble.torsional_friction",
             &["place.x", "slip_speed"],
             mlp(&[3], tanh),
         ),
@@ -102,7 +101,7 @@ fn touching(option: &str, law: &str, seed: u64) -> Point {
     point.state.qvel = Random::new(seed).vector(point.model.counts().nv);
     point.state.time = 0.3;
     dynamics::forward_and_sense(&point.model, &point.state, &point.input, &mut point.data);
-    assert!(point.data.collision.contacts.len() > 4);
+    assert!(point.data.collision.contacts.len() > 2);
     point
 }
 
