@@ -4,6 +4,8 @@
 //! cargo run --release -p carom-form --example cost
 //! ```
 
+#![allow(clippy::print_stdout, reason = "an example prints")]
+
 use std::hint::black_box;
 use std::time::Instant;
 
