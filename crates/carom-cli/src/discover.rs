@@ -64,10 +64,15 @@ fn answer(args: &Args) -> Result<ExitCode, Failure> {
     let mut tell = |step: usize, left: f64| {
         if !args.json {
             let percent = 100.0 * left;
-            stdio::warn(&format!("{step} steps: {percent:.2} % of the errors left\n"));
+            stdio::warn(&format!(
+                "{step} steps: {percent:.2} % of the errors left\n"
+            ));
         }
     };
-    let asked = (Some(interrupt::flag()), &mut tell as &mut dyn FnMut(usize, f64));
+    let asked = (
+        Some(interrupt::flag()),
+        &mut tell as &mut dyn FnMut(usize, f64),
+    );
     let found = discover::discover(&loaded.model, &recordings, &settings, asked)?;
     show(args, &found);
     if found.is_stopped {
@@ -85,9 +90,14 @@ fn show(args: &Args, found: &Discovery) {
     crate::print(&found.words());
     for term in &found.terms {
         for number in &term.numbers {
-            let error = number.error.map_or(String::new(), |error| format!(" ± {}", figure(error)));
+            let error = number
+                .error
+                .map_or(String::new(), |error| format!(" ± {}", figure(error)));
             let (name, value) = (&number.name, figure(number.value));
-            crate::print(&format!("  {}  {name} {value}{error} {}", term.target, number.unit));
+            crate::print(&format!(
+                "  {}  {name} {value}{error} {}",
+                term.target, number.unit
+            ));
         }
         let share = 100.0 * term.share;
         let better = 100.0 * term.better_in;

@@ -2,7 +2,7 @@
 
 use crate::support::{Folder, carom, finish, root, run, words};
 
-const COMMANDS: [&str; 14] = [
+const COMMANDS: [&str; 15] = [
     "quickstart",
     "sim",
     "check",
@@ -10,6 +10,7 @@ const COMMANDS: [&str; 14] = [
     "identify",
     "evaluate",
     "learn",
+    "discover",
     "sites",
     "diff",
     "plan",

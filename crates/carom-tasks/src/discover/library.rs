@@ -78,12 +78,19 @@ pub(super) struct Unit {
 impl Unit {
     /// Its columns.
     pub(super) fn columns(&self) -> usize {
-        self.factors.iter().map(|factor| factor.form.columns()).product()
+        self.factors
+            .iter()
+            .map(|factor| factor.form.columns())
+            .product()
     }
 
     /// How much it takes to say it.
     pub(super) fn cost(&self) -> usize {
-        let numbers: usize = self.factors.iter().map(|factor| factor.form.numbers().len()).sum();
+        let numbers: usize = self
+            .factors
+            .iter()
+            .map(|factor| factor.form.numbers().len())
+            .sum();
         self.columns() + numbers + self.factors.len()
     }
 
@@ -143,8 +150,15 @@ fn is_whole(factor: &Factor, variables: &[Variable]) -> bool {
 }
 
 /// All functions for a target; `sizes` are root mean squares of the variables, 0 where one never changes.
-pub(super) fn units(target: &Target, variables: &[Variable], sizes: &[f64], clock: Clock) -> Vec<Unit> {
-    let one = |variable: usize, form: Form| Unit { factors: vec![Factor { variable, form }] };
+pub(super) fn units(
+    target: &Target,
+    variables: &[Variable],
+    sizes: &[f64],
+    clock: Clock,
+) -> Vec<Unit> {
+    let one = |variable: usize, form: Form| Unit {
+        factors: vec![Factor { variable, form }],
+    };
     let mut units = vec![Unit::default()];
     let moving: Vec<usize> = (0..variables.len()).filter(|&k| sizes[k] > 0.0).collect();
     for &k in &moving {
@@ -152,7 +166,9 @@ pub(super) fn units(target: &Target, variables: &[Variable], sizes: &[f64], cloc
         let size = sizes[k];
         units.push(one(k, Form::Linear));
         if variable.is_velocity() {
-            units.extend([Form::SignedSquare, Form::Cube, Form::Square, Form::Size].map(|form| one(k, form)));
+            units.extend(
+                [Form::SignedSquare, Form::Cube, Form::Square, Form::Size].map(|form| one(k, form)),
+            );
             units.extend(SPEEDS.map(|speed| one(k, Form::Dry(speed * size))));
             for fall in FALLS {
                 units.push(one(k, Form::Fall(0.1 * fall * size, fall * size)));
@@ -165,12 +181,20 @@ pub(super) fn units(target: &Target, variables: &[Variable], sizes: &[f64], cloc
             units.extend((1..=MOST_PERIODS).map(|n| one(k, Form::Wave(f64::from(n)))));
         }
         if variable.kind == Kind::Time {
-            units.extend(clock.frequencies().into_iter().map(|rate| one(k, Form::Wave(rate))));
+            units.extend(
+                clock
+                    .frequencies()
+                    .into_iter()
+                    .map(|rate| one(k, Form::Wave(rate))),
+            );
         }
     }
     for (place, &first) in moving.iter().enumerate() {
         for &second in &moving[place + 1..] {
-            if belongs(target, &variables[first]) || belongs(target, &variables[second]) || moving.len() <= 10 {
+            if belongs(target, &variables[first])
+                || belongs(target, &variables[second])
+                || moving.len() <= 10
+            {
                 units.extend(products((first, second), variables, sizes));
             }
         }
@@ -191,14 +215,22 @@ pub(super) fn belongs(target: &Target, variable: &Variable) -> bool {
 /// Products of functions of two variables.
 fn products((first, second): (usize, usize), variables: &[Variable], sizes: &[f64]) -> Vec<Unit> {
     let unit = |[a, b]: [(usize, Form); 2]| Unit {
-        factors: [a, b].map(|(variable, form)| Factor { variable, form }).to_vec(),
+        factors: [a, b]
+            .map(|(variable, form)| Factor { variable, form })
+            .to_vec(),
     };
     let mut units = Vec::new();
     for (a, b) in [(first, second), (second, first)] {
         let (x, y) = (&variables[a], &variables[b]);
         if x.is_velocity() {
             let dry = |part: f64| Form::Dry(part * sizes[a]);
-            let leads = [Form::Linear, Form::SignedSquare, dry(0.01), dry(0.08), dry(0.4)];
+            let leads = [
+                Form::Linear,
+                Form::SignedSquare,
+                dry(0.01),
+                dry(0.08),
+                dry(0.4),
+            ];
             if y.is_position() {
                 let mut others = vec![Form::Linear, Form::Square];
                 if y.is_angle() {
@@ -247,6 +279,8 @@ impl Clock {
         let step = std::f64::consts::PI / self.span.max(1e-9);
         let highest = 0.4 * std::f64::consts::PI / self.gap.max(1e-9);
         let all = (2..).map(|k| f64::from(k) * step);
-        all.take_while(|rate| *rate <= highest).take(MOST_FREQUENCIES).collect()
+        all.take_while(|rate| *rate <= highest)
+            .take(MOST_FREQUENCIES)
+            .collect()
     }
 }

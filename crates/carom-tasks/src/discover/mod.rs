@@ -13,7 +13,7 @@ mod select;
 mod targets;
 mod words;
 
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use carom::{Error, Model, State};
 use rayon::prelude::*;
@@ -30,6 +30,8 @@ pub use words::{Number, Term};
 
 /// Intervals of a segment where velocities are measured, and where only positions are.
 const INTERVALS: [usize; 2] = [16, 24];
+/// How many times longer segments are where these tell nothing.
+const LONGER: [usize; 1] = [3];
 /// Fewest of them.
 const FEWEST_INTERVALS: [usize; 2] = [1, 3];
 /// Blocks of a cross-validation.
@@ -55,7 +57,7 @@ impl Default for Settings {
         Self {
             targets: Vec::new(),
             inputs: Vec::new(),
-            most_intervals: 8000,
+            most_intervals: 4000,
         }
     }
 }
@@ -84,7 +86,11 @@ impl Discovery {
         if self.terms.is_empty() {
             return "nothing is missing".to_owned();
         }
-        let sentences: Vec<&str> = self.terms.iter().map(|term| term.sentence.as_str()).collect();
+        let sentences: Vec<&str> = self
+            .terms
+            .iter()
+            .map(|term| term.sentence.as_str())
+            .collect();
         sentences.join("\n")
     }
 }
@@ -116,52 +122,101 @@ pub fn discover(
         .remedy("give every joint or free body a [[joint]] or [[body]] entry with its position in the mapping"));
     }
     let kind = usize::from(velocities < nv);
-    let cut = Cut::new(model, recordings, kind, settings.most_intervals)?;
-    let passages: Vec<Option<Passage>> = (cut.runs.par_iter())
-        .map(|run| {
-            let points = &cut.points[run.trajectory];
-            passage::follow((model, recordings), (&targets, &variables), points, run)
-        })
-        .collect();
-    let passages: Vec<Passage> = passages.into_iter().flatten().collect();
-    let places: Vec<(usize, usize)> = (passages.iter().enumerate())
-        .flat_map(|(index, passage)| {
-            let count = passage.intervals.len() / cut.intervals;
-            (0..count).map(move |k| (index, k * cut.intervals))
-        })
-        .collect();
-    let segments: Vec<Segment> = (places.par_iter())
-        .map(|&(index, first)| {
-            Segment::new((model, recordings), (index, &passages[index]), (first, cut.intervals))
-        })
-        .collect();
-    if segments.len() < FEWEST_SEGMENTS {
-        return Err(error::recording(format!(
-            "{} usable stretches of {} frames: too few to tell what is missing",
-            segments.len(),
-            cut.intervals + 1
-        ))
-        .remedy("give longer or more recordings"));
-    }
-    let noise = segments::noise(recordings, &segments, nv);
-    let question = question(
-        (&targets, &variables),
-        (&passages, &segments),
-        (&noise, recordings),
+    let asked = Asked {
+        model,
+        recordings,
+        targets: &targets,
+        variables: &variables,
+        most: settings.most_intervals,
         stop,
-    );
-    let laws = question.search(tell);
-    let rows = question.measured.len() as f64;
-    let root = |left: &[f64]| (left.iter().sum::<f64>() / rows).sqrt();
-    let nothing = question.nothing();
-    Ok(Discovery {
-        terms: words::terms(&question, &laws),
-        targets: targets.iter().map(|target| target.name.clone()).collect(),
-        inputs: variables.iter().map(|variable| variable.name.clone()).collect(),
-        samples: segments.iter().map(|segment| segment.intervals).sum(),
-        residuals: [root(&nothing.left), root(&laws.left)],
-        is_stopped: stop.is_some_and(|stop| stop.load(std::sync::atomic::Ordering::Relaxed)),
-    })
+    };
+    // Short segments tell much where there is little noise; where they tell nothing, longer ones may.
+    let mut found = asked.answer(INTERVALS[kind], FEWEST_INTERVALS[kind], tell)?;
+    for factor in LONGER {
+        if !found.terms.is_empty() || found.is_stopped {
+            break;
+        }
+        let length = factor * INTERVALS[kind];
+        match asked.answer(length, length, tell) {
+            Ok(longer) => found = longer,
+            // The recordings have no segments of this length.
+            Err(_) => break,
+        }
+    }
+    Ok(found)
+}
+
+/// A question with its names resolved.
+struct Asked<'a> {
+    model: &'a Model,
+    recordings: &'a Recordings,
+    targets: &'a [Target],
+    variables: &'a [Variable],
+    most: usize,
+    stop: Option<&'a AtomicBool>,
+}
+
+impl Asked<'_> {
+    /// What segments of some length say.
+    fn answer(
+        &self,
+        length: usize,
+        fewest: usize,
+        tell: &mut dyn FnMut(usize, f64),
+    ) -> Result<Discovery, Error> {
+        let (model, recordings) = (self.model, self.recordings);
+        let (targets, variables) = (self.targets, self.variables);
+        let cut = Cut::new(model, recordings, [fewest, length], self.most)?;
+        let passages: Vec<Option<Passage>> = (cut.runs.par_iter())
+            .map(|run| {
+                let points = &cut.points[run.trajectory];
+                passage::follow((model, recordings), (targets, variables), points, run)
+            })
+            .collect();
+        let passages: Vec<Passage> = passages.into_iter().flatten().collect();
+        let places: Vec<(usize, usize)> = (passages.iter().enumerate())
+            .flat_map(|(index, passage)| {
+                let count = passage.intervals.len() / cut.intervals;
+                (0..count).map(move |k| (index, k * cut.intervals))
+            })
+            .collect();
+        let segments: Vec<Segment> = (places.par_iter())
+            .map(|&(index, first)| {
+                let place = (first, cut.intervals);
+                Segment::new((model, recordings), (index, &passages[index]), place)
+            })
+            .collect();
+        if segments.len() < FEWEST_SEGMENTS {
+            return Err(error::recording(format!(
+                "{} usable stretches of {} frames: too few to tell what is missing",
+                segments.len(),
+                cut.intervals + 1
+            ))
+            .remedy("give longer or more recordings"));
+        }
+        let noise = segments::noise(recordings, &segments, model.counts().nv);
+        let question = question(
+            (targets, variables),
+            (&passages, &segments),
+            (&noise, recordings),
+            self.stop,
+        );
+        let laws = question.search(tell);
+        let rows = question.measured.len() as f64;
+        let root = |left: &[f64]| (left.iter().sum::<f64>() / rows).sqrt();
+        let nothing = question.nothing();
+        Ok(Discovery {
+            terms: words::terms(&question, &laws),
+            targets: targets.iter().map(|target| target.name.clone()).collect(),
+            inputs: variables
+                .iter()
+                .map(|variable| variable.name.clone())
+                .collect(),
+            samples: segments.iter().map(|segment| segment.intervals).sum(),
+            residuals: [root(&nothing.left), root(&laws.left)],
+            is_stopped: self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)),
+        })
+    }
 }
 
 /// Which frames are looked at.
@@ -178,7 +233,7 @@ impl Cut {
     fn new(
         model: &Model,
         recordings: &Recordings,
-        kind: usize,
+        [fewest, length]: [usize; 2],
         most: usize,
     ) -> Result<Self, Error> {
         let count = recordings.trajectories.len();
@@ -208,24 +263,33 @@ impl Cut {
         }
         let lengths = || whole.iter().map(|run| run.last - run.first);
         let all: usize = lengths().sum();
-        let intervals = (all / (2 * BLOCKS)).clamp(FEWEST_INTERVALS[kind], INTERVALS[kind]);
+        let intervals = (all / (2 * BLOCKS)).clamp(fewest, length);
         let segments: usize = lengths().map(|length| length / intervals).sum();
         if segments == 0 {
             return Err(error::recording(
-                "no trajectory has enough frames in a row with known positions and velocities".to_owned(),
+                "no trajectory has enough frames in a row with known positions and velocities"
+                    .to_owned(),
             ));
         }
         let keeps_memory = model.counts().na > 0 || !State::reference(model).history.is_empty();
         let every = (segments * intervals).div_ceil(most.max(1)).max(1);
-        let chunk = if keeps_memory && every == 1 { usize::MAX / 2 / intervals } else { CHUNK };
+        let chunk = if keeps_memory && every == 1 {
+            usize::MAX / 2 / intervals
+        } else {
+            CHUNK
+        };
         let mut runs = Vec::new();
         let mut number = 0;
         for run in &whole {
             let count = (run.last - run.first) / intervals;
             let mut segment = 0;
             while segment < count {
-                let together = if every == 1 { chunk.min(count - segment) } else { 1 };
-                if every == 1 || number % every == 0 {
+                let together = if every == 1 {
+                    chunk.min(count - segment)
+                } else {
+                    1
+                };
+                if every == 1 || number.is_multiple_of(every) {
                     let first = run.first + segment * intervals;
                     runs.push(Run {
                         trajectory: run.trajectory,
@@ -252,7 +316,10 @@ fn question<'a>(
     (noise, recordings): (&[f64], &Recordings),
     stop: Option<&'a AtomicBool>,
 ) -> Question<'a> {
-    let rows: Vec<Rows> = segments.par_iter().map(|segment| segment.rows(noise)).collect();
+    let rows: Vec<Rows> = segments
+        .par_iter()
+        .map(|segment| segment.rows(noise))
+        .collect();
     let mut nodes: Vec<Vec<f64>> = vec![Vec::new(); variables.len()];
     for segment in segments {
         let passage = &passages[segment.passage];
@@ -270,19 +337,32 @@ fn question<'a>(
         let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;
         let size = root(values);
         let spread: Vec<f64> = values.iter().map(|x| x - mean).collect();
-        if root(&spread) > 1e-9 * size { size } else { 0.0 }
+        if root(&spread) > 1e-9 * size {
+            size
+        } else {
+            0.0
+        }
     };
     let forces = |target: usize| {
-        let all: Vec<f64> = passages.iter().flat_map(|one| one.forces[target].iter().copied()).collect();
+        let all: Vec<f64> = passages
+            .iter()
+            .flat_map(|one| one.forces[target].iter().copied())
+            .collect();
         root(&all)
     };
     let times = passages.iter().flat_map(|one| one.times.windows(2));
     let gaps: Vec<f64> = times.map(|pair| pair[1] - pair[0]).collect();
-    let spans = recordings.trajectories.iter().filter_map(|one| one.times.last().copied());
+    let spans = recordings
+        .trajectories
+        .iter()
+        .filter_map(|one| one.times.last().copied());
     Question {
         targets,
         variables,
-        measured: rows.iter().flat_map(|rows| rows.measured.iter().copied()).collect(),
+        measured: rows
+            .iter()
+            .flat_map(|rows| rows.measured.iter().copied())
+            .collect(),
         ends: ends(passages, segments, &rows),
         intervals: segments.iter().map(|segment| segment.intervals).collect(),
         sizes: nodes.iter().map(size).collect(),
@@ -309,8 +389,16 @@ fn ends(passages: &[Passage], segments: &[Segment], rows: &[Rows]) -> Vec<usize>
         if index > 0 && trajectory(segment) != trajectory(&segments[index - 1]) {
             number += 1;
         }
-        let (place, count) = if is_many { (number, all.len()) } else { (index, segments.len()) };
-        let blocks = if is_many { count.min(2 * BLOCKS) } else { count.min(BLOCKS) };
+        let (place, count) = if is_many {
+            (number, all.len())
+        } else {
+            (index, segments.len())
+        };
+        let blocks = if is_many {
+            count.min(2 * BLOCKS)
+        } else {
+            count.min(BLOCKS)
+        };
         groups.push(place * blocks / count);
     }
     let mut ends = Vec::new();

@@ -114,8 +114,13 @@ impl Moments {
             measured: 0.0,
         };
         for (_, block) in self.blocks.iter().enumerate().filter(|(k, _)| is_in(*k)) {
-            sum.gram.iter_mut().zip(&block.gram).for_each(|(a, b)| *a += b);
-            (sum.by_measured.iter_mut()).zip(&block.by_measured).for_each(|(a, b)| *a += b);
+            sum.gram
+                .iter_mut()
+                .zip(&block.gram)
+                .for_each(|(a, b)| *a += b);
+            (sum.by_measured.iter_mut())
+                .zip(&block.by_measured)
+                .for_each(|(a, b)| *a += b);
             sum.measured += block.measured;
         }
         sum
@@ -135,7 +140,11 @@ impl Moments {
         let mut left = vec![0.0; self.blocks.len()];
         for fold in 0..folds {
             let coefficients = self.sum(|block| block % folds != fold).solve();
-            for (block, left) in left.iter_mut().enumerate().filter(|(k, _)| k % folds == fold) {
+            for (block, left) in left
+                .iter_mut()
+                .enumerate()
+                .filter(|(k, _)| k % folds == fold)
+            {
                 *left = self.blocks[block].left(&coefficients);
             }
         }
@@ -155,13 +164,20 @@ impl Moments {
                 let mut unit = vec![0.0; size];
                 unit[column] = 1.0 / scale[column];
                 let solved = cholesky.solve(&unit);
-                solved.iter().zip(&scale).map(|(x, scale)| x / scale).collect()
+                solved
+                    .iter()
+                    .zip(&scale)
+                    .map(|(x, scale)| x / scale)
+                    .collect()
             })
             .collect();
         let mut variance = vec![0.0; size];
         for block in &self.blocks {
             let slope: Vec<f64> = (0..size)
-                .map(|row| block.by_measured[row] - dot(&block.gram[row * size..][..size], &fitted.coefficients))
+                .map(|row| {
+                    block.by_measured[row]
+                        - dot(&block.gram[row * size..][..size], &fitted.coefficients)
+                })
                 .collect();
             for (variance, line) in variance.iter_mut().zip(&inverse) {
                 *variance += dot(line, &slope).powi(2);
@@ -191,7 +207,11 @@ impl Block {
         let (size, scale) = (self.by_measured.len(), self.scales());
         let matrix = Matrix::from_fn(size, size, |a, b| {
             let part = self.gram[a * size + b] / (scale[a] * scale[b]);
-            if a == b { part.max(1e-300) + RIDGE } else { part }
+            if a == b {
+                part.max(1e-300) + RIDGE
+            } else {
+                part
+            }
         });
         Cholesky::new(&matrix)
     }
@@ -204,7 +224,12 @@ impl Block {
         let Some(cholesky) = self.cholesky() else {
             return vec![0.0; self.by_measured.len()];
         };
-        let right: Vec<f64> = self.by_measured.iter().zip(&scale).map(|(y, s)| y / s).collect();
+        let right: Vec<f64> = self
+            .by_measured
+            .iter()
+            .zip(&scale)
+            .map(|(y, s)| y / s)
+            .collect();
         let solved = cholesky.solve(&right);
         solved.iter().zip(&scale).map(|(x, s)| x / s).collect()
     }
@@ -212,9 +237,9 @@ impl Block {
     fn left(&self, coefficients: &[f64]) -> f64 {
         let size = coefficients.len();
         let mut left = self.measured;
-        for row in 0..size {
+        for (row, coefficient) in coefficients.iter().enumerate() {
             let line = dot(&self.gram[row * size..][..size], coefficients);
-            left += coefficients[row] * (line - 2.0 * self.by_measured[row]);
+            left += coefficient * (line - 2.0 * self.by_measured[row]);
         }
         left.max(ROUNDING * self.measured).max(f64::MIN_POSITIVE)
     }
@@ -222,7 +247,9 @@ impl Block {
 
 /// Probability that blocks are predicted better by chance only: a one-sided test of Student over the logarithms of both errors.
 pub(super) fn chance(before: &[f64], after: &[f64]) -> f64 {
-    let ratios: Vec<f64> = (before.iter().zip(after)).map(|(a, b)| (a / b).ln()).collect();
+    let ratios: Vec<f64> = (before.iter().zip(after))
+        .map(|(a, b)| (a / b).ln())
+        .collect();
     let count = ratios.len() as f64;
     if count < 3.0 {
         return 1.0;

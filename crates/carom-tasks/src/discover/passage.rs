@@ -51,7 +51,11 @@ pub(super) struct Passage {
 }
 
 /// States of a trajectory, where they are known.
-pub(super) fn points(model: &Model, recordings: &Recordings, trajectory: usize) -> Vec<Option<State>> {
+pub(super) fn points(
+    model: &Model,
+    recordings: &Recordings,
+    trajectory: usize,
+) -> Vec<Option<State>> {
     let motion = &recordings.trajectories[trajectory];
     let frames = motion.frames();
     let mut points: Vec<Option<State>> = vec![None; frames];
@@ -79,7 +83,11 @@ fn center_velocities(
     let nv = model.counts().nv;
     let times = &recordings.trajectories[trajectory].times;
     let mut is_found = vec![true; nv];
-    for channel in recordings.channels.iter().filter(|channel| channel.is_recorded()) {
+    for channel in recordings
+        .channels
+        .iter()
+        .filter(|channel| channel.is_recorded())
+    {
         if let Quantity::JointVelocity { .. }
         | Quantity::LinearVelocity { .. }
         | Quantity::AngularVelocity { .. } = channel.quantity
@@ -93,7 +101,7 @@ fn center_velocities(
     }
     let before = points.to_vec();
     let mut change = vec![0.0; nv];
-    for frame in 0..points.len() {
+    for (frame, point) in points.iter_mut().enumerate() {
         let known = |index: Option<usize>| -> Option<(usize, &State)> {
             let index = index?;
             Some((index, before.get(index)?.as_ref()?))
@@ -108,7 +116,7 @@ fn center_velocities(
         }
         model.difference(&earlier.qpos, &later.qpos, &mut change);
         let span = times[to] - times[from];
-        if let Some(point) = &mut points[frame] {
+        if let Some(point) = point {
             for (dof, _) in is_found.iter().enumerate().filter(|(_, found)| **found) {
                 point.qvel[dof] = change[dof] / span;
             }
@@ -148,7 +156,8 @@ impl Bench<'_> {
     fn change(&self, from: &State, to: &State) -> Vec<f64> {
         let nv = from.qvel.len();
         let mut change = vec![0.0; 2 * nv];
-        self.model.difference(&from.qpos, &to.qpos, &mut change[..nv]);
+        self.model
+            .difference(&from.qpos, &to.qpos, &mut change[..nv]);
         for (change, (to, from)) in change[nv..].iter_mut().zip(to.qvel.iter().zip(&from.qvel)) {
             *change = to - from;
         }
@@ -156,7 +165,12 @@ impl Bench<'_> {
     }
 
     /// An interval, and the state at its end with what the model remembers.
-    fn interval(&mut self, start: &State, next: &State, stretches: &[Stretch]) -> (Interval, State) {
+    fn interval(
+        &mut self,
+        start: &State,
+        next: &State,
+        stretches: &[Stretch],
+    ) -> (Interval, State) {
         let nv = start.qvel.len();
         let size = 2 * nv;
         let end = self.end(start, stretches, None);
@@ -176,14 +190,27 @@ impl Bench<'_> {
                 self.end(&moved, stretches, None)
             });
             shift[index] = 0.0;
-            column(&mut a, size, index, &self.change(&low, &high), 2.0 * DIFFERENCE);
+            column(
+                &mut a,
+                size,
+                index,
+                &self.change(&low, &high),
+                2.0 * DIFFERENCE,
+            );
         }
         let span: f64 = stretches.iter().map(|s| s.timestep * s.steps as f64).sum();
         let targets = self.targets;
         for (index, target) in targets.iter().enumerate() {
             let force = PUSH * target.inertia(self.model) / span.max(1e-6);
-            let [low, high] = [-force, force].map(|force| self.end(start, stretches, Some((index, force))));
-            column(&mut b, targets.len(), index, &self.change(&low, &high), 2.0 * force);
+            let [low, high] =
+                [-force, force].map(|force| self.end(start, stretches, Some((index, force))));
+            column(
+                &mut b,
+                targets.len(),
+                index,
+                &self.change(&low, &high),
+                2.0 * force,
+            );
         }
         (Interval { a, b, defect }, end)
     }
@@ -222,7 +249,10 @@ pub(super) fn follow(
             point.history = memory.history;
             point.warmstart = memory.warmstart;
         }
-        bench.input.ctrl.copy_from_slice(&trajectory.controls[frame * nu..][..nu]);
+        bench
+            .input
+            .ctrl
+            .copy_from_slice(&trajectory.controls[frame * nu..][..nu]);
         carom::forward(model, &point, &bench.input, &mut bench.data);
         for (values, variable) in passage.variables.iter_mut().zip(variables) {
             values.push(variable.value(&point, &bench.data));

@@ -95,15 +95,26 @@ impl Segment {
                 let Some((row, count)) = *place else {
                     continue;
                 };
-                let Some(values) = trajectory.value(channel, frame, recordings.channels[channel].width) else {
+                let Some(values) =
+                    trajectory.value(channel, frame, recordings.channels[channel].width)
+                else {
                     continue;
                 };
                 let quantity = recordings.channels[channel].quantity;
-                let off = deviation(model, quantity, values, point, recordings.channels[channel].modulo_turns);
+                let off = deviation(
+                    quantity,
+                    values,
+                    point,
+                    recordings.channels[channel].modulo_turns,
+                );
                 for k in 0..count {
                     segment.channel.push(channel);
-                    segment.by_start.extend(&by_start[(row + k) * size..][..size]);
-                    segment.by_force.extend(&by_force[(row + k) * width..][..width]);
+                    segment
+                        .by_start
+                        .extend(&by_start[(row + k) * size..][..size]);
+                    segment
+                        .by_force
+                        .extend(&by_force[(row + k) * width..][..width]);
                     segment.measured.push(off[k] - drift[row + k]);
                 }
             }
@@ -129,14 +140,21 @@ impl Segment {
     /// (1) without the first state, in units of the noise.
     pub(super) fn rows(&self, noise: &[f64]) -> Rows {
         let count = self.measured.len();
-        let (size, width) = (self.by_start.len() / count.max(1), self.by_force.len() / count.max(1));
+        let (size, width) = (
+            self.by_start.len() / count.max(1),
+            self.by_force.len() / count.max(1),
+        );
         let whole = size + width + 1;
         let mut matrix = Vec::with_capacity(count * whole);
         for row in 0..count {
             let weight = 1.0 / noise[self.channel[row]];
             let numbers = self.by_start[row * size..][..size].iter();
             let numbers = numbers.chain(&self.by_force[row * width..][..width]);
-            matrix.extend(numbers.chain([&self.measured[row]]).map(|number| number * weight));
+            matrix.extend(
+                numbers
+                    .chain([&self.measured[row]])
+                    .map(|number| number * weight),
+            );
         }
         let kept = reflect(&mut matrix, whole, size);
         let mut rows = Rows::default();
@@ -150,7 +168,10 @@ impl Segment {
     /// What the noise of every channel looks like if forces may be anything: sums of squares and how many numbers they are of.
     fn noise_squares(&self, noise: &[f64], sums: &mut [[f64; 2]]) {
         let count = self.measured.len();
-        let (size, width) = (self.by_start.len() / count.max(1), self.by_force.len() / count.max(1));
+        let (size, width) = (
+            self.by_start.len() / count.max(1),
+            self.by_force.len() / count.max(1),
+        );
         // The space of what first state and forces can do, by reflections; the rest of every unit vector is what a number is free by.
         let whole = size + width;
         let mut matrix = Vec::with_capacity(count * whole);
@@ -167,12 +188,14 @@ impl Segment {
         let mut rest = weighted;
         for vector in &basis {
             let along: f64 = vector.iter().zip(&rest).map(|(a, b)| a * b).sum();
-            rest.iter_mut().zip(vector).for_each(|(rest, part)| *rest -= along * part);
+            rest.iter_mut()
+                .zip(vector)
+                .for_each(|(rest, part)| *rest -= along * part);
         }
-        for row in 0..count {
+        for (row, rest) in rest.iter().enumerate() {
             let taken: f64 = basis.iter().map(|vector| vector[row] * vector[row]).sum();
             let sum = &mut sums[self.channel[row]];
-            sum[0] += rest[row] * rest[row];
+            sum[0] += rest * rest;
             sum[1] += (1.0 - taken).max(0.0);
         }
     }
@@ -185,7 +208,8 @@ pub(super) fn noise(recordings: &Recordings, segments: &[Segment], nv: usize) ->
     let known = |channel: usize| recordings.channels[channel].noise;
     let used: Vec<usize> = (0..places.len()).filter(|&k| places[k].is_some()).collect();
     if used.iter().all(|&channel| known(channel).is_some()) {
-        used.iter().for_each(|&channel| noise[channel] = known(channel).unwrap_or(1.0));
+        used.iter()
+            .for_each(|&channel| noise[channel] = known(channel).unwrap_or(1.0));
         return noise;
     }
     let every = segments.len().div_ceil(NOISE_SEGMENTS).max(1);
@@ -194,14 +218,23 @@ pub(super) fn noise(recordings: &Recordings, segments: &[Segment], nv: usize) ->
         let mut counts = vec![0.0; noise.len()];
         for segment in segments.iter().step_by(every) {
             segment.noise_squares(&noise, &mut sums);
-            segment.channel.iter().for_each(|&channel| counts[channel] += 1.0);
+            segment
+                .channel
+                .iter()
+                .for_each(|&channel| counts[channel] += 1.0);
         }
         let told = |channel: usize| sums[channel][1] > MIN_FREE_PART * counts[channel];
         // Channels of a kind that tell nothing are as noisy as the others of it.
         for kind in [false, true] {
-            let of_kind = |&&channel: &&usize| places[channel].is_some_and(|(first, _)| (first >= nv) == kind);
+            let of_kind = |&&channel: &&usize| {
+                places[channel].is_some_and(|(first, _)| (first >= nv) == kind)
+            };
             let all: Vec<usize> = used.iter().filter(of_kind).copied().collect();
-            let telling: Vec<usize> = all.iter().copied().filter(|&channel| told(channel)).collect();
+            let telling: Vec<usize> = all
+                .iter()
+                .copied()
+                .filter(|&channel| told(channel))
+                .collect();
             if telling.is_empty() {
                 continue;
             }
@@ -217,14 +250,14 @@ pub(super) fn noise(recordings: &Recordings, segments: &[Segment], nv: usize) ->
             }
         }
         let largest = used.iter().map(|&k| noise[k]).fold(0.0, f64::max);
-        used.iter().for_each(|&k| noise[k] = noise[k].max(LEAST_NOISE * largest).max(1e-150));
+        used.iter()
+            .for_each(|&k| noise[k] = noise[k].max(LEAST_NOISE * largest).max(1e-150));
     }
     noise
 }
 
 /// What a channel measured less what it is at a point.
 fn deviation(
-    model: &carom::Model,
     quantity: crate::recording::Quantity,
     values: &[f64],
     point: &carom::State,
@@ -232,11 +265,15 @@ fn deviation(
 ) -> [f64; 3] {
     use crate::recording::{Frame, Quantity};
     use carom::math::Quat;
-    let nv = model.counts().nv;
     let less = |first: usize, width: usize, of: &[f64]| -> [f64; 3] {
-        std::array::from_fn(|k| if k < width { values[k] - of[first + k] } else { 0.0 })
+        std::array::from_fn(|k| {
+            if k < width {
+                values[k] - of[first + k]
+            } else {
+                0.0
+            }
+        })
     };
-    let _ = nv;
     match quantity {
         Quantity::JointPosition { qpos, .. } => {
             let mut off = less(qpos, 1, &point.qpos);
@@ -270,7 +307,9 @@ fn product(square: &[f64], other: &[f64], size: usize) -> Vec<f64> {
         for (k, other) in other.chunks_exact(width.max(1)).enumerate() {
             let factor = square[row * size + k];
             if factor != 0.0 {
-                out.iter_mut().zip(other).for_each(|(out, other)| *out += factor * other);
+                out.iter_mut()
+                    .zip(other)
+                    .for_each(|(out, other)| *out += factor * other);
             }
         }
     }
@@ -286,23 +325,33 @@ fn reflect(matrix: &mut [f64], width: usize, columns: usize) -> usize {
         if used >= rows {
             break;
         }
-        let length: f64 = (used..rows).map(|row| matrix[row * width + column].powi(2)).sum::<f64>().sqrt();
+        let length: f64 = (used..rows)
+            .map(|row| matrix[row * width + column].powi(2))
+            .sum::<f64>()
+            .sqrt();
         if length <= 1e-13 * largest {
             continue;
         }
         let head = matrix[used * width + column];
-        let mut normal: Vec<f64> = (used..rows).map(|row| matrix[row * width + column]).collect();
+        let mut normal: Vec<f64> = (used..rows)
+            .map(|row| matrix[row * width + column])
+            .collect();
         normal[0] += if head >= 0.0 { length } else { -length };
         let square: f64 = normal.iter().map(|x| x * x).sum();
         let mut along = vec![0.0; width - column];
         for (row, part) in (used..rows).zip(&normal) {
             let line = &matrix[row * width + column..(row + 1) * width];
-            along.iter_mut().zip(line).for_each(|(sum, x)| *sum += part * x);
+            along
+                .iter_mut()
+                .zip(line)
+                .for_each(|(sum, x)| *sum += part * x);
         }
         for (row, part) in (used..rows).zip(&normal) {
             let factor = 2.0 * part / square;
             let line = &mut matrix[row * width + column..(row + 1) * width];
-            line.iter_mut().zip(&along).for_each(|(x, along)| *x -= factor * along);
+            line.iter_mut()
+                .zip(&along)
+                .for_each(|(x, along)| *x -= factor * along);
         }
         used += 1;
     }
@@ -318,7 +367,10 @@ fn orthonormal(matrix: &[f64], rows: usize, width: usize) -> Vec<Vec<f64>> {
         for _ in 0..2 {
             for other in &basis {
                 let along: f64 = other.iter().zip(&vector).map(|(a, b)| a * b).sum();
-                vector.iter_mut().zip(other).for_each(|(x, part)| *x -= along * part);
+                vector
+                    .iter_mut()
+                    .zip(other)
+                    .for_each(|(x, part)| *x -= along * part);
             }
         }
         let length: f64 = vector.iter().map(|x| x * x).sum::<f64>().sqrt();

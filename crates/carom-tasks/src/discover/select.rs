@@ -25,6 +25,15 @@ const SAME_SHARE: f64 = 0.001;
 /// Most functions at a target, and steps of the search.
 const MOST_UNITS: usize = 6;
 const MOST_STEPS: usize = 40;
+/// A gain is beyond doubt where it is this part of all errors, this many times what the best of all functions gains by chance, and in this
+/// part of the blocks.
+const CLEAR_GAIN: f64 = 0.15;
+const CLEAR_CHANCE: f64 = 6.0;
+const CLEAR_BLOCKS: f64 = 0.8;
+/// Sweeps over all targets that refine numbers.
+const SWEEPS: usize = 4;
+/// Speeds of friction that refining looks at, beside the root mean square of the velocity.
+const SPEED_RANGE: [f64; 2] = [5e-4, 4.0];
 /// Places within an interval at which functions are averaged, and their weights (Gauss).
 const NODES: [f64; 3] = [0.112_701_665_379_258_3, 0.5, 0.887_298_334_620_741_7];
 const WEIGHTS: [f64; 3] = [5.0 / 18.0, 8.0 / 18.0, 5.0 / 18.0];
@@ -103,7 +112,9 @@ impl Question<'_> {
         let count: usize = self.intervals.iter().sum();
         (0..count)
             .map(|interval| {
-                let node = |k: usize| unit.value(|variable| self.nodes[variable][3 * interval + k], column);
+                let node = |k: usize| {
+                    unit.value(|variable| self.nodes[variable][3 * interval + k], column)
+                };
                 (0..3).map(|k| WEIGHTS[k] * node(k)).sum()
             })
             .collect()
@@ -146,7 +157,9 @@ impl Question<'_> {
         let new = self.columns(placed.target, &placed.unit);
         let known: Vec<&[f64]> = laws.columns.iter().flatten().map(Vec::as_slice).collect();
         let added: Vec<&[f64]> = new.iter().map(Vec::as_slice).collect();
-        let moments = laws.moments.extended((&known, &added), &self.measured, &self.ends);
+        let moments = laws
+            .moments
+            .extended((&known, &added), &self.measured, &self.ends);
         let mut laws = laws.clone();
         laws.placed.push(placed);
         laws.columns.push(new);
@@ -160,34 +173,10 @@ impl Question<'_> {
         let new = self.columns(placed.target, &placed.unit);
         let known: Vec<&[f64]> = laws.columns.iter().flatten().map(Vec::as_slice).collect();
         let added: Vec<&[f64]> = new.iter().map(Vec::as_slice).collect();
-        let moments = laws.moments.extended((&known, &added), &self.measured, &self.ends);
+        let moments = laws
+            .moments
+            .extended((&known, &added), &self.measured, &self.ends);
         moments.cross_validated()
-    }
-
-    /// Laws of which some are kept.
-    pub(super) fn kept(&self, laws: &Laws, is_kept: impl Fn(&Placed) -> bool) -> Laws {
-        self.kept_at(laws, |_, placed| is_kept(placed))
-    }
-
-    /// The same, by their numbers too.
-    fn kept_at(&self, laws: &Laws, is_kept: impl Fn(usize, &Placed) -> bool) -> Laws {
-        let mut first = 0;
-        let (mut columns, mut numbers, mut placed) = (Vec::new(), Vec::new(), Vec::new());
-        for (index, (one, own)) in laws.placed.iter().zip(&laws.columns).enumerate() {
-            if is_kept(index, one) {
-                numbers.extend(first..first + own.len());
-                columns.push(own.clone());
-                placed.push(one.clone());
-            }
-            first += own.len();
-        }
-        let moments = laws.moments.kept(&numbers);
-        Laws {
-            left: moments.cross_validated(),
-            placed,
-            columns,
-            moments,
-        }
     }
 
     /// The best of some trials: which, and its errors.
@@ -199,7 +188,11 @@ impl Question<'_> {
         let totals: Vec<Option<f64>> = errors.iter().map(total).collect();
         let best = (0..trials.len())
             .filter(|&k| totals[k].is_some_and(f64::is_finite))
-            .min_by(|&a, &b| totals[a].partial_cmp(&totals[b]).unwrap_or(std::cmp::Ordering::Equal))?;
+            .min_by(|&a, &b| {
+                totals[a]
+                    .partial_cmp(&totals[b])
+                    .unwrap_or(std::cmp::Ordering::Equal)
+            })?;
         // Simpler functions of the same inputs that do as well are preferred.
         let before: f64 = laws.left.iter().sum();
         let lowest = totals[best]?;
@@ -208,8 +201,14 @@ impl Question<'_> {
         let as_good = |&k: &usize| -> bool {
             let Some(own) = &errors[k] else { return false };
             let same = trials[k].target == trials[best].target
-                && trials[k].unit.variables().iter().all(|x| inputs.contains(x));
-            let Some(best) = &errors[best] else { return false };
+                && trials[k]
+                    .unit
+                    .variables()
+                    .iter()
+                    .all(|x| inputs.contains(x));
+            let Some(best) = &errors[best] else {
+                return false;
+            };
             let differences: Vec<f64> = own.iter().zip(best).map(|(a, b)| a - b).collect();
             let worse: f64 = differences.iter().sum();
             let count = differences.len() as f64;
@@ -222,7 +221,11 @@ impl Question<'_> {
             .filter(as_good)
             .min_by(|&a, &b| {
                 let cost = |k: usize| trials[k].unit.cost();
-                cost(a).cmp(&cost(b)).then(totals[a].partial_cmp(&totals[b]).unwrap_or(std::cmp::Ordering::Equal))
+                cost(a).cmp(&cost(b)).then(
+                    totals[a]
+                        .partial_cmp(&totals[b])
+                        .unwrap_or(std::cmp::Ordering::Equal),
+                )
             })
             .unwrap_or(best);
         Some((chosen, errors[chosen].clone()?))
@@ -230,11 +233,20 @@ impl Question<'_> {
 
     /// Refines the numbers inside of the functions at a target.
     fn polished(&self, laws: &Laws, target: usize) -> Laws {
+        self.refined_where(laws, 2, |own| own == target)
+    }
+
+    /// Refines the numbers inside of all functions.
+    fn polished_all(&self, laws: &Laws) -> Laws {
+        self.refined_where(laws, SWEEPS, |_| true)
+    }
+
+    fn refined_where(&self, laws: &Laws, sweeps: usize, is_meant: impl Fn(usize) -> bool) -> Laws {
         let mut laws = laws.clone();
-        for _ in 0..2 {
+        for _ in 0..sweeps {
             let before = laws.moments.fit().left;
             for index in 0..laws.placed.len() {
-                if laws.placed[index].target != target || self.is_stopped() {
+                if !is_meant(laws.placed[index].target) || self.is_stopped() {
                     continue;
                 }
                 let count = laws.placed[index].unit.numbers(self.variables).len();
@@ -253,8 +265,12 @@ impl Question<'_> {
     fn refined(&self, laws: &Laws, index: usize, number: usize) -> Laws {
         let placed = &laws.placed[index];
         let numbers = placed.unit.numbers(self.variables);
-        let mut others = self.kept_but(laws, index);
-        let is_wave = placed.unit.factors.iter().any(|factor| matches!(factor.form, Form::Wave(_)));
+        let mut others = laws.kept_but(index);
+        let is_wave = placed
+            .unit
+            .factors
+            .iter()
+            .any(|factor| matches!(factor.form, Form::Wave(_)));
         let with = |value: f64| {
             let mut numbers = numbers.clone();
             numbers[number] = value;
@@ -264,7 +280,9 @@ impl Question<'_> {
         let left = |value: f64| {
             let new = self.columns(placed.target, &with(value));
             let added: Vec<&[f64]> = new.iter().map(Vec::as_slice).collect();
-            let moments = others.moments.extended((&known, &added), &self.measured, &self.ends);
+            let moments = others
+                .moments
+                .extended((&known, &added), &self.measured, &self.ends);
             moments.fit().left
         };
         let here = numbers[number];
@@ -273,10 +291,23 @@ impl Question<'_> {
             let step = std::f64::consts::PI / self.clock.span.max(1e-9);
             ((here - step).max(0.1 * here), here + step)
         } else {
-            (here / 4.0, here * 4.0)
+            let size =
+                |factor: &&library::Factor| matches!(factor.form, Form::Dry(_) | Form::Fall(..));
+            let size = placed
+                .unit
+                .factors
+                .iter()
+                .find(size)
+                .map_or(here, |one| self.sizes[one.variable]);
+            (SPEED_RANGE[0] * size, SPEED_RANGE[1] * size)
         };
-        let found = golden(low.ln(), high.ln(), |x| left(x.exp())).exp();
-        let value = if left(found) < left(here) { found } else { here };
+        let looks = if is_wave { 5 } else { 9 };
+        let found = golden((low.ln(), high.ln()), looks, |x| left(x.exp())).exp();
+        let value = if left(found) < left(here) {
+            found
+        } else {
+            here
+        };
         let unit = with(value);
         drop(known);
         others = self.with(
@@ -288,28 +319,7 @@ impl Question<'_> {
         );
         // The order stays.
         let last = others.placed.len() - 1;
-        self.moved(&others, last, index)
-    }
-
-    fn kept_but(&self, laws: &Laws, index: usize) -> Laws {
-        self.kept_at(laws, |k, _| k != index)
-    }
-
-    /// Laws in another order: that at `from` comes to `to`.
-    fn moved(&self, laws: &Laws, from: usize, to: usize) -> Laws {
-        let mut order: Vec<usize> = (0..laws.placed.len()).filter(|&k| k != from).collect();
-        order.insert(to, from);
-        let mut firsts = vec![0];
-        for columns in &laws.columns {
-            firsts.push(firsts[firsts.len() - 1] + columns.len());
-        }
-        let numbers: Vec<usize> = order.iter().flat_map(|&k| firsts[k]..firsts[k + 1]).collect();
-        Laws {
-            placed: order.iter().map(|&k| laws.placed[k].clone()).collect(),
-            columns: order.iter().map(|&k| laws.columns[k].clone()).collect(),
-            moments: laws.moments.kept(&numbers),
-            left: laws.left.clone(),
-        }
+        others.moved(last, index)
     }
 
     /// Inputs that the laws of a target have.
@@ -323,7 +333,7 @@ impl Question<'_> {
 
     /// How much the laws of a target explain where they were not fitted.
     pub(super) fn explained(&self, laws: &Laws, target: usize) -> f64 {
-        let without = self.kept(laws, |placed| placed.target != target);
+        let without = laws.kept(|placed| placed.target != target);
         without.left.iter().sum::<f64>() - laws.left.iter().sum::<f64>()
     }
 
@@ -337,7 +347,9 @@ impl Question<'_> {
                 if placed.target == target {
                     let means = self.means(&placed.unit, column);
                     let factor = fitted.coefficients[next];
-                    sum.iter_mut().zip(&means).for_each(|(sum, mean)| *sum += factor * mean);
+                    sum.iter_mut()
+                        .zip(&means)
+                        .for_each(|(sum, mean)| *sum += factor * mean);
                 }
                 next += 1;
             }
@@ -346,8 +358,23 @@ impl Question<'_> {
     }
 
     /// Whether laws are better than others beyond chance.
+    ///
+    /// Where much is missing, what is left differs so much from block to block that the test of its mean says little: then it counts
+    /// that most blocks gain.
     fn is_better(&self, before: &[f64], after: &[f64], tried: usize) -> bool {
-        chance(before, after) < MAX_CHANCE / tried.max(1) as f64
+        let tried = tried.max(1) as f64;
+        if chance(before, after) < MAX_CHANCE / tried {
+            return true;
+        }
+        let total = |left: &[f64]| left.iter().sum::<f64>();
+        let gain = 1.0 - total(after) / total(before);
+        let by_chance = CLEAR_CHANCE * (1.0 + tried).ln() / self.measured.len() as f64;
+        let better = before
+            .iter()
+            .zip(after)
+            .filter(|(before, after)| after < before)
+            .count();
+        gain > CLEAR_GAIN.max(by_chance) && better as f64 >= CLEAR_BLOCKS * before.len() as f64
     }
 
     /// Adds functions of the inputs that a target has, and takes those away that are of no use.
@@ -373,7 +400,9 @@ impl Question<'_> {
             let next = self.polished(&self.with(&laws, trials[best].clone()), target);
             let explained = self.explained(&next, target);
             let gain = laws.left.iter().sum::<f64>() - next.left.iter().sum::<f64>();
-            if gain < SHAPE_SHARE * explained || !self.is_better(&laws.left, &next.left, trials.len()) {
+            if gain < SHAPE_SHARE * explained
+                || !self.is_better(&laws.left, &next.left, trials.len())
+            {
                 break;
             }
             laws = self.pruned(next, target);
@@ -387,13 +416,15 @@ impl Question<'_> {
         loop {
             let explained = self.explained(&laws, target);
             let before: f64 = laws.left.iter().sum();
-            let own: Vec<usize> = (0..laws.placed.len()).filter(|&k| laws.placed[k].target == target).collect();
+            let own: Vec<usize> = (0..laws.placed.len())
+                .filter(|&k| laws.placed[k].target == target)
+                .collect();
             if own.len() < 2 || self.is_stopped() {
                 return laws;
             }
             let without: Vec<Laws> = own
                 .iter()
-                .map(|&index| self.polished(&self.kept_but(&laws, index), target))
+                .map(|&index| self.polished(&laws.kept_but(index), target))
                 .collect();
             let is_idle = |less: &&Laws| {
                 let loss = less.left.iter().sum::<f64>() - before;
@@ -401,7 +432,9 @@ impl Question<'_> {
             };
             let Some(less) = without.iter().filter(is_idle).min_by(|a, b| {
                 let total = |laws: &Laws| laws.left.iter().sum::<f64>();
-                total(a).partial_cmp(&total(b)).unwrap_or(std::cmp::Ordering::Equal)
+                total(a)
+                    .partial_cmp(&total(b))
+                    .unwrap_or(std::cmp::Ordering::Equal)
             }) else {
                 return laws;
             };
@@ -419,10 +452,13 @@ impl Question<'_> {
                     if self.is_stopped() {
                         return laws;
                     }
-                    let rest = self.kept(&laws, |placed| {
+                    let rest = laws.kept(|placed| {
                         placed.target != target || !placed.unit.variables().contains(&input)
                     });
-                    let inputs: Vec<usize> = Self::inputs(&laws, target).into_iter().filter(|x| *x != input).collect();
+                    let inputs: Vec<usize> = Self::inputs(&laws, target)
+                        .into_iter()
+                        .filter(|x| *x != input)
+                        .collect();
                     // The best that functions of the other inputs can do instead.
                     let trials: Vec<Placed> = (all[target].iter())
                         .filter(|unit| unit.variables().iter().all(|x| inputs.contains(x)))
@@ -432,16 +468,19 @@ impl Question<'_> {
                         })
                         .collect();
                     let mut rest = rest;
-                    if !inputs.is_empty() {
-                        if let Some((best, _)) = self.best(&rest, &trials) {
-                            let with = self.polished(&self.with(&rest, trials[best].clone()), target);
-                            if with.left.iter().sum::<f64>() < rest.left.iter().sum::<f64>() {
-                                rest = self.shaped(with, target, all);
-                            }
+                    if !inputs.is_empty()
+                        && let Some((best, _)) = self.best(&rest, &trials)
+                    {
+                        let with = self.polished(&self.with(&rest, trials[best].clone()), target);
+                        if with.left.iter().sum::<f64>() < rest.left.iter().sum::<f64>() {
+                            rest = self.shaped(with, target, all);
                         }
                     }
+                    let rest = self.polished_all(&rest);
                     let loss = rest.left.iter().sum::<f64>() - laws.left.iter().sum::<f64>();
-                    if loss < INPUT_SHARE * explained || !self.is_better(&rest.left, &laws.left, all[target].len()) {
+                    if loss < INPUT_SHARE * explained
+                        || !self.is_better(&rest.left, &laws.left, all[target].len())
+                    {
                         laws = rest;
                         continue 'again;
                     }
@@ -473,7 +512,10 @@ impl Question<'_> {
                     let variables = unit.variables();
                     let is_new = variables.iter().any(|x| !inputs.contains(x));
                     let is_constant = variables.is_empty()
-                        && !laws.placed.iter().any(|p| p.target == *target && p.unit.factors.is_empty());
+                        && !laws
+                            .placed
+                            .iter()
+                            .any(|p| p.target == *target && p.unit.factors.is_empty());
                     (is_new || is_constant) && !refused.contains(&(*target, variables))
                 })
                 .map(|(target, unit)| Placed {
@@ -490,6 +532,12 @@ impl Question<'_> {
                 break;
             }
             let next = self.shaped(self.with(&laws, placed.clone()), target, &all);
+            let mut next = self.polished_all(&next);
+            for other in 0..self.targets.len() {
+                if next.placed.iter().any(|placed| placed.target == other) {
+                    next = self.shaped(next, other, &all);
+                }
+            }
             let next = self.without_idle_inputs(next, &all);
             if self.is_stopped() {
                 break;
@@ -511,18 +559,73 @@ impl Question<'_> {
     }
 }
 
+impl Laws {
+    /// Laws of which some are kept.
+    pub(super) fn kept(&self, is_kept: impl Fn(&Placed) -> bool) -> Self {
+        self.kept_at(|_, placed| is_kept(placed))
+    }
+
+    /// The same, by their numbers too.
+    fn kept_at(&self, is_kept: impl Fn(usize, &Placed) -> bool) -> Self {
+        let mut first = 0;
+        let (mut columns, mut numbers, mut placed) = (Vec::new(), Vec::new(), Vec::new());
+        for (index, (one, own)) in self.placed.iter().zip(&self.columns).enumerate() {
+            if is_kept(index, one) {
+                numbers.extend(first..first + own.len());
+                columns.push(own.clone());
+                placed.push(one.clone());
+            }
+            first += own.len();
+        }
+        let moments = self.moments.kept(&numbers);
+        Self {
+            left: moments.cross_validated(),
+            placed,
+            columns,
+            moments,
+        }
+    }
+
+    fn kept_but(&self, index: usize) -> Self {
+        self.kept_at(|k, _| k != index)
+    }
+
+    /// Laws in another order: that at `from` comes to `to`.
+    fn moved(&self, from: usize, to: usize) -> Self {
+        let mut order: Vec<usize> = (0..self.placed.len()).filter(|&k| k != from).collect();
+        order.insert(to, from);
+        let mut firsts = vec![0];
+        for columns in &self.columns {
+            firsts.push(firsts[firsts.len() - 1] + columns.len());
+        }
+        let numbers: Vec<usize> = order
+            .iter()
+            .flat_map(|&k| firsts[k]..firsts[k + 1])
+            .collect();
+        Self {
+            placed: order.iter().map(|&k| self.placed[k].clone()).collect(),
+            columns: order.iter().map(|&k| self.columns[k].clone()).collect(),
+            moments: self.moments.kept(&numbers),
+            left: self.left.clone(),
+        }
+    }
+}
+
 /// The lowest point of a function between two numbers, by golden sections after a look at some points.
-fn golden(low: f64, high: f64, mut value: impl FnMut(f64) -> f64) -> f64 {
-    const LOOKS: usize = 7;
-    const SECTIONS: usize = 26;
-    let step = (high - low) / (LOOKS - 1) as f64;
-    let looks: Vec<f64> = (0..LOOKS).map(|k| value(low + step * k as f64)).collect();
-    let lowest = (0..LOOKS)
-        .min_by(|&a, &b| looks[a].partial_cmp(&looks[b]).unwrap_or(std::cmp::Ordering::Equal))
+fn golden((low, high): (f64, f64), count: usize, mut value: impl FnMut(f64) -> f64) -> f64 {
+    const SECTIONS: usize = 24;
+    let step = (high - low) / (count - 1) as f64;
+    let looks: Vec<f64> = (0..count).map(|k| value(low + step * k as f64)).collect();
+    let lowest = (0..count)
+        .min_by(|&a, &b| {
+            looks[a]
+                .partial_cmp(&looks[b])
+                .unwrap_or(std::cmp::Ordering::Equal)
+        })
         .unwrap_or(0);
     let (mut a, mut b) = (
         low + step * (lowest.max(1) - 1) as f64,
-        low + step * (lowest + 1).min(LOOKS - 1) as f64,
+        low + step * (lowest + 1).min(count - 1) as f64,
     );
     let part = 0.5 * (5.0_f64.sqrt() - 1.0);
     let (mut x, mut y) = (b - part * (b - a), a + part * (b - a));

@@ -22,9 +22,17 @@ pub(super) struct Target {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     /// A joint that slides or turns.
-    Joint { joint: usize, dof: usize, is_hinge: bool },
+    Joint {
+        joint: usize,
+        dof: usize,
+        is_hinge: bool,
+    },
     /// A free body: a component of the torque and force at its centre of mass, in its own axes.
-    Body { body: usize, qpos: usize, component: usize },
+    Body {
+        body: usize,
+        qpos: usize,
+        component: usize,
+    },
 }
 
 impl Target {
@@ -32,7 +40,11 @@ impl Target {
     pub(super) fn push(&self, model: &Model, state: &State, size: f64, input: &mut Input) {
         match self.place {
             Place::Joint { dof, .. } => input.force[dof] = size,
-            Place::Body { body, qpos, component } => {
+            Place::Body {
+                body,
+                qpos,
+                component,
+            } => {
                 let _ = model;
                 let mut force = [0.0; 3];
                 force[component % 3] = size;
@@ -55,9 +67,9 @@ impl Target {
     pub(super) fn inertia(&self, model: &Model) -> f64 {
         match self.place {
             Place::Joint { dof, .. } => model.dofs.inertia_reference[dof].max(1e-9),
-            Place::Body { body, component, .. } if component < 3 => {
-                model.bodies.inertia[body].0[component].max(1e-9)
-            }
+            Place::Body {
+                body, component, ..
+            } if component < 3 => model.bodies.inertia[body].0[component].max(1e-9),
             Place::Body { body, .. } => model.bodies.mass[body].max(1e-9),
         }
     }
@@ -72,7 +84,9 @@ impl Target {
                     .max(data.actuation.force[dof].abs())
                     .max(inertial.abs())
             }
-            Place::Body { body, component, .. } => {
+            Place::Body {
+                body, component, ..
+            } => {
                 let _ = state;
                 let dof = model.structure.bodies.dofs[body].start;
                 let weights = [3, 4, 5, 0, 1, 2];
@@ -93,6 +107,14 @@ impl Target {
             Place::Joint { .. } => "N",
             Place::Body { component, .. } if component < 3 => "N·m",
             Place::Body { .. } => "N",
+        }
+    }
+
+    /// The unit of what it moves along.
+    pub(super) fn length(&self) -> &'static str {
+        match self.unit() {
+            "N" => "m",
+            _ => "rad",
         }
     }
 
@@ -125,7 +147,11 @@ pub(super) struct Variable {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// Coordinate of a joint.
-    Position { joint: usize, qpos: usize, is_hinge: bool },
+    Position {
+        joint: usize,
+        qpos: usize,
+        is_hinge: bool,
+    },
     /// Velocity of a joint.
     Velocity { joint: usize, dof: usize },
     /// Force of all actuators at a joint.
@@ -133,9 +159,18 @@ pub(super) enum Kind {
     /// What gravity and motion take at a joint.
     BiasForce { joint: usize, dof: usize },
     /// Component of the angular (0 to 2) or linear velocity of a free body, in its own axes.
-    BodyVelocity { body: usize, qpos: usize, dof: usize, component: usize },
+    BodyVelocity {
+        body: usize,
+        qpos: usize,
+        dof: usize,
+        component: usize,
+    },
     /// Component of the world's z axis in the axes of a free body.
-    Up { body: usize, qpos: usize, component: usize },
+    Up {
+        body: usize,
+        qpos: usize,
+        component: usize,
+    },
     /// Time since the recording began.
     Time,
 }
@@ -148,7 +183,12 @@ impl Variable {
             Kind::Velocity { dof, .. } => state.qvel[dof],
             Kind::ActuatorForce { dof, .. } => data.actuation.force[dof],
             Kind::BiasForce { dof, .. } => data.bias.force[dof],
-            Kind::BodyVelocity { body, qpos, dof, component } => {
+            Kind::BodyVelocity {
+                body,
+                qpos,
+                dof,
+                component,
+            } => {
                 let turn = Vec3(std::array::from_fn(|k| state.qvel[dof + 3 + k]));
                 if component < 3 {
                     return turn.0[component];
@@ -161,9 +201,9 @@ impl Variable {
                 let (slide, swing) = (axes.rotate_inverse(slide).0, turn.cross(arm).0);
                 slide[component - 3] + swing[component - 3]
             }
-            Kind::Up { qpos, component, .. } => {
-                axes(state, qpos).rotate_inverse(Vec3([0.0, 0.0, 1.0])).0[component]
-            }
+            Kind::Up {
+                qpos, component, ..
+            } => axes(state, qpos).rotate_inverse(Vec3([0.0, 0.0, 1.0])).0[component],
             Kind::Time => state.time,
         }
     }
@@ -186,7 +226,10 @@ impl Variable {
 
     /// Whether it is a load.
     pub(super) fn is_load(&self) -> bool {
-        matches!(self.kind, Kind::ActuatorForce { .. } | Kind::BiasForce { .. })
+        matches!(
+            self.kind,
+            Kind::ActuatorForce { .. } | Kind::BiasForce { .. }
+        )
     }
 
     /// Whether it is a position or orientation.
@@ -217,7 +260,9 @@ impl Variable {
                 let kind = if component < 3 { "angular" } else { "linear" };
                 format!("{kind} velocity along {}", COMPONENTS[component % 3])
             }
-            Kind::Up { component, .. } => format!("tilt ({} of the upward direction)", COMPONENTS[component]),
+            Kind::Up { component, .. } => {
+                format!("tilt ({} of the upward direction)", COMPONENTS[component])
+            }
             Kind::Time => return "the time".to_owned(),
         };
         if own {
@@ -247,7 +292,10 @@ impl Variable {
         if own {
             letter
         } else {
-            format!("{letter}_{}", self.name.split('.').nth(1).unwrap_or_default())
+            format!(
+                "{letter}_{}",
+                self.name.split('.').nth(1).unwrap_or_default()
+            )
         }
     }
 }
@@ -272,11 +320,22 @@ pub(super) fn all(model: &Model) -> (Vec<Target>, Vec<Variable>) {
                 let name = named(&names.joints, joint);
                 targets.push(Target {
                     name: format!("joint.{name}.force"),
-                    place: Place::Joint { joint, dof, is_hinge },
+                    place: Place::Joint {
+                        joint,
+                        dof,
+                        is_hinge,
+                    },
                 });
                 let kinds = [
                     ("velocity", Kind::Velocity { joint, dof }),
-                    ("position", Kind::Position { joint, qpos, is_hinge }),
+                    (
+                        "position",
+                        Kind::Position {
+                            joint,
+                            qpos,
+                            is_hinge,
+                        },
+                    ),
                     ("actuator_force", Kind::ActuatorForce { joint, dof }),
                     ("bias_force", Kind::BiasForce { joint, dof }),
                 ];
@@ -297,22 +356,38 @@ pub(super) fn all(model: &Model) -> (Vec<Target>, Vec<Variable>) {
                     };
                     targets.push(Target {
                         name: format!("body.{name}.{force}.{axis}"),
-                        place: Place::Body { body, qpos, component },
+                        place: Place::Body {
+                            body,
+                            qpos,
+                            component,
+                        },
                     });
                     variables.push(Variable {
                         name: format!("body.{name}.{velocity}.{axis}"),
-                        kind: Kind::BodyVelocity { body, qpos, dof, component },
+                        kind: Kind::BodyVelocity {
+                            body,
+                            qpos,
+                            dof,
+                            component,
+                        },
                     });
                 }
                 variables.extend((0..3).map(|component| Variable {
                     name: format!("body.{name}.up.{}", COMPONENTS[component]),
-                    kind: Kind::Up { body, qpos, component },
+                    kind: Kind::Up {
+                        body,
+                        qpos,
+                        component,
+                    },
                 }));
             }
             JointKind::Ball => {}
         }
     }
-    variables.push(Variable { name: "time".to_owned(), kind: Kind::Time });
+    variables.push(Variable {
+        name: "time".to_owned(),
+        kind: Kind::Time,
+    });
     (targets, variables)
 }
 

@@ -73,10 +73,15 @@ pub(super) fn terms(question: &Question<'_>, laws: &Laws) -> Vec<Term> {
                 next += count;
             }
             (!parts.is_empty()).then(|| {
-                let without = question.kept(laws, |placed| placed.target != target);
-                let better = laws.left.iter().zip(&without.left).filter(|(with, without)| with < without);
+                let without = laws.kept(|placed| placed.target != target);
+                let better = laws
+                    .left
+                    .iter()
+                    .zip(&without.left)
+                    .filter(|(with, without)| with < without);
                 Term {
-                    share: (without.left.iter().sum::<f64>() - noise) / (nothing - noise).max(f64::MIN_POSITIVE),
+                    share: (without.left.iter().sum::<f64>() - noise)
+                        / (nothing - noise).max(f64::MIN_POSITIVE),
                     better_in: better.count() as f64 / laws.left.len().max(1) as f64,
                     ..term((question, laws, &fitted), target, &parts)
                 }
@@ -85,9 +90,15 @@ pub(super) fn terms(question: &Question<'_>, laws: &Laws) -> Vec<Term> {
         .collect()
 }
 
-fn term((question, laws, fitted): (&Question<'_>, &Laws, &Fitted), index: usize, parts: &[Part<'_>]) -> Term {
+fn term(
+    (question, laws, fitted): (&Question<'_>, &Laws, &Fitted),
+    index: usize,
+    parts: &[Part<'_>],
+) -> Term {
     let (target, variables) = (&question.targets[index], question.variables);
-    let inputs: Vec<&Variable> = (Question::inputs(laws, index).iter()).map(|&k| &variables[k]).collect();
+    let inputs: Vec<&Variable> = (Question::inputs(laws, index).iter())
+        .map(|&k| &variables[k])
+        .collect();
     let speaker = Speaker { target, variables };
     let formula = speaker.formula(parts);
     let mut numbers = Vec::new();
@@ -104,11 +115,16 @@ fn term((question, laws, fitted): (&Question<'_>, &Laws, &Fitted), index: usize,
         [others @ .., last] => format!("needs {} and {last}, nothing else", others.join(", ")),
     };
     let remedy = (!remedies.is_empty()).then(|| remedies.join("; "));
-    let add = remedy.as_ref().map_or(String::new(), |remedy| format!(". In the model file: {remedy}"));
+    let add = remedy.as_ref().map_or(String::new(), |remedy| {
+        format!(". In the model file: {remedy}")
+    });
     Term {
         target: target.name.clone(),
         inputs: inputs.iter().map(|input| input.name.clone()).collect(),
-        sentence: format!("{} {needs}; it looks like {formula}: {reading}{add}", target.words()),
+        sentence: format!(
+            "{} {needs}; it looks like {formula}: {reading}{add}",
+            target.words()
+        ),
         reading,
         formula,
         numbers,
@@ -144,53 +160,46 @@ impl Speaker<'_> {
     /// The sum of all functions.
     fn formula(&self, parts: &[Part<'_>]) -> String {
         let mut text = String::new();
-        for part in parts {
-            let waves = part.unit.factors.iter().filter(|one| matches!(one.form, Form::Wave(_))).count();
-            let pieces: Vec<(f64, String)> = match waves {
-                1 => {
-                    let [sine, cosine] = [part.coefficients[0], part.coefficients[1]];
-                    let phase = cosine.atan2(sine);
-                    let product: Vec<String> = (part.unit.factors.iter())
-                        .map(|factor| match factor.form {
-                            Form::Wave(n) => {
-                                let x = self.variables[factor.variable].symbol(self.target);
-                                let sign = if phase < 0.0 { "−" } else { "+" };
-                                format!("sin({}{x} {sign} {})", times(n), figure(phase.abs()))
-                            }
-                            _ => self.factor(factor),
-                        })
-                        .collect();
-                    vec![(sine.hypot(cosine), product.join("·"))]
-                }
-                2 => {
-                    let names: Vec<String> = (part.unit.factors.iter())
-                        .map(|factor| self.variables[factor.variable].symbol(self.target))
-                        .collect();
-                    let waves = ["sin", "cos"];
-                    (0..4)
-                        .map(|k| {
-                            let product = format!("{}({})·{}({})", waves[k % 2], names[0], waves[k / 2], names[1]);
-                            (part.coefficients[k], product)
-                        })
-                        .collect()
-                }
-                _ => {
-                    let product: Vec<String> = part.unit.factors.iter().map(|one| self.factor(one)).collect();
-                    vec![(part.coefficients[0], product.join("·"))]
-                }
+        for (coefficient, product) in parts.iter().flat_map(|part| self.pieces(part)) {
+            let sign = match (coefficient < 0.0, text.is_empty()) {
+                (true, true) => "−",
+                (true, false) => " − ",
+                (false, true) => "",
+                (false, false) => " + ",
             };
-            for (coefficient, product) in pieces {
-                let sign = match (coefficient < 0.0, text.is_empty()) {
-                    (true, true) => "−",
-                    (true, false) => " − ",
-                    (false, true) => "",
-                    (false, false) => " + ",
-                };
-                let dot = if product.is_empty() { "" } else { "·" };
-                text.push_str(&format!("{sign}{}{dot}{product}", figure(coefficient.abs())));
-            }
+            let dot = if product.is_empty() { "" } else { "·" };
+            text = format!("{text}{sign}{}{dot}{product}", figure(coefficient.abs()));
         }
         text
+    }
+
+    /// Coefficients of a function with what they are of.
+    fn pieces(&self, part: &Part<'_>) -> Vec<(f64, String)> {
+        let factors = &part.unit.factors;
+        let symbol = |factor: &Factor| self.variables[factor.variable].symbol(self.target);
+        let is_wave = |factor: &&Factor| matches!(factor.form, Form::Wave(_));
+        let words: Vec<String> = match factors.iter().filter(is_wave).count() {
+            0 => factors.iter().map(|one| self.factor(one)).collect(),
+            1 => {
+                let [sine, cosine] = [part.coefficients[0], part.coefficients[1]];
+                let phase = cosine.atan2(sine);
+                let sign = if phase < 0.0 { "−" } else { "+" };
+                let phase = figure(phase.abs());
+                let word = |factor: &Factor| match factor.form {
+                    Form::Wave(n) => format!("sin({}{} {sign} {phase})", times(n), symbol(factor)),
+                    _ => self.factor(factor),
+                };
+                let words: Vec<String> = factors.iter().map(word).collect();
+                return vec![(sine.hypot(cosine), words.join("·"))];
+            }
+            _ => {
+                let waves = ["sin", "cos"];
+                let [a, b] = [symbol(&factors[0]), symbol(&factors[1])];
+                let word = |k: usize| format!("{}({a})·{}({b})", waves[k % 2], waves[k / 2]);
+                return (0..4).map(|k| (part.coefficients[k], word(k))).collect();
+            }
+        };
+        vec![(part.coefficients[0], words.join("·"))]
     }
 
     /// Whether a factor is the velocity, position or load of the target's own joint.
@@ -199,131 +208,226 @@ impl Speaker<'_> {
     }
 
     /// What the functions are called, what to write for them, and their numbers.
-    fn read(&self, parts: &[Part<'_>], numbers: &mut Vec<Number>) -> Vec<(String, Option<String>)> {
-        let unit = self.target.unit();
-        let joint = self.target.name.split('.').nth(1).unwrap_or_default();
-        let is_joint = matches!(self.target.place, Place::Joint { .. });
-        let constant = parts.iter().find(|part| part.unit.factors.is_empty());
-        let spring = parts.iter().find(|part| {
-            matches!(part.unit.factors.as_slice(), [one] if one.form == Form::Linear
-                && self.variables[one.variable].is_position() && self.is_own(one))
-        });
-        let dry = parts.iter().find(|part| {
-            matches!(part.unit.factors.as_slice(), [Factor { form: Form::Dry(_), .. }] if self.is_own(&part.unit.factors[0]))
-        });
+    fn read(&self, parts: &[Part<'_>], numbers: &mut Vec<Number>) -> Vec<Said> {
+        let single = |part: &&Part<'_>, is_meant: &dyn Fn(&Factor) -> bool| matches!(part.unit.factors.as_slice(), [one] if self.is_own(one) && is_meant(one));
+        let is_dry = |one: &Factor| matches!(one.form, Form::Dry(_));
+        let is_spring =
+            |one: &Factor| one.form == Form::Linear && self.variables[one.variable].is_position();
+        let context = Context {
+            has_dry: parts.iter().any(|part| single(&part, &is_dry)),
+            constant: (parts.iter())
+                .find(|part| part.unit.factors.is_empty())
+                .map(|part| part.coefficients[0]),
+        };
+        let has_spring = parts.iter().any(|part| single(&part, &is_spring));
         let mut said = Vec::new();
         for part in parts {
-            let (value, error) = (part.coefficients[0], part.errors[0]);
-            let mut number = |name: &str, value: f64, error: Option<f64>, unit: String| {
-                numbers.push(Number { name: name.to_owned(), value, error, unit });
-            };
-            let other = |factor: &Factor| self.variables[factor.variable].words(self.target);
-            let one = match part.unit.factors.as_slice() {
-                [] if spring.is_some() => continue,
+            let (words, attribute, own) = match part.unit.factors.as_slice() {
+                [] if has_spring => continue,
                 [] => {
-                    number("offset", value, Some(error), unit.to_owned());
-                    (format!("a constant offset of {} {unit}", figure(value)), None)
+                    let (value, unit) = (part.coefficients[0], self.target.unit());
+                    let words = format!("a constant offset of {} {unit}", figure(value));
+                    (
+                        words,
+                        None,
+                        vec![named("offset", value, part.errors[0], unit)],
+                    )
                 }
-                [one] => {
-                    let variable = &self.variables[one.variable];
-                    let own = self.is_own(one);
-                    match one.form {
-                        Form::Linear if variable.is_velocity() && own => {
-                            let (name, what) = if value < 0.0 { ("damping", "linear damping") } else { ("damping", "negative damping") };
-                            number(name, -value, Some(error), format!("{unit}·s"));
-                            (
-                                format!("{what} of {} {unit}·s", figure(-value)),
-                                (is_joint && value < 0.0).then(|| format!("add {} to damping of joint {joint}", figure(-value))),
-                            )
-                        }
-                        Form::Linear if variable.is_position() && own => {
-                            number("stiffness", -value, Some(error), format!("{unit}/rad"));
-                            let rest = constant.map_or(0.0, |constant| -constant.coefficients[0] / value);
-                            number("springref", rest, None, "rad".to_owned());
-                            (
-                                format!("a spring of {} {unit}/rad with its rest at {}", figure(-value), figure(rest)),
-                                (is_joint && value < 0.0).then(|| {
-                                    format!("stiffness=\"{}\" springref=\"{}\" on joint {joint}", figure(-value), figure(rest))
-                                }),
-                            )
-                        }
-                        Form::SignedSquare if variable.is_velocity() && own => {
-                            number("quadratic_drag", -value, Some(error), format!("{unit}·s²"));
-                            (format!("quadratic drag of {} {unit}·s²", figure(-value)), None)
-                        }
-                        Form::Dry(speed) if own => {
-                            number("coulomb_friction", -value, Some(error), unit.to_owned());
-                            number("smoothing_speed", speed, None, "rad/s".to_owned());
-                            (
-                                format!("a dry friction of {} {unit}", figure(-value)),
-                                (is_joint && value < 0.0).then(|| {
-                                    format!(
-                                        "frictionloss=\"{f}\" on joint {joint}, or <text name=\"carom/joint/{joint}_friction\" data=\"law=stribeck; joint={joint}; coulomb_friction={f}; static_friction={f}; smoothing_speed={}\"/>",
-                                        figure(speed),
-                                        f = figure(-value),
-                                    )
-                                }),
-                            )
-                        }
-                        Form::Fall(_, fall) if own && dry.is_some() => {
-                            number("static_friction_excess", -value, Some(error), unit.to_owned());
-                            number("stribeck_speed", fall, None, "rad/s".to_owned());
-                            (
-                                format!("Stribeck's fall of {} {unit} at {} rad/s", figure(-value), figure(fall)),
-                                is_joint.then(|| format!("law=stribeck of joint {joint} with static_friction larger by {} and stribeck_speed={}", figure(-value), figure(fall))),
-                            )
-                        }
-                        Form::Wave(n) => {
-                            let amplitude = value.hypot(part.coefficients[1]);
-                            let phase = part.coefficients[1].atan2(value);
-                            let spread = part.errors[0].hypot(part.errors[1]);
-                            number("amplitude", amplitude, Some(spread), unit.to_owned());
-                            number("phase", phase, None, "rad".to_owned());
-                            if variable.kind == Kind::Time {
-                                number("frequency", n, None, "rad/s".to_owned());
-                                (format!("a periodic force of {} {unit} at {} rad/s", figure(amplitude), figure(n)), None)
-                            } else if own {
-                                number("cogging_periods", n, None, "1".to_owned());
-                                // −A·sin(n·q + φ) of the law is A·sin(n·q + φ + π).
-                                let turned = (phase + std::f64::consts::PI).rem_euclid(std::f64::consts::TAU);
-                                (
-                                    format!("a force over the position with {} periods a turn and amplitude {} {unit}", figure(n), figure(amplitude)),
-                                    is_joint.then(|| format!(
-                                        "<text name=\"carom/joint/{joint}_cogging\" data=\"law=cogging; joint={joint}; cogging={}; cogging_periods={}; cogging_phase={}\"/>",
-                                        figure(amplitude), figure(n), figure(turned)
-                                    )),
-                                )
-                            } else {
-                                (format!("a coupling to {} of {} {unit}", other(one), figure(amplitude)), None)
-                            }
-                        }
-                        _ => {
-                            number("coefficient", value, Some(error), String::new());
-                            let kind = if own { "a force over" } else { "a coupling to" };
-                            (format!("{kind} {}", other(one)), None)
-                        }
-                    }
-                }
-                factors => {
-                    for (k, (&value, &error)) in part.coefficients.iter().zip(&part.errors).enumerate() {
-                        number(&format!("coefficient_{}", k + 1), value, Some(error), String::new());
-                    }
-                    let [a, b] = [&factors[0], &factors[factors.len() - 1]];
-                    let (x, y) = (&self.variables[a.variable], &self.variables[b.variable]);
-                    let what = if x.is_velocity() && y.is_load() {
-                        "friction that depends on the load".to_owned()
-                    } else if x.is_velocity() && y.is_position() {
-                        "damping that depends on the position".to_owned()
-                    } else {
-                        format!("a product of {} and {}", other(a), other(b))
-                    };
-                    (what, None)
-                }
+                [one] => self.single(part, one, &context),
+                factors => self.product(part, factors),
             };
-            said.push(one);
+            numbers.extend(own);
+            said.push((words, attribute));
         }
         said.dedup();
         said
+    }
+
+    /// The name of the joint, if a joint is the target and the force acts against the input.
+    fn joint_against(&self, value: f64) -> Option<&str> {
+        let is_joint = matches!(self.target.place, Place::Joint { .. });
+        (is_joint && value < 0.0)
+            .then(|| self.target.name.split('.').nth(1))
+            .flatten()
+    }
+
+    /// A function of one input.
+    fn single(&self, part: &Part<'_>, one: &Factor, context: &Context) -> Read {
+        let variable = &self.variables[one.variable];
+        let own = self.is_own(one);
+        let (value, error) = (part.coefficients[0], part.errors[0]);
+        let (unit, length) = (self.target.unit(), self.target.length());
+        match one.form {
+            Form::Linear if variable.is_velocity() && own => {
+                let per = format!("{unit}·s/{length}");
+                let what = if value < 0.0 {
+                    "linear damping"
+                } else {
+                    "negative damping"
+                };
+                let attribute = (self.joint_against(value))
+                    .map(|joint| format!("add {} to damping of joint {joint}", figure(-value)));
+                let words = format!("{what} of {} {per}", figure(-value));
+                (
+                    words,
+                    attribute,
+                    vec![named("damping", -value, error, &per)],
+                )
+            }
+            Form::Linear if variable.is_position() && own => self.spring(value, error, context),
+            Form::SignedSquare if own => {
+                let per = format!("{unit}·s²/{length}²");
+                let words = format!("quadratic drag of {} {per}", figure(-value));
+                (
+                    words,
+                    None,
+                    vec![named("quadratic_drag", -value, error, &per)],
+                )
+            }
+            Form::Dry(speed) if own => {
+                let friction = figure(-value);
+                let attribute = self.joint_against(value).map(|joint| {
+                    format!(
+                        "frictionloss=\"{friction}\" on joint {joint}, or <text name=\"carom/joint/{joint}_friction\" data=\"law=stribeck; joint={joint}; coulomb_friction={friction}; static_friction={friction}; smoothing_speed={}\"/>",
+                        figure(speed)
+                    )
+                });
+                let numbers = vec![
+                    named("coulomb_friction", -value, error, unit),
+                    inner("smoothing_speed", speed, &format!("{length}/s")),
+                ];
+                (
+                    format!("a dry friction of {friction} {unit}"),
+                    attribute,
+                    numbers,
+                )
+            }
+            Form::Fall(_, fall) if own && context.has_dry => {
+                let (excess, speed) = (figure(-value), figure(fall));
+                let attribute = self.joint_against(value).map(|joint| {
+                    format!("static_friction larger by {excess} and stribeck_speed={speed} in the law of joint {joint}")
+                });
+                let numbers = vec![
+                    named("static_friction_excess", -value, error, unit),
+                    inner("stribeck_speed", fall, &format!("{length}/s")),
+                ];
+                let words = format!("Stribeck's fall of {excess} {unit} at {speed} {length}/s");
+                (words, attribute, numbers)
+            }
+            Form::Wave(n) => self.wave(part, one, n),
+            _ => {
+                let kind = if own { "a force over" } else { "a coupling to" };
+                let words = format!("{kind} {}", variable.words(self.target));
+                (words, None, vec![named("coefficient", value, error, "")])
+            }
+        }
+    }
+
+    fn spring(&self, value: f64, error: f64, context: &Context) -> Read {
+        let (unit, length) = (self.target.unit(), self.target.length());
+        let rest = context.constant.map_or(0.0, |constant| -constant / value);
+        let per = format!("{unit}/{length}");
+        let (stiffness, at) = (figure(-value), figure(rest));
+        let attribute = self
+            .joint_against(value)
+            .map(|joint| format!("stiffness=\"{stiffness}\" springref=\"{at}\" on joint {joint}"));
+        let numbers = vec![
+            named("stiffness", -value, error, &per),
+            inner("springref", rest, length),
+        ];
+        let words = format!("a spring of {stiffness} {per} with its rest at {at} {length}");
+        (words, attribute, numbers)
+    }
+
+    fn wave(&self, part: &Part<'_>, one: &Factor, n: f64) -> Read {
+        let variable = &self.variables[one.variable];
+        let unit = self.target.unit();
+        let [sine, cosine] = [part.coefficients[0], part.coefficients[1]];
+        let (amplitude, phase) = (sine.hypot(cosine), cosine.atan2(sine));
+        let error = part.errors[0].hypot(part.errors[1]);
+        let mut numbers = vec![
+            named("amplitude", amplitude, error, unit),
+            inner("phase", phase, "rad"),
+        ];
+        let size = figure(amplitude);
+        if variable.kind == Kind::Time {
+            numbers.push(inner("frequency", n, "rad/s"));
+            let words = format!("a periodic force of {size} {unit} at {} rad/s", figure(n));
+            return (words, None, numbers);
+        }
+        numbers.push(inner("periods", n, "1"));
+        if !self.is_own(one) {
+            let words = format!(
+                "a coupling to {} of {size} {unit}",
+                variable.words(self.target)
+            );
+            return (words, None, numbers);
+        }
+        // −A·sin(n·q + φ) of the law is A·sin(n·q + φ + π).
+        let turned = (phase + std::f64::consts::PI).rem_euclid(std::f64::consts::TAU);
+        let attribute = self.joint_against(-1.0).map(|joint| {
+            format!(
+                "<text name=\"carom/joint/{joint}_cogging\" data=\"law=cogging; joint={joint}; cogging={size}; cogging_periods={}; cogging_phase={}\"/>",
+                figure(n),
+                figure(turned)
+            )
+        });
+        let words = format!(
+            "a force over the position with {} periods a turn and amplitude {size} {unit}",
+            figure(n)
+        );
+        (words, attribute, numbers)
+    }
+
+    /// A product of functions of two inputs.
+    fn product(&self, part: &Part<'_>, factors: &[Factor]) -> Read {
+        let [a, b] = [&factors[0], &factors[factors.len() - 1]];
+        let (x, y) = (&self.variables[a.variable], &self.variables[b.variable]);
+        let words = if x.is_velocity() && y.is_load() {
+            "friction that depends on the load".to_owned()
+        } else if x.is_velocity() && y.is_position() {
+            "damping that depends on the position".to_owned()
+        } else {
+            format!(
+                "a product of {} and {}",
+                x.words(self.target),
+                y.words(self.target)
+            )
+        };
+        let numbers = part.coefficients.iter().zip(&part.errors).enumerate();
+        let numbers = numbers.map(|(k, (&value, &error))| {
+            named(&format!("coefficient_{}", k + 1), value, error, "")
+        });
+        (words, None, numbers.collect())
+    }
+}
+
+/// Words, and what to write into a model file.
+type Said = (String, Option<String>);
+/// The same, with numbers.
+type Read = (String, Option<String>, Vec<Number>);
+
+/// What else acts at a target.
+struct Context {
+    has_dry: bool,
+    constant: Option<f64>,
+}
+
+/// A coefficient.
+fn named(name: &str, value: f64, error: f64, unit: &str) -> Number {
+    Number {
+        name: name.to_owned(),
+        value,
+        error: Some(error),
+        unit: unit.to_owned(),
+    }
+}
+
+/// A number inside of a function.
+fn inner(name: &str, value: f64, unit: &str) -> Number {
+    Number {
+        error: None,
+        ..named(name, value, 0.0, unit)
     }
 }
 

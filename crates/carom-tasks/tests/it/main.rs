@@ -13,10 +13,13 @@ mod calibrated;
 mod contact_intervals;
 mod datasets;
 mod dependence;
+mod discover;
 mod documents;
 mod evaluate;
 mod free_starts;
 mod geometry;
+#[path = "../../examples/hidden/mod.rs"]
+mod hidden_made;
 mod identify;
 mod identify_checks;
 mod learn;
