@@ -44,7 +44,7 @@ struct Set {
 
 /// A swimmer in a medium, on steps 201 to 900.
 macro_rules! swimmer {
-    ($name:literal, $robot:literal, $medium:literal, $form:literal, $figures:expr, $is_quick:literal) => {
+    ($name:literal, $robot:literal, $medium:literal, $form:expr, $figures:expr, $is_quick:literal) => {
         Set {
             name: $name,
             model: concat!("swimmer_media/scenes/", $robot, "_vacuum.xml"),
@@ -111,7 +111,12 @@ impl Set {
         let mapping = Mapping::read(&datasets.join(self.mapping))?;
         let blueprint = blueprint::read(&datasets.join(self.blueprint))?;
         let loaded = carom::load::file(&model, &[])?;
-        let load = |model: &Model| Ok((recording::load(model, &mapping, &[&train])?, None));
+        let load = |model: &Model| {
+            Ok((
+                recording::load(model, &mapping, std::slice::from_ref(&train))?,
+                None,
+            ))
+        };
         let begin = ProcessTime::now();
         let learned = learn::train(
             loaded.spec,
@@ -153,7 +158,7 @@ impl Set {
         mapping: &Mapping,
         test: &Path,
     ) -> Result<Vec<f64>, Box<dyn Error>> {
-        let mut recordings = recording::load(model, mapping, &[test])?;
+        let mut recordings = recording::load(model, mapping, &[test.to_path_buf()])?;
         recordings.evaluate.frames = self.frames;
         let report = evaluate(model, &recordings, Stepping::Fixed)?;
         if let Some(failure) = report.failures().next() {
