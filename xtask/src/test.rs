@@ -199,7 +199,7 @@ fn doctests(tally: &mut Tally) -> Outcome {
 }
 
 /// Examples that fail when what they claim does not hold.
-const EXPERIMENTS: [&str; 14] = [
+const EXPERIMENTS: [&str; 15] = [
     "point_mass",
     "tosses",
     "pareto",
@@ -214,6 +214,7 @@ const EXPERIMENTS: [&str; 14] = [
     "arm_payload",
     "few_shot",
     "public_sets",
+    "learned_terms",
 ];
 
 /// Examples of the book, one topic each; they assert what they claim, too.

@@ -319,7 +319,7 @@ mod tests {
             assert_eq!(told, expected);
         }
         let free = parse(
-            &format!("{head}form = 'drag'\n[training]\nfree = ['']\n"),
+            &format!("{head}form = 'drag'\n[training]\nfree = ['joint.j.damping[0] cubic']\n"),
             "b.toml",
         );
         assert!(free.unwrap_err().to_string().contains("line 6"));

@@ -546,7 +546,8 @@ impl Training<'_, '_> {
                     last: 0.05,
                 },
                 clip: Some(ADAM_CLIP),
-                steps: self.settings.steps,
+                // One more than are taken: a search that goes on says where it is.
+                steps: self.settings.steps + 1,
                 ..AdamSettings::default()
             }),
             Way::Lbfgs => LocalSettings::Lbfgsb(LbfgsbSettings {
@@ -628,12 +629,6 @@ impl Training<'_, '_> {
             point.map(|point| (point, mean))
         } else {
             search.best().map(|best| (best.point, best.value))
-        };
-        let reached = match reached {
-            None if is_batched && search.best().is_some() => {
-                search.best().map(|best| (best.point, best.value))
-            }
-            reached => reached,
         };
         let Some((point, loss)) = reached else {
             if is_stopped {
