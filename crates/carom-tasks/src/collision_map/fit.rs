@@ -149,7 +149,7 @@ impl Slide {
 
 /// What slides tell.
 #[derive(Clone, Debug, PartialEq)]
-pub struct TableFit {
+pub(super) struct TableFit {
     /// The law.
     pub law: TableLaw,
     /// Velocities after contact, those of slides that began with them.
@@ -160,7 +160,7 @@ pub struct TableFit {
 ///
 /// # Errors
 /// When nothing slides, or no law could be computed.
-pub fn table(bodies: &Bodies, strikes: &[Recorded]) -> Result<TableFit, Error> {
+pub(super) fn table(bodies: &Bodies, strikes: &[Recorded]) -> Result<TableFit, Error> {
     let slides: Vec<Option<Slide>> = strikes.iter().map(|one| Slide::of(one, bodies)).collect();
     let used: Vec<&Slide> = slides.iter().flatten().collect();
     if used.is_empty() {
@@ -269,7 +269,7 @@ const IMPACT: [f64; 2] = [0.02, 0.002];
 ///
 /// # Errors
 /// When no law could be computed.
-pub fn contact(
+pub(super) fn contact(
     bodies: &Bodies,
     table: &TableLaw,
     strikes: &[(&Recorded, Planar)],
@@ -357,12 +357,15 @@ fn inward(at: f64, step: f64, high: f64) -> f64 {
     if at + step > high { -step } else { step }
 }
 
+/// Residuals at a point, with their Jacobian if it is wanted.
+type Residuals<'a> = dyn Fn(&[f64], bool) -> (Vec<f64>, Matrix) + 'a;
+
 fn least_squares(
     start: Vec<f64>,
     [low, high]: [Vec<f64>; 2],
     scale: &[f64],
     iterations: u64,
-    evaluate: &dyn Fn(&[f64], bool) -> (Vec<f64>, Matrix),
+    evaluate: &Residuals<'_>,
 ) -> Result<Vec<f64>, Error> {
     let settings = |cause| Error::of(ErrorKind::Settings, cause);
     let bounds = Bounds::new(low, high).map_err(|cause| Error::of(ErrorKind::Settings, cause))?;

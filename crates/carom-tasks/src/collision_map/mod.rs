@@ -68,7 +68,7 @@ pub fn bodies(model: &Model, mapping: &StrikeMapping, mass: Option<f64>) -> Resu
     let mut struck = standing(model, &mapping.scene.struck)?;
     struck.mass = mass.unwrap_or(struck.mass);
     let striker = standing(model, &mapping.scene.striker)?;
-    let striker = outline::about_origin(model, &mapping.scene.striker, striker)?;
+    let striker = outline::about_origin(model, &mapping.scene.striker, &striker)?;
     Ok(Bodies::new(
         struck,
         striker,

@@ -58,7 +58,7 @@ pub struct ContactLaw {
 }
 
 /// How many numbers a contact law has.
-pub const CONTACT_NUMBERS: usize = 8;
+pub(super) const CONTACT_NUMBERS: usize = 8;
 
 impl ContactLaw {
     /// The numbers in order.
@@ -196,8 +196,11 @@ impl Bodies {
         let mut near = Vec::new();
         let mut steps = 0;
         while course.time < LONGEST {
+            if separated && !to_rest {
+                break;
+            }
             if separated && self.gap(&course) > NEAR {
-                if !to_rest || self.slide_step(&patch, contact, &mut course) {
+                if self.slide_step(&patch, contact, &mut course) {
                     break;
                 }
                 steps = 0;
@@ -221,10 +224,12 @@ impl Bodies {
                     (flat(course.body), flat(course.held), course.time - first)
                 });
                 separated = course.time - last > self.quiet;
-            } else if course.touch.is_none() && course.time > MISS {
-                break;
-            } else if separated && at_rest(course.body[1], self.struck.gyration) {
-                break;
+            } else {
+                let misses = course.touch.is_none() && course.time > MISS;
+                let rests = separated && at_rest(course.body[1], self.struck.gyration);
+                if misses || rests {
+                    break;
+                }
             }
         }
         let (post, post_striker, duration) =

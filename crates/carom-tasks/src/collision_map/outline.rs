@@ -135,6 +135,8 @@ pub struct Standing {
     pub gyration: f64,
     /// Height of the centre of mass above the underside (m).
     pub height: f64,
+    /// Acceleration of gravity (m/s²).
+    pub gravity: f64,
 }
 
 /// The body of that name, with the corners of its geoms.
@@ -199,6 +201,7 @@ pub fn standing(model: &Model, name: &str) -> Result<Standing, Error> {
         mass,
         gyration: (about / mass).sqrt(),
         height: centre[2] - low,
+        gravity: model.option.gravity[0].0[2].abs(),
     })
 }
 
@@ -206,7 +209,7 @@ pub fn standing(model: &Model, name: &str) -> Result<Standing, Error> {
 ///
 /// # Errors
 /// When there is no such body.
-pub fn about_origin(model: &Model, name: &str, held: Standing) -> Result<Outline, Error> {
+pub(super) fn about_origin(model: &Model, name: &str, held: &Standing) -> Result<Outline, Error> {
     let names = &model.structure.names.bodies;
     let body = names.iter().position(|known| known == name);
     let Some(body) = body else {

@@ -7,7 +7,7 @@ use super::strikes::Recorded;
 pub const THRESHOLDS: [f64; 6] = [0.05, 0.1, 0.2, 0.3, 0.4, 0.5];
 
 /// An angle within half a turn.
-pub fn wrapped(angle: f64) -> f64 {
+pub(super) fn wrapped(angle: f64) -> f64 {
     angle - std::f64::consts::TAU * (angle / std::f64::consts::TAU).round()
 }
 

@@ -2,8 +2,6 @@
 
 use super::outline::Standing;
 
-/// Acceleration of gravity (m/s²), that of the scenes.
-pub const GRAVITY: f64 = 9.81;
 /// Slip below which friction fades out (m/s).
 const SLIP: f64 = 2e-3;
 /// Cells across the longer side of the outline.
@@ -29,7 +27,7 @@ pub struct TableLaw {
 }
 
 /// How many numbers a table's law has.
-pub const TABLE_NUMBERS: usize = 8;
+pub(super) const TABLE_NUMBERS: usize = 8;
 
 impl TableLaw {
     /// The numbers in order.
@@ -65,7 +63,8 @@ impl TableLaw {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Patch {
     law: TableLaw,
-    mass: f64,
+    /// Weight (N).
+    weight: f64,
     height: f64,
     /// Places and parts of the weight.
     cells: Vec<([f64; 2], f64)>,
@@ -103,7 +102,7 @@ impl Patch {
         let determinant = xx * yy - xy * xy;
         Self {
             law,
-            mass: body.mass,
+            weight: body.mass * body.gravity,
             height: body.height,
             cells,
             middle,
@@ -124,7 +123,7 @@ impl Patch {
         let [x, y, spin] = velocity;
         let along = [cos * x + sin * y, cos * y - sin * x];
         let even = self.body_force(along, spin, grain, [0.0; 2]);
-        let forward = law.lean * self.height / (self.mass * GRAVITY);
+        let forward = law.lean * self.height / self.weight;
         let shift = [-forward * even[0], -forward * even[1]];
         let [u, v, torque] = self.body_force(along, spin, grain, shift);
         [cos * u - sin * v, sin * u + cos * v, torque]
@@ -154,6 +153,6 @@ impl Patch {
             sum[1] += pull * v;
             sum[2] += pull * (x * v - y * u);
         }
-        sum.map(|part| part * self.mass * GRAVITY)
+        sum.map(|part| part * self.weight)
     }
 }

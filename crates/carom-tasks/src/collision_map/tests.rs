@@ -1,18 +1,13 @@
 //! Impacts and slides against what mechanics says, and laws that are found again.
 
 use super::fit;
-use super::motion::{Arm, Bodies, ContactLaw, Planar};
+use super::motion::{Bodies, ContactLaw, Planar};
 use super::strikes::Recorded;
-use super::table::{GRAVITY, TableLaw};
+use super::table::TableLaw;
 use super::{CollisionMap, Outline, Score, StrikeMapping, relative_error, standing, store};
 use carom::Model;
 
-const ARM: Arm = Arm {
-    delay: 0.006,
-    brake: 12.0,
-    retreat: 0.25,
-    travel: 0.06,
-};
+const GRAVITY: f64 = 9.81;
 const CONTACT: ContactLaw = ContactLaw {
     stiffness: 17.5,
     dissipation: -0.5,
@@ -121,33 +116,37 @@ fn a_slide_without_spin_goes_as_far_as_coulomb_says() {
 }
 
 #[test]
-fn energy_falls_and_friction_stays_in_its_cone() {
+fn momentum_balances_energy_falls_and_friction_stays_in_its_cone() {
     let bodies = bodies("square");
     let (mass, gyration) = (bodies.struck.mass, bodies.struck.gyration);
+    // Without a servo behind it the striker is a free body.
+    let law = ContactLaw {
+        arm_rate: -20.0,
+        ..CONTACT
+    };
+    let arm = law.arm_mass.exp();
     for (point, speed, deflection) in [(0.0, 0.5, 0.4), (0.012, 0.9, -0.7), (-0.015, 0.25, 0.2)] {
         let coming = striker(0.03, point, speed, deflection);
-        let found = bodies.strike(&CONTACT, &TABLE, [0.0; 3], coming, false);
+        let found = bodies.strike(&law, &TABLE, [0.0; 3], coming, false);
         let [.., x, y, spin] = found.post;
         let [.., u, v, _] = found.post_striker;
-        let arm = CONTACT.arm_mass.exp();
         let after = mass * (x * x + y * y + (gyration * spin).powi(2)) + arm * (u * u + v * v);
-        assert!(
-            after < arm * speed * speed,
-            "{after} of {}",
-            arm * speed * speed
-        );
+        let before = arm * speed * speed;
+        assert!(after < before, "{after} of {before}");
         assert!(
             x < 0.0,
             "the prism goes away from the striker: {:?}",
             found.post
         );
-        // The face looks along x; the table adds its weight times the time of contact.
-        let table = 0.4 * GRAVITY * found.duration;
-        assert!(
-            y.abs() <= CONTACT.friction * x.abs() + 2.0 * table,
-            "{:?}",
-            found.post
-        );
+        // The table adds at most its friction times the time of contact.
+        let table = 0.4 * mass * GRAVITY * found.duration;
+        for (here, there, came) in [(x, u, coming[3]), (y, v, coming[4])] {
+            let off = mass * here + arm * there - arm * came;
+            assert!(off.abs() <= table, "{off} of {table}");
+        }
+        // The face looks along x.
+        let most = law.friction * mass * x.abs() + 2.0 * table;
+        assert!(mass * y.abs() <= most, "{:?}", found.post);
         assert!(
             found.duration > 1e-3 && found.duration < 6e-3,
             "{}",
