@@ -32,6 +32,7 @@ pub(crate) struct Args {
 #[derive(clap::Subcommand, Debug)]
 enum What {
     Terms(Terms),
+    Collision(crate::learn_collision::Args),
 }
 
 /// Gives a model learned terms and trains them on recordings, through the simulation.
@@ -85,8 +86,10 @@ struct Terms {
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> ExitCode {
-    let What::Terms(args) = &args.what;
-    finish(args.json, answer(args))
+    match &args.what {
+        What::Terms(args) => finish(args.json, answer(args)),
+        What::Collision(args) => crate::learn_collision::run(args),
+    }
 }
 
 fn answer(args: &Terms) -> Result<ExitCode, Failure> {

@@ -16,6 +16,7 @@ mod gradient;
 mod identify;
 mod interrupt;
 mod learn;
+mod learn_collision;
 mod load;
 mod output;
 mod parity;

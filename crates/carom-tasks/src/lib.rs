@@ -28,11 +28,13 @@
 //! | have loss, gradient and Jacobian of recordings as functions of unknowns | [`problem::Problem`], [`loss`] |
 //! | fit a system of my own that is no model | [`problem::Fit`] |
 //! | let a quadruped walk | [`legged`] |
+//! | learn a map of collisions from a few strikes, as `carom learn collision` does | [`collision_map`] |
 //! | plan controls, or control a system by plans, as `carom plan` does | [`plan`] |
 //! | read and write numpy's `.npz` | [`npz`] |
 //!
 //! Whatever goes wrong is an [`Error`], the one of the engine.
 
+pub mod collision_map;
 pub mod diff;
 pub mod discover;
 mod error;
