@@ -27,6 +27,7 @@
 //! | train learned terms, as `carom learn terms` does | [`learn`] |
 //! | have loss, gradient and Jacobian of recordings as functions of unknowns | [`problem::Problem`], [`loss`] |
 //! | fit a system of my own that is no model | [`problem::Fit`] |
+//! | find which forces a model lacks, as `carom discover` does | [`discover`] |
 //! | let a quadruped walk | [`legged`] |
 //! | learn a map of collisions from a few strikes, as `carom learn collision` does | [`collision_map`] |
 //! | plan controls, or control a system by plans, as `carom plan` does | [`plan`] |
