@@ -107,14 +107,14 @@ fn floor_of(
     let mut data = Data::new(model);
     let mut sums = Sums::default();
     for run in truth.windows(trajectory) {
-        let motion = truth.simulate(&mut data, run).ok()?;
+        let (motion, _) = truth.simulate(&mut data, run).ok()?;
         for known in &motion {
             kinematics::forward(model, &known.state, &mut data.kinematics);
             let both = (recorded, again);
             write(truth.recordings, known, &data, both, &mut synthetic);
         }
         let predicted = match starts {
-            StartNoise::Measured => disturbed.simulate(&mut data, run).ok()?,
+            StartNoise::Measured => disturbed.simulate(&mut data, run).ok()?.0,
             StartNoise::Estimated => motion,
         };
         for known in &predicted {
