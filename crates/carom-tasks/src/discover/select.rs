@@ -331,12 +331,6 @@ impl Question<'_> {
         inputs
     }
 
-    /// How much the laws of a target explain where they were not fitted.
-    pub(super) fn explained(&self, laws: &Laws, target: usize) -> f64 {
-        let without = laws.kept(|placed| placed.target != target);
-        without.left.iter().sum::<f64>() - laws.left.iter().sum::<f64>()
-    }
-
     /// Root mean square of the force of some laws at a target.
     pub(super) fn force(&self, laws: &Laws, fitted: &Fitted, target: usize) -> f64 {
         let count: usize = self.intervals.iter().sum();
@@ -398,7 +392,7 @@ impl Question<'_> {
                 break;
             };
             let next = self.polished(&self.with(&laws, trials[best].clone()), target);
-            let explained = self.explained(&next, target);
+            let explained = next.explained(target);
             let gain = laws.left.iter().sum::<f64>() - next.left.iter().sum::<f64>();
             if gain < SHAPE_SHARE * explained
                 || !self.is_better(&laws.left, &next.left, trials.len())
@@ -414,7 +408,7 @@ impl Question<'_> {
     fn pruned(&self, laws: Laws, target: usize) -> Laws {
         let mut laws = laws;
         loop {
-            let explained = self.explained(&laws, target);
+            let explained = laws.explained(target);
             let before: f64 = laws.left.iter().sum();
             let own: Vec<usize> = (0..laws.placed.len())
                 .filter(|&k| laws.placed[k].target == target)
@@ -447,7 +441,7 @@ impl Question<'_> {
         let mut laws = laws;
         'again: loop {
             for target in 0..self.targets.len() {
-                let explained = self.explained(&laws, target);
+                let explained = laws.explained(target);
                 for input in Self::inputs(&laws, target) {
                     if self.is_stopped() {
                         return laws;
@@ -543,7 +537,7 @@ impl Question<'_> {
                 break;
             }
             let gain = left - next.left.iter().sum::<f64>();
-            let explained = self.explained(&next, target);
+            let explained = next.explained(target);
             let force = self.force(&next, &next.moments.fit(), target);
             let matters = force >= LEAST_FORCE * self.forces[target]
                 && gain > 0.0
@@ -560,6 +554,12 @@ impl Question<'_> {
 }
 
 impl Laws {
+    /// How much the laws of a target explain where they were not fitted.
+    fn explained(&self, target: usize) -> f64 {
+        let without = self.kept(|placed| placed.target != target);
+        without.left.iter().sum::<f64>() - self.left.iter().sum::<f64>()
+    }
+
     /// Laws of which some are kept.
     pub(super) fn kept(&self, is_kept: impl Fn(&Placed) -> bool) -> Self {
         self.kept_at(|_, placed| is_kept(placed))
