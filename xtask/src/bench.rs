@@ -53,7 +53,7 @@ pub(crate) enum Set {
     Time,
     /// Identification of a pendulum and of an arm beside mujoco.sysid.
     Identify,
-    /// Gradients by three ways on the cases of NeuralSim's figure 5; beside the wheel of Tiny Differentiable Simulator.
+    /// Gradients by three ways on the cases of a published figure; beside the wheel of Tiny Differentiable Simulator.
     Neuralsim,
     /// Batches of trajectories from Python beside the same from Rust.
     Python,

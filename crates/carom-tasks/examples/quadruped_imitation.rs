@@ -802,7 +802,7 @@ impl<'a> Tuner<'a> {
     ) -> Result<Vec<f64>, Box<dyn Error>> {
         let mut random = Random::new(seed, 4);
         let mut adam = Adam::new(network.weights.len());
-        let mut curve = Vec::new();
+        let (mut curve, mut left_out) = (Vec::new(), 0);
         let mut gradient = vec![0.0; network.weights.len()];
         for iteration in 0..iterations {
             gradient.fill(0.0);
@@ -810,7 +810,11 @@ impl<'a> Tuner<'a> {
             for (start, command) in self.starts(network, walks, &mut random) {
                 let (loss, moments) = self.walk(network, &start, command, HORIZON);
                 let mut own = vec![0.0; gradient.len()];
-                self.gradient(network, &moments, command, &mut own)?;
+                // A walk that ends in a heap may have no gradient: it is left out, and counted.
+                if self.gradient(network, &moments, command, &mut own).is_err() {
+                    left_out += 1;
+                    continue;
+                }
                 let length = own.iter().map(|g| g * g).sum::<f64>().sqrt();
                 sum += loss / walks as f64;
                 // A walk that stumbles has a gradient that would drown all others.
@@ -826,6 +830,10 @@ impl<'a> Tuner<'a> {
             let done = iteration as f64 / iterations as f64;
             let rate = 2e-4 * 0.5 * (1.0 + (std::f64::consts::PI * done).cos()).max(0.05);
             adam.advance(&mut network.weights, &gradient, rate);
+        }
+        println!("{left_out} of {} walks left out", iterations * walks);
+        if 10 * left_out > iterations * walks {
+            return Err("too many walks have no gradient".into());
         }
         Ok(curve)
     }

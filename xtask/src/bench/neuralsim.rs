@@ -1,4 +1,4 @@
-//! Gradients by the reverse pass, by dual numbers and by differences, on the three cases of NeuralSim's figure 5; beside differences
+//! Gradients by the reverse pass, by dual numbers and by differences, on the three cases of `[Heiden 2021, Fig. 5]`; beside differences
 //! in the wheel of Tiny Differentiable Simulator, which ships without its automatic derivatives.
 
 use serde_json::{Value, json};

@@ -8,7 +8,7 @@
 //!   (H + Cᵀ·diag(z/s)·C)·Δx = −(Hx + g) − Cᵀ·((σμ − Δs·Δz)/s),   Δs = −C·Δx                             (2)
 //!   Δz = −z + (σμ − Δs·Δz)/s + (z/s)·C·Δx                                                            (3)
 //!
-//! with one factorisation. Rows of different forces do not mix: CᵀWC adds a 3×3 block to each force's place in H, so that
+//! with one factorisation. Rows of different forces do not mix: Cᵀ·W·C adds a 3×3 block to each force's place in H, so that
 //! constraints cost next to nothing. The start is always strictly inside, and steps that stay there keep (1) exactly. The number of
 //! iterations hardly depends on which rows are active, which is what a control loop wants. Solving allocates nothing.
 
@@ -273,7 +273,7 @@ impl InteriorPoint {
         all.fold(0.0, |largest: f64, &slack| largest.max(slack))
     }
 
-    /// Factors the matrix of (2) as UᵀU, in the upper half. False where it is not positive definite.
+    /// Factors the matrix of (2) as Uᵀ·U, in the upper half. False where it is not positive definite.
     fn factorize(&mut self, program: &PyramidProgram) -> bool {
         let size = self.x.len();
         self.factor.copy_from_slice(&program.hessian);
@@ -382,7 +382,7 @@ fn target(
     })
 }
 
-/// x ← (UᵀU)⁻¹·x.
+/// x ← (Uᵀ·U)⁻¹·x.
 fn solve_upper(factor: &[f64], x: &mut [f64]) {
     let size = x.len();
     for row in 0..size {

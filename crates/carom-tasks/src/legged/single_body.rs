@@ -1,4 +1,4 @@
-//! A legged robot as one rigid body that forces at its feet push: what a plan of forces is made with [DiCarlo 2018].
+//! A legged robot as one rigid body that forces at its feet push: what a plan of forces is made with [Carlo 2018].
 //!
 //! In a frame that turns with the heading, with the angles θ (roll, pitch, yaw), the place p of the centre of mass, the angular velocity
 //! ω and the velocity v,
@@ -11,10 +11,10 @@
 //!   (ω, v)ₖ = (ω, v)₀ + Σⱼ h·B·fⱼ + k·h·(0, g)                                                  (2)
 //!   (θ, p)ₖ = (θ, p)₀ + k·h·S·(ω, v)₀ + Σⱼ (k − j − ½)·h²·S·B·fⱼ + ½·(k·h)²·(0, g)                   (3)
 //!
-//! over the forces of the steps j < k, with S = diag(T, 1). The cost Σₖ ‖xₖ − x*ₖ‖²_W + ε·|f|² of a horizon of N steps therefore has the
+//! over the forces of the steps j < k, with S = diag(T, 1). The cost Σₖ (xₖ − x*ₖ)ᵀ·W·(xₖ − x*ₖ) + ε·|f|² of a horizon of N steps therefore has the
 //! Hessian
 //!
-//!   H = 2·(C¹ ⊗ BᵀW_v·B + C² ⊗ (SB)ᵀW_p·SB) + 2ε·1                                            (4)
+//!   H = 2·(C¹ ⊗ Bᵀ·W₁·B + C² ⊗ (S·B)ᵀ·W₂·S·B) + 2ε·1                                            (4)
 //!
 //! of two small matrices and two tables of sums over k > max(i, j): h²  and  (k − i − ½)·(k − j − ½)·h⁴.
 

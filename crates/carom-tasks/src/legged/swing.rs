@@ -3,9 +3,9 @@
 //! Seen from a body that moves with v, a foot that stands moves with −v. It is to lift off half a stance behind its neutral place and to
 //! touch down half a stance ahead of it [Raibert 1986, §2], shifted by what the speed is off:
 //!
-//!   p(s) = v·(T_st·(h₀₁ − ½) − T_sw·(h₁₀ + h₁₁)) + k·(v − v*)·h₀₁                                    (1)
+//!   p(s) = v·(T₁·(h₀₁ − ½) − T₂·(h₁₀ + h₁₁)) + k·(v − v*)·h₀₁                                    (1)
 //!
-//! with the cubic Hermite polynomials h of the phase s: at both ends the foot rests on the ground. Its height is a bump with level
+//! with the times T₁ of stance and T₂ of swing, and the cubic Hermite polynomials h of the phase s: at both ends the foot rests on the ground. Its height is a bump with level
 //! ends,
 //!
 //!   z(s) = 16·c·s²·(1 − s)² − b·s³                                                          (2)
