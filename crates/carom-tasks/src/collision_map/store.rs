@@ -16,6 +16,7 @@ pub fn write(pair: &str, map: &CollisionMap) -> Vec<u8> {
         fingerprint: fingerprint(&map.bodies),
         weights: numbers,
         scales: Vec::new(),
+        range: Vec::new(),
     }])
 }
 

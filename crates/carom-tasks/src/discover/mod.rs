@@ -279,7 +279,7 @@ impl Cut {
             CHUNK
         };
         let mut runs = Vec::new();
-        let mut number = 0;
+        let mut number = 0_usize;
         for run in &whole {
             let count = (run.last - run.first) / intervals;
             let mut segment = 0;
@@ -384,7 +384,7 @@ fn ends(passages: &[Passage], segments: &[Segment], rows: &[Rows]) -> Vec<usize>
     let mut all: Vec<usize> = segments.iter().map(trajectory).collect();
     all.dedup();
     let is_many = all.len() >= BLOCKS / 2;
-    let mut number = 0;
+    let mut number = 0_usize;
     for (index, segment) in segments.iter().enumerate() {
         if index > 0 && trajectory(segment) != trajectory(&segments[index - 1]) {
             number += 1;

@@ -208,8 +208,9 @@ pub(super) fn noise(recordings: &Recordings, segments: &[Segment], nv: usize) ->
     let known = |channel: usize| recordings.channels[channel].noise;
     let used: Vec<usize> = (0..places.len()).filter(|&k| places[k].is_some()).collect();
     if used.iter().all(|&channel| known(channel).is_some()) {
-        used.iter()
-            .for_each(|&channel| noise[channel] = known(channel).unwrap_or(1.0));
+        for &channel in &used {
+            noise[channel] = known(channel).unwrap_or(1.0);
+        }
         return noise;
     }
     let every = segments.len().div_ceil(NOISE_SEGMENTS).max(1);
@@ -250,8 +251,9 @@ pub(super) fn noise(recordings: &Recordings, segments: &[Segment], nv: usize) ->
             }
         }
         let largest = used.iter().map(|&k| noise[k]).fold(0.0, f64::max);
-        used.iter()
-            .for_each(|&k| noise[k] = noise[k].max(LEAST_NOISE * largest).max(1e-150));
+        for &channel in &used {
+            noise[channel] = noise[channel].max(LEAST_NOISE * largest).max(1e-150);
+        }
     }
     noise
 }

@@ -372,8 +372,8 @@ impl Question<'_> {
     }
 
     /// Adds functions of the inputs that a target has, and takes those away that are of no use.
-    fn shaped(&self, laws: Laws, target: usize, all: &[Vec<Unit>]) -> Laws {
-        let mut laws = self.polished(&laws, target);
+    fn shaped(&self, laws: &Laws, target: usize, all: &[Vec<Unit>]) -> Laws {
+        let mut laws = self.polished(laws, target);
         loop {
             let own = laws.placed.iter().filter(|placed| placed.target == target);
             if self.is_stopped() || own.clone().count() >= MOST_UNITS {
@@ -467,7 +467,7 @@ impl Question<'_> {
                     {
                         let with = self.polished(&self.with(&rest, trials[best].clone()), target);
                         if with.left.iter().sum::<f64>() < rest.left.iter().sum::<f64>() {
-                            rest = self.shaped(with, target, all);
+                            rest = self.shaped(&with, target, all);
                         }
                     }
                     let rest = self.polished_all(&rest);
@@ -525,11 +525,11 @@ impl Question<'_> {
             if !self.is_better(&laws.left, &errors, trials.len()) {
                 break;
             }
-            let next = self.shaped(self.with(&laws, placed.clone()), target, &all);
+            let next = self.shaped(&self.with(&laws, placed.clone()), target, &all);
             let mut next = self.polished_all(&next);
             for other in 0..self.targets.len() {
                 if next.placed.iter().any(|placed| placed.target == other) {
-                    next = self.shaped(next, other, &all);
+                    next = self.shaped(&next, other, &all);
                 }
             }
             let next = self.without_idle_inputs(next, &all);

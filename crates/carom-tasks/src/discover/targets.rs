@@ -104,9 +104,8 @@ impl Target {
     pub(super) fn unit(&self) -> &'static str {
         match self.place {
             Place::Joint { is_hinge: true, .. } => "N·m",
-            Place::Joint { .. } => "N",
             Place::Body { component, .. } if component < 3 => "N·m",
-            Place::Body { .. } => "N",
+            Place::Joint { .. } | Place::Body { .. } => "N",
         }
     }
 

@@ -31,6 +31,13 @@ impl Sizes {
             .collect()
     }
 
+    /// The range that each input covers; empty where none was seen.
+    pub(super) fn range(&self) -> Vec<[f64; 2]> {
+        let ranges = self.inputs.iter().map(|&[low, high, ..]| [low, high]);
+        let is_seen = self.inputs.iter().all(|[low, high, ..]| low <= high);
+        if is_seen { ranges.collect() } else { Vec::new() }
+    }
+
     /// Centre and scale of each input of a term.
     pub(super) fn scales(&self, spec: &LearnedTermSpec, odd: &[usize]) -> Vec<[f64; 2]> {
         let is_table = matches!(spec.form.kind, FormKind::Table { .. });

@@ -201,6 +201,9 @@ pub fn train(
         if term.scales.is_empty() && form.scales_by_data() {
             term.scales = sizes[index].scales(term, form.odd_inputs());
         }
+        if term.range.is_empty() {
+            term.range = sizes[index].range();
+        }
     }
     let model = compile(&spec)?;
     let new = &model.structure.learned.terms[first..];
