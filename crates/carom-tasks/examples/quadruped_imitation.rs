@@ -246,7 +246,9 @@ impl ForcePolicy for Network {
             constants: &self.constants,
         };
         self.form.value(observed, numbers, forces, &mut self.room);
-        forces.iter_mut().for_each(|force| *force *= self.unit);
+        for force in forces {
+            *force *= self.unit;
+        }
     }
 }
 
