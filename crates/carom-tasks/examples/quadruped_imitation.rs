@@ -46,8 +46,8 @@ const HOLD: usize = 2;
 const STEP: f64 = 0.002;
 /// Largest speeds that are commanded: ahead, aside (m/s), turning (rad/s).
 const SPEEDS: [f64; 3] = [0.6, 0.2, 0.8];
-/// Time for which a command holds (s).
-const HELD: f64 = 1.0;
+/// Steps of the controller for which a command holds: a second.
+const PER_COMMAND: usize = 250;
 /// Length by which errors of turning are added to those of speed (m): half a trunk.
 const ARM: f64 = 0.2;
 /// How many times as fast as the program the network must be.
@@ -66,8 +66,9 @@ struct Extent {
     steps: [usize; 2],
     epochs: usize,
     starts: usize,
-    /// Metres to walk.
+    /// Metres to walk, and in how many steps of the controller at most: at half the speed that is commanded.
     distance: f64,
+    limit: usize,
     /// Walks of which tracking errors are measured.
     walks: usize,
     /// Iterations of tuning, and walks of each.
@@ -80,6 +81,7 @@ const FULL: Extent = Extent {
     epochs: 30,
     starts: 20,
     distance: 10.0,
+    limit: 10_000,
     walks: 20,
     tuning: [100, 8],
 };
@@ -89,6 +91,7 @@ const QUICK: Extent = Extent {
     epochs: 30,
     starts: 4,
     distance: 1.5,
+    limit: 1500,
     walks: 4,
     tuning: [25, 4],
 };
@@ -243,7 +246,9 @@ impl ForcePolicy for Network {
             constants: &self.constants,
         };
         self.form.value(observed, numbers, forces, &mut self.room);
-        forces.iter_mut().for_each(|force| *force *= self.unit);
+        for force in forces {
+            *force *= self.unit;
+        }
     }
 }
 
@@ -297,16 +302,15 @@ fn gather(
     let mut random = Random::new(seed, 1);
     let mut teacher = Mpc::new(&controller.robot);
     let (mut data, mut input) = (Data::new(model), Input::zeros(model));
-    let per_command = (HELD / (STEP * HOLD as f64)).round() as usize;
     let (mut state, mut command) = (scene.start(&mut random), Command::default());
     for step in 0..steps {
-        if step % (4 * per_command) == 0 {
+        if step % (4 * PER_COMMAND) == 0 {
             state = scene.start(&mut random);
         }
-        if step % per_command == 0 {
+        if step % PER_COMMAND == 0 {
             command = draw_command(&mut random);
         }
-        if step % per_command == per_command / 2 {
+        if step % PER_COMMAND == PER_COMMAND / 2 {
             // A push, so that there is something to recover from.
             for k in 0..2 {
                 state.qvel[controller.robot.base_dof() + k] += 0.15 * random.normal();
@@ -424,7 +428,7 @@ fn track(scene: &Scene, policy: &mut dyn ForcePolicy, walks: usize, seed: u64) -
         let mut random = Random::new(seed, walk as u64);
         let start = scene.start(&mut random);
         let commands: Vec<Command> = (0..4).map(|_| draw_command(&mut random)).collect();
-        let steps = (4.0 * HELD / (STEP * HOLD as f64)).round() as usize;
+        let steps = 4 * PER_COMMAND;
         let mut visit = |step: usize, motion: &Motion, command: Command| {
             // Half a second to come from the start into the gait.
             if step as f64 * STEP * HOLD as f64 > 0.5 {
@@ -495,17 +499,14 @@ fn distances(scene: &Scene, policy: &mut dyn ForcePolicy, extent: &Extent, seed:
     };
     let arrives = |start: usize| {
         let state = scene.start(&mut Random::new(seed, start as u64));
-        let (period, steps) = (
-            STEP * HOLD as f64,
-            extent.distance / (0.5 * straight.forward),
-        );
+        let period = STEP * HOLD as f64;
         let mut covered = 0.0;
         let mut visit = |_: usize, motion: &Motion, _: Command| {
             covered += motion.linear[0] * period;
             covered < extent.distance
         };
         let steps = (
-            (steps / period) as usize,
+            extent.limit,
             &(|_: usize| straight) as &dyn Fn(usize) -> Command,
         );
         walk_along(scene, policy, state, steps, &mut visit) && covered >= extent.distance
@@ -938,14 +939,14 @@ fn main() -> Result<(), Box<dyn Error>> {
         "quadruped_imitation"
     };
     common::save(&page, name)?;
-    let enough = (WALKS * extent.starts as f64).floor() as usize;
+    let enough = WALKS * extent.starts as f64;
     for (holds, claim) in [
         (
             slow >= FASTER * fast,
             "the network is not ten times as fast",
         ),
-        (arrived >= enough, "the network falls"),
-        (tuned_arrived >= enough, "the tuned network falls"),
+        (arrived as f64 >= enough, "the network falls"),
+        (tuned_arrived as f64 >= enough, "the tuned network falls"),
         (
             aggregated.both <= EQUAL * of_program.both,
             "the network does not track as the program does",
