@@ -2,8 +2,15 @@
 //!
 //! `cargo run --release -p carom-tasks --example discover -- --seeds 20`; `--law NAME`, `--system NAME` and `--runs N` choose.
 
+#![allow(
+    clippy::print_stdout,
+    reason = "the figures are what the experiment is for"
+)]
+
 #[path = "hidden/mod.rs"]
 mod hidden;
+
+use std::fmt::Write as _;
 
 use carom_tasks::discover::{Settings, discover};
 use hidden::{LAWS, Plan, SYSTEMS, expected, model, recordings};
@@ -68,7 +75,7 @@ fn main() -> Result<(), carom::Error> {
                         );
                     }
                 }
-                line.push_str(&format!("  {right}/{seeds}"));
+                let _ = write!(line, "  {right}/{seeds}");
             }
             println!("{line}");
         }

@@ -1,5 +1,7 @@
 //! Systems with laws that their models do not have, for experiments and tests.
 
+use std::fmt::Write as _;
+
 use carom::{Data, Input, Model, State};
 use carom_optimise::random::Random;
 use carom_tasks::npz::Array;
@@ -10,22 +12,22 @@ use carom_tasks::recording::{self, Mapping, Recordings};
 const STEPS: usize = 20;
 
 /// A double pendulum that hangs, and an arm of three joints with motors.
-pub const SYSTEMS: [&str; 2] = ["pendulum", "arm"];
+pub(crate) const SYSTEMS: [&str; 2] = ["pendulum", "arm"];
 
 /// What a force may depend on.
-pub struct Moment<'a> {
-    pub time: f64,
-    pub q: &'a [f64],
-    pub v: &'a [f64],
+pub(crate) struct Moment<'a> {
+    pub(crate) time: f64,
+    pub(crate) q: &'a [f64],
+    pub(crate) v: &'a [f64],
     /// Gravity, Coriolis and centrifugal forces.
-    pub bias: &'a [f64],
+    pub(crate) bias: &'a [f64],
 }
 
 /// A hidden law: the forces at all joints, and what has to be found: inputs for each joint.
-pub struct Law {
-    pub name: &'static str,
-    pub force: fn(&Moment<'_>, usize) -> f64,
-    pub inputs: fn(usize) -> Vec<(usize, &'static str)>,
+pub(crate) struct Law {
+    pub(crate) name: &'static str,
+    pub(crate) force: fn(&Moment<'_>, usize) -> f64,
+    pub(crate) inputs: fn(usize) -> Vec<(usize, &'static str)>,
 }
 
 fn own_velocity(joint: usize) -> Vec<(usize, &'static str)> {
@@ -33,7 +35,7 @@ fn own_velocity(joint: usize) -> Vec<(usize, &'static str)> {
 }
 
 /// Laws; joint `0` is the first one.
-pub const LAWS: [Law; 13] = [
+pub(crate) const LAWS: [Law; 13] = [
     Law {
         name: "nothing",
         force: |_, _| 0.0,
@@ -166,18 +168,18 @@ pub const LAWS: [Law; 13] = [
 
 /// How recordings are made.
 #[derive(Clone, Copy, Debug)]
-pub struct Plan {
-    pub runs: usize,
-    pub frames: usize,
+pub(crate) struct Plan {
+    pub(crate) runs: usize,
+    pub(crate) frames: usize,
     /// Time between frames (s).
-    pub gap: f64,
+    pub(crate) gap: f64,
     /// Standard deviations of positions and velocities.
-    pub noise: [f64; 2],
-    pub seed: u64,
+    pub(crate) noise: [f64; 2],
+    pub(crate) seed: u64,
 }
 
 /// The model without the law.
-pub fn model(system: &str) -> Result<Model, carom::Error> {
+pub(crate) fn model(system: &str) -> Result<Model, carom::Error> {
     let joints = ["joint1", "joint2", "joint3"];
     let count = if system == "arm" { 3 } else { 2 };
     let mut text = String::from("<mujoco><option timestep='0.002' integrator='RK4'/><worldbody>");
@@ -190,21 +192,27 @@ pub fn model(system: &str) -> Result<Model, carom::Error> {
             "0 1 0"
         };
         let inertia = mass * length * length / 12.0;
-        text.push_str(&format!(
+        let _ = write!(
+            text,
             "<body pos='0 0 {}'><joint name='{joint}' axis='{axis}'/><inertial pos='0 0 {}' mass='{mass}' diaginertia='{inertia} {inertia} 1e-4'/>",
             -drop,
             -0.5 * length
-        ));
+        );
     }
     text.push_str(&"</body>".repeat(count));
     text.push_str("</worldbody></mujoco>");
-    let spec = carom_spec::read_str(&text, &[]);
-    let (model, problems) = carom::compile::compile(&spec.spec);
-    model.ok_or_else(|| carom::Error::new(carom::ErrorKind::Model, format!("{problems:?}")))
+    let files = carom_spec::MemorySource::new().with("hidden.xml", text);
+    let settings = carom_spec::mjcf::ReadSettings::default();
+    let read = carom_spec::read::read("hidden.xml".as_ref(), &files, &settings);
+    Ok(carom::load::compiled(read)?.model)
 }
 
 /// Motions of a model with a law.
-pub fn recordings(model: &Model, law: &Law, plan: &Plan) -> Result<Recordings, carom::Error> {
+pub(crate) fn recordings(
+    model: &Model,
+    law: &Law,
+    plan: &Plan,
+) -> Result<Recordings, carom::Error> {
     let nv = model.counts().nv;
     let mut random = Random::new(plan.seed, 1);
     let (mut q, mut v) = (Vec::new(), Vec::new());
@@ -266,17 +274,18 @@ pub fn recordings(model: &Model, law: &Law, plan: &Plan) -> Result<Recordings, c
     let table = Table::from_arrays("hidden".to_owned(), arrays, false);
     let mut text = String::from("[time]\ndt = 'dt'\n[trajectories]\naxis = true\n");
     for joint in 0..nv {
-        text.push_str(&format!(
+        let _ = write!(
+            text,
             "[[joint]]\nname = 'joint{}'\nposition = 'q[{joint}]'\nvelocity = 'qd[{joint}]'\n",
             joint + 1
-        ));
+        );
     }
     let mapping = Mapping::parse(&text, "hidden.toml")?;
     recording::from_tables(model, &mapping, [Ok(table)])
 }
 
 /// What has to be found: targets with their inputs, in order.
-pub fn expected(law: &Law, joints: usize) -> Vec<(String, Vec<String>)> {
+pub(crate) fn expected(law: &Law, joints: usize) -> Vec<(String, Vec<String>)> {
     (0..joints)
         .filter_map(|joint| {
             let mut inputs: Vec<String> = (law.inputs)(joint)

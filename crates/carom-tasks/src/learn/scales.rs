@@ -35,7 +35,11 @@ impl Sizes {
     pub(super) fn range(&self) -> Vec<[f64; 2]> {
         let ranges = self.inputs.iter().map(|&[low, high, ..]| [low, high]);
         let is_seen = self.inputs.iter().all(|[low, high, ..]| low <= high);
-        if is_seen { ranges.collect() } else { Vec::new() }
+        if is_seen {
+            ranges.collect()
+        } else {
+            Vec::new()
+        }
     }
 
     /// Centre and scale of each input of a term.
