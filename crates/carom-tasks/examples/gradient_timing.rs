@@ -310,7 +310,8 @@ fn chain(links: usize, has_ground: bool) -> String {
     );
     let mut damping = 0.0;
     if has_ground {
-        damping = 0.2;
+        // As the URDF of the five links says.
+        damping = 1.0;
         text.push_str(
             "    <geom name=\"ground\" type=\"plane\" size=\"0 0 1\" pos=\"0 0 -0.6\"/>\n",
         );
