@@ -11,9 +11,6 @@ use carom_tasks::recording::{self, Mapping, Recordings};
 /// Steps of the hidden system in a frame.
 const STEPS: usize = 20;
 
-/// A double pendulum that hangs, and an arm of three joints with motors.
-pub(crate) const SYSTEMS: [&str; 2] = ["pendulum", "arm"];
-
 /// What a force may depend on.
 pub(crate) struct Moment<'a> {
     pub(crate) time: f64,

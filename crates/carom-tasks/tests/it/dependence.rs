@@ -231,7 +231,7 @@ fn flown(seed: u64, hidden: &dyn Fn(&[f64]) -> [f64; 6]) -> Vec<Finding> {
         }
         let mut text = "t,x,y,z,a,b,c,d,u\n".to_owned();
         for _ in 0..100 {
-            input.ctrl[0] = 0.5 * 9.81 * (1.02 + 0.3 * (5.0 * state.time + run as f64).sin());
+            input.ctrl[0] = 0.5 * 9.81 * (1.02 + 0.3 * (5.0 * state.time + f64::from(run)).sin());
             let mut pose = state.qpos.clone();
             for (k, number) in pose.iter_mut().enumerate() {
                 // A quaternion turns by twice as much as its numbers change.
