@@ -268,7 +268,7 @@ pub(crate) fn recordings(
         ("qd".to_owned(), Array::numbers(&shape, v)),
         ("dt".to_owned(), Array::numbers(&[1], vec![plan.gap])),
     ];
-    let table = Table::from_arrays("hidden".to_owned(), arrays, false);
+    let table = Table::from_arrays("hidden".to_owned(), arrays, true);
     let mut text = String::from("[time]\ndt = 'dt'\n[trajectories]\naxis = true\n");
     for joint in 0..nv {
         let _ = write!(
