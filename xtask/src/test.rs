@@ -199,7 +199,7 @@ fn doctests(tally: &mut Tally) -> Outcome {
 }
 
 /// Examples that fail when what they claim does not hold.
-const EXPERIMENTS: [&str; 15] = [
+const EXPERIMENTS: [&str; 16] = [
     "point_mass",
     "tosses",
     "pareto",
@@ -215,6 +215,7 @@ const EXPERIMENTS: [&str; 15] = [
     "few_shot",
     "public_sets",
     "learned_terms",
+    "strikes",
 ];
 
 /// Examples of the book, one topic each; they assert what they claim, too.
