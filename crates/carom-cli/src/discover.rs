@@ -134,6 +134,7 @@ fn document(found: &Discovery) -> Value {
     json!({
         "terms": terms,
         "words": found.words(),
+        "unexplained": found.is_unexplained(),
         "targets": found.targets,
         "inputs": found.inputs,
         "samples": found.samples,

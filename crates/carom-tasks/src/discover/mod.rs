@@ -80,9 +80,25 @@ pub struct Discovery {
     pub is_stopped: bool,
 }
 
+/// Errors beyond so many standard deviations of the noise are no noise. Where recordings have none, its estimate is too small by a
+/// factor of up to 2.5.
+const MAX_NOISE: f64 = 5.0;
+
 impl Discovery {
+    /// Whether no law was found, but the errors of the model are no noise either.
+    pub fn is_unexplained(&self) -> bool {
+        self.terms.is_empty() && self.residuals[0] > MAX_NOISE
+    }
+
     /// All of it in words.
     pub fn words(&self) -> String {
+        if self.is_unexplained() {
+            return format!(
+                "something is missing, but no force over these inputs explains it: errors are {:.1} times the noise; calibrate \
+                 the model first, and check the noise that the mapping states",
+                self.residuals[0]
+            );
+        }
         if self.terms.is_empty() {
             return "nothing is missing".to_owned();
         }

@@ -69,6 +69,21 @@ fn nothing_is_missing_where_the_model_is_right() {
 }
 
 #[test]
+fn errors_that_no_input_explains_are_not_called_nothing() {
+    let model = model("pendulum").unwrap();
+    let law = LAWS.iter().find(|law| law.name == "viscous").unwrap();
+    let motion = recordings(&model, law, &plan(107)).unwrap();
+    let settings = Settings {
+        inputs: vec!["time".to_owned()],
+        ..Settings::default()
+    };
+    let found = discover(&model, &motion, &settings, (None, &mut |_, _| ())).unwrap();
+    assert!(found.terms.is_empty(), "{}", found.words());
+    assert!(found.is_unexplained());
+    assert!(found.words().starts_with("something is missing"));
+}
+
+#[test]
 fn the_velocity_of_another_joint_is_told_from_its_own() {
     let (found, expected) = find("other velocity", 104);
     assert_eq!(terms(&found), expected, "{}", found.words());
