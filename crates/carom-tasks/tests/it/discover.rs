@@ -156,10 +156,7 @@ fn the_hidden_frictions_of_the_shared_pendulum_are_found() {
     for (law, inputs) in laws.into_iter().take(count) {
         let files = [folder.join(format!("{law}_train.npz"))];
         let recordings = recording::load(&model, &mapping, &files).unwrap();
-        let settings = Settings {
-            most_intervals: 600,
-            ..Settings::default()
-        };
+        let settings = Settings::default();
         let found = discover(&model, &recordings, &settings, (None, &mut |_, _| ())).unwrap();
         let expected: Vec<(String, Vec<String>)> = (1..=2)
             .map(|joint| {

@@ -1,5 +1,6 @@
 //! The mappings that docs/recordings.md shows are ones that load.
 
+use carom_tasks::collision_map::StrikeMapping;
 use carom_tasks::identify::Settings;
 use carom_tasks::learn::blueprint;
 use carom_tasks::recording::Mapping;
@@ -31,6 +32,8 @@ fn every_mapping_setting_and_blueprint_that_ships_is_understood_and_models_compi
         } else if name.ends_with("_blueprint.toml") {
             assert!(!blueprint::read(&path).unwrap().terms.is_empty(), "{name}");
             blueprints += 1;
+        } else if name == "clash_strikes.toml" {
+            assert!(StrikeMapping::read(&path).is_ok(), "{name}");
         } else if name.ends_with(".toml") {
             Mapping::read(&path).unwrap();
             mappings += 1;
