@@ -599,8 +599,17 @@ impl Training<'_, '_> {
             saved.stage_best.clone_from(&saved.start);
             saved.stage_measure = self.validate(&saved.start)?.unwrap_or(saved.before);
         }
+        // Adam ends before its last step, so that the point reached can be asked for.
+        let most = match work.stage.way {
+            Way::Adam => self.settings.steps,
+            _ => self.settings.evaluations,
+        };
+        let round_end = match work.stage.way {
+            Way::Adam => (search.evaluations() + ROUND).min(most.max(1)),
+            _ => search.evaluations() + ROUND,
+        };
         let limits = Limits {
-            evaluations: Some(search.evaluations() + ROUND),
+            evaluations: Some(round_end),
             stop: self.stop,
             ..Limits::default()
         };
@@ -664,10 +673,6 @@ impl Training<'_, '_> {
         if is_stopped {
             return Ok(false);
         }
-        let most = match work.stage.way {
-            Way::Adam => self.settings.steps,
-            _ => self.settings.evaluations,
-        };
         self.watch.progress(&Progress {
             search: [saved.stage + 1, work.of],
             what: work.stage.words(),
