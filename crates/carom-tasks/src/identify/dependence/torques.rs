@@ -14,14 +14,12 @@ use crate::torque::{Axis, Measured, Signals};
 /// What a joint's torque may depend on, at a frame of the signals.
 type Shape = fn(&Model, &Axis, &Signals, usize) -> f64;
 
-/// Torques that may be missing at a joint; positions are those of a hinge.
-const SHAPES: [(Driver, Shape); 7] = [
+/// Torques that may be missing at a joint; positions are those of a hinge. The load is not among them: it is the measured torque
+/// itself, whose noise is in the residuals too, so that hardly loaded joints would seem to have a friction that grows with it.
+const SHAPES: [(Driver, Shape); 6] = [
     (Driver::Velocity, velocity),
     (Driver::Direction, |_, axis, signals, frame| {
         signals.sliding(frame)[axis.dof]
-    }),
-    (Driver::Load, |model, axis, signals, frame| {
-        Measured::motor_torque(model, axis, signals, frame).abs() * signals.sliding(frame)[axis.dof]
     }),
     (Driver::Position, |_, axis, signals, frame| {
         let position = signals.position(frame)[axis.dof];
