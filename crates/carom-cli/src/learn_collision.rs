@@ -3,17 +3,16 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use carom::Model;
 use carom_spec::ModelSpec;
 use carom_spec::mjcf::{AssetStorage, write_with};
-use carom_spec::model_spec::TextSpec;
-use carom_spec::span::Span;
 use carom_tasks::collision_map::{
-    self, CollisionMap, Learned, Score, StrikeMapping, THRESHOLDS, store,
+    self, Engine, Laws, Learned, Prediction, Score, StrikeMapping, THRESHOLDS, store,
 };
 use carom_tasks::evaluate::figure;
 use serde_json::{Map, Value, json};
 
-use crate::failure::{Failure, WRITE, finish};
+use crate::failure::{CONTENT, Failure, WRITE, finish};
 use crate::{load, output, stdio, values};
 
 /// Learns what happens when a held body strikes another one, from a few recorded strikes.
@@ -61,7 +60,8 @@ fn answer(args: &Args) -> Result<ExitCode, Failure> {
     let mapping = StrikeMapping::read(&args.mapping)?;
     let recorded = collision_map::read(&args.strikes, &mapping)?;
     let strikes = &recorded.strikes;
-    let bodies = collision_map::bodies(&loaded.model, &mapping, recorded.mass)?;
+    let (scene, model) = weighed(loaded, &mapping, recorded.mass)?;
+    let bodies = collision_map::bodies(&model, &mapping, None)?;
     let (shots, test) = strikes.split_at(args.shots.min(strikes.len()));
     if !args.json {
         let note = format!(
@@ -75,48 +75,64 @@ fn answer(args: &Args) -> Result<ExitCode, Failure> {
     let learned = collision_map::learn(bodies, shots)?;
     let seconds = began.elapsed().as_secs_f64();
     let gyration = learned.map.bodies.struck.gyration;
-    let score = Score::of(&learned.map.predict(test), test, gyration);
+    let score = |found: &[Prediction]| Score::of(found, test, gyration);
+    let mut rows = vec![("physical", score(&learned.map.predict(test)))];
     let file = weights_path
         .file_name()
         .unwrap_or_default()
         .to_string_lossy();
-    let spec = hybrid(loaded.spec.clone(), &mapping, &learned.map, &file);
+    let spec = store::scene(scene, &mapping, &learned.map, &file)?;
+    let hybrid = compiled(&spec)?;
+    let mut identified = spec.clone();
+    identified.collision_maps.clear();
+    let identified = compiled(&identified)?;
+    for (name, model) in [
+        ("default", &model),
+        ("friction", &identified),
+        ("hybrid", &hybrid),
+    ] {
+        let engine = Engine::new(model, &mapping, &learned.map)?;
+        rows.push((name, score(&engine.predict(test))));
+    }
     let bytes = store::write(&mapping.scene.pair, &learned.map);
     write(&weights_path, &bytes)?;
     write(
         &args.out,
         write_with(&spec, AssetStorage::Inline).as_bytes(),
     )?;
-    show(args, &learned, &score, seconds);
+    show(args, &learned, &rows, seconds);
     Ok(ExitCode::SUCCESS)
 }
 
-/// The scene with the coefficients of friction that were found, and a note where the map is.
-fn hybrid(
-    mut spec: ModelSpec,
+/// The model of a scene whose struck body has the mass that was recorded.
+fn weighed(
+    loaded: load::Loaded,
     mapping: &StrikeMapping,
-    map: &CollisionMap,
-    file: &str,
-) -> ModelSpec {
-    let coefficients = [
-        (&mapping.scene.pair, map.contact.friction),
-        (&mapping.scene.table, map.table.friction),
-    ];
-    for (name, coefficient) in coefficients {
-        for pair in spec.pairs.iter_mut().filter(|pair| pair.name == *name) {
-            pair.friction[0] = coefficient;
-            pair.friction[1] = coefficient;
-        }
+    mass: Option<f64>,
+) -> Result<(ModelSpec, Model), Failure> {
+    let own = collision_map::bodies(&loaded.model, mapping, None)?;
+    let mut spec = loaded.spec;
+    if let Some(mass) = mass {
+        store::weigh(&mut spec, &mapping.scene.struck, mass / own.struck.mass);
     }
-    spec.texts.push(TextSpec {
-        name: format!("collision_map/{}", mapping.scene.pair),
-        span: Span::default(),
-        data: format!(
-            "weights={file}; struck={}; striker={}",
-            mapping.scene.struck, mapping.scene.striker
-        ),
-    });
-    spec
+    let model = compiled(&spec)?;
+    Ok((spec, model))
+}
+
+fn compiled(spec: &ModelSpec) -> Result<Model, Failure> {
+    let (model, diagnostics) = carom::compile::compile(spec);
+    model.ok_or_else(|| {
+        let errors = diagnostics
+            .iter()
+            .filter(|diagnostic| diagnostic.is_error());
+        let said: Vec<String> = errors
+            .map(|error| match &error.help {
+                Some(help) => format!("{}; {help}", error.message),
+                None => error.message.clone(),
+            })
+            .collect();
+        Failure::sentence(CONTENT, said.join("; "))
+    })
 }
 
 fn write(path: &std::path::Path, bytes: &[u8]) -> Result<(), Failure> {
@@ -136,18 +152,21 @@ fn row(score: &Score) -> Value {
     })
 }
 
-fn show(args: &Args, learned: &Learned, score: &Score, seconds: f64) {
-    let (contact, table) = (&learned.map.contact, &learned.map.table);
-    let tested = score.relative.len();
+fn show(args: &Args, learned: &Learned, scores: &[(&str, Score)], seconds: f64) {
+    let Laws { contact, table } = &learned.map.laws;
+    let tested = scores.first().map_or(0, |(_, score)| score.relative.len());
     let mut left_out = learned.left_out.clone();
     left_out.sort_by(f64::total_cmp);
     let expected = left_out[left_out.len() / 2];
     if args.json {
-        let rows = if tested == 0 {
-            json!({})
-        } else {
-            json!({"physical": row(score), "best": row(score)})
-        };
+        let mut rows = Map::new();
+        if tested > 0 {
+            for (name, score) in scores {
+                rows.insert((*name).to_owned(), row(score));
+            }
+            // The one with the lowest error at the shots when each of them is left out; there is no other that was fitted to them.
+            rows.insert("best".to_owned(), row(&scores[0].1));
+        }
         let document = json!({
             "rows": rows,
             "chosen": "physical",
@@ -190,16 +209,13 @@ fn show(args: &Args, learned: &Learned, score: &Score, seconds: f64) {
         "shots left out in turn: median relative error {}",
         figure(expected)
     ));
-    if tested > 0 {
+    for (name, score) in scores.iter().filter(|_| tested > 0) {
         let accuracy = (THRESHOLDS.iter())
             .map(|&threshold| format!("{:.2} at {threshold}", score.accuracy(threshold)));
         let accuracy: Vec<String> = accuracy.collect();
         crate::print(&format!(
-            "{tested} other strikes: accuracy {}",
-            accuracy.join(", ")
-        ));
-        crate::print(&format!(
-            "median relative error {}, at rest {} m and {} rad off",
+            "{name}: accuracy {}; median relative error {}, at rest {} m and {} rad off",
+            accuracy.join(", "),
             figure(score.median()),
             figure(score.position),
             figure(score.yaw),

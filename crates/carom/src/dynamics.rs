@@ -57,6 +57,8 @@ impl<T: Scalar, O: Observer> Stages<'_, T, O> {
         observer.ended("tendon");
         inertia::forward(model, &data.kinematics, &data.tendon, &mut data.inertia);
         observer.ended("inertia");
+        data.collision.is_mapped = (model.strike.as_deref())
+            .is_some_and(|map| map.is_asked(model, state, &data.kinematics));
         collision::forward(model, &data.kinematics, &mut data.collision);
         observer.ended("collision");
         transmission::forward(

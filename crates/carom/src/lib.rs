@@ -63,6 +63,7 @@ pub mod math;
 pub mod model;
 pub mod parameters;
 mod plain;
+pub mod plan_view;
 pub mod quantity;
 pub mod ray;
 pub mod report;

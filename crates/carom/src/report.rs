@@ -36,8 +36,10 @@ pub struct StepReport {
     pub impacts: usize,
     /// Whether there were more impacts than the law allows, and the step ended at the last one.
     pub is_impact_limited: bool,
-    /// Whether a learned term had an input outside of the range that it was trained on.
+    /// Whether a learned term had an input outside of the range that it was trained on, or a map of collisions was not asked.
     pub extrapolates: bool,
+    /// Whether the model has a map of collisions that was not asked, so that the solver did its part.
+    pub falls_back: bool,
 }
 
 /// Something that a step should be asked about.
@@ -107,6 +109,7 @@ impl StepReport {
                 .iter()
                 .chain(&others)
                 .all(|numbers| all_finite(numbers));
+        let falls_back = model.strike.is_some() && !data.collision.is_mapped;
         let impacts = data.integration.impacts.as_deref();
         let found = || {
             NotFinite::in_stages(model, data)
@@ -122,7 +125,8 @@ impl StepReport {
                 .flatten(),
             impacts: impacts.map_or(0, |impacts| impacts.list().len()),
             is_impact_limited: impacts.is_some_and(Impacts::is_limited),
-            extrapolates: learned::extrapolates(model, &data.learned),
+            extrapolates: falls_back || learned::extrapolates(model, &data.learned),
+            falls_back,
         }
     }
 }

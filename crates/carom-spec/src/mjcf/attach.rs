@@ -265,6 +265,10 @@ impl<'r> Reader<'r> {
             );
             self.problems.error(codes::ATTACH, element.span(), message);
         }
+        for map in &child.spec.collision_maps {
+            let message = "the map of collisions of an attached model is not taken over";
+            self.problems.warning(codes::CONFLICT, map.span, message);
+        }
         for law in &child.spec.contact_laws {
             let message = "the contact law of an attached model is not taken over; give it here";
             self.problems.warning(codes::CONFLICT, law.span, message);

@@ -10,6 +10,7 @@
 //!
 //! | family | says | described in |
 //! |---|---|---|
+//! | `collision` | maps of collisions; the label is the name of the map | [`collision_map`](super::collision_map) |
 //! | `contact` | how contacts push | [`contact_law`](super::contact_law) |
 //! | `joint` | laws of joints | [`joint_law`](super::joint_law) |
 //! | `learned` | learned terms; the label is the name of the term | [`learned_term`](super::learned_term) |
@@ -29,7 +30,8 @@ const OURS: &str = "carom/";
 
 /// How texts that users write are called, for those that are none.
 const FAMILIES: &str = "a contact law is called 'carom/contact' or 'carom/contact/<label>', \
-    a law of a joint 'carom/joint/<label>', a learned term 'carom/learned/<name>', a sensor 'carom/sensor/<name>'";
+    a law of a joint 'carom/joint/<label>', a learned term 'carom/learned/<name>', \
+    a map of collisions 'carom/collision/<name>', a sensor 'carom/sensor/<name>'";
 
 /// One `key=value` with the places of both.
 #[derive(Clone, Copy)]
@@ -76,7 +78,9 @@ impl Reader<'_> {
         };
         let is_known = match (family, label) {
             ("contact" | "simulation", None) => true,
-            ("contact" | "joint" | "learned" | "sensor", Some(label)) => !label.is_empty(),
+            ("collision" | "contact" | "joint" | "learned" | "sensor", Some(label)) => {
+                !label.is_empty()
+            }
             _ => false,
         };
         if !is_known {
@@ -100,6 +104,7 @@ impl Reader<'_> {
         };
         extension.read_entries(data);
         match family {
+            "collision" => extension.read_collision_map(spec),
             "contact" => extension.read_contact_law(spec),
             "joint" => extension.read_joint_law(spec),
             "learned" => extension.read_learned_term(spec),

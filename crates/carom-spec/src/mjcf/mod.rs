@@ -26,6 +26,7 @@ mod body;
 mod builtin;
 pub(crate) mod check;
 pub mod codes;
+pub mod collision_map;
 mod contact;
 pub mod contact_law;
 mod custom;

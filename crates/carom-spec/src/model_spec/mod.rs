@@ -15,6 +15,7 @@
 mod actuator;
 mod asset;
 mod body;
+mod collision_map;
 mod contact;
 mod contact_law;
 mod custom;
@@ -38,6 +39,7 @@ pub use asset::{
     ProcessedMesh, TextureKind, TextureSpec,
 };
 pub use body::{BodySpec, InertiaSpec, InertialSpec, SleepPolicy, with_parents};
+pub use collision_map::*;
 pub use contact::{ExcludeSpec, PairSpec};
 pub use contact_law::*;
 pub use custom::{KeyframeSpec, NumericSpec, TextSpec, TupleElement, TupleSpec};
@@ -97,6 +99,8 @@ pub struct ModelSpec {
     pub joint_laws: Vec<JointLawSpec>,
     /// Learned terms.
     pub learned_terms: Vec<LearnedTermSpec>,
+    /// Maps of collisions, in the order of the file.
+    pub collision_maps: Vec<CollisionMapSpec>,
     /// The tolerance to which the model's motion was followed in continuous time when its numbers were found; none for fixed steps.
     pub continuous_time: Option<f64>,
     /// Equality constraints.
@@ -140,6 +144,7 @@ impl Default for ModelSpec {
             contact_laws: Vec::new(),
             joint_laws: Vec::new(),
             learned_terms: Vec::new(),
+            collision_maps: Vec::new(),
             continuous_time: None,
             equalities: Vec::new(),
             tendons: Vec::new(),

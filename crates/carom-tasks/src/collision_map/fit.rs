@@ -9,12 +9,11 @@ use carom_optimise::{
     Bounds, Evaluation, LeastSquaresSettings, Limits, LocalSettings, OneByOne, Optimiser, Request,
     Settings, Space, Unobserved, Want, minimise,
 };
+use carom_planar::{Bodies, CONTACT_NUMBERS, ContactLaw, Laws, Planar, TABLE_NUMBERS, TableLaw};
 use rayon::prelude::*;
 
-use super::motion::{Bodies, CONTACT_NUMBERS, ContactLaw, Planar};
 use super::score::wrapped;
 use super::strikes::Recorded;
-use super::table::{TABLE_NUMBERS, TableLaw};
 
 /// What a number may be, and what is likely.
 struct Known {
@@ -96,7 +95,7 @@ impl Slide {
     fn of(strike: &Recorded, bodies: &Bodies) -> Option<Self> {
         let again = (strike.frames.iter())
             .filter(|frame| frame.time > strike.separation + 6e-3)
-            .rfind(|frame| bodies.gap_at(frame.body, frame.striker) < CLOSE);
+            .rfind(|frame| bodies.gap(frame.body, frame.striker) < CLOSE);
         let from = again.map_or(strike.separation, |frame| frame.time + 5e-3);
         let frames: Vec<_> = (strike.frames.iter())
             .filter(|frame| frame.time > from + 1e-9)
@@ -130,7 +129,7 @@ impl Slide {
         let mut law = TableLaw::of(table);
         law.friction *= 1.0 + own[6];
         let start = [own[0], own[1], own[2], own[3], own[4], own[5]];
-        let (places, rest) = bodies.slide(&law, start, &self.times);
+        let (places, rest) = bodies.slide_through(&law, start, &self.times);
         let mut residuals = Vec::with_capacity(3 * places.len() + 10);
         let pairs = places.iter().zip(&self.places).map(|pair| (pair, FRAME));
         for ((found, seen), scale) in pairs.chain([((&rest, &self.rest), REST)]) {
@@ -277,10 +276,13 @@ pub(super) fn contact(
 ) -> Result<ContactLaw, Error> {
     let gyration = bodies.struck.gyration;
     let residuals = |point: &[f64]| -> Vec<f64> {
-        let law = ContactLaw::of(point);
+        let laws = Laws {
+            contact: ContactLaw::of(point),
+            table: *table,
+        };
         let parts: Vec<Vec<f64>> = (strikes.par_iter())
             .map(|(strike, post)| {
-                let found = bodies.strike(&law, table, strike.pose, strike.striker, false);
+                let found = bodies.strike(&laws, strike.pose, strike.striker, false);
                 let speed = post[3].hypot(post[4]).hypot(gyration * post[5]);
                 let weight = 1.0 / (IMPACT[0] * speed + IMPACT[1]);
                 let mut part = vec![
@@ -328,6 +330,31 @@ pub(super) fn contact(
     let iterations = if from.is_some() { 3 } else { 25 };
     let point = least_squares(begin, [low, high.clone()], &steps, iterations, &evaluate)?;
     Ok(ContactLaw::of(&point))
+}
+
+/// Beyond what the shots show, laws are trusted by this factor.
+const BEYOND: f64 = 1.3;
+/// And bodies may be in each other by this many times the depth of the shots.
+const DEEPER: f64 = 2.0;
+
+/// Where laws are trusted: a little beyond the speeds and depths of the shots.
+pub(super) fn limits(bodies: &Bodies, laws: &Laws, shots: &[Recorded]) -> carom_planar::Limits {
+    let mut limits = carom_planar::Limits {
+        speed: 0.0,
+        slide: 0.0,
+        spin: 0.0,
+        depth: 0.0,
+    };
+    for shot in shots {
+        let [_, _, _, u, v, rate] = shot.striker;
+        let [_, _, _, x, y, spin] = shot.post;
+        limits.speed = limits.speed.max(BEYOND * u.hypot(v));
+        limits.slide = limits.slide.max(BEYOND * x.hypot(y));
+        limits.spin = limits.spin.max(BEYOND * spin.abs().max(rate.abs()));
+        let found = bodies.strike(laws, shot.pose, shot.striker, false);
+        limits.depth = limits.depth.max(DEEPER * found.depth);
+    }
+    limits
 }
 
 /// The best of a few stiffnesses: the time of contact is nowhere near the recorded one for most.

@@ -1,28 +1,25 @@
 //! Maps of collisions from a few recorded strikes.
 //!
 //! A held body strikes another one that stands on a table. A [`CollisionMap`] says where the struck body goes and where it comes
-//! to rest. It is the physics of both in the plane, with sixteen numbers that ten strikes identify: the contact
-//! ([`ContactLaw`]: pressure along the outline, dissipation, friction, the arm that yields) and the table ([`TableLaw`]:
-//! friction over the whole face, with its rise at low speed, ploughing, grain, and the pressure that leans forward).
+//! to rest. It is the physics of both in the plane (`carom-planar`), with sixteen numbers that ten strikes identify.
 //! `docs/collision_maps.md` is the page for users.
 
+mod engine;
 mod fit;
-mod motion;
-mod outline;
 mod score;
 pub mod store;
 mod strikes;
-mod table;
 #[cfg(test)]
 mod tests;
 
-pub use motion::{Arm, Bodies, ContactLaw, Planar, Strike};
-pub use outline::{Outline, Side, Standing, standing};
+pub use carom_planar::{
+    Arm, Bodies, ContactLaw, Laws, Limits, Outline, Planar, Side, Standing, Strike, TableLaw,
+};
+pub use engine::Engine;
 pub use score::{Prediction, Score, THRESHOLDS, relative_error};
 pub use strikes::{Frame, Recorded, StrikeMapping, Strikes, read};
-pub use table::{Patch, TableLaw};
 
-use carom::{Error, ErrorKind, Model};
+use carom::{Error, ErrorKind, Model, plan_view};
 use rayon::prelude::*;
 
 /// Fewest strikes that a map is fitted to.
@@ -33,17 +30,16 @@ pub const FEWEST_SHOTS: usize = 3;
 pub struct CollisionMap {
     /// The two bodies.
     pub bodies: Bodies,
-    /// What happens between them.
-    pub contact: ContactLaw,
-    /// What happens on the table.
-    pub table: TableLaw,
+    /// What happens between them and on the table.
+    pub laws: Laws,
+    /// Where the laws were learned.
+    pub limits: Limits,
 }
 
 impl CollisionMap {
     /// What happens to the body at rest in this pose when the striker comes in this state.
     pub fn strike(&self, pose: [f64; 3], striker: Planar) -> Strike {
-        self.bodies
-            .strike(&self.contact, &self.table, pose, striker, true)
+        self.bodies.strike(&self.laws, pose, striker, true)
     }
 
     /// Predictions of recorded strikes.
@@ -65,10 +61,9 @@ impl CollisionMap {
 /// # Errors
 /// When the scene lacks them, or they have shapes without an outline.
 pub fn bodies(model: &Model, mapping: &StrikeMapping, mass: Option<f64>) -> Result<Bodies, Error> {
-    let mut struck = standing(model, &mapping.scene.struck)?;
+    let mut struck = plan_view::standing(model, &mapping.scene.struck)?;
     struck.mass = mass.unwrap_or(struck.mass);
-    let striker = standing(model, &mapping.scene.striker)?;
-    let striker = outline::about_origin(model, &mapping.scene.striker, &striker)?;
+    let striker = plan_view::held(model, &mapping.scene.striker)?;
     Ok(Bodies::new(
         struck,
         striker,
@@ -105,13 +100,22 @@ pub fn learn(bodies: Bodies, shots: &[Recorded]) -> Result<Learned, Error> {
         let mut others = all.clone();
         let (shot, _) = others.remove(at);
         let law = fit::contact(&bodies, &found.law, &others, Some(&contact))?;
-        let strike = bodies.strike(&law, &found.law, shot.pose, shot.striker, false);
+        let laws = Laws {
+            contact: law,
+            table: found.law,
+        };
+        let strike = bodies.strike(&laws, shot.pose, shot.striker, false);
         left_out.push(score::relative_error(&strike.post, &shot.post, gyration));
     }
-    let map = CollisionMap {
-        bodies,
+    let laws = Laws {
         contact,
         table: found.law,
+    };
+    let limits = fit::limits(&bodies, &laws, shots);
+    let map = CollisionMap {
+        bodies,
+        laws,
+        limits,
     };
     Ok(Learned { map, left_out })
 }

@@ -1,7 +1,7 @@
 //! Errors of predicted strikes.
 
-use super::motion::Planar;
 use super::strikes::Recorded;
+use carom_planar::Planar;
 
 /// Thresholds of the accuracy.
 pub const THRESHOLDS: [f64; 6] = [0.05, 0.1, 0.2, 0.3, 0.4, 0.5];

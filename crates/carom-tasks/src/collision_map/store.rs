@@ -1,77 +1,94 @@
-//! Maps in files of weights.
+//! Maps in files of weights, and scenes that name them.
 
 use carom::{Error, ErrorKind};
+use carom_spec::ModelSpec;
+use carom_spec::model_spec::{CollisionMapSpec, InertiaSpec, Reference};
+use carom_spec::span::Span;
 use carom_spec::weights::{self, TermWeights};
 
-use super::CollisionMap;
-use super::motion::{Bodies, CONTACT_NUMBERS, ContactLaw};
-use super::table::{TABLE_NUMBERS, TableLaw};
+use super::{CollisionMap, StrikeMapping};
 
-/// The bytes of a file of weights with the map of a contact pair.
+/// The bytes of a file of weights with the map of a contact pair; the engine reads it with the scene.
 pub fn write(pair: &str, map: &CollisionMap) -> Vec<u8> {
-    let mut numbers = map.contact.numbers().to_vec();
-    numbers.extend(map.table.numbers());
     weights::write(&[TermWeights {
         name: pair.to_owned(),
-        fingerprint: fingerprint(&map.bodies),
-        weights: numbers,
+        fingerprint: map.bodies.fingerprint(),
+        weights: map.laws.numbers().to_vec(),
         scales: Vec::new(),
-        range: Vec::new(),
+        range: map.limits.numbers().map(|most| [0.0, most]).to_vec(),
     }])
 }
 
-/// The map of a contact pair from such a file, for these bodies.
+/// The scene with a map: the mass of the struck body and the coefficients of friction that were found, and the text that
+/// names the map and its `file` of weights.
 ///
 /// # Errors
-/// When it is no such file, has no map of the pair, or one that belongs to other bodies.
-pub fn read(bytes: &[u8], pair: &str, bodies: Bodies) -> Result<CollisionMap, Error> {
-    let wrong = |why: String| Error::new(ErrorKind::Description, why);
-    let terms = weights::read(bytes).map_err(&wrong)?;
-    let Some(term) = terms.iter().find(|term| term.name == pair) else {
-        let names: Vec<&str> = terms.iter().map(|term| term.name.as_str()).collect();
-        return Err(
-            wrong(format!("there is no map of the pair '{pair}' in the file"))
-                .remedy(format!("it has those of {}", names.join(", "))),
-        );
+/// When the scene lacks a contact pair that the mapping names.
+pub fn scene(
+    mut spec: ModelSpec,
+    mapping: &StrikeMapping,
+    map: &CollisionMap,
+    file: &str,
+) -> Result<ModelSpec, Error> {
+    let names = &mapping.scene;
+    let own: Vec<String> = (spec.bodies.iter())
+        .filter(|body| body.name == names.struck)
+        .flat_map(|body| body.geoms.iter().map(|geom| geom.name.clone()))
+        .collect();
+    let coefficients = [
+        (&names.pair, map.laws.contact.friction),
+        (&names.table, map.laws.table.friction),
+    ];
+    let mut table = None;
+    for (name, coefficient) in coefficients {
+        let Some(pair) = spec.pairs.iter_mut().find(|pair| pair.name == *name) else {
+            let why = format!("the scene has no contact pair '{name}'");
+            return Err(Error::new(ErrorKind::Name, why)
+                .remedy("name one under [scene] in the mapping, or add it to the scene"));
+        };
+        pair.friction[..2].fill(coefficient);
+        let is_own = own.contains(&pair.geom1.name);
+        table = Some(if is_own { &pair.geom2 } else { &pair.geom1 }.clone());
+    }
+    let reference = |name: &str| Reference {
+        name: name.to_owned(),
+        span: Span::default(),
     };
-    let is_finite = term.weights.iter().all(|number| number.is_finite());
-    if term.weights.len() != CONTACT_NUMBERS + TABLE_NUMBERS || !is_finite {
-        let (found, count) = (term.weights.len(), CONTACT_NUMBERS + TABLE_NUMBERS);
-        return Err(wrong(format!(
-            "the map of '{pair}' has {found} numbers and should have {count} finite ones"
-        )));
-    }
-    if term.fingerprint != fingerprint(&bodies) {
-        let why = format!("the map of '{pair}' was learned with bodies of other shape or mass");
-        return Err(wrong(why).remedy("learn one for this scene: carom learn collision"));
-    }
-    let (contact, table) = term.weights.split_at(CONTACT_NUMBERS);
-    Ok(CollisionMap {
-        bodies,
-        contact: ContactLaw::of(contact),
-        table: TableLaw::of(table),
-    })
+    let arm = map.bodies.arm;
+    spec.collision_maps = vec![CollisionMapSpec {
+        name: names.pair.clone(),
+        span: Span::default(),
+        struck: reference(&names.struck),
+        striker: reference(&names.striker),
+        table: reference(&table.map(|table| table.name).unwrap_or_default()),
+        arm: [arm.delay, arm.brake, arm.retreat, arm.travel],
+        quiet: map.bodies.quiet,
+        numbers: map.laws.numbers().to_vec(),
+        limits: map.limits.numbers().to_vec(),
+        fingerprint: map.bodies.fingerprint(),
+        weights_file: file.to_owned(),
+    }];
+    Ok(spec)
 }
 
-/// Shapes and mass as a number (FNV-1a), to a millionth of a metre and of a kilogram.
-fn fingerprint(bodies: &Bodies) -> u64 {
-    let mut hash = 0xcbf2_9ce4_8422_2325u64;
-    let corners = [&bodies.struck.outline, bodies.striker()].map(|outline| &outline.corners);
-    let lengths = corners.into_iter().flatten().flatten().copied();
-    let numbers = lengths.chain([
-        bodies.struck.mass,
-        bodies.struck.gyration,
-        bodies.struck.height,
-    ]);
-    for number in numbers {
-        #[expect(
-            clippy::cast_possible_truncation,
-            reason = "lengths and masses are small"
-        )]
-        let rounded = (number * 1e6).round() as i64;
-        for byte in rounded.to_le_bytes() {
-            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+/// Gives a body another mass, and inertia in proportion.
+pub fn weigh(spec: &mut ModelSpec, body: &str, ratio: f64) {
+    for body in spec.bodies.iter_mut().filter(|own| own.name == body) {
+        if let Some(inertial) = &mut body.inertial {
+            inertial.mass *= ratio;
+            let moments = match &mut inertial.inertia {
+                InertiaSpec::Diagonal { diagonal, .. } => &mut diagonal[..],
+                InertiaSpec::Full(moments) => &mut moments[..],
+            };
+            for moment in moments {
+                *moment *= ratio;
+            }
+        }
+        for geom in &mut body.geoms {
+            geom.density *= ratio;
+            if let Some(mass) = &mut geom.mass {
+                *mass *= ratio;
+            }
         }
     }
-    hash
 }

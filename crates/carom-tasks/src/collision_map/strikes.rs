@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use carom::Error;
+use carom_planar::{Arm, Planar};
 use serde::Deserialize;
 
-use super::motion::{Arm, Planar};
 use crate::error::in_recording;
 use crate::npz::{self, Array, Npz};
 

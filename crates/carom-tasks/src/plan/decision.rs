@@ -1,5 +1,7 @@
 //! Plans that are a few numbers: initial velocities, or controls that are held for a while. What follows is simulated once.
 
+use std::sync::Arc;
+
 use carom::cotangent::StateBar;
 use carom::{Dynamics, Error, Model, State};
 use carom_optimise::{
@@ -13,6 +15,7 @@ use toml::Spanned;
 use super::cost::Horizon;
 use super::mpc::Control;
 use super::quantity::Source;
+use super::strike::{StrikePart, StrikeStart};
 use super::task::{Text, single};
 
 /// How numbers are searched for.
@@ -67,6 +70,8 @@ pub struct Decision {
     pub name: String,
     /// Where it is.
     pub source: Source,
+    /// Which number of a strike it is, if it is one; it has no other place then.
+    pub strike: Option<StrikePart>,
     /// Lower and upper end.
     pub range: [f64; 2],
     /// Where the search begins.
@@ -82,8 +87,13 @@ impl Decision {
         model: &Model,
         start: &State,
         control: &[f64],
+        strike: Option<&Arc<StrikeStart>>,
     ) -> Result<Self, Error> {
-        let source = single(&entry.quantity, place, model)?;
+        let strike = StrikePart::find(&entry.quantity, strike, place)?;
+        let source = match &strike {
+            Some(part) => Source::Number(part.given()),
+            None => single(&entry.quantity, place, model)?,
+        };
         let [lower, upper] = *entry.range.get_ref();
         if !(lower.is_finite() && upper.is_finite() && lower < upper) {
             let why = format!("the range is from {lower} to {upper}");
@@ -96,7 +106,8 @@ impl Decision {
             Source::Velocity(index) => start.qvel[index],
             Source::Activation(index) => start.act[index],
             Source::Control(index) => control[index],
-            Source::Sensor(_) | Source::Number(_) => 0.0,
+            Source::Number(number) => number,
+            Source::Sensor(_) => 0.0,
         };
         let initial = match &entry.initial {
             Some(initial) if !(lower..=upper).contains(initial.get_ref()) => {
@@ -117,6 +128,7 @@ impl Decision {
         Ok(Self {
             name: entry.quantity.get_ref().clone(),
             source,
+            strike,
             range: [lower, upper],
             initial,
             steps: steps.map_or([0, usize::MAX], |steps| *steps.get_ref()),
@@ -170,7 +182,22 @@ impl<D: Dynamics> Motions<'_, D> {
                 Source::Sensor(_) | Source::Number(_) => {}
             }
         }
+        if let Some((strike, numbers)) = self.strike(point) {
+            strike.place(numbers, &mut start);
+        }
         (start, plan)
+    }
+
+    /// The strike that is decided, if one is.
+    fn strike(&self, point: &[f64]) -> Option<(&StrikeStart, [f64; 3])> {
+        let mut found = None;
+        for (decision, &number) in self.decisions.iter().zip(point) {
+            if let Some(part) = &decision.strike {
+                let (_, numbers) = found.get_or_insert((&*part.strike, part.strike.given()));
+                numbers[part.index] = number;
+            }
+        }
+        found
     }
 
     fn derivative(&self, decision: &Decision, start: &StateBar, plan: &[f64]) -> f64 {
@@ -208,11 +235,17 @@ impl<D: Dynamics> Motions<'_, D> {
         let found = horizon.derivatives(&plan, work);
         let outcome = found.map(|found| Evaluation::Gradient {
             value: found.value,
-            gradient: self
-                .decisions
-                .iter()
-                .map(|decision| self.derivative(decision, &found.start, &found.controls))
-                .collect(),
+            gradient: {
+                let strike = self.strike(&request.point);
+                let slopes = strike
+                    .map(|(strike, numbers)| strike.slopes(numbers, &start, &found.start))
+                    .unwrap_or_default();
+                let slope = |decision: &Decision| match &decision.strike {
+                    Some(part) => slopes[part.index],
+                    None => self.derivative(decision, &found.start, &found.controls),
+                };
+                self.decisions.iter().map(slope).collect()
+            },
         });
         request.answer(outcome.map_err(|error| failure(error.to_string())))
     }

@@ -16,6 +16,7 @@ mod noise;
 pub mod quantity;
 mod sampling;
 mod start;
+pub mod strike;
 pub mod task;
 
 pub use cost::{Cost, CostTerm, Horizon, Kind};

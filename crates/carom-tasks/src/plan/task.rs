@@ -17,6 +17,7 @@ use super::decision::{Decision, DecisionEntry, DecisionSettings};
 use super::method::{Planner, Ranges};
 use super::mpc::{Condition, Control};
 use super::quantity::{Quantity, Source, add_sensors, find};
+use super::strike::{StrikeEntry, StrikeStart};
 use super::{
     Descent, GradientSettings, Hybrid, HybridSettings, Ilqr, IlqrSettings, Sampling,
     SamplingSettings, Start,
@@ -70,6 +71,7 @@ pub struct TaskFile {
     hybrid: HybridSettings,
     #[serde(default)]
     ilqr: IlqrSettings,
+    strike: Option<StrikeEntry>,
     #[serde(default, rename = "decision")]
     decisions: Vec<DecisionEntry>,
     #[serde(default)]
@@ -322,9 +324,22 @@ impl Task {
             .map(|entry| condition(entry, place, &model))
             .collect::<Result<_, _>>()?;
         let horizon = *file.horizon.get_ref();
+        let strike = file.strike.as_ref();
+        let strike = strike
+            .map(|entry| StrikeStart::new(entry, place, &model))
+            .transpose()?;
         let decisions = file.decisions.iter();
         let decisions = decisions
-            .map(|entry| Decision::new(entry, place, &model, &start, &first_control))
+            .map(|entry| {
+                Decision::new(
+                    entry,
+                    place,
+                    &model,
+                    &start,
+                    &first_control,
+                    strike.as_ref(),
+                )
+            })
             .collect::<Result<_, _>>()?;
         let model = match &file.contacts_from_distance {
             Some(entry) => distant(entry, place, model)?,

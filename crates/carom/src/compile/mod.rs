@@ -18,6 +18,7 @@ mod appearance;
 mod assets;
 mod cameras;
 mod checks;
+mod collision_maps;
 mod constants;
 mod contact_filter;
 pub(crate) mod derive;
@@ -141,6 +142,8 @@ fn run_passes(spec: &ModelSpec, report: &mut Report) -> Option<Model> {
     }
     let lengths = &mut recipe.given.model.actuators.length_range;
     lengths.clone_from(&model.actuators.length_range);
+    collision_maps::finish(source, &mut model, report);
+    recipe.given.model.strike.clone_from(&model.strike);
     recipe.given.model.structure = Arc::clone(&model.structure);
     model.recipe = Some(Arc::new(recipe));
     Some(model)
@@ -169,6 +172,7 @@ fn build_structure(source: Source<'_>, report: &mut Report) -> Structure {
     laws::structure(source, &mut structure, report);
     equalities::structure(source, &mut structure, report);
     actuators::structure(source, &mut structure, report);
+    collision_maps::structure(source, &mut structure, report);
     learned::structure(source, &mut structure, report);
     sensors::structure(source, &mut structure, report);
     keyframes::structure(source, &mut structure, report);
@@ -200,6 +204,7 @@ fn recipe(
     laws::numbers(source, &mut model, report);
     equalities::numbers(source, &mut model);
     let actuators = actuators::numbers(source, &mut model);
+    collision_maps::numbers(source, &mut model);
     learned::numbers(source, &mut model);
     sensors::numbers(source, &mut model);
     let keyframes = keyframes::numbers(source, &mut model);

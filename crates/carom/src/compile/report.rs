@@ -53,6 +53,9 @@ pub(super) mod code {
     /// A learned term.
     pub(crate) const LEARNED: &str = "C035";
 
+    /// A map of collisions.
+    pub(crate) const COLLISION_MAP: &str = "C036";
+
     /// A mesh cannot be used.
     pub(crate) const MESH: &str = "C040";
     /// A height field cannot be used.

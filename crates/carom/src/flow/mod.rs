@@ -161,6 +161,8 @@ impl Flow {
         let has_history = |list: &[Option<usize>]| list.iter().any(Option::is_some);
         let why = if let Some(why) = admits::continuous_time(&structure.laws) {
             why
+        } else if model.strike.is_some() {
+            "maps of collisions move bodies in fixed steps; use those (--integrator fixed)"
         } else if has_history(&structure.actuators.history)
             || has_history(&structure.sensors.history)
         {

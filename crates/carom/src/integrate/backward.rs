@@ -12,6 +12,7 @@ use std::mem::take;
 use super::impact::ImpactAdjoint;
 use super::positions::integrate_positions_vjp;
 use super::rates::dot;
+use super::strike::StrikeAdjoint;
 use super::surrogate::{Followed, linearized};
 use super::{activation, advance, euler, implicit_backward, runge_kutta_backward};
 use crate::cotangent::{Cotangents, StateBar};
@@ -44,6 +45,8 @@ pub(crate) struct Retraced {
     pub(super) surrogate: Option<Box<Followed>>,
     /// Work area of impacts, where the model may have some.
     impacts: Option<Box<ImpactAdjoint>>,
+    /// Work area of strikes, where the model has a map of collisions.
+    strikes: Option<Box<StrikeAdjoint>>,
 }
 
 /// One evaluation of the dynamics.
@@ -77,6 +80,7 @@ impl Retraced {
             implicit: implicit_backward::Work::new(model),
             stages: runge_kutta_backward::Work::new(model),
             impacts: ImpactAdjoint::new(model),
+            strikes: StrikeAdjoint::new(model),
         }
     }
 
@@ -171,6 +175,7 @@ impl Retraced {
             surrogate,
             senses,
             impacts,
+            strikes,
             ..
         } = self;
         let Evaluation { state, data } = &evaluations[0];
@@ -183,6 +188,13 @@ impl Retraced {
         let met = (data.integration.impacts.as_deref()).filter(|met| !met.is_quiet());
         let next = match (impacts, met) {
             (Some(adjoint), Some(met)) => adjoint.backward(at, end, met, next, bar),
+            _ => next,
+        };
+        let asked = (data.integration.strikes.as_deref()).filter(|_| data.collision.is_mapped);
+        let next = match (strikes, asked) {
+            (Some(adjoint), Some(asked)) => {
+                adjoint.backward(model, asked, input.timestep, next, bar)
+            }
             _ => next,
         };
         rate_bar.copy_from_slice(&next.qvel);

@@ -24,6 +24,7 @@ mod positions;
 mod rates;
 pub(crate) mod runge_kutta;
 mod runge_kutta_backward;
+pub(crate) mod strike;
 mod surrogate;
 #[cfg(test)]
 mod tests;
@@ -60,6 +61,8 @@ pub struct Integration<T: Scalar = f64> {
     implicit: implicit::Work<T>,
     /// Impacts within the step, where the model may have some.
     pub impacts: Option<Box<impact::Impacts<T>>>,
+    /// Strikes within the step, where the model has a map of collisions.
+    pub strikes: Option<Box<strike::Strikes<T>>>,
 }
 
 impl<T: Scalar> Integration<T> {
@@ -73,6 +76,7 @@ impl<T: Scalar> Integration<T> {
             stages: runge_kutta::Stages::new(model),
             implicit: implicit::Work::new(model),
             impacts: impact::Impacts::new(model),
+            strikes: strike::Strikes::new(model),
         }
     }
 }
@@ -118,6 +122,9 @@ pub(crate) fn advance<T: Scalar>(
     if let Some(impacts) = &mut data.integration.impacts {
         impacts.begin(state);
     }
+    if let Some(strikes) = strikes_of(data) {
+        strikes.begin(model, state);
+    }
     match model.settings.integrator {
         Integrator::Euler => euler::accelerate(model, state, data),
         Integrator::Implicit | Integrator::ImplicitFast => implicit::accelerate(model, state, data),
@@ -128,6 +135,15 @@ pub(crate) fn advance<T: Scalar>(
     if let Some(impacts) = &mut data.integration.impacts {
         impacts.pass(model, state, input.timestep);
     }
+    if let Some(strikes) = strikes_of(data) {
+        strikes.pass(model, state, input.timestep);
+    }
+}
+
+/// The strikes of a step in which the map of collisions is asked.
+fn strikes_of<T: Scalar>(data: &mut Data<T>) -> Option<&mut strike::Strikes<T>> {
+    let is_mapped = data.collision.is_mapped;
+    (data.integration.strikes.as_deref_mut()).filter(|_| is_mapped)
 }
 
 /// product ← (M − h·D)·vector, where the integrator of the model solves (M − h·D)·â = τ for the acceleration of a step.

@@ -20,6 +20,7 @@ pub(super) fn of_dynamics(model: &Model) -> bool {
     let (structure, settings) = (&*model.structure, &model.settings);
     structure.laws.kind.is_empty()
         && structure.learned.is_empty()
+        && model.strike.is_none()
         && settings.noslip_iterations == 0
         && model.distant().is_none()
         && !settings.enable.diagexact

@@ -250,6 +250,10 @@ impl Model {
         if let Some(why) = admits::contacts_from_distance(&self.structure.laws) {
             return Err(Error::new(ErrorKind::Unsupported, why));
         }
+        if self.strike.is_some() {
+            let why = "contacts from distance do not go with a map of collisions";
+            return Err(Error::new(ErrorKind::Unsupported, why));
+        }
         self.from_distance = Some(Arc::new(distant));
         Ok(self)
     }

@@ -20,6 +20,7 @@ mod learned;
 mod numbers;
 mod recipe;
 mod settings;
+mod strike_map;
 mod structure;
 mod tables;
 mod tangent;
@@ -39,12 +40,13 @@ pub use numbers::{
     ActuatorNumbers, BodyNumbers, CameraNumbers, ContactPointNumbers, DofNumbers, EqualityNumbers,
     Family, GeomNumbers, HeightFieldNumbers, JointLawNumbers, JointNumbers, KeyframeNumbers,
     LawNumbers, LearnedNumbers, MeshNumbers, Model, OptionNumbers, PairNumbers, QposNumbers,
-    Quantity, SensorNumbers, SiteNumbers, SourceNumbers, TendonNumbers, WrapNumbers,
+    Quantity, SensorNumbers, SiteNumbers, SourceNumbers, StrikeNumbers, TendonNumbers, WrapNumbers,
 };
 pub use recipe::{
     ActuatorRecipe, BodyRecipe, GeomRecipe, Given, KeyframeRecipe, MassSource, MeshRecipe, Recipe,
 };
 pub use settings::{Cone, Disable, Enable, Integrator, JacobianKind, Settings, SolverKind};
+pub use strike_map::{STRIKE_MEMORY, StrikeMap};
 pub use structure::{
     ActuatorDynamics, ActuatorInput, ActuatorStructure, BiasKind, BodyStructure, CameraStructure,
     ContactFilter, ContactMatch, ContactReduction, ContactReport, ControlLimit, Counts,

@@ -315,6 +315,11 @@ quantities! {
             /// Parameter of a law.
             parameter: [T; njoint_law_parameter] = JointLawParameter("by law").purpose(Damper).direct();
         }
+        /// Numbers of the map of collisions, in the order of `carom_planar::Laws`.
+        strikes: Strikes = StrikeNumbers {
+            /// Number of a law.
+            number: [T; nstrike_number] = StrikeNumber("by law");
+        }
         /// Numbers of the learned terms, term after term.
         learned: Learned = LearnedNumbers {
             /// Weights.

@@ -45,6 +45,8 @@ pub struct Counts {
     pub ncontact_point: usize,
     /// Parameters of all laws of joints.
     pub njoint_law_parameter: usize,
+    /// Numbers of the map of collisions.
+    pub nstrike_number: usize,
     pub nlearned: usize,
     /// Weights of all learned terms.
     pub nlearned_weight: usize,

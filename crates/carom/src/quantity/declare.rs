@@ -50,6 +50,8 @@ macro_rules! quantities {
             pub(crate) from_distance: Option<std::sync::Arc<super::ContactsFromDistance>>,
             /// Pairs of geoms whose contacts come from maps, if there are any; see [`Self::with_contact_map`].
             pub(crate) mapped_pairs: Option<std::sync::Arc<[$crate::stages::collision::MappedPair]>>,
+            /// The map of collisions, if there is one.
+            pub strike: Option<std::sync::Arc<super::StrikeMap>>,
             /// How the derived numbers follow from the given ones; none in models that were not compiled.
             pub(crate) recipe: Option<std::sync::Arc<super::Recipe>>,
             $( $(#[doc = $about])* pub $family: $numbers<T>, )*
@@ -131,6 +133,7 @@ macro_rules! quantities {
                     structure,
                     from_distance: None,
                     mapped_pairs: None,
+                    strike: None,
                     recipe: None,
                 }
             }
@@ -142,6 +145,7 @@ macro_rules! quantities {
                     settings: self.settings,
                     from_distance: self.from_distance.clone(),
                     mapped_pairs: self.mapped_pairs.clone(),
+                    strike: self.strike.clone(),
                     recipe: self.recipe.clone(),
                     $( $family: self.$family.map(&mut convert), )*
                 }

@@ -1,6 +1,6 @@
 //! Compiler, option, size, statistic, visual, keyframes and custom data.
 
-use super::super::{contact_law, joint_law, learned_term, simulation};
+use super::super::{collision_map, contact_law, joint_law, learned_term, simulation};
 use super::sensor;
 use super::tag::{Output, Tag};
 use crate::model_spec::{
@@ -293,6 +293,7 @@ pub(super) fn write_custom(out: &mut Output, spec: &ModelSpec) {
     let laws = spec.contact_laws.iter().map(contact_law::write);
     let laws = laws.chain(spec.joint_laws.iter().map(joint_law::write));
     let laws = laws.chain(spec.learned_terms.iter().map(learned_term::write));
+    let laws = laws.chain(spec.collision_maps.iter().map(collision_map::write));
     let laws = laws.chain(spec.continuous_time.map(simulation::write));
     for (name, data) in laws.chain(sensor::extensions(spec)) {
         out.empty(&Tag::new("text").text("name", &name).text("data", &data));

@@ -53,6 +53,11 @@ fn collide<T: Scalar>(
     out: &mut Collision<T>,
 ) {
     let [first, second] = candidate.geoms.map(|geom| geom as usize);
+    let map = model.strike.as_deref().filter(|_| out.is_mapped);
+    let bodies = [first, second].map(|geom| model.structure.geoms.body[geom]);
+    if map.is_some_and(|map| map.takes_over(bodies)) {
+        return;
+    }
     let Some((geoms, source)) = PairSource::of(model, [first, second]) else {
         return;
     };
@@ -94,6 +99,13 @@ fn collide<T: Scalar>(
                 ..contact_in_frame(geoms, point, frame, &parameters)
             }
         }));
+    if map.is_some_and(|map| map.carries([first, second], bodies)) {
+        let count = out.manifold.points().len();
+        let own = out.contacts.len() - count;
+        for contact in &mut out.contacts[own..] {
+            contact.dimension = 1;
+        }
+    }
 }
 
 /// A geom in the world.

@@ -263,6 +263,9 @@ impl<T: Scalar> Contact<T> {
 pub struct Collision<T: Scalar = f64> {
     /// All contacts, in MuJoCo's order.
     pub contacts: Vec<Contact<T>>,
+    /// Whether a map of collisions moves its two bodies: they have no contacts with each other here, and the table no
+    /// friction under the struck one.
+    pub is_mapped: bool,
     /// Work area of the broad phase.
     pub broad: Broad,
     /// Work area of the narrow phase.

@@ -107,7 +107,7 @@ pub(crate) fn groups(model: &Model) -> Vec<&'static str> {
     groups
 }
 
-const FAMILIES: [&str; 21] = [
+const FAMILIES: [&str; 22] = [
     "model.option",
     "model.qpos",
     "model.bodies",
@@ -122,6 +122,7 @@ const FAMILIES: [&str; 21] = [
     "model.laws",
     "model.contact_points",
     "model.joint_laws",
+    "model.strikes",
     "model.learned",
     "model.equalities",
     "model.tendons",
