@@ -28,6 +28,7 @@ mod check;
 pub mod csv;
 mod flat;
 mod geometry;
+pub(crate) mod line;
 mod load;
 pub mod mapping;
 mod mcap;
