@@ -19,12 +19,14 @@
 //! | `mesh_vertices` | vertices, 3 | (m), in the frame of the body |
 //! | `start` | runs | frame at which a prediction begins |
 //! | `dt` | | seconds between frames |
+//! | `impacts` | impacts, 9 | for reports: run, bodies, approach and sliding speed, tilts, faces; see [`Impact`] |
 
 use std::path::Path;
 
 use carom::{Error, ErrorKind, Place};
 use carom_spec::output::write_whole;
 
+use super::impacts::{COLUMNS, Impact};
 use super::manifest::{Manifest, ShardEntry, crc32};
 use super::recorded;
 use crate::npz::{self, Array, Npz};
@@ -101,9 +103,9 @@ pub fn write(
     folder: &Path,
     index: usize,
     first_run: usize,
-    shard: &Shard,
+    (shard, impacts): (&Shard, &[[f64; COLUMNS]]),
 ) -> Result<ShardEntry, Error> {
-    let bytes = to_bytes(shard)?;
+    let bytes = to_bytes(shard, impacts)?;
     let file = file_name(index);
     write_whole(&folder.join(&file), |out| {
         std::io::Write::write_all(out, &bytes)
@@ -120,8 +122,9 @@ pub fn write(
 ///
 /// # Errors
 /// When the runs contradict themselves.
-pub fn to_bytes(shard: &Shard) -> Result<Vec<u8>, Error> {
-    let arrays = to_arrays(shard);
+pub fn to_bytes(shard: &Shard, impacts: &[[f64; COLUMNS]]) -> Result<Vec<u8>, Error> {
+    let mut arrays = to_arrays(shard);
+    arrays.insert("impacts".to_owned(), table(impacts.iter()));
     // Nothing is written that would not be read.
     from_arrays(&arrays)?;
     let mut bytes = std::io::Cursor::new(Vec::new());
@@ -158,6 +161,16 @@ pub fn read(folder: &Path, entry: &ShardEntry) -> Result<Shard, Error> {
         return Err(in_file(why.remedy(AGAIN)));
     }
     Ok(shard)
+}
+
+/// The impacts of a shard, for reports.
+///
+/// # Errors
+/// When the file is missing or damaged, or has none.
+pub fn impacts(folder: &Path, entry: &ShardEntry) -> Result<Vec<Impact>, Error> {
+    let arrays = npz::read(&folder.join(&entry.file))?;
+    let rows: Vec<[f64; COLUMNS]> = rows(&arrays, "impacts")?;
+    Ok(rows.iter().map(Impact::of).collect())
 }
 
 /// What helps against a lost or damaged shard.

@@ -65,8 +65,8 @@ fn sums_are_those_of_zip() {
 #[test]
 fn shards_read_back_and_meshes_keep_their_bodies() {
     let folder = Folder::new("shards_read_back");
-    let entries =
-        [(0, 0), (1, 2)].map(|(index, first)| write(&folder.0, index, first, &shard()).unwrap());
+    let entries = [(0, 0), (1, 2)]
+        .map(|(index, first)| write(&folder.0, index, first, (&shard(), &[])).unwrap());
     assert_eq!(entries[0].crc32, entries[1].crc32);
     assert_eq!(read(&folder.0, &entries[0]).unwrap(), shard());
     let written = manifest(entries.to_vec());
@@ -96,7 +96,7 @@ fn damaged_missing_and_foreign_files_are_errors_that_say_what_helps() {
         error.to_string().contains("carom scale --recipe"),
         "{error}"
     );
-    let entry = write(&folder.0, 0, 0, &shard()).unwrap();
+    let entry = write(&folder.0, 0, 0, (&shard(), &[])).unwrap();
     manifest(vec![entry.clone()]).write(&folder.0).unwrap();
     let path = folder.0.join(&entry.file);
     let whole = fs::read(&path).unwrap();
@@ -195,7 +195,7 @@ fn runs_that_contradict_themselves_are_not_written() {
     for (spoil, word) in cases {
         let mut shard = shard();
         spoil(&mut shard);
-        let error = to_bytes(&shard).unwrap_err().to_string();
+        let error = to_bytes(&shard, &[]).unwrap_err().to_string();
         assert!(error.contains(word), "{word}: {error}");
     }
     let mut arrays = to_arrays(&shard());
@@ -263,7 +263,7 @@ fn recordings_of_tracked_cubes_become_runs() {
         }
     }
     // And they are shards.
-    to_bytes(&shard).unwrap();
+    to_bytes(&shard, &[]).unwrap();
 
     let mut arrays = tracked();
     arrays.insert("side".to_owned(), Array::numbers(&[2], vec![0.06; 2]));
