@@ -23,6 +23,7 @@ mod parity;
 mod plan;
 mod progress;
 mod quickstart;
+mod scale;
 mod sim;
 mod sites;
 mod stdio;
@@ -58,6 +59,7 @@ enum Command {
     Evaluate(evaluate::Args),
     Learn(learn::Args),
     Discover(discover::Args),
+    Scale(scale::Args),
     Sites(sites::Args),
     Diff(diff::Args),
     Plan(plan::Args),
@@ -77,6 +79,7 @@ fn main() -> ExitCode {
         Ok(Command::Evaluate(args)) => evaluate::run(&args),
         Ok(Command::Learn(args)) => learn::run(&args),
         Ok(Command::Discover(args)) => discover::run(&args),
+        Ok(Command::Scale(args)) => scale::run(&args),
         Ok(Command::Sites(args)) => sites::run(&args),
         Ok(Command::Diff(args)) => diff::run(&args),
         Ok(Command::Plan(args)) => plan::run(&args),

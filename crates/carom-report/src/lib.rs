@@ -21,7 +21,7 @@ mod tests;
 
 pub use diff_output::{diff_json, diff_text};
 pub use evaluation_output::evaluation_json;
-pub use page::{holds, identification_page, within};
+pub use page::{coverage_page, holds, identification_page, within};
 pub use summary_output::{
     about_floor, identification_json, identification_text, remarks, summary, verdict_sentence,
 };

@@ -1,5 +1,7 @@
 //! `carom identify`: from recordings to a calibrated model. What it decides is [`carom_tasks::identify::workflow`]; here it is asked and said.
 
+mod laws;
+
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -51,6 +53,10 @@ pub(crate) struct Args {
     /// contact-all and contact-pairs-all (solimp too).
     #[arg(long, value_name = "NAME")]
     pub(crate) preset: Option<String>,
+    /// Choose the contact law by the error on recordings that were left out of fits: auto, or names separated by commas
+    /// (soft, complementarity, `hunt_crossley`, `hunt_crossley_patch`). Friction and the numbers of the laws are found.
+    #[arg(long, value_name = "auto|NAME,…", conflicts_with_all = ["free", "preset", "settings", "loss", "residual", "segments", "free_initial_states", "initial_state_draws", "tolerance", "optimiser", "folds", "profiles", "recovery", "checkpoint", "report"])]
+    pub(crate) laws: Option<String>,
     /// Settings (TOML): priors, bounds, ties, loss, starts, optimiser.
     #[arg(long)]
     pub(crate) settings: Option<PathBuf>,
@@ -170,6 +176,10 @@ fn answer(args: &Args) -> Result<ExitCode, Failure> {
         .collect();
     for warning in &warnings {
         stdio::warn(&format!("warning: {warning}\n"));
+    }
+    if let Some(names) = &args.laws {
+        let recordings = [Some(&recordings), held_out.as_ref()];
+        return laws::answer(args, names, &loaded, recordings);
     }
     refuse_folds(args, &recordings)?;
     let question = Question {

@@ -2,7 +2,7 @@
 
 use crate::support::{Folder, carom, finish, root, run, words};
 
-const COMMANDS: [&str; 15] = [
+const COMMANDS: [&str; 16] = [
     "quickstart",
     "sim",
     "check",
@@ -11,6 +11,7 @@ const COMMANDS: [&str; 15] = [
     "evaluate",
     "learn",
     "discover",
+    "scale",
     "sites",
     "diff",
     "plan",

@@ -1,9 +1,12 @@
 //! The report of an identification: one page, complete in itself, light or dark as the reader has it.
 
+mod coverage;
 mod motion;
 mod parameters;
 mod plots;
 mod tables;
+
+pub use coverage::coverage_page;
 
 use std::fmt::Write as _;
 

@@ -12,7 +12,8 @@
 //! equals the later one wins. A text is a list of `key=value` between semicolons.
 //!
 //! The names of laws are those of [`LawKind`], their keys those of their numbers. With `geom1`, any law takes `points`
-//! (x y z of all points in the geom's frame), or `grid` (spacing) and `faces`.
+//! (x y z of all points in the geom's frame), or `grid` (spacing) and `faces`. Laws of forces take `patch`, the cells along
+//! the side of a face over which boxes touch.
 
 use super::codes;
 use super::extension::{self, Data, Entry, Extension};
@@ -27,7 +28,7 @@ const FAMILY: &str = "contact";
 /// Spellings of the faces of a box.
 const FACES: [&str; 6] = ["-x", "+x", "-y", "+y", "-z", "+z"];
 
-const COMMON_KEYS: [&str; 6] = ["law", "geom1", "geom2", "points", "grid", "faces"];
+const COMMON_KEYS: [&str; 7] = ["law", "geom1", "geom2", "points", "grid", "faces", "patch"];
 
 impl Extension<'_, '_> {
     /// Reads a contact law.
@@ -98,6 +99,15 @@ impl Extension<'_, '_> {
             if self.find("geom1").is_none() {
                 self.problem(entry.key_span, format!("'{}' needs a 'geom1'", entry.key));
             }
+        }
+        if self.find("patch").is_some() {
+            for entry in [points, grid, faces].into_iter().flatten() {
+                let message = format!("'{}' and 'patch' exclude each other", entry.key);
+                self.problem(entry.key_span, message);
+            }
+            let mut cells = 0;
+            self.count("patch", &mut cells);
+            return ContactPoints::Patch { cells };
         }
         match (points, grid) {
             (Some(_), Some(grid)) => {
@@ -178,6 +188,7 @@ impl Data {
     fn points(&mut self, points: &ContactPoints) {
         match points {
             ContactPoints::Shape => {}
+            ContactPoints::Patch { cells } => self.push("patch", &cells.to_string()),
             ContactPoints::List(list) => self.numbers("points", list.as_flattened(), &[]),
             ContactPoints::Grid { spacing, faces } => {
                 self.numbers("grid", &[*spacing], &[]);

@@ -19,7 +19,7 @@ pub struct ContactLawSpec {
     pub geom1: Option<Reference>,
     /// Restricts the law to contacts of `geom1` with this geom.
     pub geom2: Option<Reference>,
-    /// Where `geom1` touches.
+    /// Where `geom1` touches, or how boxes do.
     pub points: ContactPoints,
 }
 
@@ -305,7 +305,7 @@ impl ContactLaw {
     }
 }
 
-/// Where the first geom of a law touches.
+/// Where the geoms of a law touch.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum ContactPoints {
     /// Wherever the shapes meet.
@@ -319,5 +319,10 @@ pub enum ContactPoints {
         spacing: f64,
         /// Which faces: −x, +x, −y, +y, −z, +z.
         faces: [bool; 6],
+    },
+    /// Boxes touch planes and each other over patches.
+    Patch {
+        /// Cells along the side of a face.
+        cells: u32,
     },
 }

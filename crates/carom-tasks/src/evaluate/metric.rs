@@ -85,6 +85,8 @@ enum Kind {
     Mae13,
     Position,
     PositionOf(f64),
+    /// Distance over a length, and angle.
+    DistanceAndAngle(f64),
     Rotation,
     AngleRad,
     AngleDeg,
@@ -209,6 +211,10 @@ impl<'a> Meter<'a> {
         }
         if any(&|c| matches!(c.quantity, Quantity::Rotation(_))) {
             meter.add("rotation", "deg", Kind::Rotation);
+            let has_positions = any(&|c| matches!(c.quantity, Quantity::Position(_)));
+            if let Some(size) = recordings.evaluate.size.filter(|_| has_positions) {
+                meter.add("distance_and_angle", "", Kind::DistanceAndAngle(size));
+            }
         }
         meter.add_distances(recordings)?;
         if any(&|c| is_position(c.quantity) && c.is_angle) {
@@ -410,6 +416,7 @@ impl<'a> Meter<'a> {
         let squared = |errors: Vec<&Vec<f64>>| mean(errors.into_iter().flatten().map(|e| e * e));
         let lengths = |errors: Vec<&Vec<f64>>| mean(errors.into_iter().map(|e| length(e)));
         let positions = |index: usize| matches!(channels[index].quantity, Quantity::Position(_));
+        let rotations = |index: usize| matches!(channels[index].quantity, Quantity::Rotation(_));
         let is_angle = |index: usize| channels[index].is_angle;
         match kind {
             Kind::Mae18 => self.absolute_of_bodies(&frame.matrix, &frame.vector),
@@ -418,10 +425,10 @@ impl<'a> Meter<'a> {
             Kind::PositionOf(size) => {
                 lengths(of(&positions)).map(|distance| 100.0 * distance / size)
             }
-            Kind::Rotation => lengths(of(&|i| {
-                matches!(channels[i].quantity, Quantity::Rotation(_))
-            }))
-            .map(f64::to_degrees),
+            Kind::DistanceAndAngle(size) => {
+                Some(lengths(of(&positions))? / size + lengths(of(&rotations))?)
+            }
+            Kind::Rotation => lengths(of(&rotations)).map(f64::to_degrees),
             Kind::AngleRad | Kind::AtEnd(End::Angle) => angles(),
             Kind::AngleDeg => angles().map(f64::to_degrees),
             Kind::Slide => absolute(of(&|i| joint(i, false) && !is_angle(i))),

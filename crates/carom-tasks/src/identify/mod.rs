@@ -47,6 +47,7 @@ mod excitation;
 mod global;
 mod growth;
 mod inspect;
+pub mod laws;
 mod optimisers;
 mod outcome;
 mod polish;

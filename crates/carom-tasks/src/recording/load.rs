@@ -7,11 +7,11 @@ use carom::Error;
 use carom::Model;
 
 use super::bind::{Binder, Tracked};
-use super::mapping::{JointMapping, Mapping, PoseMapping, Source, unit_factor};
+use super::mapping::{JointMapping, Mapping, PoseMapping, Source, VelocityMethod, unit_factor};
 use super::pose::{self, PoseSeries, check_values, check_width};
 use super::split::{Series, split};
 use super::table::Table;
-use super::{Channel, Frame, Quantity, Recordings, assemble, check, flat, geometry};
+use super::{Channel, Frame, Quantity, Recordings, assemble, check, flat, geometry, line};
 
 /// Channels of a mapping, and from which channel of positions each velocity is found that was not recorded.
 #[derive(Debug, Default)]
@@ -63,6 +63,14 @@ pub fn from_tables(
     }
     if recordings.trajectories.is_empty() {
         return Err(binder.error("no trajectory is left that has a frame after its start"));
+    }
+    if recordings.velocity.method == VelocityMethod::Line {
+        if recordings.start == 0 {
+            return Err(binder.error(
+                "[velocity] method = \"line\" goes through the frames before the start: give [trajectories] start = 1 or more",
+            ));
+        }
+        line::estimate(model, &mut recordings);
     }
     for trajectory in &mut recordings.trajectories {
         flat::lay(model, &recordings.flat_starts, trajectory);

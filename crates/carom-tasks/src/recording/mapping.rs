@@ -136,6 +136,9 @@ pub enum VelocityMethod {
     Backward,
     /// The slope of a polynomial through the frames around.
     Smooth,
+    /// Starts alone: a line through the frames up to the start, bent by the friction of the model where a body lies on a table,
+    /// else by gravity. Elsewhere as `Backward`.
+    Line,
 }
 
 /// Velocities that were not recorded.

@@ -195,7 +195,7 @@ impl Frames<'_> {
         for frame in 0..self.times.len() {
             let found = match how.method {
                 _ if !(self.is_here)(frame) => None,
-                VelocityMethod::Backward => self
+                VelocityMethod::Backward | VelocityMethod::Line => self
                     .difference(frame)
                     .map(|rate| (vec![0.0; self.width], rate)),
                 VelocityMethod::Smooth => {

@@ -16,6 +16,7 @@ use crate::math::Vec3;
 use crate::model::{
     GeomKind, GeomShape, ImpulsePair, Integrator, LawKind, LawLevel, Model, Structure,
 };
+use crate::stages::collision::narrow::patch::MAX_CELLS;
 use crate::stages::collision::{can_touch, for_each_unfiltered_pair};
 
 /// The most points that one law may give to a geom.
@@ -40,6 +41,10 @@ pub(super) fn structure(source: Source<'_>, structure: &mut Structure, report: &
         laws.geom1.push(geom1);
         laws.geom2.push(geom2);
         laws.points.push(first..first + points);
+        laws.cells.push(match spec.points {
+            ContactPoints::Patch { cells } => cells as usize,
+            _ => 0,
+        });
         laws.iterations.push(iterations);
     }
     structure.counts.nlaw = source.spec.contact_laws.len();
@@ -183,6 +188,21 @@ fn check_points(spec: &ContactLawSpec, report: &mut Report) {
         );
         report.error(code::LAW, spec.span, message);
     }
+    let ContactPoints::Patch { cells } = spec.points else {
+        return;
+    };
+    if spec.law.kind().level() != LawLevel::Force {
+        let message = format!("{} has no patches of cells", called(spec));
+        let help = "choose law=hunt_crossley, or leave out patch";
+        report.error_help(code::LAW, spec.span, message, help);
+    }
+    if !(1..=MAX_CELLS).contains(&(cells as usize)) {
+        let message = format!(
+            "{} cuts faces into {cells} × {cells} cells; patch must be 1 to {MAX_CELLS}",
+            called(spec)
+        );
+        report.error(code::LAW, spec.span, message);
+    }
 }
 
 /// Reports numbers outside of their ranges; gives the count among them, zero for a law without.
@@ -228,7 +248,7 @@ fn points(
     report: &mut Report,
 ) -> Vec<[f64; 3]> {
     match &spec.points {
-        ContactPoints::Shape => Vec::new(),
+        ContactPoints::Shape | ContactPoints::Patch { .. } => Vec::new(),
         ContactPoints::List(points) => points.clone(),
         &ContactPoints::Grid { spacing, faces } => {
             let Some(geom) = source

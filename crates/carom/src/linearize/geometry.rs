@@ -11,6 +11,7 @@ use super::forward_mode::Number;
 use crate::dual::Dual;
 use crate::math::{Mat3, Vec3};
 use crate::model::{GeomKind, GeomShape, Model};
+use crate::stages::collision::narrow::patch;
 use crate::stages::collision::parameters::detection_distance;
 use crate::stages::collision::{
     Contact, Manifold, MeshSurface, PairSource, PosedShape, ShapeData, contact_frame, posed_shape,
@@ -117,6 +118,7 @@ impl Points {
         let kinds = &scene.model.structure.geoms.kind;
         if kinds[contact.geoms[0]] == GeomKind::Plane
             && scene.model.mapped_pair(contact.geoms).is_none()
+            && patch::of_law::<f64, _>(scene.model, contact.law, contact.geoms).is_none()
             && let Some(found) = on_plane(scene, contact, center)
         {
             return Some(found);
@@ -223,7 +225,13 @@ impl Points {
         }
         turn(&mut second.rotation);
         let reach = detection_distance(model, geoms, contact.pair);
-        source.points(&first, &second, Dual::constant(reach), &mut self.manifold);
+        let patch = patch::of_law(model, contact.law, geoms);
+        if let (PairSource::Collider(_), Some((collide, cells))) = (source, patch) {
+            second.data = ShapeData::Cells(cells);
+            collide(&first, &second, Dual::constant(reach), &mut self.manifold);
+        } else {
+            source.points(&first, &second, Dual::constant(reach), &mut self.manifold);
+        }
     }
 }
 

@@ -63,6 +63,8 @@ pub struct LawStructure {
     pub geom2: Vec<Option<usize>>,
     /// Contact points of the first geom; empty where it touches with its whole shape.
     pub points: Vec<Range<usize>>,
+    /// Cells along the side of a face where boxes touch over patches; 0 where they do not.
+    pub cells: Vec<usize>,
     /// Greatest number of iterations of the complementarity law, or of impacts in a step under the impulse law.
     pub iterations: Vec<usize>,
     /// The law whose numbers hold for limits, equalities and friction loss when impulses are solved for.

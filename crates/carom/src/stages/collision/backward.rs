@@ -26,7 +26,9 @@ mod plane;
 use super::forward::{MIN_FRICTION, posed_shape};
 use super::narrow::{self, convex, height_field};
 use super::parameters::{self, Parameters};
-use super::{Contact, ContactPoint, Manifold, PosedShape, map, points, surface_velocity};
+use super::{
+    Contact, ContactPoint, Manifold, PosedShape, ShapeData, map, points, surface_velocity,
+};
 use crate::cotangent::{Cotangents, DataBar};
 use crate::dual::Dual;
 use crate::dynamics::At;
@@ -212,14 +214,26 @@ impl Pass<'_> {
             return;
         }
         let shape1 = posed_shape(model, self.kinematics, geoms[0]);
-        let shape2 = posed_shape(model, self.kinematics, geoms[1]);
+        let mut shape2 = posed_shape(model, self.kinematics, geoms[1]);
         let reach = parameters::detection_distance(model, geoms, contact.pair);
         let mut pair = PairBar::new(geoms, self.model_bar);
         let points = std::mem::take(&mut work.points);
-        let shapes = [&shape1, &shape2];
-        match model.mapped_pair(geoms) {
-            Some(mapped) => map::backward(&*mapped.map, shapes, reach, &points, &mut pair),
-            None => shapes_backward(shapes, reach, &points, work, &mut pair),
+        if let Some(mapped) = model.mapped_pair(geoms) {
+            let shapes = [&shape1, &shape2];
+            map::backward(&*mapped.map, shapes, reach, &points, &mut pair);
+        } else if let Some((collider, cells)) = narrow::patch::of_law(model, contact.law, geoms) {
+            shape2.data = ShapeData::Cells(cells);
+            let room = work.shapes.get_or_insert_default();
+            local::shapes(
+                collider,
+                [&shape1, &shape2],
+                reach,
+                &points,
+                room,
+                &mut pair,
+            );
+        } else {
+            shapes_backward([&shape1, &shape2], reach, &points, work, &mut pair);
         }
         work.points = points;
         pair.finish(self.kinematics, self.kinematics_bar);

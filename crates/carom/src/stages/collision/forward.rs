@@ -1,6 +1,7 @@
 //! The driver: candidates, colliders, contact frames and parameters.
 
 use super::broad::{self, Candidate};
+use super::narrow::patch;
 use super::parameters::{self, Parameters};
 use super::{
     Collision, Contact, ContactPoint, MeshSurface, PairSource, PosedShape, ShapeData, points,
@@ -62,7 +63,8 @@ fn collide<T: Scalar>(
         return;
     };
     let pair = (candidate.pair != u32::MAX).then_some(candidate.pair as usize);
-    if let Some((owner, points)) = points::of_law(model, model.structure.laws.find(geoms)) {
+    let law = model.structure.laws.find(geoms);
+    if let Some((owner, points)) = points::of_law(model, law) {
         let parameters = parameters::mix(model, geoms, pair);
         let other = if owner == first { second } else { first };
         let points = (owner, points);
@@ -71,10 +73,17 @@ fn collide<T: Scalar>(
     }
     // One by one: an array of shapes would be copied, which costs more than many a collider.
     let shape1 = posed_shape(model, kinematics, geoms[0]);
-    let shape2 = posed_shape(model, kinematics, geoms[1]);
+    let mut shape2 = posed_shape(model, kinematics, geoms[1]);
     let reach = parameters::detection_distance(model, geoms, pair);
     out.manifold.clear();
-    source.points(&shape1, &shape2, reach, &mut out.manifold);
+    if let (PairSource::Collider(_), Some((collide, cells))) =
+        (source, patch::of_law(model, law, geoms))
+    {
+        shape2.data = ShapeData::Cells(cells);
+        collide(&shape1, &shape2, reach, &mut out.manifold);
+    } else {
+        source.points(&shape1, &shape2, reach, &mut out.manifold);
+    }
     let points = out.manifold.points();
     if points.is_empty() {
         return;

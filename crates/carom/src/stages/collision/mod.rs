@@ -68,6 +68,8 @@ impl<T: Scalar> PosedShape<'_, T> {
 pub enum ShapeData<'a, T: Scalar = f64> {
     /// Nothing.
     None,
+    /// A box that touches over patches, of so many cells along the side of a face.
+    Cells(usize),
     /// A convex mesh.
     Mesh {
         /// Vertices in the geom frame (m).

@@ -62,7 +62,10 @@ fn constant<const N: usize>(shape: &PosedShape<'_>) -> PosedShape<'static, Dual<
         position: shape.position.map(Dual::constant),
         rotation: shape.rotation.map(Dual::constant),
         size: shape.size.map(Dual::constant),
-        data: ShapeData::None,
+        data: match shape.data {
+            ShapeData::Cells(cells) => ShapeData::Cells(cells),
+            _ => ShapeData::None,
+        },
     }
 }
 

@@ -9,6 +9,7 @@ mod capsule_box;
 mod capsule_capsule;
 pub(super) mod convex;
 pub(super) mod height_field;
+pub(crate) mod patch;
 mod plane_box;
 mod plane_capsule;
 mod plane_cylinder;
