@@ -17,6 +17,7 @@ mod interrupts;
 mod mistakes;
 mod outputs;
 mod own_system;
+mod plan;
 mod quickstart;
 mod random;
 mod references;

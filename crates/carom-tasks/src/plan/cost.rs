@@ -10,10 +10,11 @@
 //! step: a plan over N steps is followed over N + 1, the last control held.
 
 use carom::cotangent::StateBar;
-use carom::rollout::{self, Controls, Course, Recorder, RolloutBar, Taken};
-use carom::{Dynamics, Error, Input, State};
+use carom::rollout::{self, Controls, Course, Growth, Recorder, Rollout, RolloutBar, Taken};
+use carom::{Dynamics, Error, Input, Model, State};
 
 use super::quantity::{Quantity, Reading, ReadingBar};
+use super::truncation::Truncated;
 
 /// How a vector r becomes a cost ρ.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -184,6 +185,10 @@ pub struct Derivatives {
     pub controls: Vec<f64>,
     /// By the initial state.
     pub start: StateBar,
+    /// Length of the derivative by the state before each step, and by the last one.
+    pub norms: Vec<f64>,
+    /// Steps before which the derivative was cut off, last first; none where it is the gradient.
+    pub cuts: Vec<usize>,
 }
 
 /// A stretch of time to plan for.
@@ -275,17 +280,67 @@ impl<D: Dynamics> Horizon<'_, D> {
     /// # Errors
     /// When the motion does not come to its end or has no derivative.
     pub fn derivatives(&self, plan: &[f64], work: &mut D::Work) -> Result<Derivatives, Error> {
-        let (steps, nu) = (self.steps, self.dynamics.shape().nu);
+        self.derivatives_within(plan, f64::INFINITY, work)
+    }
+
+    /// The cost of a plan and its gradient, cut off where it has grown beyond so many times what the cost put in: no longer the
+    /// gradient then, but the one of motions whose stiff moments are as they are.
+    ///
+    /// # Errors
+    /// As [`Self::derivatives`].
+    pub fn derivatives_within(
+        &self,
+        plan: &[f64],
+        growth: f64,
+        work: &mut D::Work,
+    ) -> Result<Derivatives, Error> {
         let controls = Controls::PerStep(plan.to_vec());
-        let course = Course::new(&controls, steps + 1);
-        let motion = self.dynamics.rollout(self.start, &course, work);
-        if let Some((step, why)) = self.dynamics.stopped(&motion) {
-            return Err(crate::error::simulation(format!("{why} in step {step}")));
+        let motion = self.motion(&controls, work)?;
+        let (value, loss, mut control_bars) = self.loss(&motion, plan);
+        let (gradient, cuts) = if growth.is_finite() {
+            let mut loss = Truncated::new(loss, growth);
+            let gradient = motion.backward(self.dynamics, &controls, &mut loss)?;
+            (gradient, loss.cuts)
+        } else {
+            let mut loss = loss;
+            let gradient = motion.backward(self.dynamics, &controls, &mut loss)?;
+            (gradient, Vec::new())
+        };
+        // The last control is held for the steps beyond the plan.
+        let nu = self.dynamics.shape().nu.max(1);
+        let rows = plan.len() / nu;
+        for (step, row) in gradient.controls.chunks_exact(nu).enumerate() {
+            let first = step.min(rows - 1) * nu;
+            for (sum, term) in control_bars[first..].iter_mut().zip(row) {
+                *sum += term;
+            }
         }
-        let mut loss = RolloutBar::zeros(&motion);
+        Ok(Derivatives {
+            value,
+            controls: control_bars,
+            start: gradient.start,
+            norms: gradient.norms,
+            cuts,
+        })
+    }
+
+    /// The motion that follows a plan, with a step beyond it for what sensors read at its end.
+    fn motion(&self, controls: &Controls, work: &mut D::Work) -> Result<Rollout<D::Trace>, Error> {
+        let course = Course::new(controls, self.steps + 1);
+        let motion = self.dynamics.rollout(self.start, &course, work);
+        match self.dynamics.stopped(&motion) {
+            Some((step, why)) => Err(crate::error::simulation(format!("{why} in step {step}"))),
+            None => Ok(motion),
+        }
+    }
+
+    /// The cost of a motion, its slopes by states and sensors, and those by controls alone.
+    fn loss(&self, motion: &Rollout<D::Trace>, plan: &[f64]) -> (f64, RolloutBar, Vec<f64>) {
+        let (steps, shape) = (self.steps, self.dynamics.shape());
+        let nu = shape.nu;
+        let mut loss = RolloutBar::zeros(motion);
         let mut control_bars = vec![0.0; plan.len()];
         let (mut value, mut room) = (0.0, Vec::new());
-        let shape = self.dynamics.shape();
         let (mut qpos, mut qvel) = (vec![0.0; shape.nv], vec![0.0; shape.nv]);
         let (mut act, mut sensors) = (vec![0.0; shape.na], vec![0.0; shape.sensors]);
         for moment in 1..=steps {
@@ -316,19 +371,20 @@ impl<D: Dynamics> Horizon<'_, D> {
                 loss.sensors_mut(moment).copy_from_slice(&sensors);
             }
         }
-        let gradient = motion.backward(self.dynamics, &controls, &mut loss)?;
-        // The last control is held for the steps beyond the plan.
-        let rows = plan.len() / nu.max(1);
-        for (step, row) in gradient.controls.chunks_exact(nu.max(1)).enumerate() {
-            let first = step.min(rows - 1) * nu;
-            for (sum, term) in control_bars[first..].iter_mut().zip(row) {
-                *sum += term;
-            }
-        }
-        Ok(Derivatives {
-            value,
-            controls: control_bars,
-            start: gradient.start,
-        })
+        (value, loss, control_bars)
+    }
+}
+
+impl Horizon<'_, Model> {
+    /// How the gradient of a plan grows from the end of the horizon to its start, and through what: the `count` steps that make
+    /// it grow most.
+    ///
+    /// # Errors
+    /// As [`Self::derivatives`].
+    pub fn growth(&self, plan: &[f64], count: usize) -> Result<Growth, Error> {
+        let controls = Controls::PerStep(plan.to_vec());
+        let motion = self.motion(&controls, &mut self.dynamics.work())?;
+        let (_, mut loss, _) = self.loss(&motion, plan);
+        motion.growth(self.dynamics, &controls, &mut loss, count)
     }
 }

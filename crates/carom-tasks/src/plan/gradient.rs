@@ -25,6 +25,8 @@ pub struct GradientSettings {
     pub clip: f64,
     /// β₁ and β₂ of Adam.
     pub decay: [f64; 2],
+    /// Gradients are cut off where they have grown so many times; never if it is infinite.
+    pub truncate: f64,
 }
 
 impl Default for GradientSettings {
@@ -34,6 +36,7 @@ impl Default for GradientSettings {
             rate: 0.01,
             clip: 1e-3,
             decay: [0.9, 0.999],
+            truncate: f64::INFINITY,
         }
     }
 }
@@ -78,6 +81,7 @@ pub(super) fn descend<D: Dynamics>(
     let Some(space) = space else {
         return best;
     };
+    let truncate = settings.truncate;
     let settings = AdamSettings {
         schedule: Schedule::Constant(settings.rate),
         steps: settings.iterations as u64,
@@ -96,7 +100,7 @@ pub(super) fn descend<D: Dynamics>(
         let answers = requests.iter().map(|request| {
             best.evaluations += 1;
             best.gradients += 1;
-            let found = horizon.derivatives(&request.point, &mut work);
+            let found = horizon.derivatives_within(&request.point, truncate, &mut work);
             let reason = |error: carom::Error| Failure {
                 reason: error.to_string(),
             };

@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::cost::Horizon;
 use super::gradient::{GradientSettings, descend};
-use super::method::{Planned, Planner, Ranges, costs, lowest, shifted};
+use super::method::{Memory, Planned, Planner, Ranges, costs, lowest, shifted};
 use super::sampling::{Draws, SamplingSettings};
 
 /// Settings of the hybrid.
@@ -102,5 +102,19 @@ impl<D: Dynamics> Planner<D> for Hybrid {
         for plan in &mut self.kept {
             *plan = shifted(plan, steps, nu);
         }
+    }
+
+    fn memory(&self) -> Memory {
+        Memory {
+            stream: self.draws.stream(),
+            plans: self.kept.clone(),
+            ..Memory::default()
+        }
+    }
+
+    fn recall(&mut self, memory: &Memory, length: usize) -> bool {
+        self.draws.set_stream(memory.stream);
+        self.kept.clone_from(&memory.plans);
+        memory.fits(length)
     }
 }

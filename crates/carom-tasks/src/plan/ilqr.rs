@@ -22,7 +22,7 @@ use carom_optimise::random::Random;
 use serde::Deserialize;
 
 use super::cost::Horizon;
-use super::method::{Planned, Planner, Ranges};
+use super::method::{Memory, Planned, Planner, Ranges};
 use super::quantity::{Reading, ReadingBar};
 
 /// Settings of iLQR.
@@ -179,6 +179,19 @@ impl<D: Dynamics> Planner<D> for Ilqr {
             planned.plan = path.plan;
         }
         planned
+    }
+
+    fn memory(&self) -> Memory {
+        Memory {
+            number: self.regularisation,
+            ..Memory::default()
+        }
+    }
+
+    fn recall(&mut self, memory: &Memory, length: usize) -> bool {
+        let [lower, upper] = REGULARISATION_BOUNDS;
+        self.regularisation = memory.number;
+        memory.fits(length) && (lower..=upper).contains(&memory.number)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use carom::Dynamics;
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use super::cost::Horizon;
 
@@ -53,14 +54,43 @@ pub struct Planned {
     pub gradients: usize,
 }
 
+/// What a planner knows beyond its settings, for a run that goes on later.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+pub struct Memory {
+    /// How many streams of random numbers it has used.
+    pub stream: u64,
+    /// A number that it adapts.
+    pub number: f64,
+    /// Plans that it has kept.
+    pub plans: Vec<Vec<f64>>,
+}
+
+impl Memory {
+    /// Whether its plans have so many numbers, all of them finite.
+    pub fn fits(&self, length: usize) -> bool {
+        let mut plans = self.plans.iter();
+        plans.all(|plan| plan.len() == length && plan.iter().all(|number| number.is_finite()))
+    }
+}
+
 /// A way to better plans.
-pub trait Planner<D: Dynamics> {
+pub trait Planner<D: Dynamics>: Send {
     /// A plan that costs no more than the one given.
     fn refine(&mut self, horizon: &Horizon<'_, D>, ranges: &Ranges, warm: &[f64]) -> Planned;
 
     /// Time went on by some steps.
     fn shift(&mut self, steps: usize, nu: usize) {
         let _ = (steps, nu);
+    }
+
+    /// What it knows.
+    fn memory(&self) -> Memory {
+        Memory::default()
+    }
+
+    /// Goes on from what it knew; false where that does not fit it, or plans of so many numbers.
+    fn recall(&mut self, memory: &Memory, length: usize) -> bool {
+        memory.fits(length)
     }
 }
 

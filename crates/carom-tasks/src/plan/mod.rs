@@ -5,8 +5,11 @@
 //! know [`Dynamics`](carom::Dynamics) and a [`Cost`] of states, controls and sensors, nothing else. `docs/control.md` is the
 //! page for users.
 
+pub mod background;
 pub mod cost;
 pub mod decision;
+pub mod disturbance;
+pub mod episode;
 mod gradient;
 mod hybrid;
 mod ilqr;
@@ -18,12 +21,16 @@ mod sampling;
 mod start;
 pub mod strike;
 pub mod task;
+mod truncation;
 
+pub use background::{Live, Timing};
 pub use cost::{Cost, CostTerm, Horizon, Kind};
+pub use disturbance::{Disturbance, DisturbanceSettings};
+pub use episode::{Episode, Progress, Saved};
 pub use gradient::{Descent, GradientSettings};
 pub use hybrid::{Hybrid, HybridSettings};
 pub use ilqr::{Ilqr, IlqrSettings};
-pub use method::{Planned, Planner, Ranges, shifted};
+pub use method::{Memory, Planned, Planner, Ranges, shifted};
 pub use mpc::{Condition, Control, Outcome, control};
 pub use noise::Noise;
 pub use sampling::{Sampling, SamplingSettings, Update};

@@ -9,7 +9,7 @@ use carom_optimise::random::Random;
 use serde::Deserialize;
 
 use super::cost::Horizon;
-use super::method::{Planned, Planner, Ranges, costs, lowest};
+use super::method::{Memory, Planned, Planner, Ranges, costs, lowest};
 use super::noise::Noise;
 
 /// What becomes of the samples.
@@ -80,6 +80,16 @@ impl Draws {
             seed,
             stream: 0,
         }
+    }
+
+    /// How many streams were used.
+    pub(super) fn stream(&self) -> u64 {
+        self.stream
+    }
+
+    /// Goes on after so many.
+    pub(super) fn set_stream(&mut self, stream: u64) {
+        self.stream = stream;
     }
 
     /// So many plans around centres, each in its turn.
@@ -196,6 +206,18 @@ impl<D: Dynamics> Planner<D> for Sampling {
             keep(&mut best, &plans, &costs(horizon, &plans));
         }
         best
+    }
+
+    fn memory(&self) -> Memory {
+        Memory {
+            stream: self.draws.stream(),
+            ..Memory::default()
+        }
+    }
+
+    fn recall(&mut self, memory: &Memory, length: usize) -> bool {
+        self.draws.set_stream(memory.stream);
+        memory.fits(length)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Other initial states and targets: start files (JSON) and the variants of a task.
 //!
-//! `{"qpos": […], "qvel": […], "act": […], "ctrl": […], "site_pos": {"target": [x, y, z]}, "body_pos": {…}, "body_quat": {…}}`,
+//! `{"keyframe": "hit", "qpos": […], "qvel": […], "act": […], "ctrl": […], "site_pos": {"target": [x, y, z]}, "body_pos": {…}, "body_quat": {…}}`,
 //! each of them optional. Poses are in the frame of the parent, by name, or of all sites or bodies in their order. A file
 //! may hold several by name, of which `--variant` chooses one.
 
@@ -19,6 +19,8 @@ const MAX_BYTES: u64 = 1 << 26;
 /// An initial state and targets, as far as they are given.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Start {
+    /// Name or number of the keyframe from which the rest is taken.
+    pub keyframe: Option<String>,
     /// Configuration.
     pub qpos: Option<Vec<f64>>,
     /// Velocity.
@@ -47,7 +49,8 @@ enum Poses<const N: usize> {
 }
 
 /// What a start may say.
-const KEYS: [&str; 7] = [
+const KEYS: [&str; 8] = [
+    "keyframe",
     "qpos",
     "qvel",
     "act",
@@ -142,6 +145,7 @@ impl Start {
     fn set(&mut self, map: &Map<String, Value>) -> Result<(), String> {
         for (key, value) in map {
             match key.as_str() {
+                "keyframe" => self.keyframe = Some(keyframe(value)?),
                 "qpos" => self.qpos = Some(numbers(value, key)?),
                 "qvel" => self.qvel = Some(numbers(value, key)?),
                 "act" => self.act = Some(numbers(value, key)?),
@@ -164,6 +168,7 @@ impl Start {
     #[must_use]
     pub fn or(self, other: Self) -> Self {
         Self {
+            keyframe: self.keyframe.or(other.keyframe),
             qpos: self.qpos.or(other.qpos),
             qvel: self.qvel.or(other.qvel),
             act: self.act.or(other.act),
@@ -227,6 +232,14 @@ impl Start {
             }
         }
         Ok(())
+    }
+}
+
+fn keyframe(value: &Value) -> Result<String, String> {
+    match value {
+        Value::String(name) => Ok(name.clone()),
+        Value::Number(number) => Ok(number.to_string()),
+        _ => Err("'keyframe' must be a name or a number".to_owned()),
     }
 }
 

@@ -19,8 +19,8 @@ use super::mpc::{Condition, Control};
 use super::quantity::{Quantity, Source, add_sensors, find};
 use super::strike::{StrikeEntry, StrikeStart};
 use super::{
-    Descent, GradientSettings, Hybrid, HybridSettings, Ilqr, IlqrSettings, Sampling,
-    SamplingSettings, Start,
+    Descent, DisturbanceSettings, GradientSettings, Hybrid, HybridSettings, Ilqr, IlqrSettings,
+    Sampling, SamplingSettings, Start,
 };
 
 /// How plans are made.
@@ -76,6 +76,8 @@ pub struct TaskFile {
     decisions: Vec<DecisionEntry>,
     #[serde(default)]
     search: DecisionSettings,
+    #[serde(default)]
+    disturbance: Option<Spanned<DisturbanceSettings>>,
     #[serde(default)]
     variants: toml::Table,
 }
@@ -157,11 +159,19 @@ struct SuccessEntry {
     above: Option<Spanned<f64>>,
 }
 
+/// A width that stays, or goes from the first one to the last one while plans are made.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(untagged, expecting = "a number or two of them, as in [1.0, 0.2]")]
+enum Width {
+    Fixed(f64),
+    Annealed([f64; 2]),
+}
+
 /// Contacts from distance in gradients.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct DistanceEntry {
-    width: Option<f64>,
+    width: Option<Width>,
     near: Option<f64>,
     far: Option<f64>,
     midpoint: Option<f64>,
@@ -188,6 +198,10 @@ pub struct Task {
     pub decisions: Vec<Decision>,
     /// How that is searched for.
     pub search: DecisionSettings,
+    /// How much goes wrong where that is wanted.
+    pub disturbance: DisturbanceSettings,
+    /// The model with contacts from ever less distance, first to last; none where the distance stays.
+    annealed: Vec<Model>,
     gradient: GradientSettings,
     sampling: SamplingSettings,
     hybrid: HybridSettings,
@@ -241,6 +255,8 @@ const MAX_BYTES: u64 = 1 << 24;
 const MAX_STEPS: usize = 1_000_000;
 /// Most samples of a plan, steps of a descent and rounds.
 const MAX_COUNT: usize = 1_000_000;
+/// Widths between the first and the last one of contacts from distance, both of them counted.
+const ANNEALING_STAGES: usize = 8;
 /// The variable that names the folder of shared scenes.
 const SHARED: &str = "CAROM_SHARED";
 
@@ -341,9 +357,9 @@ impl Task {
                 )
             })
             .collect::<Result<_, _>>()?;
-        let model = match &file.contacts_from_distance {
+        let (model, annealed) = match &file.contacts_from_distance {
             Some(entry) => distant(entry, place, model)?,
-            None => model,
+            None => (model, Vec::new()),
         };
         Ok(Self {
             control: Control {
@@ -365,11 +381,20 @@ impl Task {
             method: file.method,
             decisions,
             search: file.search.clone(),
+            disturbance: (file.disturbance.as_ref())
+                .map_or_else(Default::default, |table| table.get_ref().clone()),
+            annealed,
             gradient: file.gradient.clone(),
             sampling: file.sampling.clone(),
             hybrid: file.hybrid.clone(),
             ilqr: file.ilqr.clone(),
         })
+    }
+
+    /// The model that a plan is made with, of so many.
+    pub fn model_at(&self, plan: usize, of: usize) -> &Model {
+        let stage = plan * self.annealed.len() / of.max(1);
+        self.annealed.get(stage).unwrap_or(&self.model)
     }
 
     /// The planner of a method, with the settings of the file.
@@ -493,7 +518,11 @@ fn check_settings(file: &TaskFile, place: &Text<'_>) -> Result<(), Error> {
                 .remedy(format!("give a number from {least} to {MAX_COUNT}")));
         }
     }
+    if let Some(table) = &file.disturbance {
+        check_disturbance(table.get_ref(), place, &table.span())?;
+    }
     let numbers = [
+        ("gradient.truncate", gradient.truncate, 1.0, f64::INFINITY),
         ("gradient.rate", gradient.rate, 0.0, 1.0),
         ("gradient.clip", gradient.clip, 0.0, f64::MAX),
         ("gradient.decay", gradient.decay[0], 0.0, 0.999_999),
@@ -518,6 +547,27 @@ fn check_settings(file: &TaskFile, place: &Text<'_>) -> Result<(), Error> {
     Ok(())
 }
 
+fn check_disturbance(
+    settings: &DisturbanceSettings,
+    place: &Text<'_>,
+    otherwise: &Range<usize>,
+) -> Result<(), Error> {
+    let numbers = [
+        ("disturbance.push", settings.push, f64::MAX),
+        ("disturbance.every", settings.every, f64::MAX),
+        ("disturbance.off", settings.off, 0.99),
+    ];
+    for (name, number, upper) in numbers {
+        if !(number > 0.0 && number <= upper) {
+            let at = table_of(name, place, otherwise);
+            return Err(place
+                .wrong(&at, format!("{name} is {number}"))
+                .remedy(format!("give a number above 0, at most {upper}")));
+        }
+    }
+    Ok(())
+}
+
 /// Where a setting stands, as well as can be found.
 fn table_of(name: &str, place: &Text<'_>, otherwise: &Range<usize>) -> Range<usize> {
     let (table, key) = name.split_once('.').unwrap_or((name, ""));
@@ -536,17 +586,24 @@ fn initial(
 ) -> Result<(State, Vec<f64>), Error> {
     let n = model.counts();
     let (mut state, mut control) = (State::reference(model), vec![0.0; n.nu]);
-    if let Some(name) = &file.start {
+    let of_task = file
+        .start
+        .as_ref()
+        .map(|name| (name.get_ref(), Some(name.span())));
+    let of_given = given.keyframe.as_ref().map(|name| (name, None));
+    if let Some((name, span)) = of_given.or(of_task) {
         let names = model.structure.names.keyframes.iter().map(String::as_str);
-        let wanted = name.get_ref().as_str();
+        let wanted = name.as_str();
         let numbered = wanted
             .parse()
             .ok()
             .filter(|&index: &usize| index < n.nkeyframe);
         let index = match numbered {
             Some(index) => index,
-            None => find(wanted, "keyframe", "start", names)
-                .map_err(|why| place.wrong(&name.span(), why))?,
+            None => find(wanted, "keyframe", "start", names).map_err(|why| match &span {
+                Some(span) => place.wrong(span, why),
+                None => given.wrong(why),
+            })?,
         };
         state = State::keyframe(model, index).unwrap_or(state);
         control = model.keyframes.ctrl[index * n.nu..][..n.nu].to_vec();
@@ -688,13 +745,23 @@ fn condition(entry: &SuccessEntry, place: &Text<'_>, model: &Model) -> Result<Co
     })
 }
 
-fn distant(entry: &Spanned<DistanceEntry>, place: &Text<'_>, model: Model) -> Result<Model, Error> {
+/// The model with contacts from distance, and where their width changes, one for each stage of it.
+fn distant(
+    entry: &Spanned<DistanceEntry>,
+    place: &Text<'_>,
+    model: Model,
+) -> Result<(Model, Vec<Model>), Error> {
     let own = entry.get_ref();
     let standard = ContactsFromDistance::default();
+    let (width, last) = match own.width {
+        None => (standard.width, None),
+        Some(Width::Fixed(width)) => (width, None),
+        Some(Width::Annealed([first, last])) => (first, Some(last)),
+    };
     let mut distant = ContactsFromDistance {
         far_impedance: own.far.unwrap_or(standard.far_impedance),
         near_impedance: own.near.unwrap_or(standard.near_impedance),
-        width: own.width.unwrap_or(standard.width),
+        width,
         midpoint: own.midpoint.unwrap_or(standard.midpoint),
         power: own.power.unwrap_or(standard.power),
         sharpness: own.sharpness.unwrap_or(standard.sharpness),
@@ -712,7 +779,20 @@ fn distant(entry: &Spanned<DistanceEntry>, place: &Text<'_>, model: Model) -> Re
             .collect();
         distant = distant.of_pairs(&model, &names).map_err(wrong)?;
     }
-    model.with_contacts_from_distance(distant).map_err(wrong)
+    let stages = last.map_or(0, |_| ANNEALING_STAGES);
+    let annealed = (0..stages).map(|stage| {
+        // From the first width to the last one, evenly in the logarithm.
+        let share = stage as f64 / (stages - 1) as f64;
+        let width = width * (last.unwrap_or(width) / width).powf(share);
+        let narrower = ContactsFromDistance {
+            width,
+            ..distant.clone()
+        };
+        model.clone().with_contacts_from_distance(narrower)
+    });
+    let annealed = annealed.collect::<Result<Vec<_>, Error>>().map_err(wrong)?;
+    let model = model.with_contacts_from_distance(distant).map_err(wrong)?;
+    Ok((model, annealed))
 }
 
 /// A place of a state or a control that a name stands for, for decisions.

@@ -11,6 +11,7 @@ mod bad_recordings;
 mod bags;
 mod calibrated;
 mod contact_intervals;
+mod control;
 mod datasets;
 mod dependence;
 mod discover;

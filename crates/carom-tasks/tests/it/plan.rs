@@ -11,7 +11,7 @@ use carom_testing::{Random, root};
 use crate::support::Folder;
 
 /// A hand that pushes a puck along a rail to a mark: contact, muscle-like activation, sites and sensors.
-const PUSH: &str = r#"<mujoco>
+pub(crate) const PUSH: &str = r#"<mujoco>
   <option timestep="0.01"/>
   <worldbody>
     <site name="mark" pos="0.4 0 0"/>
@@ -36,7 +36,7 @@ const PUSH: &str = r#"<mujoco>
   <keyframe><key name="start" qpos="0 0"/></keyframe>
 </mujoco>"#;
 
-const PUSH_TASK: &str = r#"model = "push.xml"
+pub(crate) const PUSH_TASK: &str = r#"model = "push.xml"
 start = "start"
 horizon = 60
 execute = 10
@@ -66,13 +66,13 @@ qpos = [0.01, 0.05]
 site_pos = { mark = [0.3, 0, 0] }
 "#;
 
-fn push(folder: &Folder, task: &str) -> Result<Task, carom::Error> {
+pub(crate) fn push(folder: &Folder, task: &str) -> Result<Task, carom::Error> {
     folder.write("push.xml", PUSH);
     let path = folder.write("task.toml", task);
     Task::read(&path, None, None)
 }
 
-fn run(task: &Task, method: Method, threads: usize) -> Outcome {
+pub(crate) fn run(task: &Task, method: Method, threads: usize) -> Outcome {
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(threads)
         .build()
@@ -394,6 +394,20 @@ fn mistakes_are_answered_with_line_and_remedy() {
             "joint.cue_x.qvel",
         ),
         ("duration = 120", "durations = 120", 5, "unknown field"),
+        ("width = 0.5", "width = [0.5]", 15, "two of them"),
+        ("width = 0.5", "width = [0.5, -1]", 14, "width"),
+        (
+            "[sampling]",
+            "[disturbance]\nevery = 0.0\n[sampling]",
+            20,
+            "above 0",
+        ),
+        (
+            "[sampling]",
+            "[gradient]\ntruncate = 0.5\n[sampling]",
+            20,
+            "above 1",
+        ),
     ] {
         assert!(PUSH_TASK.contains(from), "{from}");
         let error = push(&folder, &PUSH_TASK.replacen(from, to, 1)).unwrap_err();
@@ -414,6 +428,8 @@ fn mistakes_are_answered_with_line_and_remedy() {
         ("{\"body_quat\": {\"puck\": [0, 0, 0, 0]}}", "zero"),
         ("{\"site_pos\": [[0, 0, 0]]}", "entries"),
         ("{\"speed\": 3}", "there is no 'speed'"),
+        ("{\"keyframe\": \"stort\"}", "did you mean 'start'"),
+        ("{\"keyframe\": []}", "a name or a number"),
         ("[1, 2]", "no object"),
         ("{\"qpos\": ", "line 1"),
     ] {
