@@ -16,6 +16,7 @@
 from . import flow
 from ._core import __version__
 from .difference import Difference, NumberChange, diff
+from .discovery import Discovery, LawNumber, MissingForce, discover
 from .errors import (
     CaromError,
     Diagnostic,
@@ -31,6 +32,8 @@ from .errors import (
 )
 from .evaluation import Evaluation, TrajectoryErrors, evaluate
 from .identification import ErrorChange, Estimate, Identification, Progress, Reason, identify
+from .learning import Stage, Training, learn_terms
+from .mapping import ProposedMapping, map
 from .model import Actuator, Body, Element, Geom, Joint, Linearization, Model, Sensor, Site
 from .options import Complementarity, FromDistance, HuntCrossley, Impulse, KelvinVoigt, Options, PairLaw, Soft
 from .parameters import Parameters
@@ -49,6 +52,7 @@ __all__ = [
     "Cotangents",
     "Diagnostic",
     "Difference",
+    "Discovery",
     "Element",
     "ErrorChange",
     "Estimate",
@@ -64,7 +68,9 @@ __all__ = [
     "Joint",
     "KelvinVoigt",
     "Linearization",
+    "LawNumber",
     "LiveView",
+    "MissingForce",
     "Model",
     "ModelError",
     "ModelWarning",
@@ -78,6 +84,7 @@ __all__ = [
     "ParameterError",
     "Parameters",
     "Progress",
+    "ProposedMapping",
     "Reason",
     "RecordingError",
     "Results",
@@ -85,13 +92,18 @@ __all__ = [
     "Sensor",
     "Site",
     "Soft",
+    "Stage",
     "State",
+    "Training",
     "Trajectories",
     "TrajectoryErrors",
     "UnknownNameError",
     "__version__",
     "diff",
+    "discover",
     "evaluate",
     "flow",
     "identify",
+    "learn_terms",
+    "map",
 ]

@@ -38,6 +38,23 @@ class _Direction(TypedDict):
     controls: _Array | None
     model: ModelBar | None
 
+class _Learning(TypedDict):
+    free: list[str]
+    horizons: list[int]
+    evaluations: int | None
+    checkpoint: str | None
+    resume: bool
+    threads: int | None
+
+class _Discovering(TypedDict):
+    targets: list[str]
+    inputs: list[str]
+    samples: int | None
+    threads: int | None
+
+# Text, tables as JSON, whether it is complete and needless, what is undecided, what is unused, warnings.
+_Proposed = tuple[str, str, tuple[bool, bool], list[str], list[str], list[str]]
+
 __all__ = [
     "Identification",
     "Model",
@@ -47,18 +64,22 @@ __all__ = [
     "Readings",
     "Recordings",
     "Results",
+    "Trained",
     "Viewer",
     "__version__",
     "advance",
     "backward",
     "backward_of_motions",
     "diff",
+    "discover",
     "evaluate",
     "export_html",
     "follow",
     "identify",
     "jvp",
+    "learn_terms",
     "linearize",
+    "propose",
     "rollout",
     "step",
     "write_text",
@@ -111,6 +132,8 @@ class Model:
     def adopted_arrays() -> list[str]: ...
     def with_options(self, options: dict[str, Any]) -> Model: ...
     def to_mjcf(self) -> str | None: ...
+    def portable(self) -> str | None: ...
+    def inverse(self, rows: tuple[_Array, _Array], accelerations: _Array) -> _Array: ...
     @property
     def warnings(self) -> tuple[str, str]: ...
     @property
@@ -188,8 +211,19 @@ class Results:
         force: _Array | None,
         body_force: _Array | None,
     ) -> Results: ...
+    @property
+    def energy(self) -> tuple[float, float]: ...
+    def mass_matrix(self) -> _Array: ...
+    def jacobian(self, body: int, point: list[float] | None) -> tuple[_Array, _Array]: ...
     def array(self, stage: str, field: str) -> _Array: ...
     def contacts(self) -> dict[str, Any]: ...
+
+@final
+class Trained:
+    @property
+    def document(self) -> str: ...
+    def model(self) -> Model: ...
+    def save(self, path: str) -> Path: ...
 
 @final
 class Viewer:
@@ -226,6 +260,20 @@ def identify(
     progress: Callable[[int, float, str], object] | None,
     threads: int | None,
 ) -> Identification: ...
+def discover(
+    model: Model,
+    recordings: Recordings,
+    asked: _Discovering,
+    progress: Callable[[int, float, str], object] | None,
+) -> tuple[str, str]: ...
+def learn_terms(
+    model: Model,
+    recordings: tuple[Recordings, Recordings | None],
+    blueprint: str | tuple[str, str],
+    asked: _Learning,
+    progress: Callable[[int, float, str], object] | None,
+) -> Trained: ...
+def propose(model: Model, given: _Given) -> _Proposed: ...
 def write_text(path: str | os.PathLike[str], text: str, inputs: Sequence[str | os.PathLike[str]]) -> None: ...
 def export_html(
     model: Model,

@@ -62,6 +62,15 @@ def threads(given: int | None) -> int | None:
     return None if given is None else count(given, "threads")
 
 
+def plain(given: Any) -> Any:
+    """Numbers and lists of numpy as those of Python."""
+    if isinstance(given, (np.ndarray, np.generic)):
+        return given.tolist()
+    if isinstance(given, (list, tuple)):
+        return [plain(one) for one in given]
+    return given
+
+
 def nearest(wrong: str, known: Iterable[str]) -> str:
     """What was probably meant, or all that there is."""
     listed = list(known)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, Union
+from typing import Any, Protocol, Union
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,16 @@ from .model import Model, Path
 Recording = Union[Path, Mapping[str, npt.ArrayLike]]
 """A file (.npz, .csv or .mcap), or arrays by name."""
 Recordings = Union[Recording, Sequence[Recording]]
+
+
+class Tabled(Protocol):
+    """What has the tables of a mapping, as :class:`carom.ProposedMapping` does."""
+
+    tables: dict[str, Any]
+
+
+Mappings = Union[Path, Mapping[str, Any], Tabled, None]
+"""A mapping file, a dict of the same form, what :func:`carom.map` proposes, or none where names say what arrays are."""
 
 
 def model_of(given: Model | Path) -> Model:
@@ -31,7 +41,7 @@ def model_of(given: Model | Path) -> Model:
 def bind(
     model: Model,
     given: Recordings,
-    mapping: Path | Mapping[str, Any] | None,
+    mapping: Mappings,
     noise: Mapping[str, float] | None = None,
     name: str = "recordings",
 ) -> _core.Recordings:
@@ -63,7 +73,7 @@ def _one(given: Recording, label: str) -> str | tuple[str, dict[str, npt.NDArray
     return label, arrays
 
 
-def _meaning(mapping: Path | Mapping[str, Any] | None, noise: Mapping[str, float] | None) -> _core._Meaning:
+def _meaning(mapping: Mappings, noise: Mapping[str, float] | None) -> _core._Meaning:
     if mapping is None:
         return {str(key): float(deviation) for key, deviation in (noise or {}).items()}
     if noise is not None:
@@ -72,6 +82,9 @@ def _meaning(mapping: Path | Mapping[str, Any] | None, noise: Mapping[str, float
         return os.fspath(mapping)
     if isinstance(mapping, Mapping):
         return "mapping", as_json(mapping, "mapping")
+    tables = getattr(mapping, "tables", None)
+    if isinstance(tables, Mapping):
+        return "mapping", as_json(tables, "mapping")
     raise TypeError(f"mapping is the path of a mapping file or a dict of the same form, not {type(mapping).__name__}")
 
 

@@ -9,7 +9,7 @@ from html import escape
 from typing import Any, NamedTuple
 
 from . import _core, _given
-from ._recordings import Recordings, bind, model_of
+from ._recordings import Mappings, Recordings, bind, model_of
 from .model import Model, Path
 
 
@@ -102,7 +102,7 @@ def evaluate(
     model: Model | Path,
     recordings: Recordings,
     *,
-    mapping: Path | Mapping[str, Any] | None = None,
+    mapping: Mappings = None,
     window: int | None = None,
     every: int | None = None,
     tolerance: float | None = None,
@@ -125,7 +125,7 @@ def evaluate(
         recordings: Files (.npz, .csv, .mcap), or dicts of arrays by name; one, or a list. Names are ``time`` (s) with ``qpos``, ``qvel``, ``ctrl``
             and ``sensordata`` as carom's own runs have them, or those of elements: ``joint.knee``, ``joint.knee.velocity``,
             ``body.cube.position``, ``body.cube.rotation``, ``site.tip.position``, ``sensor.imu``, ``actuator.motor``.
-        mapping: What arrays of other names are: a mapping file, or a dict of the same form.
+        mapping: What arrays of other names are: a mapping file, a dict of the same form, or what :func:`carom.map` proposes.
         window: Predict so many frames from each start.
         every: Start every so many frames.
         tolerance: Simulate in continuous time to this tolerance instead of by the model's time steps; that of the file if it was calibrated so.

@@ -12,7 +12,7 @@ from pathlib import Path as _Path
 from typing import Any, Literal, NamedTuple, Union
 
 from . import _core, _given
-from ._recordings import Recordings, as_json, bind, model_of
+from ._recordings import Mappings, Recordings, as_json, bind, model_of
 from .errors import _in_python
 from .evaluation import _numbers, tolerance_of
 from .model import Model, Path
@@ -273,7 +273,7 @@ def identify(
     *,
     free: Free | Sequence[Free] = (),
     preset: str | None = None,
-    mapping: Path | Mapping[str, Any] | None = None,
+    mapping: Mappings = None,
     noise: Mapping[str, float] | None = None,
     held_out: Recordings | None = None,
     settings: Path | Mapping[str, Any] | None = None,
@@ -321,7 +321,7 @@ def identify(
             {"mean": 0.05, "sd": 0.01}}``.
         preset: Parameters that are often found together: ``contact`` (friction, time constant and damping ratio, from throws),
             ``contact-pairs``, ``contact-all``, ``contact-pairs-all``.
-        mapping: What arrays of other names are: a mapping file, or a dict of the same form.
+        mapping: What arrays of other names are: a mapping file, a dict of the same form, or what :func:`carom.map` proposes.
         noise: Standard deviations of the noise by the names of the arrays, where there is no mapping: ``{"qpos": 1e-3}``.
         held_out: Recordings that the fit does not know, to measure errors before and after.
         settings: A settings file (TOML), or a dict of the same form; arguments here go before it.

@@ -27,11 +27,46 @@ Integers = npt.NDArray[np.int64]
 Path = Union[str, "os.PathLike[str]"]
 
 
-class Joint(NamedTuple):
-    """A joint, and where its numbers are."""
+class _Fixed(np.ndarray[Any, np.dtype[np.float64]]):
+    """An array of a model: what is computed from it is an ordinary array, and assignment says how a model is changed."""
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        if not self.flags.writeable:
+            raise ValueError(
+                "a model never changes: model.parameters('body.hand.mass').apply([0.4]) makes one with other numbers, "
+                "model.with_options(timestep=0.001) one with other options"
+            )
+        super().__setitem__(key, value)
+
+    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
+        return array[()] if return_scalar else np.asarray(array)
+
+    def __repr__(self) -> str:
+        return repr(np.asarray(self))
+
+
+@dataclasses.dataclass(frozen=True)
+class Element:
+    """An element of a model: its number and its name."""
 
     id: int
     name: str
+    _model: Model = dataclasses.field(repr=False, compare=False)
+
+    def _row(self, array: Array) -> Array:
+        row: Array = array[self.id]
+        return row
+
+
+@dataclasses.dataclass(frozen=True)
+class Joint(Element):
+    """A joint, where its numbers are, and what they are.
+
+    >>> import carom
+    >>> carom.Model.load("models/pendulum.xml").joint("pivot").damping
+    array([0.01])
+    """
+
     type: str
     """``free``, ``ball``, ``slide`` or ``hinge``."""
     body: int
@@ -40,58 +75,171 @@ class Joint(NamedTuple):
     dof: slice
     """Its degrees of freedom in ``qvel``."""
 
+    @property
+    def axis(self) -> Array:
+        """Its axis in the body's frame."""
+        return self._row(self._model.jnt_axis)
 
-class Body(NamedTuple):
-    """A body; the world is body 0."""
+    @property
+    def pos(self) -> Array:
+        """Its anchor in the body's frame (m)."""
+        return self._row(self._model.jnt_pos)
 
-    id: int
-    name: str
+    @property
+    def range(self) -> Array:
+        """Its limits (rad or m)."""
+        return self._row(self._model.jnt_range)
+
+    @property
+    def stiffness(self) -> float:
+        """Stiffness of its spring."""
+        return float(self._model.jnt_stiffness[self.id])
+
+    @property
+    def damping(self) -> Array:
+        """Damping of its degrees of freedom."""
+        return self._model.dof_damping[self.dof]
+
+    @property
+    def armature(self) -> Array:
+        """Added inertia of its degrees of freedom."""
+        return self._model.dof_armature[self.dof]
+
+    @property
+    def frictionloss(self) -> Array:
+        """Dry friction of its degrees of freedom."""
+        return self._model.dof_frictionloss[self.dof]
+
+
+@dataclasses.dataclass(frozen=True)
+class Body(Element):
+    """A body; the world is body 0.
+
+    >>> import carom
+    >>> carom.Model.load("models/cube.xml").body("cube").mass
+    0.4
+    """
+
     parent: int
     joints: slice
     geoms: slice
     dof: slice
 
+    @property
+    def mass(self) -> float:
+        """Mass (kg)."""
+        return float(self._model.body_mass[self.id])
 
-class Geom(NamedTuple):
+    @property
+    def subtree_mass(self) -> float:
+        """Mass with all that it carries (kg)."""
+        return float(self._model.body_subtreemass[self.id])
+
+    @property
+    def inertia(self) -> Array:
+        """Principal moments of inertia (kg·m²)."""
+        return self._row(self._model.body_inertia)
+
+    @property
+    def pos(self) -> Array:
+        """Position in the parent's frame (m)."""
+        return self._row(self._model.body_pos)
+
+    @property
+    def quat(self) -> Array:
+        """Orientation in the parent's frame."""
+        return self._row(self._model.body_quat)
+
+    @property
+    def ipos(self) -> Array:
+        """Centre of mass in its frame (m)."""
+        return self._row(self._model.body_ipos)
+
+
+@dataclasses.dataclass(frozen=True)
+class Geom(Element):
     """A geom."""
 
-    id: int
-    name: str
     type: str
     body: int
 
+    @property
+    def size(self) -> Array:
+        """Size (m), as its type has it."""
+        return self._row(self._model.geom_size)
 
-class Site(NamedTuple):
+    @property
+    def pos(self) -> Array:
+        """Position in the body's frame (m)."""
+        return self._row(self._model.geom_pos)
+
+    @property
+    def quat(self) -> Array:
+        """Orientation in the body's frame."""
+        return self._row(self._model.geom_quat)
+
+    @property
+    def friction(self) -> Array:
+        """Sliding, spinning and rolling friction."""
+        return self._row(self._model.geom_friction)
+
+    @property
+    def solref(self) -> Array:
+        """Reference dynamics of its contacts."""
+        return self._row(self._model.geom_solref)
+
+    @property
+    def solimp(self) -> Array:
+        """Impedance of its contacts."""
+        return self._row(self._model.geom_solimp)
+
+
+@dataclasses.dataclass(frozen=True)
+class Site(Element):
     """A site."""
 
-    id: int
-    name: str
     body: int
 
+    @property
+    def pos(self) -> Array:
+        """Position in the body's frame (m)."""
+        return self._row(self._model.site_pos)
 
-class Actuator(NamedTuple):
+    @property
+    def quat(self) -> Array:
+        """Orientation in the body's frame."""
+        return self._row(self._model.site_quat)
+
+
+@dataclasses.dataclass(frozen=True)
+class Actuator(Element):
     """An actuator. Its control is number ``id``, unless an actuator up to it has several controls or none."""
 
-    id: int
-    name: str
     act: slice
     """Its activations in ``act``."""
 
+    @property
+    def gear(self) -> Array:
+        """Gear ratios."""
+        return self._row(self._model.actuator_gear)
 
-class Sensor(NamedTuple):
+    @property
+    def ctrlrange(self) -> Array:
+        """Limits of its control."""
+        return self._row(self._model.actuator_ctrlrange)
+
+    @property
+    def forcerange(self) -> Array:
+        """Limits of its force."""
+        return self._row(self._model.actuator_forcerange)
+
+
+@dataclasses.dataclass(frozen=True)
+class Sensor(Element):
     """A sensor, and where its values are."""
 
-    id: int
-    name: str
     data: slice
     """Its values in ``sensordata``."""
-
-
-class Element(NamedTuple):
-    """Any other element."""
-
-    id: int
-    name: str
 
 
 class Linearization(NamedTuple):
@@ -132,6 +280,7 @@ class _Alias(_ReadOnly):
             if self._width is not None:
                 numbers = numbers.reshape(-1, self._width)
             numbers.flags.writeable = False
+            numbers = numbers.view(_Fixed)
             model._constants[self._name] = numbers
         return numbers
 
@@ -155,7 +304,7 @@ class _Integers(_Alias):
     @overload
     def __get__(self, model: Model, owner: type[Model]) -> Integers: ...
     def __get__(self, model: Model | None, owner: type[Model]) -> Self | Integers:
-        return self if model is None else self._read(model).astype(np.int64)
+        return self if model is None else np.asarray(self._read(model)).astype(np.int64)
 
 
 class _Count(_ReadOnly):
@@ -281,6 +430,15 @@ class Model:
     def _with(self, options: Options) -> Model:
         return Model(self._native.with_options(options._dict()))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        text = self._native.portable()
+        if text is None:
+            raise TypeError(
+                "this model cannot be pickled, since no model file says all of its numbers: pickle the model it comes from, "
+                "and theta for parameters.apply(theta)"
+            )
+        return _unpickled, (text,)
+
     def to_mjcf(self) -> str:
         """The model file, with everything that carom has understood of it."""
         text = self._native.to_mjcf()
@@ -360,20 +518,42 @@ class Model:
         qfrc_applied: npt.ArrayLike | None = None,
         xfrc_applied: npt.ArrayLike | None = None,
     ) -> Results:
-        """Everything about a state: positions of bodies, forces, accelerations, contacts, sensor values.
+        """Everything about a state: positions of bodies, forces, accelerations, contacts, sensor values; of a batch too.
 
         >>> import carom
         >>> model = carom.Model.load("models/cube.xml")
         >>> model.forward(model.state()).xpos.shape
         (2, 3)
+        >>> model.forward(model.state(batch=5)).xpos.shape
+        (5, 2, 3)
         """
-        if self._own(state).batch is not None:
-            raise ValueError("results are those of a single state; take one of the batch: states[0]")
+        own = self._own(state)
         force = _forces(qfrc_applied, "qfrc_applied", state, (self.nv,))
         wrench = _forces(xfrc_applied, "xfrc_applied", state, (self.nbody, 6))
         row, mocap = self._rows_of(state)
-        core = _core.Results(self._native, row, mocap, self._one_control(ctrl, state), force, wrench)
-        return Results(core)
+        controls = self._one_control(ctrl, own)
+        parts = [row, mocap, controls, force, wrench]
+        # Controls and forces may be the same for all.
+        rows = [
+            [part if part is None or len(part) == 1 else part[index : index + 1] for part in parts]
+            for index in range(len(row))
+        ]
+        cores = [_core.Results(self._native, *one) for one in rows]  # type: ignore[arg-type]
+        return Results(cores, own.batch)
+
+    def inverse(self, state: State, qacc: npt.ArrayLike) -> Array:
+        """Inverse dynamics: the generalised forces under which states accelerate at ``qacc``; of a batch too.
+
+        >>> import carom
+        >>> model = carom.Model.load("models/arm7.xml")
+        >>> model.inverse(model.state("home"), [0.0] * model.nv).shape
+        (7,)
+        """
+        own = self._own(state)
+        shape = (self.nv,) if own.batch is None else (own.batch, self.nv)
+        wanted = np.ascontiguousarray(np.broadcast_to(_given.finite(qacc, "qacc"), shape))
+        forces = self._native.inverse(self._rows_of(state), wanted.reshape(-1, self.nv))
+        return forces.reshape(shape)
 
     def rollout(
         self,
@@ -512,6 +692,7 @@ class Model:
         return Joint(
             index,
             name,
+            self,
             _JOINTS[kind],
             int(self.jnt_bodyid[index]),
             slice(qpos, qpos + _JOINT_COORDINATES[kind]),
@@ -524,6 +705,7 @@ class Model:
         return Body(
             index,
             name,
+            self,
             int(self.body_parentid[index]),
             _range(self.body_jntadr[index], self.body_jntnum[index]),
             _range(self.body_geomadr[index], self.body_geomnum[index]),
@@ -533,40 +715,40 @@ class Model:
     def geom(self, which: int | str) -> Geom:
         """A geom by name or index."""
         index, name = self._find("geom", which)
-        return Geom(index, name, _GEOMS[int(self.geom_type[index])], int(self.geom_bodyid[index]))
+        return Geom(index, name, self, _GEOMS[int(self.geom_type[index])], int(self.geom_bodyid[index]))
 
     def site(self, which: int | str) -> Site:
         """A site by name or index."""
         index, name = self._find("site", which)
-        return Site(index, name, int(self.site_bodyid[index]))
+        return Site(index, name, self, int(self.site_bodyid[index]))
 
     def actuator(self, which: int | str) -> Actuator:
         """An actuator by name or index."""
         index, name = self._find("actuator", which)
         return Actuator(
-            index, name, _range(self.actuator_actadr[index], self.actuator_actnum[index])
+            index, name, self, _range(self.actuator_actadr[index], self.actuator_actnum[index])
         )
 
     def sensor(self, which: int | str) -> Sensor:
         """A sensor by name or index."""
         index, name = self._find("sensor", which)
-        return Sensor(index, name, _range(self.sensor_adr[index], self.sensor_dim[index]))
+        return Sensor(index, name, self, _range(self.sensor_adr[index], self.sensor_dim[index]))
 
     def tendon(self, which: int | str) -> Element:
         """A tendon by name or index."""
-        return Element(*self._find("tendon", which))
+        return Element(*self._find("tendon", which), self)
 
     def equality(self, which: int | str) -> Element:
         """An equality constraint by name or index."""
-        return Element(*self._find("equality", which))
+        return Element(*self._find("equality", which), self)
 
     def camera(self, which: int | str) -> Element:
         """A camera by name or index."""
-        return Element(*self._find("camera", which))
+        return Element(*self._find("camera", which), self)
 
     def key(self, which: int | str) -> Element:
         """A keyframe by name or index."""
-        return Element(*self._find("key", which))
+        return Element(*self._find("key", which), self)
 
     # Options, sizes and arrays.
 
@@ -812,6 +994,10 @@ def _forces(
     if given.shape not in (shape, (count, *shape)):
         raise ValueError(f"{name} has the shape {given.shape}, expected {shape}")
     return np.ascontiguousarray(np.broadcast_to(given, (count, *shape)))
+
+
+def _unpickled(text: str) -> Model:
+    return Model(_core.Model.from_string(text, "", {}, ["all"]))
 
 
 def _codes(allow: Iterable[str]) -> list[str]:

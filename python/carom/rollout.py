@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -328,6 +328,48 @@ class Rollout(Trajectories):
     def sensordata(self) -> Array:
         """Sensor values of each step, (batch,) steps, nsensordata."""
         return self._view(self._sensors)
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Writes the trajectory as ``carom sim --out run.npz`` does: the file is complete or not there.
+
+        ``carom view`` shows it, and ``carom.identify`` and ``carom.evaluate`` take it without a mapping. One of a batch is
+        ``model.rollout(start[i], controls[i]).save(path)``.
+
+        >>> import carom, tempfile
+        >>> model = carom.Model.load("models/pendulum.xml")
+        >>> path = model.rollout(model.state("horizontal"), steps=100).save(tempfile.mkdtemp() + "/run.npz")
+        >>> carom.evaluate(model, path)["angle"]
+        0.0
+        """
+        if self.batch is not None:
+            raise ValueError("a batch is several recordings: save each trajectory on its own")
+        if os.fspath(path)[-4:].lower() != ".npz":
+            raise ValueError("a recording of carom is named .npz")
+        controls = np.asarray(self.controls)
+        last = controls[-1:] if len(controls) else np.zeros((1, self.model.nu))
+        sensors = np.asarray(self.sensordata)
+        missing = len(self.time) - len(sensors)
+        results = self.model.forward(self.end, last[0]) if missing else None
+        if results is not None:
+            sensors = np.concatenate([sensors, results.sensordata[None]])
+        arrays: dict[str, Any] = {
+            "time": self.time,
+            "qpos": self.qpos,
+            "qvel": self.qvel,
+            "act": self.act,
+            "ctrl": np.concatenate([controls, last]),
+            "sensordata": sensors,
+        }
+        for name in ("joint", "actuator", "sensor"):
+            arrays[f"{name}_names"] = np.array(self.model.names(name), dtype=np.str_)
+        target = Path(path)
+        partial = target.with_name(f".{target.name}.{os.getpid()}.partial.npz")
+        try:
+            np.savez(partial, **arrays)
+            os.replace(partial, target)
+        finally:
+            partial.unlink(missing_ok=True)
+        return target
 
     def check(self) -> Rollout:
         """The rollout itself, if all its numbers are finite; otherwise raises :class:`carom.NotFiniteError`."""

@@ -3,10 +3,9 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use carom_tasks::discover::{self, Discovery, Settings, Term};
-use carom_tasks::evaluate::figure;
-use carom_tasks::recording::{self, Mapping};
-use serde_json::{Value, json};
+use carom_report::{discovery_json, discovery_text};
+use carom_tasks::discover::{self, Settings};
+use carom_tasks::recording;
 
 use crate::failure::{Failure, finish};
 use crate::{interrupt, load, stdio, values};
@@ -25,9 +24,9 @@ pub(crate) struct Args {
     /// Recordings: .npz, .csv or .mcap files.
     #[arg(required = true)]
     recordings: Vec<PathBuf>,
-    /// What the arrays of the recordings are (TOML).
+    /// What the arrays of the recordings are (TOML): `carom map` proposes it. Recordings of `carom sim` need none.
     #[arg(long)]
-    mapping: PathBuf,
+    mapping: Option<PathBuf>,
     /// Where a force may be missing, `*` for any letters; otherwise at all joints that slide or turn, and on all free bodies.
     #[arg(long, value_name = "SITE,…", value_delimiter = ',')]
     targets: Vec<String>,
@@ -53,7 +52,7 @@ pub(crate) fn run(args: &Args) -> ExitCode {
 fn answer(args: &Args) -> Result<ExitCode, Failure> {
     let loaded = load::load(&args.model, &args.allow)?;
     stdio::warn(&loaded.warnings);
-    let mapping = Mapping::read(&args.mapping)?;
+    let mapping = recording::mapping_for(&loaded.model, args.mapping.as_deref(), &args.recordings)?;
     let recordings = recording::load(&loaded.model, &mapping, &args.recordings)?;
     let settings = Settings {
         targets: args.targets.clone(),
@@ -74,71 +73,13 @@ fn answer(args: &Args) -> Result<ExitCode, Failure> {
         &mut tell as &mut dyn FnMut(usize, f64),
     );
     let found = discover::discover(&loaded.model, &recordings, &settings, asked)?;
-    show(args, &found);
+    crate::print(&if args.json {
+        discovery_json(&found).to_string()
+    } else {
+        discovery_text(&found)
+    });
     if found.is_stopped {
         return Ok(interrupt::exit_code());
     }
     Ok(ExitCode::SUCCESS)
-}
-
-fn show(args: &Args, found: &Discovery) {
-    if args.json {
-        crate::print(&document(found).to_string());
-        return;
-    }
-    let [before, after] = found.residuals.map(figure);
-    crate::print(&found.words());
-    for term in &found.terms {
-        for number in &term.numbers {
-            let error = number
-                .error
-                .map_or(String::new(), |error| format!(" ± {}", figure(error)));
-            let (name, value) = (&number.name, figure(number.value));
-            crate::print(&format!(
-                "  {}  {name} {value}{error} {}",
-                term.target, number.unit
-            ));
-        }
-        let share = 100.0 * term.share;
-        let better = 100.0 * term.better_in;
-        crate::print(&format!(
-            "  {}  {share:.1} % of what is missing; {better:.0} % of the held-out parts are predicted better with it",
-            term.target
-        ));
-    }
-    crate::print(&format!(
-        "{} transitions between frames; errors {before} without the terms, {after} with them (in units of the noise, held out)",
-        found.samples
-    ));
-}
-
-fn document(found: &Discovery) -> Value {
-    let term = |term: &Term| {
-        let numbers: Vec<Value> = (term.numbers.iter())
-            .map(|one| json!({"name": one.name, "value": one.value, "error": one.error, "unit": one.unit}))
-            .collect();
-        json!({
-            "target": term.target,
-            "inputs": term.inputs,
-            "reading": term.reading,
-            "formula": term.formula,
-            "sentence": term.sentence,
-            "numbers": numbers,
-            "model_file": term.remedy,
-            "force": term.force,
-            "share": term.share,
-            "better_in": term.better_in,
-        })
-    };
-    let terms: Vec<Value> = found.terms.iter().map(term).collect();
-    json!({
-        "terms": terms,
-        "words": found.words(),
-        "unexplained": found.is_unexplained(),
-        "targets": found.targets,
-        "inputs": found.inputs,
-        "samples": found.samples,
-        "errors": {"without": found.residuals[0], "with": found.residuals[1]},
-        "interrupted": found.is_stopped,
-    })
 }

@@ -9,7 +9,7 @@ use carom_tasks::evaluate::{
 };
 use carom_tasks::identify::stepping_of;
 use carom_tasks::problem::Stepping;
-use carom_tasks::recording::{self, Mapping};
+use carom_tasks::recording;
 
 use crate::failure::{Failure, finish};
 use crate::load::{self, Loaded};
@@ -31,9 +31,9 @@ pub(crate) struct Args {
     /// Recordings: .npz, .csv or .mcap files.
     #[arg(required = true)]
     recordings: Vec<PathBuf>,
-    /// What the arrays of the recordings are (TOML).
+    /// What the arrays of the recordings are (TOML): `carom map` proposes it. Recordings of `carom sim` need none.
     #[arg(long)]
-    mapping: PathBuf,
+    mapping: Option<PathBuf>,
     /// Predict so many frames from each start, or seconds (0.5s), whatever the mapping says.
     #[arg(long, value_name = "N", value_parser = values::span, allow_negative_numbers = true)]
     window: Option<Span>,
@@ -87,7 +87,7 @@ struct Found {
 
 fn measure(args: &Args, loaded: &Loaded) -> Result<Found, Failure> {
     let model = &loaded.model;
-    let mapping = Mapping::read(&args.mapping)?;
+    let mapping = recording::mapping_for(model, args.mapping.as_deref(), &args.recordings)?;
     let mut recordings = recording::load(model, &mapping, &args.recordings)?;
     let stepping = if args.fixed_steps {
         Stepping::Fixed

@@ -12,7 +12,7 @@ use carom_spec::weights;
 use carom_tasks::evaluate::figure;
 use carom_tasks::identify::stepping_of;
 use carom_tasks::learn::{self, Learned, Settings, blueprint};
-use carom_tasks::recording::{self, Mapping};
+use carom_tasks::recording;
 use serde_json::json;
 
 use crate::command_line::Argument;
@@ -49,9 +49,9 @@ struct Terms {
     /// Recordings to train on: .npz, .csv or .mcap files.
     #[arg(required = true)]
     recordings: Vec<PathBuf>,
-    /// What the arrays of the recordings are (TOML).
+    /// What the arrays of the recordings are (TOML): `carom map` proposes it. Recordings of `carom sim` need none.
     #[arg(long)]
-    mapping: PathBuf,
+    mapping: Option<PathBuf>,
     /// Which terms (TOML).
     #[arg(long)]
     blueprint: PathBuf,
@@ -100,7 +100,7 @@ fn answer(args: &Terms) -> Result<ExitCode, Failure> {
     let loaded = load::load(&args.model, &args.allow)?;
     stdio::warn(&loaded.warnings);
     let blueprint = blueprint::read(&args.blueprint)?;
-    let mapping = Mapping::read(&args.mapping)?;
+    let mapping = recording::mapping_for(&loaded.model, args.mapping.as_deref(), &args.recordings)?;
     let settings = settings(args, blueprint.training, &loaded.spec)?;
     let resume = match &args.checkpoint {
         Some(path) if args.resume && path.exists() => {

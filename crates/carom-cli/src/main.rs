@@ -18,6 +18,7 @@ mod interrupt;
 mod learn;
 mod learn_collision;
 mod load;
+mod map;
 mod output;
 mod parity;
 mod plan;
@@ -57,6 +58,7 @@ enum Command {
     Gradient(gradient::Args),
     Identify(Box<identify::Args>),
     Evaluate(evaluate::Args),
+    Map(map::Args),
     Learn(learn::Args),
     Discover(discover::Args),
     Scale(scale::Args),
@@ -77,6 +79,7 @@ fn main() -> ExitCode {
         Ok(Command::Gradient(args)) => gradient::run(&args),
         Ok(Command::Identify(args)) => identify::run(&args),
         Ok(Command::Evaluate(args)) => evaluate::run(&args),
+        Ok(Command::Map(args)) => map::run(&args),
         Ok(Command::Learn(args)) => learn::run(&args),
         Ok(Command::Discover(args)) => discover::run(&args),
         Ok(Command::Scale(args)) => scale::run(&args),

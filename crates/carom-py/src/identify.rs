@@ -303,14 +303,27 @@ pub(crate) fn identify(
 }
 
 fn hear(py: Python<'_>, progress: Option<&Py<PyAny>>, message: Message) -> PyResult<()> {
-    let Some(progress) = progress else {
-        return Ok(());
-    };
-    match message {
-        Message::Progress(evaluations, lowest) => progress.call1(py, (evaluations, lowest, ""))?,
-        Message::Note(note) => progress.call1(py, (0, f64::NAN, note))?,
-    };
-    Ok(())
+    match (message, progress) {
+        (Message::Progress(evaluations, lowest), progress) => {
+            hear_numbers(py, progress, (evaluations, lowest))
+        }
+        (Message::Note(note), Some(progress)) => {
+            progress.call1(py, (0, f64::NAN, note)).map(|_| ())
+        }
+        (Message::Note(_), None) => Ok(()),
+    }
+}
+
+/// Tells how far a search is, and how good.
+pub(crate) fn hear_numbers(
+    py: Python<'_>,
+    progress: Option<&Py<PyAny>>,
+    (evaluations, lowest): (u64, f64),
+) -> PyResult<()> {
+    match progress {
+        Some(progress) => progress.call1(py, (evaluations, lowest, "")).map(|_| ()),
+        None => Ok(()),
+    }
 }
 
 #[pymethods]

@@ -11,10 +11,13 @@ mod arrays;
 mod backward;
 mod batch;
 mod diff;
+mod discover;
 mod errors;
 mod evaluate;
 mod flow;
 mod identify;
+mod learn;
+mod map;
 mod model;
 mod options;
 mod output;
@@ -42,11 +45,17 @@ mod _core {
     #[pymodule_export]
     use crate::diff::diff;
     #[pymodule_export]
+    use crate::discover::discover;
+    #[pymodule_export]
     use crate::evaluate::evaluate;
     #[pymodule_export]
     use crate::flow::{Motions, backward_of_motions, follow};
     #[pymodule_export]
     use crate::identify::{Identification, identify};
+    #[pymodule_export]
+    use crate::learn::{Trained, learn_terms};
+    #[pymodule_export]
+    use crate::map::propose;
     #[pymodule_export]
     use crate::model::Model;
     #[pymodule_export]

@@ -8,7 +8,7 @@ use carom::load::{self, Loaded};
 use carom::rollout::StateRow;
 use carom::{Data, State};
 use carom_spec::diagnostic::{render_all, to_json};
-use carom_spec::mjcf::{Allow, ReadSettings};
+use carom_spec::mjcf::{Allow, AssetStorage, ReadSettings, write_with};
 use carom_spec::model_spec::ProcessedMesh;
 use carom_spec::source::{DiskSource, Overlay};
 use carom_spec::{MemorySource, ModelSpec, ReadModel, SourceMap};
@@ -287,6 +287,58 @@ impl Model {
     /// Writes the description that the model was compiled from as MJCF.
     fn to_mjcf(&self) -> Option<String> {
         self.spec.as_deref().map(carom_spec::mjcf::write)
+    }
+
+    /// A text from which the same model is read, to the bit; none where no text says all of it.
+    fn portable(&self, py: Python<'_>) -> Option<String> {
+        let spec = self.spec.as_deref()?;
+        py.detach(|| {
+            let text = write_with(spec, AssetStorage::Inline);
+            let path = PathBuf::from("<model>");
+            let source = MemorySource::new().with(&path, text.clone());
+            let settings = ReadSettings {
+                allow: Allow::Everything,
+            };
+            let read = carom_spec::read::read(&path, &source, &settings);
+            let again = load::compiled(read).ok()?.model;
+            let bits = |model: &carom::Model| -> Vec<u64> {
+                model.flat().into_iter().map(f64::to_bits).collect()
+            };
+            let is_same =
+                again.settings == self.inner.settings && bits(&again) == bits(&self.inner);
+            is_same.then_some(text)
+        })
+    }
+
+    /// The generalised forces under which states accelerate so, a row each.
+    fn inverse<'py>(
+        &self,
+        py: Python<'py>,
+        rows: (Numbers, Numbers),
+        accelerations: Numbers,
+    ) -> PyResult<Bound<'py, PyArrayDyn<f64>>> {
+        let nv = self.inner.counts().nv;
+        let [width, poses] = self.widths();
+        let (states, mocap) = rows;
+        let rows = slice(&states, "state", states.shape())?;
+        let mocap = slice(&mocap, "mocap", mocap.shape())?;
+        let accelerations = slice(&accelerations, "qacc", accelerations.shape())?;
+        let count = rows.len() / width.max(1);
+        let forces = py.detach(|| {
+            let mut area = self.area();
+            let data = area.data(&self.inner);
+            let mut forces = vec![0.0; count * nv];
+            for (index, force) in forces.chunks_exact_mut(nv.max(1)).enumerate() {
+                let state = self.state(
+                    &rows[index * width..][..width],
+                    &mocap[index * poses..][..poses],
+                );
+                let acceleration = &accelerations[index * nv..][..nv];
+                carom::inverse::forward(&self.inner, &state, acceleration, data, force);
+            }
+            forces
+        });
+        give(py, forces, &[count, nv])
     }
 
     /// Warnings, as text and as JSON.

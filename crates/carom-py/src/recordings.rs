@@ -41,6 +41,15 @@ pub(crate) struct Recordings {
     pub(crate) files: Vec<PathBuf>,
 }
 
+/// Arrays by name without anything of Python's.
+pub(crate) fn named_arrays(arrays: BTreeMap<String, Numbers>) -> PyResult<Vec<(String, Array)>> {
+    let plain = |(name, array): (String, Numbers)| {
+        let numbers = slice(&array, &name, array.shape())?.to_vec();
+        Ok((name, Array::numbers(array.shape(), numbers)))
+    };
+    arrays.into_iter().map(plain).collect()
+}
+
 /// A recording without anything of Python's.
 enum Origin {
     File(PathBuf),
@@ -53,12 +62,8 @@ impl Origin {
             Given::File(path) => return Ok(Self::File(path)),
             Given::Arrays(label, arrays) => (label, arrays),
         };
-        let mut table = Vec::with_capacity(arrays.len());
-        for (name, array) in arrays {
-            let numbers = slice(&array, &name, array.shape())?.to_vec();
-            table.push((name, Array::numbers(array.shape(), numbers)));
-        }
-        Ok(Self::Table(Table::from_arrays(label, table, has_axis)))
+        let arrays = named_arrays(arrays)?;
+        Ok(Self::Table(Table::from_arrays(label, arrays, has_axis)))
     }
 
     fn table(self, mapping: Option<&Mapping>) -> Result<Table, Error> {

@@ -1,6 +1,10 @@
 //! What the stages find out about a state: positions, forces, contacts, sensor values.
 
-use carom::Data;
+use std::sync::Arc;
+
+use carom::math::Vec3;
+use carom::stages::sensing::{kinetic_energy, potential_energy};
+use carom::{Data, jacobian};
 use numpy::PyArrayDyn;
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
@@ -14,7 +18,10 @@ use crate::model::Model;
 /// Results of all stages for one state.
 #[pyclass(frozen, module = "carom._core")]
 pub(crate) struct Results {
+    model: Arc<carom::Model>,
     data: Data,
+    /// Potential and kinetic (J).
+    energy: (f64, f64),
 }
 
 #[pymethods]
@@ -43,8 +50,51 @@ impl Results {
             return Err(errors::not_finite(place.describe(&model.inner)));
         }
         let mut data = Data::new(&model.inner);
-        py.detach(|| carom::forward_and_sense(&model.inner, &state, &input, &mut data));
-        Ok(Self { data })
+        let energy = py.detach(|| {
+            carom::forward_and_sense(&model.inner, &state, &input, &mut data);
+            let stages = data.sensed();
+            (
+                potential_energy(&model.inner, &state, &stages),
+                kinetic_energy(&model.inner, &state, &stages),
+            )
+        });
+        Ok(Self {
+            model: Arc::clone(&model.inner),
+            data,
+            energy,
+        })
+    }
+
+    /// Potential and kinetic energy (J).
+    #[getter]
+    fn energy(&self) -> (f64, f64) {
+        self.energy
+    }
+
+    /// The mass matrix of the joints.
+    fn mass_matrix<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArrayDyn<f64>>> {
+        let nv = self.model.counts().nv;
+        give(py, self.data.mass_matrix(&self.model), &[nv, nv])
+    }
+
+    /// How a point of the world that a body carries moves and turns with the joints: 3 × nv each. Without a point that of the body's
+    /// frame.
+    fn jacobian<'py>(
+        &self,
+        py: Python<'py>,
+        body: usize,
+        point: Option<[f64; 3]>,
+    ) -> PyResult<(Bound<'py, PyArrayDyn<f64>>, Bound<'py, PyArrayDyn<f64>>)> {
+        let nv = self.model.counts().nv;
+        let kinematics = &self.data.kinematics;
+        let place = point.map_or(kinematics.body_position[body], Vec3);
+        let (mut translation, mut rotation) = (vec![0.0; 3 * nv], vec![0.0; 3 * nv]);
+        let (model, parts) = (&self.model, (&mut translation, &mut rotation));
+        jacobian::point(model, kinematics, body, place, parts.0, parts.1);
+        Ok((
+            give(py, translation, &[3, nv])?,
+            give(py, rotation, &[3, nv])?,
+        ))
     }
 
     /// Numbers of a stage, by the engine's names: one row an element.

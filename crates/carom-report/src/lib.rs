@@ -12,6 +12,7 @@
 mod checks_output;
 mod dependence_output;
 mod diff_output;
+mod discovery_output;
 mod evaluation_output;
 pub mod naming;
 mod page;
@@ -20,8 +21,9 @@ mod summary_output;
 mod tests;
 
 pub use diff_output::{diff_json, diff_text};
+pub use discovery_output::{discovery_json, discovery_text};
 pub use evaluation_output::evaluation_json;
-pub use page::{coverage_page, holds, identification_page, within};
+pub use page::{coverage_page, holds, identification_page, identification_page_by, within};
 pub use summary_output::{
     about_floor, identification_json, identification_text, remarks, summary, verdict_sentence,
 };

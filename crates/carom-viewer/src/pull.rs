@@ -20,7 +20,6 @@ use carom::jacobian;
 use carom::math::symmetric_eigen;
 use carom::math::{Spatial, Vec3};
 use carom::model::JointKind;
-use carom::stages::kinematics;
 use carom::{Data, Input, Model, State};
 
 use crate::gradient::mobility;
@@ -122,7 +121,7 @@ impl Pull {
                 break;
             }
             // The kinematics are those of the last attempt, which may have been left.
-            kinematics::forward(model, state, &mut data.kinematics);
+            carom::forward_kinematics(model, state, &mut data.kinematics);
             let change = self.change_within_limits(model, (&state.qpos, data), way, damping);
             let expected = way - self.moved(model, data, &change);
             nearer.qpos.clone_from(&state.qpos);
@@ -221,7 +220,7 @@ impl Pull {
 
     /// Where the point is, in the world (m). Writes the kinematics of the state.
     fn place(&self, model: &Model, state: &State, data: &mut Data) -> Vec3 {
-        kinematics::forward(model, state, &mut data.kinematics);
+        carom::forward_kinematics(model, state, &mut data.kinematics);
         world(data, self.body, self.point)
     }
 

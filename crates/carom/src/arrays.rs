@@ -21,10 +21,19 @@ macro_rules! arrays {
         }
     ) => {
         $(#[$meta])*
-        #[derive(Clone, Debug, Default, PartialEq)]
+        #[derive(Debug, Default, PartialEq)]
         pub struct $name<T: $crate::scalar::Scalar = f64> {
             $( $(#[$field_meta])* pub $field: Vec<$element>, )*
             $( $( $(#[$plain_meta])* pub $plain: Vec<$plain_element>, )* )?
+        }
+
+        impl<T: $crate::scalar::Scalar> Clone for $name<T> {
+            fn clone(&self) -> Self {
+                Self {
+                    $( $field: $crate::arrays::copied(&self.$field), )*
+                    $( $( $plain: $crate::arrays::copied(&self.$plain), )* )?
+                }
+            }
         }
 
         #[cfg(test)]
@@ -53,8 +62,8 @@ macro_rules! arrays {
             pub fn zeros(counts: &$crate::model::Counts) -> Self {
                 let _ = counts;
                 Self {
-                    $( $field: vec![Default::default(); counts.$count $(* $factor)?], )*
-                    $( $( $plain: vec![Default::default(); counts.$plain_count $(* $plain_factor)?], )* )?
+                    $( $field: $crate::arrays::zeroed(counts.$count $(* $factor)?), )*
+                    $( $( $plain: $crate::arrays::zeroed(counts.$plain_count $(* $plain_factor)?), )* )?
                 }
             }
 
@@ -62,9 +71,8 @@ macro_rules! arrays {
             pub fn map<U: $crate::scalar::Scalar>(&self, mut convert: impl FnMut(T) -> U) -> $name<U> {
                 let _ = &mut convert;
                 $name {
-                    $( $field: self.$field.iter()
-                        .map(|element| $crate::math::Components::map(element, &mut convert)).collect(), )*
-                    $( $( $plain: self.$plain.clone(), )* )?
+                    $( $field: $crate::arrays::converted(&self.$field, &mut convert), )*
+                    $( $( $plain: $crate::arrays::copied(&self.$plain), )* )?
                 }
             }
 
@@ -104,6 +112,53 @@ macro_rules! arrays {
 }
 
 pub(crate) use arrays;
+
+// Structs have up to a hundred arrays. What is done with each of them is compiled once for a kind of element, and not once for
+// every array and caller: inlined it was a tenth of the program.
+
+/// A copy of an array.
+#[inline(never)]
+pub(crate) fn copied<C: Clone>(array: &[C]) -> Vec<C> {
+    array.to_vec()
+}
+
+/// An array of zeros.
+#[inline(never)]
+pub(crate) fn zeroed<C: Clone + Default>(length: usize) -> Vec<C> {
+    vec![C::default(); length]
+}
+
+/// An array over another scalar.
+#[inline(never)]
+pub(crate) fn converted<T: Scalar, U: Scalar, C: Components<T>>(
+    array: &[C],
+    convert: &mut dyn FnMut(T) -> U,
+) -> Vec<C::With<U>> {
+    let convert = |element: &C| element.map(&mut *convert);
+    array.iter().map(convert).collect()
+}
+
+/// Calls `visit(label, element, numbers)` for every element of an array.
+#[inline(never)]
+pub(crate) fn elements<L: Copy, T: Scalar, C: Components<T>>(
+    (label, array): (L, &[C]),
+    visit: &mut dyn FnMut(L, usize, &[T]),
+) {
+    for (index, element) in array.iter().enumerate() {
+        visit(label, index, element.as_slice());
+    }
+}
+
+/// As [`elements`], to change.
+#[inline(never)]
+pub(crate) fn elements_mut<L: Copy, T: Scalar, C: Components<T>>(
+    (label, array): (L, &mut [C]),
+    visit: &mut dyn FnMut(L, usize, &mut [T]),
+) {
+    for (index, element) in array.iter_mut().enumerate() {
+        visit(label, index, element.as_mut_slice());
+    }
+}
 
 /// Calls `visit(element, component, number)` for every number of an array.
 #[inline]

@@ -256,7 +256,7 @@ impl ModelBar {
 
     /// Sets every number to zero.
     pub fn set_zero(&mut self) {
-        self.0.for_each_mut(|_, _, _, number| *number = 0.0);
+        self.0.set_zero();
     }
 }
 

@@ -11,7 +11,6 @@ use crate::data::Data;
 use crate::dynamics;
 use crate::integrate;
 use crate::model::{Integrator, Model};
-use crate::scalar::Scalar;
 use crate::stages::{inertia, learned};
 use crate::state::State;
 
@@ -19,12 +18,12 @@ use crate::state::State;
 ///
 /// Position and velocity stages of `data` are computed on the way. Under RK4 a step has no single acceleration, and
 /// `invdiscrete` is ignored.
-pub fn forward<T: Scalar>(
-    model: &Model<T>,
-    state: &State<T>,
-    acceleration: &[T],
-    data: &mut Data<T>,
-    force: &mut [T],
+pub fn forward(
+    model: &Model,
+    state: &State,
+    acceleration: &[f64],
+    data: &mut Data,
+    force: &mut [f64],
 ) {
     dynamics::forward_position(model, state, data);
     dynamics::forward_velocity(model, state, data);
@@ -47,12 +46,7 @@ pub fn forward<T: Scalar>(
 }
 
 /// Learned terms that act on dofs and bodies; what they read of actuators counts as zero.
-fn subtract_learned<T: Scalar>(
-    model: &Model<T>,
-    state: &State<T>,
-    data: &mut Data<T>,
-    force: &mut [T],
-) {
+fn subtract_learned(model: &Model, state: &State, data: &mut Data, force: &mut [f64]) {
     let sources = learned::Sources {
         state,
         input: None,

@@ -84,7 +84,10 @@ pub use error::{Error, ErrorKind, Place};
 pub use history::History;
 pub use integrate::{difference, integrate_positions};
 pub use model::Model;
-pub use plain::{forward, forward_and_sense, forward_frames, forward_motion, observe_step, step};
+pub use plain::{
+    forward, forward_and_sense, forward_frames, forward_kinematics, forward_motion, observe_step,
+    step,
+};
 pub use report::StepReport;
 pub use state::{Input, State};
 pub use system::Dynamics;

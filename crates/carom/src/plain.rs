@@ -9,8 +9,14 @@ use crate::dynamics::{self, Observer};
 use crate::integrate;
 use crate::model::Model;
 use crate::report::StepReport;
-use crate::stages::{kinematics, tendon};
+use crate::stages::kinematics::{self, Kinematics};
+use crate::stages::tendon;
 use crate::state::{Input, State};
+
+/// Frames of bodies, geoms and sites: the first stage.
+pub fn forward_kinematics(model: &Model, state: &State, kinematics: &mut Kinematics) {
+    kinematics::forward(model, state, kinematics);
+}
 
 /// Frames of bodies, geoms and sites, and lengths of tendons: the first stages of [`dynamics::forward_position`].
 pub fn forward_frames(model: &Model, state: &State, data: &mut Data) {

@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use carom::parameters::Parameters;
 use carom::{Error, ErrorKind, Model};
 use carom_report::{
-    identification_json, identification_page, identification_text, verdict_sentence,
+    identification_json, identification_page_by, identification_text, verdict_sentence,
 };
 use carom_tasks::identify::workflow::{self, Event, Profiles, Question, WantedChecks};
 use carom_tasks::identify::{
@@ -18,7 +18,7 @@ use carom_tasks::identify::{
     RESIDUALS, Settings, Watch, calibrated_at, check_folds, in_continuous_time, loss_of,
 };
 use carom_tasks::problem::Starts;
-use carom_tasks::recording::{self, Mapping, Recordings};
+use carom_tasks::recording::{self, Recordings};
 use indicatif::ProgressBar;
 
 use crate::command_line::{Argument, unfit};
@@ -41,9 +41,9 @@ pub(crate) struct Args {
     /// Recordings: .npz, .csv or .mcap files.
     #[arg(required = true)]
     pub(crate) recordings: Vec<PathBuf>,
-    /// What the arrays of the recordings are (TOML).
+    /// What the arrays of the recordings are (TOML): `carom map` proposes it. Recordings of `carom sim` need none.
     #[arg(long)]
-    pub(crate) mapping: PathBuf,
+    pub(crate) mapping: Option<PathBuf>,
     /// Parameters to find, separated by commas: `geom.cube.size log tied`. Modifiers are log, softplus, bounds(low,high), scale(c),
     /// tied, tied-ratio.
     #[arg(long, value_name = "NAME,…")]
@@ -163,7 +163,7 @@ fn answer(args: &Args) -> Result<ExitCode, Failure> {
     }
     let loaded = load::load(&args.model, &args.allow)?;
     stdio::warn(&loaded.warnings);
-    let inputs = [&args.mapping].into_iter().chain(&args.settings);
+    let inputs = args.mapping.iter().chain(&args.settings);
     let inputs = inputs.chain(&args.recordings).chain(&args.validate);
     let inputs = inputs.map(PathBuf::as_path).chain(loaded.sources.paths());
     output::check_distinct(&outputs, inputs)?;
@@ -229,7 +229,8 @@ fn answer(args: &Args) -> Result<ExitCode, Failure> {
         write("calibrated model", path, placed);
     }
     if let Some(path) = &args.report {
-        let page = identification_page(&outcome, held_out.as_ref().unwrap_or(&recordings));
+        let shown = held_out.as_ref().unwrap_or(&recordings);
+        let page = identification_page_by(&outcome, shown, Some(&command_text()));
         write("report", path, Ok(page));
     }
     let is_stopped = outcome.solution.is_stopped || interrupt::asked();
@@ -262,6 +263,21 @@ fn answer(args: &Args) -> Result<ExitCode, Failure> {
         stdio::warn(&format!("warning: {}\n", verdict_sentence(&outcome)));
     }
     Ok(ExitCode::from(grade.exit_code()))
+}
+
+/// The command line as a shell would read it again.
+fn command_text() -> String {
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./=:,@%+".contains(letter);
+    let quoted = |word: std::ffi::OsString| {
+        let word = word.to_string_lossy();
+        if !word.is_empty() && word.chars().all(plain) {
+            word.into_owned()
+        } else {
+            format!("'{}'", word.replace('\'', "'\\''"))
+        }
+    };
+    let words: Vec<String> = std::env::args_os().skip(1).map(quoted).collect();
+    format!("carom {}", words.join(" "))
 }
 
 /// What the workflow finds, with progress, checkpoints and Ctrl-C; `inspected` hears before the search what the recordings can tell.
@@ -306,7 +322,7 @@ fn refuse_folds(args: &Args, recordings: &Recordings) -> Result<(), Failure> {
 }
 
 fn recordings(args: &Args, model: &Model) -> Result<(Recordings, Option<Recordings>), Failure> {
-    let mapping = Mapping::read(&args.mapping)?;
+    let mapping = recording::mapping_for(model, args.mapping.as_deref(), &args.recordings)?;
     let load = |paths: &[PathBuf]| recording::load(model, &mapping, paths);
     let held_out = match args.validate.as_slice() {
         [] => None,

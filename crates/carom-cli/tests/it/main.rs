@@ -21,5 +21,6 @@ mod plan;
 mod quickstart;
 mod random;
 mod references;
+mod shell;
 mod support;
 mod view;

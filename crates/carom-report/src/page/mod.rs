@@ -12,7 +12,7 @@ use std::fmt::Write as _;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use carom_tasks::evaluate::{Floor, Metric, Report, figure};
+use carom_tasks::evaluate::{self, Floor, Metric, Report, figure};
 use carom_tasks::identify::{Estimate, Grade, Outcome};
 use carom_tasks::recording::Recordings;
 
@@ -23,6 +23,15 @@ const STYLE: &str = include_str!("page.css");
 /// The report as a page that is complete in itself. `shown` are the recordings whose motion it shows: those that were held out, if any, else those
 /// of the fit.
 pub fn identification_page(found: &Outcome, shown: &Recordings) -> String {
+    identification_page_by(found, shown, None)
+}
+
+/// As [`identification_page`], with the command line that made it.
+pub fn identification_page_by(
+    found: &Outcome,
+    shown: &Recordings,
+    command: Option<&str>,
+) -> String {
     let names = &found.before.structure.names;
     let title = match names.model.as_str() {
         "" => "Identified parameters".to_owned(),
@@ -39,8 +48,12 @@ pub fn identification_page(found: &Outcome, shown: &Recordings) -> String {
     body += &section("What the recordings tell", &told(found));
     body += &tables::dependences(found);
     body += &suggestions(found);
-    body += &tables::contacts(found);
+    let (model, stepping) = (&found.identified.model, found.settings.stepping);
+    if evaluate::touches(model, shown, stepping, motion::middle(found)) {
+        body += &tables::contacts(found);
+    }
     body += &section("Measured and simulated", &motion::motion(found, shown));
+    body += &section("Signals over time", &motion::signals(found, shown));
     let charts = [plots::loss(found), plots::residuals(found)];
     body += &section("The search", &plots::grid(&charts));
     body += &profiles(found);
@@ -53,6 +66,7 @@ pub fn identification_page(found: &Outcome, shown: &Recordings) -> String {
         body += &section("Recovery of a known truth", &tables::recovery(recovery));
     }
     body += &description(found);
+    body += &section("How it was made", &origin(shown, command));
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\
          <title>{}</title><style>{STYLE}</style></head>\n<body><main>{body}</main></body></html>\n",
@@ -69,6 +83,30 @@ fn escape(text: &str) -> String {
 
 fn section(title: &str, content: &str) -> String {
     format!("<section><h2>{}</h2>{content}</section>\n", escape(title))
+}
+
+/// Command line, recordings and version.
+fn origin(shown: &Recordings, command: Option<&str>) -> String {
+    let mut rows = String::new();
+    let mut row = |what: &str, value: &str| {
+        let _ = write!(
+            rows,
+            "<tr><td>{what}</td><td><code>{}</code></td></tr>",
+            escape(value)
+        );
+    };
+    if let Some(command) = command {
+        row("command line", command);
+    }
+    let mut files: Vec<&str> = shown
+        .trajectories
+        .iter()
+        .map(|motion| motion.file.as_str())
+        .collect();
+    files.dedup();
+    row("recordings shown", &files.join(", "));
+    row("version", concat!("carom ", env!("CARGO_PKG_VERSION")));
+    format!("<table>{rows}</table>")
 }
 
 /// Whether the answer may be used, and what speaks against it, the worst first.

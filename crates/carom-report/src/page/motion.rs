@@ -5,29 +5,54 @@ use carom_tasks::identify::Outcome;
 use carom_tasks::recording::Recordings;
 use carom_viewer::{Recording, Trajectory, export_html};
 
-use super::escape;
+use super::{escape, plots};
 
 /// Frames a second of the motion that is shown.
 const FRAME_RATE: f64 = 60.0;
 /// Most frames of it: half a minute at the full rate, about a megabyte for an arm.
 const MAX_FRAMES: f64 = 1800.0;
 
+/// The trajectory in the middle by its error after the fit: neither the best nor the worst.
+pub(super) fn middle(found: &Outcome) -> usize {
+    let report = &found.held_out.as_ref().unwrap_or(&found.fitted)[1];
+    let mut order: Vec<usize> = (0..report.trajectories.len()).collect();
+    let error = |index: &usize| {
+        let errors = &report.trajectories[*index].errors;
+        errors.first().copied().unwrap_or(f64::NAN)
+    };
+    order.sort_by(|a, b| error(a).total_cmp(&error(b)));
+    order.get(order.len() / 2).copied().unwrap_or(0)
+}
+
+/// Most charts of signals: those of a humanoid with all velocities.
+const MAX_SIGNALS: usize = 64;
+
+/// Everything that was measured of that trajectory over time, beside what the model says.
+pub(super) fn signals(found: &Outcome, shown: &Recordings) -> String {
+    let model = &found.identified.model;
+    let index = middle(found);
+    let signals = match evaluate::signals(model, shown, found.settings.stepping, index) {
+        Ok(signals) => signals,
+        Err(why) => return format!("<p class=\"note\">{}</p>", escape(&why.to_string())),
+    };
+    let charts: Vec<String> = signals
+        .iter()
+        .take(MAX_SIGNALS)
+        .map(plots::signal)
+        .collect();
+    let left = signals.len().saturating_sub(MAX_SIGNALS);
+    let rest = match left {
+        0 => String::new(),
+        left => format!("<p class=\"note\">{left} more are not shown.</p>"),
+    };
+    format!("{}{rest}", plots::grid(&charts))
+}
+
 /// A trajectory as it was measured, and as the calibrated model moves.
 pub(super) fn motion(found: &Outcome, shown: &Recordings) -> String {
     let model = &found.identified.model;
     let stepping = found.settings.stepping;
-    // The one in the middle by its error after the fit: neither the best nor the worst.
-    let report = &found.held_out.as_ref().unwrap_or(&found.fitted)[1];
-    let mut order: Vec<usize> = (0..report.trajectories.len()).collect();
-    let error = |index: &usize| {
-        report.trajectories[*index]
-            .errors
-            .first()
-            .copied()
-            .unwrap_or(f64::NAN)
-    };
-    order.sort_by(|a, b| error(a).total_cmp(&error(b)));
-    let index = order.get(order.len() / 2).copied().unwrap_or(0);
+    let index = middle(found);
     let predicted = match evaluate::predict(model, shown, stepping, index) {
         Ok(predicted) => predicted,
         Err(why) => return format!("<p class=\"note\">{}</p>", escape(&why.to_string())),

@@ -1,6 +1,7 @@
 //! Charts of the report. Their colours are those of the page, light or dark: the style sheet sets them.
 
 use carom_plot::{Chart, Scale, Series};
+use carom_tasks::evaluate::Signal;
 use carom_tasks::identify::{Outcome, ParameterProfile};
 use carom_tasks::problem::FrameResidual;
 
@@ -46,6 +47,25 @@ pub(super) fn loss(found: &Outcome) -> String {
         title: "Loss",
         x: ("evaluations", Scale::Linear),
         y: ("loss", scale),
+        series: &series,
+    }
+    .svg()
+}
+
+/// A signal over time, measured and simulated.
+pub(super) fn signal(signal: &Signal) -> String {
+    let line = |place: usize| -> Vec<[f64; 2]> {
+        let points = signal.points.iter();
+        points.map(|point| [point[0], point[place]]).collect()
+    };
+    let series = [
+        Series::line("simulated", thinned(&line(2))),
+        Series::dots("measured", thinned(&line(1))),
+    ];
+    Chart {
+        title: &signal.name,
+        x: ("time (s)", Scale::Linear),
+        y: (signal.unit, Scale::Linear),
         series: &series,
     }
     .svg()

@@ -8,7 +8,6 @@
 //! as starts and velocities always follow from recordings. Errors near the floor are as small as any model's can be.
 
 use carom::math::Quat;
-use carom::stages::kinematics;
 use carom::{Data, Error, Model};
 use carom_optimise::random::Random;
 use rayon::prelude::*;
@@ -109,7 +108,7 @@ fn floor_of(
     for run in truth.windows(trajectory) {
         let (motion, _) = truth.simulate(&mut data, run).ok()?;
         for known in &motion {
-            kinematics::forward(model, &known.state, &mut data.kinematics);
+            carom::forward_kinematics(model, &known.state, &mut data.kinematics);
             let both = (recorded, again);
             write(truth.recordings, known, &data, both, &mut synthetic);
         }

@@ -19,11 +19,13 @@
 
 mod floor;
 mod metric;
+mod signals;
 mod torque;
 mod windows;
 
 pub use floor::{Floor, StartNoise, noise_floor};
 pub use metric::Metric;
+pub use signals::{Signal, signals, touches};
 pub use windows::{Windows, evaluate_or_windows, window_of};
 
 use crate::error;

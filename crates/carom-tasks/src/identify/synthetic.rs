@@ -2,7 +2,6 @@
 
 use carom::Error;
 use carom::math::Quat;
-use carom::stages::kinematics;
 use carom::{Data, Model, State};
 use carom_optimise::random::Random;
 use rayon::prelude::*;
@@ -80,7 +79,7 @@ impl<'a> Synthetic<'a> {
             let mut state = State::reference(model);
             (state.qpos).copy_from_slice(&trajectory.qpos[start * nq..][..nq]);
             (state.qvel).copy_from_slice(&trajectory.qvel[start * nv..][..nv]);
-            kinematics::forward(model, &state, &mut data.kinematics);
+            carom::forward_kinematics(model, &state, &mut data.kinematics);
             for (index, channel) in recordings.channels.iter().enumerate() {
                 put(trajectory, (index, channel, start), (&state, &data, &[]));
             }
@@ -116,7 +115,7 @@ fn replaced(
         .iter()
         .filter(|known| known.frame > recordings.start)
     {
-        kinematics::forward(model, &known.state, &mut data.kinematics);
+        carom::forward_kinematics(model, &known.state, &mut data.kinematics);
         for (index, channel) in recordings.channels.iter().enumerate() {
             let made = (&known.state, &data, known.sensors.as_slice());
             put(&mut trajectory, (index, channel, known.frame), made);

@@ -1,7 +1,7 @@
 //! How large inputs and outputs of terms are in recordings: what inputs are normalised by, and steps of a search measured by.
 
 use carom::model::{LearnedTerm, Model, Target};
-use carom::{Data, Input, dynamics, inverse};
+use carom::{Data, Input, inverse};
 use carom_spec::model_spec::{FormKind, LearnedTermSpec};
 
 use crate::recording::{Recordings, Trajectory};
@@ -92,7 +92,7 @@ pub(super) fn sizes(model: &Model, recordings: &Recordings) -> Vec<Sizes> {
             input
                 .ctrl
                 .copy_from_slice(&trajectory.controls[frame * nu..][..nu]);
-            dynamics::forward(model, &state, &input, &mut data);
+            carom::forward(model, &state, &input, &mut data);
             count += 1.0;
             for (sum, &x) in inputs.iter_mut().zip(&data.learned.input) {
                 let [low, high, mean, square] = *sum;
@@ -118,7 +118,7 @@ pub(super) fn sizes(model: &Model, recordings: &Recordings) -> Vec<Sizes> {
             for (sum, force) in forces.iter_mut().zip(&force) {
                 *sum += force * force;
             }
-            dynamics::forward(model, &next, &input, &mut data);
+            carom::forward(model, &next, &input, &mut data);
             for ((sum, before), after) in motions.iter_mut().zip(&before).zip(&data.learned.motion)
             {
                 for k in 0..6 {

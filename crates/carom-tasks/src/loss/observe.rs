@@ -110,7 +110,7 @@ impl<'a> Observer<'a> {
         data: &mut Data,
     ) {
         if self.needs_kinematics {
-            kinematics::forward(model, state, &mut data.kinematics);
+            carom::forward_kinematics(model, state, &mut data.kinematics);
         }
         for (value, &known) in data.sensing.values.iter_mut().zip(sensors) {
             *value = known;

@@ -1,5 +1,6 @@
 //! From files and a mapping to trajectories of a model.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::error;
@@ -19,6 +20,31 @@ pub(super) struct Plan {
     pub(super) channels: Vec<Channel>,
     /// How large what it measures is (m), for each channel; 0 if unknown.
     pub(super) sizes: Vec<f64>,
+}
+
+/// The mapping of a file, or without one what the names of the arrays in the first recording stand for.
+///
+/// # Errors
+/// When the file is wrong, or the arrays have other names.
+pub fn mapping_for(
+    model: &Model,
+    mapping: Option<&Path>,
+    recordings: &[PathBuf],
+) -> Result<Mapping, Error> {
+    if let Some(path) = mapping {
+        return Mapping::read(path);
+    }
+    let Some(first) = recordings.first() else {
+        return Err(error::recording("no recordings were given".to_owned()));
+    };
+    let table = Table::read(first, None)?;
+    Mapping::of_own_arrays(model, &table, &BTreeMap::new()).map_err(|cause| {
+        let remedy = format!(
+            "`carom map MODEL {} --out map.toml` proposes one; give it by --mapping",
+            first.display()
+        );
+        cause.remedy(remedy)
+    })
 }
 
 /// Reads recordings: all trajectories of all files, in order.

@@ -493,6 +493,14 @@ impl Mapping {
         Self::parse(&text, &path.display().to_string())
     }
 
+    /// The tables of a mapping's text as JSON has them.
+    ///
+    /// # Errors
+    /// When it is not TOML.
+    pub fn tables_of(text: &str) -> Result<serde_json::Value, Error> {
+        toml::from_str(text).map_err(|cause| error::recording(cause.to_string()))
+    }
+
     /// A mapping from its text; `file` is what messages call it.
     ///
     /// # Errors

@@ -36,6 +36,7 @@ mod noise;
 mod outliers;
 mod own_arrays;
 mod pose;
+mod propose;
 mod split;
 pub mod table;
 mod velocity;
@@ -43,9 +44,10 @@ mod velocity;
 use assemble::complete;
 pub use flat::FlatStart;
 use flat::lay;
-pub use load::{from_tables, load};
+pub use load::{from_tables, load, mapping_for};
 pub use mapping::Mapping;
 pub(crate) use noise::measure_again;
+pub use propose::{Proposal, propose, propose_for_arrays};
 
 use std::path::Path;
 

@@ -86,7 +86,7 @@ struct OwnArrays<'a> {
 }
 
 /// The name of an element, or its number.
-fn name_of(names: &[String], index: usize) -> String {
+pub(super) fn name_of(names: &[String], index: usize) -> String {
     match names.get(index) {
         Some(name) if !name.is_empty() => name.clone(),
         _ => format!("#{index}"),
@@ -114,13 +114,20 @@ impl OwnArrays<'_> {
 
     /// Refuses a whole array whose rows are not those of the model.
     fn check_width(&self, name: &str, expected: usize) -> Result<(), Error> {
-        match self.table.arrays.get(name) {
-            Some(array) if array.width != expected => Err(self.table.error(&format!(
-                "'{name}' has {} numbers a row, the model has {expected}: is it a recording of this model? It may have one row a frame, or be given by [[joint]] in a mapping",
-                array.width
-            ))),
-            _ => Ok(()),
+        let arrays = &self.table.arrays;
+        let is_column = |column: &&String| {
+            column
+                .strip_prefix(name)
+                .is_some_and(|rest| rest.starts_with('['))
+        };
+        let columns = arrays.keys().filter(is_column).count();
+        let width = arrays.get(name).map_or(columns, |array| array.width);
+        if width == expected || !self.has(name) {
+            return Ok(());
         }
+        Err(self.table.error(&format!(
+            "'{name}' has {width} numbers a row, the model has {expected}: is it a recording of this model? It may have one row a frame, or be given by [[joint]] in a mapping"
+        )))
     }
 
     /// `qpos`, `qvel` and `ctrl`.

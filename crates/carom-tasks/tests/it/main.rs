@@ -25,6 +25,7 @@ mod identify;
 mod identify_checks;
 mod learn;
 mod loading;
+mod map;
 mod mutations;
 mod plan;
 mod problems;

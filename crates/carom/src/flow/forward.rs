@@ -48,8 +48,6 @@ impl Motion {
     ///
     /// # Panics
     /// When the controls do not fit the model.
-    // Inline, so that whoever calls it compiles the dynamics over dual numbers, and not everybody who builds this crate.
-    #[inline]
     pub fn forward(
         &self,
         flow: &Flow,
@@ -108,7 +106,6 @@ struct Varied<'a> {
 }
 
 impl<'a> Varied<'a> {
-    #[inline]
     fn new(
         flow: &'a Flow,
         motion: &'a Motion,
@@ -168,7 +165,6 @@ impl<'a> Varied<'a> {
         }
     }
 
-    #[inline]
     fn follow(mut self) -> Result<Vec<Vec<Tangent>>, Error> {
         let mut changes = vec![Vec::new(); self.along.len()];
         self.write_changes(0, &mut changes);
@@ -190,7 +186,6 @@ impl<'a> Varied<'a> {
     }
 
     /// Takes a step, whose values are known.
-    #[inline]
     fn step(&mut self, index: usize, step: Step) -> Result<(), Error> {
         let h = Number::constant(step.h);
         self.motion.read(index, &mut self.start, &mut self.rates);
@@ -222,7 +217,6 @@ impl<'a> Varied<'a> {
     }
 
     /// Rates of velocities and activations at a stage; false where they have no derivatives.
-    #[inline]
     fn evaluate(&mut self, stage: usize, regime: &Regime) -> bool {
         let Self {
             plain,
@@ -312,7 +306,6 @@ impl<'a> Varied<'a> {
     }
 
     /// The jump at an onset. (1)
-    #[inline]
     fn jump(&mut self, onset: &Onset) {
         if onset.grazes || onset.is_held {
             return;
@@ -328,7 +321,6 @@ impl<'a> Varied<'a> {
     }
 
     /// The gauge of a switch at the state.
-    #[inline]
     fn gauge(&mut self, switch: Switch) -> Option<Number> {
         let Self {
             plain,

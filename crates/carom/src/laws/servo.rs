@@ -9,7 +9,7 @@
 use super::dc_motor::DcMotor;
 use super::pid::Pid;
 use super::so3::Orientation;
-use crate::dual::Dual;
+use crate::dual::{Dual, LANES};
 use crate::model::{ActuatorInput, ActuatorStructure, GainKind, ServoInputs, ServoStates};
 use crate::scalar::Scalar;
 
@@ -50,8 +50,8 @@ pub struct Seen<T> {
 /// How many numbers [`Seen`] has.
 const NUMBERS: usize = 3 * 10 + 2 + 2 * MOST_FORCES + MOST_CONTROLS + 2 * MOST_STATES + 2;
 
-/// A number with its derivatives by everything that a law depends on.
-pub type Varied = Dual<NUMBERS>;
+/// A number with its derivatives by some of what a law depends on: a law is compiled for this width in any case.
+pub type Varied = Dual<LANES>;
 
 impl<T: Scalar> Seen<T> {
     /// All zero.
@@ -88,26 +88,31 @@ impl<T: Scalar> Seen<T> {
 }
 
 impl Seen<f64> {
-    /// The same numbers, each of them a variable.
-    #[must_use]
-    pub fn varied(mut self) -> Seen<Varied> {
+    /// The same numbers, of which [`LANES`] are variables from a place on; the others are constants.
+    fn varied(mut self, first: usize) -> Seen<Varied> {
         let mut out = Seen::zero();
         let pairs = out.numbers_mut().zip(self.numbers_mut());
         for (place, (varied, &mut number)) in pairs.enumerate() {
-            *varied = Dual::variable(number, place);
+            *varied = (place.checked_sub(first))
+                .map_or(Dual::constant(number), |lane| Dual::variable(number, lane));
         }
         out
     }
 
-    /// The cotangents of all numbers from those of outputs. (1)
+    /// The cotangents of all numbers from those of outputs, which `law` computes with their cotangents. (1)
     #[must_use]
-    pub fn pull_back(outputs: impl IntoIterator<Item = (Varied, f64)>) -> Self {
+    pub fn pull_back<O>(self, mut law: impl FnMut(&Seen<Varied>) -> O) -> Self
+    where
+        O: IntoIterator<Item = (Varied, f64)>,
+    {
         let mut sums = [0.0; NUMBERS];
-        for (output, bar) in outputs {
-            // What has no cotangent may have infinite slopes.
-            if bar != 0.0 {
-                for (sum, slope) in sums.iter_mut().zip(output.tangent) {
-                    *sum += slope * bar;
+        for (chunk, sums) in sums.chunks_mut(LANES).enumerate() {
+            for (output, bar) in law(&self.varied(chunk * LANES)) {
+                // What has no cotangent may have infinite slopes.
+                if bar != 0.0 {
+                    for (sum, slope) in sums.iter_mut().zip(output.tangent) {
+                        *sum += slope * bar;
+                    }
                 }
             }
         }

@@ -78,8 +78,6 @@ impl ForwardMode {
 
     /// The change of the next state along a direction of state and controls: A·dx + B·du, and what past controls and
     /// sensor values add to it.
-    // Inline, so that whoever calls it compiles the step over dual numbers, and not everybody who builds this crate.
-    #[inline]
     pub fn jvp(&mut self, state: &State, input: &Input, direction: &Tangent, change: &mut Tangent) {
         self.begin(state, input);
         let nv = direction.qpos.len();
@@ -117,8 +115,6 @@ impl ForwardMode {
     /// The change of the next state along a direction in the space of the model's numbers: ∂x⁺/∂θ·dθ.
     ///
     /// `direction` has the layout of the model; its unit quaternions and axes hold tangential changes.
-    // Inline, so that whoever calls it compiles the step over dual numbers, and not everybody who builds this crate.
-    #[inline]
     pub fn jvp_of_model(
         &mut self,
         state: &State,
@@ -152,8 +148,6 @@ impl ForwardMode {
     }
 
     /// Writes A and B, a few columns at a time.
-    // Inline, so that whoever calls it compiles the step over dual numbers, and not everybody who builds this crate.
-    #[inline]
     pub(super) fn linearize(
         &mut self,
         state: &State,
@@ -250,8 +244,6 @@ impl ForwardMode {
     }
 
     /// Moves the state along the tangent of its configuration, makes the step, and leaves the change there.
-    // Inline, so that whoever calls it compiles the step over dual numbers, and not everybody who builds this crate.
-    #[inline]
     fn run(&mut self) {
         turn(&self.model, &self.tangent, &mut self.state.qpos);
         integrate::step(&self.model, &mut self.state, &self.input, &mut self.data);

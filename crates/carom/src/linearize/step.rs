@@ -25,8 +25,6 @@ pub fn covers(model: &Model, data: &Data) -> bool {
 /// whose step leaves those of its last stage; any will do there).
 ///
 /// Nothing is allocated after the first steps.
-// Inline, so that whoever calls it compiles the step over dual numbers, and not everybody who builds this crate.
-#[inline]
 pub fn step(model: &Model, state: &State, input: &Input, data: &mut Data, out: &mut Linearization) {
     if !step_by_formulas(model, state, input, data, out) {
         let Linearization {

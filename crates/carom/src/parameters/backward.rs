@@ -30,8 +30,6 @@ impl Parameters {
     ///
     /// When θ has the wrong length or gives no model, when a cotangent has the shape of another model's, or when that of
     /// the state is needed and missing.
-    // Inline, so that whoever calls it compiles the derivation over dual numbers, and not everybody who builds this crate.
-    #[inline]
     pub fn backward(
         &self,
         theta: &[f64],
@@ -61,8 +59,6 @@ impl Parameters {
     /// # Errors
     ///
     /// As [`Self::backward`].
-    // Inline, so that whoever calls it compiles the derivation over dual numbers, and not everybody who builds this crate.
-    #[inline]
     pub fn pull_back(&self, theta: &[f64], gradient: &Gradient) -> Result<Vec<f64>, Error> {
         self.backward(theta, &gradient.model, Some(&gradient.start))
     }
@@ -109,8 +105,6 @@ impl Parameters {
     }
 
     /// Numbers from which others follow.
-    // Inline, so that whoever calls it compiles the derivation over dual numbers, and not everybody who builds this crate.
-    #[inline]
     fn backward_derived(
         &self,
         theta: &[f64],
@@ -134,8 +128,6 @@ impl Parameters {
     }
 
     /// The derivative of the loss along the directions of given numbers.
-    // Inline, so that whoever calls it compiles the derivation over dual numbers, and not everybody who builds this crate.
-    #[inline]
     fn along_directions(
         &self,
         given: &Given<Dual<LANES>>,
@@ -158,8 +150,6 @@ impl Parameters {
     }
 
     /// Vertices on which the inertia of bodies depends: through volume, centre and inertia of their mesh.
-    // Inline, so that whoever calls it compiles the derivation over dual numbers, and not everybody who builds this crate.
-    #[inline]
     fn backward_meshes(
         &self,
         theta: &[f64],

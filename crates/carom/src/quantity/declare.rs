@@ -140,6 +140,11 @@ macro_rules! quantities {
 
             /// The same model over another scalar, e.g. dual numbers.
             pub fn map<U: $crate::scalar::Scalar>(&self, mut convert: impl FnMut(T) -> U) -> Model<U> {
+                self.converted(&mut convert)
+            }
+
+            /// [`Self::map`], compiled once for each pair of scalars.
+            fn converted<U: $crate::scalar::Scalar>(&self, convert: &mut dyn FnMut(T) -> U) -> Model<U> {
                 Model {
                     structure: std::sync::Arc::clone(&self.structure),
                     settings: self.settings,
@@ -147,29 +152,49 @@ macro_rules! quantities {
                     mapped_pairs: self.mapped_pairs.clone(),
                     strike: self.strike.clone(),
                     recipe: self.recipe.clone(),
-                    $( $family: self.$family.map(&mut convert), )*
+                    $( $family: self.$family.map(&mut *convert), )*
                 }
+            }
+
+            /// Calls `visit(quantity, element, numbers)` for every element of the model's arrays. Compiled once for each
+            /// scalar; what goes through all numbers is a small loop around it.
+            fn elements(&self, visit: &mut dyn FnMut(Quantity, usize, &[T])) {
+                $( $( $crate::arrays::elements((Quantity::$id, &self.$family.$field[..]), visit); )* )*
+            }
+
+            /// As [`Self::elements`], to change.
+            fn elements_mut(&mut self, visit: &mut dyn FnMut(Quantity, usize, &mut [T])) {
+                $( $( $crate::arrays::elements_mut((Quantity::$id, &mut self.$family.$field[..]), visit); )* )*
             }
 
             /// Calls `visit(quantity, element, component, number)` for every number of the model.
             pub fn for_each(&self, mut visit: impl FnMut(Quantity, usize, usize, T)) {
-                $( $( $crate::arrays::walk(&self.$family.$field, |element, component, number| {
-                    visit(Quantity::$id, element, component, number);
-                }); )* )*
+                self.elements(&mut |quantity, element, numbers| {
+                    for (component, &number) in numbers.iter().enumerate() {
+                        visit(quantity, element, component, number);
+                    }
+                });
             }
 
             /// As [`Self::for_each`], with the number by mutable reference.
             pub fn for_each_mut(&mut self, mut visit: impl FnMut(Quantity, usize, usize, &mut T)) {
-                $( $( $crate::arrays::walk_mut(&mut self.$family.$field, |element, component, number| {
-                    visit(Quantity::$id, element, component, number);
-                }); )* )*
+                self.elements_mut(&mut |quantity, element, numbers| {
+                    for (component, number) in numbers.iter_mut().enumerate() {
+                        visit(quantity, element, component, number);
+                    }
+                });
+            }
+
+            /// Sets every number to zero.
+            pub(crate) fn set_zero(&mut self) {
+                $( self.$family.set_zero(); )*
             }
 
             /// All numbers in a row, in the order of [`Self::for_each`].
             pub fn flat(&self) -> Vec<T> {
-                let mut numbers = Vec::new();
-                self.for_each(|_, _, _, number| numbers.push(number));
-                numbers
+                let mut flat = Vec::new();
+                self.elements(&mut |_, _, numbers| flat.extend_from_slice(numbers));
+                flat
             }
 
             /// Adds every number of another model of the same structure.
@@ -179,22 +204,24 @@ macro_rules! quantities {
 
             /// The numbers of a quantity, row-major; none for those that are in no model.
             pub fn numbers(&self, quantity: Quantity) -> Vec<T> {
-                let mut numbers = Vec::new();
+                let mut all = Vec::new();
+                let mut push = |(), _: usize, numbers: &[T]| all.extend_from_slice(numbers);
                 match quantity {
-                    $( $( Quantity::$id => {
-                        $crate::arrays::walk(&self.$family.$field, |_, _, number| numbers.push(number));
-                    } )* )*
+                    $( $( Quantity::$id => $crate::arrays::elements(((), &self.$family.$field[..]), &mut push), )* )*
                     $( Quantity::$source_id => {} )*
                 }
-                numbers
+                all
             }
 
             /// Calls `visit` for the numbers of a quantity, to change.
             pub fn numbers_mut(&mut self, quantity: Quantity, mut visit: impl FnMut(&mut T)) {
+                self.elements_of(quantity, &mut |(), _, numbers| numbers.iter_mut().for_each(&mut visit));
+            }
+
+            /// The elements of a quantity, to change.
+            fn elements_of(&mut self, quantity: Quantity, visit: &mut dyn FnMut((), usize, &mut [T])) {
                 match quantity {
-                    $( $( Quantity::$id => {
-                        $crate::arrays::walk_mut(&mut self.$family.$field, |_, _, number| visit(number));
-                    } )* )*
+                    $( $( Quantity::$id => $crate::arrays::elements_mut(((), &mut self.$family.$field[..]), visit), )* )*
                     $( Quantity::$source_id => {} )*
                 }
             }

@@ -3,13 +3,15 @@
 use std::fmt::Write as _;
 
 use carom::coverage;
-use carom::model::GeomKind;
+use carom::model::{GeomKind, Quantity};
+use carom::quantity::{ElementKind, Role, Row};
 use carom::stages::collision;
 use carom_spec::mjcf::{KnownElement, codes, known_elements};
 
 use crate::models;
 
 const PAGE: &str = "book/src/mjcf.md";
+const ATTRIBUTES: &str = "book/src/attributes.md";
 /// Writes the page instead of comparing it.
 const WRITE: &str = "CAROM_WRITE_TABLES";
 
@@ -47,6 +49,117 @@ fn the_table_of_supported_mjcf_is_what_the_code_says() {
         committed == page,
         "{PAGE} is not what the code says; `cargo xtask book-tables` writes it"
     );
+}
+
+/// Selectable attributes that are made of parts of quantities: their unit and what they are.
+const COMPOSED: [(&str, &str, &str); 10] = [
+    (
+        "body.NAME.mass_only",
+        "kg",
+        "mass whose inertia stays as it is: ballast at the centre of mass",
+    ),
+    (
+        "body.NAME.pseudo_inertia",
+        "by component",
+        "all ten inertial numbers of a body, always physical",
+    ),
+    (
+        "actuator.NAME.kp",
+        "N/m or N·m/rad",
+        "gain of a position servo",
+    ),
+    (
+        "actuator.NAME.kv",
+        "N·s/m or N·m·s/rad",
+        "damping of a position servo",
+    ),
+    (
+        "actuator.NAME.dampratio",
+        "1",
+        "damping ratio of a position servo",
+    ),
+    ("equality.NAME.anchor", "m", "anchor of a connection"),
+    (
+        "equality.NAME.relpose",
+        "m, m, m, 1",
+        "relative pose of a weld",
+    ),
+    (
+        "equality.NAME.polycoef",
+        "m or rad",
+        "polynomial that couples two joints or tendons",
+    ),
+    (
+        "state.qpos",
+        "m or rad",
+        "configuration of the initial state",
+    ),
+    (
+        "state.qvel",
+        "m/s or rad/s",
+        "velocity of the initial state",
+    ),
+];
+
+#[test]
+fn the_list_of_selectable_attributes_is_what_the_code_says() {
+    let path = models::root().join(ATTRIBUTES);
+    let page = attributes();
+    if std::env::var_os(WRITE).is_some() {
+        std::fs::write(&path, &page).unwrap();
+    }
+    let committed = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        committed == page,
+        "{ATTRIBUTES} is not what the code says; `cargo xtask book-tables` writes it"
+    );
+}
+
+fn attributes() -> String {
+    let mut page = String::from(
+        "# Selectable attributes\n\n\
+         `carom identify robot.xml run.npz --free 'joint.elbow.damping[0] log'` selects the damping of a joint. This page lists\n\
+         everything that can be selected, in `--free`, in `carom.Model.parameters` and in Rust. The code writes it\n\
+         (`cargo xtask book-tables`) and compares it in every test run.\n\n\
+         A selector is element, name and attribute. `*` stands for any letters of a name, `[0]` or `[1:3]` for components.\n\
+         [Identify](identify.md#choose-parameters) has the modifiers `log`, `bounds(…)` and `tied`. What follows from other\n\
+         numbers, such as the mass of a subtree, cannot be selected; the message says what to select instead.\n",
+    );
+    for &element in ElementKind::ALL {
+        let rows = Quantity::ALL.iter().map(|quantity| quantity.row());
+        let rows = rows.filter(|row| matches!(row.role, Role::Given | Role::Direct));
+        let own = |row: &&Row| {
+            row.attribute
+                .is_some_and(|attribute| attribute.element == element)
+        };
+        let rows: Vec<&Row> = rows.filter(own).collect();
+        if rows.is_empty() {
+            continue;
+        }
+        let kind = element.name();
+        let _ = write!(
+            page,
+            "\n## {kind}\n\n| selector | components | unit | what it is |\n|---|--:|---|---|\n"
+        );
+        for row in rows {
+            let attribute = row.attribute.map_or("", |attribute| attribute.name);
+            let name = match element {
+                ElementKind::Option => format!("option.{attribute}"),
+                _ => format!("{kind}.NAME.{attribute}"),
+            };
+            let about = row.about.trim().trim_end_matches('.').replace('|', "\\|");
+            let _ = writeln!(
+                page,
+                "| `{name}` | {} | {} | {about} |",
+                row.width, row.unit
+            );
+        }
+    }
+    page.push_str("\n## Made of several\n\n| selector | unit | what it is |\n|---|---|---|\n");
+    for (name, unit, about) in COMPOSED {
+        let _ = writeln!(page, "| `{name}` | {unit} | {about} |");
+    }
+    page
 }
 
 fn page() -> String {

@@ -200,7 +200,7 @@ impl<'a> Follower<'a> {
         left: f64,
         h: f64,
     ) -> Result<f64, Error> {
-        (self.trial.model).for_each_mut(|_, _, _, number| *number = 0.0);
+        self.trial.model.set_zero();
         self.trial.input.set_zero();
         self.mocap.set_zero();
         let count = self.tableau.len();

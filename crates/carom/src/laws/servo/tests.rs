@@ -331,16 +331,16 @@ fn cotangents_are_those_of_differences() {
                 .sum();
             forces + acting.mechanical + states + law.velocity_derivative(seen, false)
         };
-        let varied = seen.varied();
-        let (acting, next) = (law.act(&varied), law.advance(&varied));
-        let outputs = (acting.force.into_iter().zip(weights))
-            .chain([
-                (acting.mechanical, 1.0),
-                (law.velocity_derivative(&varied, false), 1.0),
-            ])
-            .chain(next.into_iter().map(|state| (state, 1.0)))
-            .chain(acting.rates.into_iter().map(|rate| (rate, 0.01)));
-        let mut bar = Seen::pull_back(outputs);
+        let mut bar = seen.pull_back(|varied| {
+            let (acting, next) = (law.act(varied), law.advance(varied));
+            (acting.force.into_iter().zip(weights))
+                .chain([
+                    (acting.mechanical, 1.0),
+                    (law.velocity_derivative(varied, false), 1.0),
+                ])
+                .chain(next.into_iter().map(|state| (state, 1.0)))
+                .chain(acting.rates.into_iter().map(|rate| (rate, 0.01)))
+        });
         let count = bar.numbers_mut().count();
         for place in 0..count {
             let moved = |by: f64| {

@@ -154,21 +154,23 @@ impl ServoAt<'_, f64> {
     pub(super) fn backward(&self, at: At<'_>, bars: &mut Cotangents) {
         let structure = &self.model.structure.actuators;
         let seen = self.see(&at.state.act, &at.data.actuation.control);
-        let found = self.law.act(&seen.varied());
         let bar = &bars.data.actuation;
         let on = f64::from(u8::from(!is_disabled(self.model, self.actuator)));
-        let outputs = structure.outputs[self.actuator].clone();
-        let forces = found.force.into_iter().zip(outputs).map(|(force, output)| {
-            let force_bar = bar.actuator_force[output] + bar.unlimited_force[output];
-            (force, force_bar * on)
-        });
         let mechanical = bar.mechanical_force[self.actuator] * on;
         let states = structure.activations[self.actuator].clone();
         let mut rates_bar = [0.0; MOST_STATES];
         copy(&bar.activation_dot[states], &mut rates_bar);
-        let rates = found.rates.into_iter().zip(rates_bar);
-        let outputs = forces.chain([(found.mechanical, mechanical)]).chain(rates);
-        let seen_bar = Seen::pull_back(outputs);
+        let seen_bar = seen.pull_back(|varied| {
+            let found = self.law.act(varied);
+            let outputs = structure.outputs[self.actuator].clone();
+            let forces = found.force.into_iter().zip(outputs);
+            let forces = forces.map(|(force, output)| {
+                let force_bar = bar.actuator_force[output] + bar.unlimited_force[output];
+                (force, force_bar * on)
+            });
+            let rates = found.rates.into_iter().zip(rates_bar);
+            forces.chain([(found.mechanical, mechanical)]).chain(rates)
+        });
         self.scatter(&seen_bar, &mut ServoBar::of(bars));
         bars.input.timestep += seen_bar.timestep;
     }
@@ -181,13 +183,11 @@ impl ServoAt<'_, f64> {
         bar: &[f64],
         targets: &mut ServoBar<'_>,
     ) -> f64 {
-        let next = self
-            .law
-            .advance(&self.see_rates(act, activation_dot).varied());
         let states = self.model.structure.actuators.activations[self.actuator].clone();
         let mut next_bar = [0.0; MOST_STATES];
         copy(&bar[states], &mut next_bar);
-        let seen_bar = Seen::pull_back(next.into_iter().zip(next_bar));
+        let seen = self.see_rates(act, activation_dot);
+        let seen_bar = seen.pull_back(|varied| self.law.advance(varied).into_iter().zip(next_bar));
         self.scatter(&seen_bar, targets);
         seen_bar.timestep
     }
@@ -195,9 +195,10 @@ impl ServoAt<'_, f64> {
     /// The twin of [`Self::velocity_derivative`].
     pub(super) fn velocity_derivative_vjp(&self, at: At<'_>, bar: f64, bars: &mut Cotangents) {
         let actuation = &at.data.actuation;
-        let seen = self.see(&at.state.act, &actuation.control).varied();
-        let found = self.law.velocity_derivative(&seen, self.is_held(actuation));
-        let seen_bar = Seen::pull_back([(found, bar)]);
+        let seen = self.see(&at.state.act, &actuation.control);
+        let is_held = self.is_held(actuation);
+        let seen_bar =
+            seen.pull_back(|varied| [(self.law.velocity_derivative(varied, is_held), bar)]);
         self.scatter(&seen_bar, &mut ServoBar::of(bars));
         bars.input.timestep += seen_bar.timestep;
     }
