@@ -1,0 +1,2 @@
+//! Graph networks of rigid motion.
+pub mod network;
