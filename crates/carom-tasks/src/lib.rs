@@ -31,6 +31,7 @@
 //! | let a quadruped walk | [`legged`] |
 //! | learn a map of collisions from a few strikes, as `carom learn collision` does | [`collision_map`] |
 //! | plan controls, or control a system by plans, as `carom plan` does | [`plan`] |
+//! | have thousands of runs of a kind, as `carom scale` does | [`scale`] |
 //! | read and write numpy's `.npz` | [`npz`] |
 //!
 //! Whatever goes wrong is an [`Error`], the one of the engine.
@@ -48,6 +49,7 @@ pub mod npz;
 pub mod plan;
 pub mod problem;
 pub mod recording;
+pub mod scale;
 mod torque;
 
 pub use carom::{Error, ErrorKind, Place};

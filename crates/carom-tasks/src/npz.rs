@@ -398,13 +398,33 @@ fn read_strings(
     Ok(strings)
 }
 
+/// Reads a `.npz` archive from memory.
+pub fn from_bytes(bytes: &[u8]) -> Result<Npz, Error> {
+    let mut reader = std::io::Cursor::new(bytes);
+    whole_archive(&mut reader)?;
+    read_from(reader, bytes.len() as u64, &|_| true).map(|(arrays, _)| arrays)
+}
+
 /// Writes arrays as a compressed `.npz`.
 pub fn write(out: impl Write + Seek, arrays: &[(&str, &Array)]) -> Result<(), Error> {
+    write_by(out, arrays, zip::CompressionMethod::Deflated)
+}
+
+/// Writes arrays as an `.npz` without compression: the bytes depend on nothing but the arrays.
+pub fn write_stored(out: impl Write + Seek, arrays: &[(&str, &Array)]) -> Result<(), Error> {
+    write_by(out, arrays, zip::CompressionMethod::Stored)
+}
+
+fn write_by(
+    out: impl Write + Seek,
+    arrays: &[(&str, &Array)],
+    method: zip::CompressionMethod,
+) -> Result<(), Error> {
     let wrap =
         |cause: &dyn fmt::Display| Error::new(ErrorKind::Write, format!("cannot write: {cause}"));
     let mut archive = zip::ZipWriter::new(out);
     let options = zip::write::SimpleFileOptions::default()
-        .compression_method(zip::CompressionMethod::Deflated)
+        .compression_method(method)
         .large_file(true);
     for (name, array) in arrays {
         archive

@@ -55,7 +55,7 @@ use carom_spec::source::{DiskSource, FileSource};
 use mapping::{EvaluateMapping, TorqueMapping, VelocityMapping};
 
 /// All of a file; pipes, folders and files beyond any recording are refused unread.
-fn read_bytes(path: &Path) -> Result<Vec<u8>, Error> {
+pub(crate) fn read_bytes(path: &Path) -> Result<Vec<u8>, Error> {
     let source = DiskSource::with_size_limit(crate::npz::MAX_BYTES);
     let bytes = source.read(path);
     bytes.map_err(|cause| Error::of(ErrorKind::Recording, Error::from(cause)))
