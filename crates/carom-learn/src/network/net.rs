@@ -20,7 +20,7 @@ const EDGE: usize = 2;
 const FACE: usize = 3;
 
 /// Numbers that the decoder gives for a mesh node: acceleration and change of velocity, both as distances (scaled).
-pub const OUTPUTS: usize = 6;
+pub(super) const OUTPUTS: usize = 6;
 
 /// Sizes of a network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
