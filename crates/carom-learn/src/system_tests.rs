@@ -177,3 +177,103 @@ fn gradients_of_twenty_steps_agree_with_differences() {
     let error = worst(&gradient(&narrow, &start, &weights), &known);
     assert!(error <= 1e-4, "f32: {error:e}");
 }
+
+#[test]
+fn only_exact_witness_points_give_the_derivative_of_the_step() {
+    let mut random = Random::new(21, 0);
+    let weights: Vec<f64> = (0..24).map(|_| random.normal()).collect();
+    let error = |mode: WitnessMode| {
+        let mut learned = learned(20);
+        learned.setting.witness = mode;
+        let system = system(learned);
+        let start = system.reference();
+        let known = differences(&system, &start, &weights);
+        worst(&gradient(&system, &start, &weights), &known)
+    };
+    let [exact, point, printed] = [
+        WitnessMode::Exact,
+        WitnessMode::PerPoint,
+        WitnessMode::Printed,
+    ]
+    .map(error);
+    assert!(exact <= 1e-8, "{exact:e}");
+    assert!(point > 1e-3, "{point:e}");
+    assert!(printed > point, "{printed:e} {point:e}");
+}
+
+/// The state after some steps.
+fn after(system: &GraphSystem<f64>, start: &State) -> State {
+    let (mut state, input, mut work) = (start.clone(), system.input(), system.work());
+    for _ in 0..10 {
+        system.step(&mut state, &input, &mut work);
+    }
+    state
+}
+
+fn assert_close(one: &State, two: &State) {
+    let all = |state: &State| [state.qpos.clone(), state.qvel.clone()].concat();
+    for (one, two) in all(one).iter().zip(&all(two)) {
+        assert!((one - two).abs() < 1e-9, "{one} {two}");
+    }
+}
+
+#[test]
+fn turned_and_shifted_starts_have_turned_and_shifted_ends() {
+    let system = system(learned(30));
+    let turn = Quat::exp(Vec3::new(0.0, 0.0, 2.0));
+    let moved = |state: &State| {
+        let mut out = state.clone();
+        for (q, v) in out.qpos.chunks_exact_mut(7).zip(out.qvel.chunks_exact_mut(6)) {
+            let position = turn.rotate(Vec3::new(q[0], q[1], q[2])) + Vec3::new(0.3, -2.0, 0.0);
+            let quat = turn.mul(Quat::new(q[3], q[4], q[5], q[6]));
+            // Of the two signs of a rotation, the one that states are written with.
+            let quat = Quat::from_mat3(&quat.to_mat3());
+            q[..3].copy_from_slice(&position.0);
+            q[3..].copy_from_slice(&quat.0);
+            let linear = turn.rotate(Vec3::new(v[0], v[1], v[2]));
+            v[..3].copy_from_slice(&linear.0);
+        }
+        out
+    };
+    let start = system.reference();
+    assert_close(&after(&system, &moved(&start)), &moved(&after(&system, &start)));
+}
+
+#[test]
+fn bodies_in_another_order_move_as_before() {
+    let learned = learned(31);
+    let mut original = system(learned.clone());
+    original.centers[0] = Vec3::ZERO;
+    let swap = |state: &State| {
+        let mut out = state.clone();
+        out.qpos.rotate_left(7);
+        out.qvel.rotate_left(6);
+        out
+    };
+    let start = original.reference();
+    let swapped = GraphSystem::new(
+        learned,
+        original.scene.clone(),
+        original.centers.clone(),
+        original.fixed.clone(),
+        swap(&start),
+    );
+    let (one, two) = (after(&original, &start), after(&swapped, &swap(&start)));
+    assert_close(&swap(&one), &two);
+}
+
+#[test]
+fn steps_allocate_nothing_after_the_first_ones() {
+    let system = system(learned(32));
+    let (mut state, input, mut work) = (system.reference(), system.input(), system.work());
+    for _ in 0..20 {
+        system.step(&mut state, &input, &mut work);
+    }
+    let mut state = system.reference();
+    let counted = allocation_counter::measure(|| {
+        for _ in 0..20 {
+            system.step(&mut state, &input, &mut work);
+        }
+    });
+    assert_eq!(counted.count_total, 0);
+}

@@ -53,7 +53,6 @@ pub fn tiles<F: Real, const R: usize, const N: usize>(
     a: Left<'_, F>,
     b: &[F],
     c: &mut [F],
-    fused: impl Fn(F, F, F) -> F + Copy,
 ) {
     if a.rows == 0 || a.inner == 0 {
         return;
@@ -66,11 +65,11 @@ pub fn tiles<F: Real, const R: usize, const N: usize>(
         while column + N <= columns {
             let mut row = 0;
             while row + R <= a.rows {
-                tile::<F, R, N>(a, b, c, [row, column, columns, from, to], fused);
+                tile::<F, R, N>(a, b, c, [row, column, columns, from, to]);
                 row += R;
             }
             while row < a.rows {
-                tile::<F, 1, N>(a, b, c, [row, column, columns, from, to], fused);
+                tile::<F, 1, N>(a, b, c, [row, column, columns, from, to]);
                 row += 1;
             }
             column += N;
@@ -81,7 +80,7 @@ pub fn tiles<F: Real, const R: usize, const N: usize>(
                     let factor = a.values[row * a.row + k * a.step];
                     for j in column..columns {
                         c[row * columns + j] =
-                            fused(factor, b[k * columns + j], c[row * columns + j]);
+                            factor.fused(b[k * columns + j], c[row * columns + j]);
                     }
                 }
             }
@@ -96,7 +95,6 @@ fn tile<F: Real, const R: usize, const N: usize>(
     b: &[F],
     c: &mut [F],
     [row, column, columns, from, to]: [usize; 5],
-    fused: impl Fn(F, F, F) -> F + Copy,
 ) {
     let mut sums = [[F::default(); N]; R];
     for k in from..to {
@@ -107,7 +105,7 @@ fn tile<F: Real, const R: usize, const N: usize>(
         for i in 0..R {
             let factor = a.values[(row + i) * a.row + k * a.step];
             for j in 0..N {
-                sums[i][j] = fused(factor, right[j], sums[i][j]);
+                sums[i][j] = factor.fused(right[j], sums[i][j]);
             }
         }
     }

@@ -33,10 +33,29 @@ pub trait Real:
     /// Square root.
     #[must_use]
     fn sqrt(self) -> Self;
+    /// `self` · factor + sum, rounded once; slow where it is not compiled for instructions that have it.
+    #[must_use]
+    fn fused(self, factor: Self, sum: Self) -> Self;
     /// Whether it is neither infinite nor not a number.
     fn is_finite(self) -> bool;
     /// C += A·B with the tile that fits the registers; see [`product`].
     fn multiply(arch: pulp::Arch, a: product::Left<'_, Self>, b: &[Self], c: &mut [Self]);
+}
+
+/// A product that waits for the instructions with which it is done; a closure would not be compiled for them.
+struct Product<'a, F, const R: usize, const N: usize> {
+    a: product::Left<'a, F>,
+    b: &'a [F],
+    c: &'a mut [F],
+}
+
+impl<F: Real, const R: usize, const N: usize> pulp::WithSimd for Product<'_, F, R, N> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) {
+        product::tiles::<F, R, N>(self.a, self.b, self.c);
+    }
 }
 
 macro_rules! real {
@@ -63,11 +82,13 @@ macro_rules! real {
                 $type::is_finite(self)
             }
 
+            #[inline(always)]
+            fn fused(self, factor: Self, sum: Self) -> Self {
+                self.mul_add(factor, sum)
+            }
+
             fn multiply(arch: pulp::Arch, a: product::Left<'_, Self>, b: &[Self], c: &mut [Self]) {
-                arch.dispatch(
-                    #[inline(always)]
-                    || product::tiles::<Self, 4, $columns>(a, b, c, $type::mul_add),
-                );
+                arch.dispatch(Product::<Self, 4, $columns> { a, b, c });
             }
         }
     };
