@@ -5,7 +5,8 @@ use std::process::ExitCode;
 
 use carom_report::{about_floor, evaluation_json};
 use carom_tasks::evaluate::{
-    Floor, Metric, Report, StartNoise, Windows, evaluate, evaluate_or_windows, figure, noise_floor,
+    Floor, Metric, Report, StartNoise, Windows, evaluate, evaluate_or_windows, evaluate_system,
+    figure, noise_floor,
 };
 use carom_tasks::identify::stepping_of;
 use carom_tasks::problem::Stepping;
@@ -13,7 +14,7 @@ use carom_tasks::recording;
 
 use crate::failure::{Failure, finish};
 use crate::load::{self, Loaded};
-use crate::stdio;
+use crate::{network, stdio};
 use crate::values::{self, Span};
 
 /// Compares a model with recorded motions.
@@ -26,8 +27,11 @@ use crate::values::{self, Span};
 )]
 #[allow(clippy::struct_excessive_bools, reason = "independent switches")]
 pub(crate) struct Args {
-    /// Model file (MJCF or URDF).
+    /// Model file (MJCF or URDF), or a graph network (`carom learn graph`).
     model: PathBuf,
+    /// The model file of the scene in which a graph network is used, instead of the mapping's or that of its training.
+    #[arg(long, value_name = "MODEL")]
+    scene: Option<PathBuf>,
     /// Recordings: .npz, .csv or .mcap files.
     #[arg(required = true)]
     recordings: Vec<PathBuf>,
@@ -69,9 +73,13 @@ pub(crate) fn run(args: &Args) -> ExitCode {
 }
 
 fn answer(args: &Args) -> Result<ExitCode, Failure> {
-    let loaded = load::load(&args.model, &args.allow)?;
-    stdio::warn(&loaded.warnings);
-    let found = measure(args, &loaded)?;
+    let found = if network::is_one(&args.model) {
+        measure_network(args)?
+    } else {
+        let loaded = load::load(&args.model, &args.allow)?;
+        stdio::warn(&loaded.warnings);
+        measure(args, &loaded)?
+    };
     show(args, &found);
     let has_failures = found.report.failures().next().is_some();
     Ok(ExitCode::from(u8::from(has_failures)))
@@ -83,6 +91,36 @@ struct Found {
     floor: Option<Floor>,
     windows: Option<Windows>,
     warnings: Vec<String>,
+}
+
+/// The errors of a graph network: whole runs, or windows that the mapping or the command asks for.
+fn measure_network(args: &Args) -> Result<Found, Failure> {
+    let mapping = Mapping::read(&args.mapping)?;
+    let network = network::load(
+        &args.model,
+        args.scene.as_deref(),
+        Some(&mapping),
+        &args.allow,
+    )?;
+    let model = &network.scene.model;
+    let mut recordings = recording::load(model, &mapping, &args.recordings)?;
+    let frames = |span: Option<Span>| span.map(|span| span.frames(&recordings));
+    let [window, every] = [frames(args.window), frames(args.every)];
+    recordings.evaluate.window = window.or(recordings.evaluate.window);
+    recordings.evaluate.every = every.or(recordings.evaluate.every);
+    recordings.evaluate.frames = args.frames.or(recordings.evaluate.frames);
+    if args.whole {
+        recordings.evaluate.window = None;
+    }
+    let report = evaluate_system(&network.system, model, &recordings)?;
+    let mut warnings = network.warnings;
+    warnings.extend(recordings.warnings);
+    Ok(Found {
+        floor: None,
+        report,
+        windows: None,
+        warnings,
+    })
 }
 
 fn measure(args: &Args, loaded: &Loaded) -> Result<Found, Failure> {

@@ -33,6 +33,7 @@ pub(crate) struct Args {
 enum What {
     Terms(Terms),
     Collision(crate::learn_collision::Args),
+    Graph(crate::learn_graph::Args),
 }
 
 /// Gives a model learned terms and trains them on recordings, through the simulation.
@@ -89,6 +90,7 @@ pub(crate) fn run(args: &Args) -> ExitCode {
     match &args.what {
         What::Terms(args) => finish(args.json, answer(args)),
         What::Collision(args) => crate::learn_collision::run(args),
+        What::Graph(args) => crate::learn_graph::run(args),
     }
 }
 

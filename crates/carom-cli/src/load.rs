@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 
 use carom::{ErrorKind, Model};
 use carom_spec::diagnostic::nearest_name;
-use carom_spec::source::{ReadError, ReadErrorKind};
+use carom_spec::mjcf::ReadSettings;
+use carom_spec::read::read;
+use carom_spec::source::{MemorySource, ReadError, ReadErrorKind};
 use carom_spec::{Diagnostic, SourceMap};
 use carom_tasks::identify::Original;
 use serde_json::Value;
@@ -44,7 +46,19 @@ impl Loaded {
 /// Reads and compiles a model file (MJCF or URDF). A file that cannot be read is a question that cannot be asked; one with
 /// mistakes is the answer no.
 pub(crate) fn load(path: &Path, allow: &[String]) -> Result<Loaded, Failure> {
-    let loaded = carom::load::file(path, allow).map_err(|error| {
+    known(carom::load::file(path, allow))
+}
+
+/// As [`load`], for the text of a model file that needs no other.
+pub(crate) fn of_text(text: &str) -> Result<Loaded, Failure> {
+    const NAME: &str = "scene.xml";
+    let files = MemorySource::new().with(NAME, text);
+    let read = read(NAME.as_ref(), &files, &ReadSettings::default());
+    known(carom::load::compiled(read))
+}
+
+fn known(loaded: Result<carom::load::Loaded, carom::Error>) -> Result<Loaded, Failure> {
+    let loaded = loaded.map_err(|error| {
         let ErrorKind::Model(problems) = error.kind() else {
             return Failure::sentence(READ, error.to_string());
         };

@@ -32,6 +32,7 @@
 //! | learn a map of collisions from a few strikes, as `carom learn collision` does | [`collision_map`] |
 //! | plan controls, or control a system by plans, as `carom plan` does | [`plan`] |
 //! | have thousands of runs of a kind, as `carom scale` does | [`scale`] |
+//! | train a graph network on them, and use it in the scene of a model | [`graph`], `carom-learn` |
 //! | read and write numpy's `.npz` | [`npz`] |
 //!
 //! Whatever goes wrong is an [`Error`], the one of the engine.
@@ -41,6 +42,7 @@ pub mod diff;
 pub mod discover;
 mod error;
 pub mod evaluate;
+pub mod graph;
 pub mod identify;
 pub mod learn;
 pub mod legged;

@@ -63,6 +63,7 @@ pub fn noise_floor(
         recordings,
         meter: &meter,
         flow: flow.as_ref(),
+        own: None,
         predictor: Predictor::Model,
     };
     let count = meter.metrics.len();

@@ -30,7 +30,7 @@ pub use windows::{Windows, evaluate_or_windows, window_of};
 
 use crate::error;
 use carom::Error;
-use carom::{Data, Model, State};
+use carom::{Data, Dynamics, Model, State};
 use rayon::prelude::*;
 
 use crate::problem::runner::{self, Predicted};
@@ -118,6 +118,58 @@ pub fn evaluate(
     evaluate_by(Predictor::Model, model, recordings, stepping).map(|measured| measured.report)
 }
 
+/// As [`evaluate`], for a system that is no model but has a model's states; `model` says what the recordings mean.
+///
+/// # Errors
+/// When the system has other states than the model or no whole number of steps between frames, or the mapping's `[evaluate]`
+/// makes no sense.
+pub fn evaluate_system<D: Dynamics>(
+    system: &D,
+    model: &Model,
+    recordings: &Recordings,
+) -> Result<Report, Error> {
+    let (shape, n) = (system.shape(), model.counts());
+    if [shape.nq, shape.nv, shape.nu] != [n.nq, n.nv, n.nu] {
+        return Err(error::settings(format!(
+            "the system has {} positions, {} velocities and {} controls, the model {}, {} and {}",
+            shape.nq, shape.nv, shape.nu, n.nq, n.nv, n.nu
+        )));
+    }
+    let step = system.input().timestep;
+    let follow = |job: &Job| {
+        let lengths = job.stretches.iter().map(|stretch| stretch.timestep);
+        for length in lengths {
+            if (length / step - 1.0).abs() > STEP_TOLERANCE {
+                let why = format!(
+                    "frames need steps of {length:.6} s, the system was made for steps of {step:.6} s"
+                );
+                return Err(runner::Stop {
+                    frame: job.run.first,
+                    why: error::settings(why),
+                });
+            }
+        }
+        let followed = runner::simulate(system, job, &job.start, false, &mut system.work());
+        followed.map(|(predicted, _)| predicted)
+    };
+    let own = Own {
+        step,
+        follow: &follow,
+    };
+    measure((Predictor::Model, Some(&own)), model, recordings, None).map(|measured| measured.report)
+}
+
+/// How far steps may be from those of a system that has a length of its own, as a part of it.
+const STEP_TOLERANCE: f64 = 1e-3;
+
+/// A system that is no model: the length of its steps, and how it is followed.
+struct Own<'a> {
+    step: f64,
+    follow: &'a Follow<'a>,
+}
+
+type Follow<'a> = dyn Fn(&Job) -> Result<Vec<Predicted>, runner::Stop> + Sync + 'a;
+
 /// Errors, and how large they are beside the noise.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
@@ -139,12 +191,22 @@ pub fn evaluate_by(
     stepping: Stepping,
 ) -> Result<Measured, Error> {
     let flow = flow_of(model, stepping)?;
+    measure((predictor, None), model, recordings, flow.as_ref())
+}
+
+fn measure(
+    (predictor, own): (Predictor, Option<&Own<'_>>),
+    model: &Model,
+    recordings: &Recordings,
+    flow: Option<&carom::flow::Flow>,
+) -> Result<Measured, Error> {
     let meter = Meter::new(recordings, flow.is_some())?;
     let evaluation = Evaluation {
         model,
         recordings,
         meter: &meter,
-        flow: flow.as_ref(),
+        flow,
+        own,
         predictor,
     };
     let trajectories: Vec<(TrajectoryErrors, Sums)> = (0..recordings.trajectories.len())
@@ -168,7 +230,7 @@ pub fn evaluate_by(
         metrics: meter.metrics.clone(),
         trajectories: trajectories.into_iter().map(|(errors, _)| errors).collect(),
     };
-    if predictor == Predictor::Model {
+    if predictor == Predictor::Model && own.is_none() {
         torque::add(model, recordings, &mut report)?;
     }
     Ok(Measured {
@@ -206,6 +268,7 @@ pub(crate) fn predictions(
         recordings,
         meter: &meter,
         flow: flow.as_ref(),
+        own: None,
         predictor: Predictor::Model,
     };
     let Some(motion) = recordings.trajectories.get(trajectory) else {
@@ -255,6 +318,7 @@ struct Evaluation<'a> {
     recordings: &'a Recordings,
     meter: &'a Meter<'a>,
     flow: Option<&'a carom::flow::Flow>,
+    own: Option<&'a Own<'a>>,
     predictor: Predictor,
 }
 
@@ -335,12 +399,13 @@ impl Evaluation<'_> {
     /// Predictions of a run, that of its start first, and how many steps were outside of what terms were trained on.
     fn simulate(&self, data: &mut Data, run: Run) -> Result<(Vec<Predicted>, usize), Error> {
         let motion = &self.recordings.trajectories[run.trajectory];
-        let steps = match self.flow {
-            None => (
+        let steps = match (self.own, self.flow) {
+            (Some(own), _) => (own.step, None),
+            (None, None) => (
                 self.model.option.timestep[0],
                 self.recordings.steps_per_frame,
             ),
-            Some(_) => (f64::NAN, Some(1)),
+            (None, Some(_)) => (f64::NAN, Some(1)),
         };
         let stretches = schedule::stretches(motion, &run, steps, self.model.counts().nu);
         let timestep = match self.flow {
@@ -356,15 +421,16 @@ impl Evaluation<'_> {
             count: 0,
         };
         let has_sensors = self.meter.needs_sensors();
-        let outcome = match self.flow {
+        let outcome = match (self.own, self.flow) {
+            (Some(own), _) => (own.follow)(&job).map(|predicted| (predicted, 0)),
             _ if self.predictor != Predictor::Model => Ok((self.extrapolated(&job), 0)),
-            None => runner::simulate(self.model, &job, &job.start, has_sensors, data).map(
+            (None, None) => runner::simulate(self.model, &job, &job.start, has_sensors, data).map(
                 |(predicted, rollouts)| {
                     let outside = rollouts.iter().map(|rollout| rollout.extrapolating);
                     (predicted, outside.sum())
                 },
             ),
-            Some(flow) => runner::simulate(flow, &job, &job.start, false, &mut ())
+            (None, Some(flow)) => runner::simulate(flow, &job, &job.start, false, &mut ())
                 .map(|(predicted, _)| (predicted, 0)),
         };
         let (predicted, outside) = outcome.map_err(|stop| {

@@ -13,6 +13,9 @@ use serde::Deserialize;
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Mapping {
+    /// The model file of the scene, from the folder of this one: what systems that are no models are used in.
+    #[serde(default)]
+    pub scene: Option<String>,
     /// When frames were recorded.
     #[serde(default)]
     pub time: TimeMapping,

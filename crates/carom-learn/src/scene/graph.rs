@@ -1,0 +1,204 @@
+//! Graphs for a network: rows of features, links, and what is needed to go back.
+
+use super::{
+    Body, Contacts, EDGE_FEATURES, FACE_FEATURES, Heading, MESH_FEATURES, OBJECT_FEATURES, Place,
+    Scene, Setting, edge_features, face_features, mesh_features, object_features,
+};
+use crate::network::{Features, Real, Topology};
+
+/// Features of each kind of row.
+pub(crate) const COUNTS: [usize; 4] = [
+    MESH_FEATURES,
+    OBJECT_FEATURES,
+    EDGE_FEATURES,
+    FACE_FEATURES,
+];
+
+/// Means and scales of features, and sizes of what the network says.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Normalizer {
+    /// Mean and reciprocal of the standard deviation of each feature of a kind; a scale of zero leaves a feature out that never
+    /// changed in training.
+    pub features: [Vec<[f64; 2]>; 4],
+    /// What one is worth in accelerations and in changes of velocity (m a step).
+    pub outputs: [f64; 2],
+}
+
+impl Normalizer {
+    /// Leaves everything as it is.
+    pub fn identity() -> Self {
+        Self {
+            features: COUNTS.map(|count| vec![[0.0, 1.0]; count]),
+            outputs: [1.0, 1.0],
+        }
+    }
+}
+
+/// Graphs beside each other, in numbers as they are (unscaled).
+#[derive(Clone, Debug, Default)]
+pub struct Batch {
+    /// Links of all graphs.
+    pub topology: Topology,
+    /// Rows of features as they are.
+    pub raw: [Vec<f64>; 4],
+    /// How much each face edge counts.
+    pub cut: Vec<f64>,
+    /// Which contact each face edge belongs to, and towards which side.
+    pub edges: Vec<(usize, usize)>,
+    /// Nearest points of the graph that was added last.
+    pub contacts: Contacts,
+    headings: Vec<Heading>,
+}
+
+impl Batch {
+    /// Forgets all graphs, and keeps the memory.
+    pub fn clear(&mut self) {
+        let Topology {
+            rows,
+            send,
+            send_object,
+            receive,
+            receive_object,
+            owner,
+            mean,
+        } = &mut self.topology;
+        *rows = [0; 4];
+        for links in [send, send_object, receive, receive_object, owner, mean] {
+            links.0.clear();
+        }
+        self.raw.iter_mut().for_each(Vec::clear);
+        self.cut.clear();
+        self.edges.clear();
+    }
+
+    /// Adds the graph of a scene; `quarter_turns` turns the frames of its bodies.
+    pub fn add(
+        &mut self,
+        scene: &Scene,
+        bodies: &[Body],
+        quarter_turns: &[usize],
+        setting: &Setting,
+    ) {
+        let [mesh, object, ..] = self.topology.rows;
+        self.contacts.find(scene, bodies, setting.threshold);
+        self.headings.clear();
+        let mut first_node = mesh;
+        for (index, solid) in scene.solids.iter().enumerate() {
+            let turns = quarter_turns.get(index).copied().unwrap_or(0);
+            let (body, heading) = (
+                &bodies[index],
+                Heading::of(&bodies[index].rotation, turns),
+            );
+            let row = grow(&mut self.raw[1], OBJECT_FEATURES);
+            object_features(solid, body, &heading, setting.step, row);
+            if !solid.is_static() {
+                for (place, &vertex) in solid.vertices.iter().enumerate() {
+                    let row = grow(&mut self.raw[0], MESH_FEATURES);
+                    mesh_features(body, vertex, &heading, setting.step, row);
+                    let row = grow(&mut self.raw[2], EDGE_FEATURES);
+                    edge_features(body, vertex, &heading, setting.step, row);
+                    let node = first_node + place;
+                    self.topology.owner.push(node, object + index, 1.0);
+                    let part = 1.0 / solid.vertices.len() as f64;
+                    self.topology.mean.push(object + index, node, part);
+                }
+                first_node += solid.vertices.len();
+            }
+            self.headings.push(heading);
+        }
+        self.faces(scene, bodies, [mesh, object], setting);
+        let count = first_node - mesh;
+        self.topology.rows[0] += count;
+        self.topology.rows[1] += scene.solids.len();
+        self.topology.rows[2] += count;
+    }
+
+    fn faces(
+        &mut self,
+        scene: &Scene,
+        bodies: &[Body],
+        [mesh, object]: [usize; 2],
+        setting: &Setting,
+    ) {
+        let Self {
+            topology,
+            raw,
+            cut,
+            edges,
+            contacts,
+            headings,
+        } = self;
+        for (index, contact) in contacts.found.iter().enumerate() {
+            let near = contact.solids.map(|solid| &bodies[solid]);
+            let frames = contact.solids.map(|solid| &headings[solid]);
+            for to in 0..2 {
+                if scene.solids[contact.solids[to]].is_static() {
+                    continue;
+                }
+                let row = grow(&mut raw[3], FACE_FEATURES);
+                let counts = face_features((scene, contact), near, frames, (to, setting), row);
+                cut.push(counts);
+                edges.push((index, to));
+                let edge = topology.rows[3];
+                topology.rows[3] += 1;
+                let [receiver, sender] = [to, 1 - to].map(|side| contact.solids[side]);
+                (topology.receive_object).push(edge, object + receiver, 1.0);
+                topology.send_object.push(edge, object + sender, 1.0);
+                link(scene, (receiver, contact.places[to]), mesh, |node, weight| {
+                    topology.receive.push(edge, node, weight);
+                });
+                link(
+                    scene,
+                    (sender, contact.places[1 - to]),
+                    mesh,
+                    |node, weight| topology.send.push(edge, node, weight),
+                );
+            }
+        }
+    }
+
+    /// The features as the network takes them.
+    pub fn scaled<F: Real>(&self, normalizer: &Normalizer, out: &mut Features<F>) {
+        for kind in 0..4 {
+            let scales = &normalizer.features[kind];
+            out.rows[kind].clear();
+            for row in self.raw[kind].chunks_exact(scales.len()) {
+                let scaled = row.iter().zip(scales);
+                out.rows[kind]
+                    .extend(scaled.map(|(x, [mean, scale])| F::of((x - mean) * scale)));
+            }
+        }
+        out.cut.clear();
+        out.cut.extend(self.cut.iter().map(|&cut| F::of(cut)));
+    }
+}
+
+/// The nodes of a place on a solid, with their weights.
+fn link(
+    scene: &Scene,
+    (solid, place): (usize, Place),
+    mesh: usize,
+    mut push: impl FnMut(usize, f64),
+) {
+    if scene.solids[solid].is_static() {
+        return;
+    }
+    let before = scene.solids[..solid].iter();
+    let first = mesh + before.map(|solid| solid.vertices.len()).sum::<usize>();
+    match place {
+        Place::Vertex(vertex) => push(first + vertex, 1.0),
+        Place::Edge(ends) => ends.iter().for_each(|&end| push(first + end, 0.5)),
+        Place::Face(face) => {
+            let corners = &scene.solids[solid].faces[face].corners;
+            let part = 1.0 / corners.len() as f64;
+            corners.iter().for_each(|&corner| push(first + corner, part));
+        }
+    }
+}
+
+/// Another row of zeros at the end.
+fn grow(rows: &mut Vec<f64>, count: usize) -> &mut [f64] {
+    let start = rows.len();
+    rows.resize(start + count, 0.0);
+    &mut rows[start..]
+}
