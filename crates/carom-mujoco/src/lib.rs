@@ -130,6 +130,7 @@ fn rows_of(family: carom::quantity::Family) -> Family {
         | Of::ContactPoints
         | Of::JointLaws
         | Of::Learned
+        | Of::Strikes
         | Of::Cameras
         | Of::Sources => Family::Model,
         Of::Qpos => Family::Qpos,
