@@ -10,12 +10,12 @@ use carom_tasks::evaluate::{
 };
 use carom_tasks::identify::stepping_of;
 use carom_tasks::problem::Stepping;
-use carom_tasks::recording;
+use carom_tasks::recording::{self, Mapping};
 
 use crate::failure::{Failure, finish};
 use crate::load::{self, Loaded};
-use crate::{network, stdio};
 use crate::values::{self, Span};
+use crate::{network, stdio};
 
 /// Compares a model with recorded motions.
 ///
@@ -95,14 +95,14 @@ struct Found {
 
 /// The errors of a graph network: whole runs, or windows that the mapping or the command asks for.
 fn measure_network(args: &Args) -> Result<Found, Failure> {
-    let mapping = Mapping::read(&args.mapping)?;
-    let network = network::load(
-        &args.model,
-        args.scene.as_deref(),
-        Some(&mapping),
-        &args.allow,
-    )?;
+    let given = args.mapping.as_deref().map(Mapping::read).transpose()?;
+    let scene = args.scene.as_deref();
+    let network = network::load(&args.model, scene, given.as_ref(), &args.allow)?;
     let model = &network.scene.model;
+    let mapping = match given {
+        Some(mapping) => mapping,
+        None => recording::mapping_for(model, None, &args.recordings)?,
+    };
     let mut recordings = recording::load(model, &mapping, &args.recordings)?;
     let frames = |span: Option<Span>| span.map(|span| span.frames(&recordings));
     let [window, every] = [frames(args.window), frames(args.every)];
