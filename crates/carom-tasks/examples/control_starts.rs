@@ -47,7 +47,8 @@ fn main() -> Result<(), Box<dyn Error>> {
             continue;
         }
         let clock = ProcessTime::now();
-        let line = pool.install(|| one(&question, &path, &start, seed))?;
+        let answer = || one(&question, &path, &start, seed).map_err(|error| error.to_string());
+        let line = pool.install(answer)?;
         let used = clock.elapsed().as_secs_f64();
         achieved += u64::from(line.0);
         seconds += used;
