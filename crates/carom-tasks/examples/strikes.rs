@@ -2,8 +2,8 @@
 //! of each say how well strikes are predicted.
 //!
 //! `cargo run --release -p carom-tasks --example strikes` prints a table, with the errors of the map on its own and, below, in the
-//! engine. It needs the recordings `clash_strikes`; `-- --quick` takes one set, `-- --write` writes the scenes with maps that
-//! ship as `datasets/clash_*_hybrid.xml`.
+//! engine. It needs the recordings `clash_strikes`; `-- --quick` takes one set, `-- --write` writes scenes with
+//! maps, one of each shape, as `datasets/clash_*_hybrid.xml`.
 #![allow(
     clippy::print_stdout,
     reason = "the figures are what the experiment is for"
@@ -36,8 +36,8 @@ const MEDIAN: f64 = 0.06;
 const POSITION: f64 = 0.010;
 const YAW: f64 = 0.8;
 const ACCURACY: f64 = 0.85;
-/// Sets whose maps ship, one of each shape.
-const SHIPPED: [(&str, &str); 3] = [
+/// Sets whose scenes are written, one of each shape.
+const WRITTEN: [(&str, &str); 3] = [
     ("semi_cylinder", "resin_fine"),
     ("square", "resin_fine"),
     ("triangle", "nylon_coarse"),
@@ -117,7 +117,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let engine = Engine::new(&hybrid, &mapping, &learned.map)?;
         let in_engine = Score::of(&engine.predict(test), test, gyration);
         print("  in the engine", &in_engine);
-        if is_written && SHIPPED.contains(&(shape, setting)) {
+        if is_written && WRITTEN.contains(&(shape, setting)) {
             write(&folder.join(&name), &spec, &mapping, &learned.map)?;
         }
         let is_off = in_engine.position > POSITION || in_engine.yaw > YAW * reported;

@@ -48,9 +48,12 @@ impl Scene {
 
     fn text() -> String {
         let text = std::fs::read_to_string("../../tasks/strike_square.toml").expect("the task");
-        let lines = text.lines().map(|line| match line.starts_with("model = ") {
-            true => "model = \"hybrid.xml\"",
-            false => line,
+        let lines = text.lines().map(|line| {
+            if line.starts_with("model = ") {
+                "model = \"hybrid.xml\""
+            } else {
+                line
+            }
         });
         lines.collect::<Vec<_>>().join("\n")
     }
