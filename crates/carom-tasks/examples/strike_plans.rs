@@ -1,7 +1,8 @@
 //! Experiment: strikes planned with maps of collisions. Targets are where random strikes lead. Gradients search for the strike,
 //! then CMA-ES with ten times as many evaluations; and CMA-ES does so again where the solver computes the contacts.
 //!
-//! `cargo run --release -p carom-tasks --example strike_plans` prints a table; `-- --quick` takes one shape and one target.
+//! `cargo run --release -p carom-tasks --example strike_plans` prints a table; `-- --quick` takes one shape and one target. It needs
+//! the scenes that `--example strikes -- --write` writes.
 #![allow(
     clippy::print_stdout,
     reason = "the figures are what the experiment is for"
@@ -63,9 +64,10 @@ fn target(task: &Task, seed: u64) -> Result<State, Box<dyn Error>> {
 fn main() -> Result<(), Box<dyn Error>> {
     let folder = carom_testing::root().join("tasks");
     let is_quick = std::env::args().any(|argument| argument == "--quick");
-    let shapes: &[&str] = match is_quick {
-        true => &["square"],
-        false => &["semi_cylinder", "square", "triangle"],
+    let shapes: &[&str] = if is_quick {
+        &["square"]
+    } else {
+        &["semi_cylinder", "square", "triangle"]
     };
     println!(
         "shape          target  gradient: cost  evaluations  s   CMA-ES: cost  evaluations  s  solver: s"
@@ -74,6 +76,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for shape in shapes {
         let path = folder.join(format!("strike_{shape}.toml"));
         let text = std::fs::read_to_string(&path)?;
+        let text = text.replace(".xml\"", "_hybrid.xml\"");
         let task = Task::parse(&text, &path, None, None)?;
         for seed in 0..if is_quick { 1 } else { TARGETS } {
             let q = target(&task, 17 * seed + 3)?.qpos;

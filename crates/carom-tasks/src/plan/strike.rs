@@ -215,3 +215,6 @@ impl StrikeStart {
         self.given
     }
 }
+
+#[cfg(test)]
+mod tests;

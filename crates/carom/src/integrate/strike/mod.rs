@@ -4,7 +4,7 @@
 //! carries the struck body. The step of all other forces gives velocities v*, and the map moves both bodies from where
 //! they were with these, for the length of the step:
 //!
-//!   (q⁺, v⁺, w⁺) = Φ_h(q, v*, w; p)                                                       (1)
+//!   (q⁺, v⁺, w⁺) = Φ(q, v*, w; p, h)                                                       (1)
 //!
 //! in the plane: x, y and yaw of both, w what the arm behind the striker remembers, p the numbers of the laws. Height and
 //! tilt of the struck body stay those of the step. Φ is [`Bodies::advance`](carom_planar::Bodies::advance), over plain or
