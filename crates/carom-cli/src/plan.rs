@@ -1,5 +1,6 @@
 //! `carom plan`: plan controls, control by plans, or decide a few numbers.
 
+use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
@@ -186,7 +187,8 @@ impl Answered {
             "speed": speed, "factor": factor, "period": period, "plans": plans, "missed": missed,
             "latency": latency, "longest_latency": longest,
         });
-        self.text += &format!(
+        let _ = write!(
+            self.text,
             "\n{factor:.2} times real time; {missed} of {plans} plans came late, after {latency:.4} s on average and {longest:.4} s \
              at most, with {:.4} s for each",
             period / speed

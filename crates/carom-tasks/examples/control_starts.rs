@@ -99,7 +99,7 @@ fn one(
     path: &Path,
     start: &Path,
     seed: u64,
-) -> Result<(bool, String), Box<dyn Error>> {
+) -> Result<(bool, String), carom::Error> {
     let task = Task::read(path, Some(start), None)?;
     let has = |trouble: &str| question.disturb.split(',').any(|one| one == trouble);
     let mut disturbance = Disturbance {

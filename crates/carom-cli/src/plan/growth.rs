@@ -1,5 +1,6 @@
 //! How the gradient of a plan grows from the end of its horizon to its start.
 
+use std::fmt::Write;
 use std::process::ExitCode;
 
 use carom::Dynamics;
@@ -39,11 +40,11 @@ pub(super) fn report(task: &Task, as_json: bool) -> Result<ExitCode, Failure> {
         crate::print(&document.to_string());
         return Ok(ExitCode::SUCCESS);
     }
-    let mut text = "step   length of the derivative by the state   amplification\n".to_owned();
+    let mut text = "step   derivative with respect to the state   amplification\n".to_owned();
     let every = found.norms.len().div_ceil(ROWS).max(1);
     let rows = found.norms.iter().zip(&growth.amplification).enumerate();
     for (step, (norm, amplification)) in rows.step_by(every) {
-        text += &format!("{step:4}   {norm:39.3e}   {amplification:13.3e}\n");
+        let _ = writeln!(text, "{step:4}   {norm:36.3e}   {amplification:13.3e}");
     }
     crate::print(&format!("{text}{}", growth.describe(&task.model, BOUND)));
     Ok(ExitCode::SUCCESS)

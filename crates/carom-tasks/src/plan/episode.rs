@@ -66,7 +66,7 @@ pub struct Episode<'a, D: Dynamics> {
 /// The cost of what is executed.
 #[derive(Debug, Default)]
 struct Sum {
-    sum: f64,
+    total: f64,
     counted: usize,
     /// Controls of the step before.
     before: Vec<f64>,
@@ -278,7 +278,7 @@ impl<'a, D: Dynamics> Episode<'a, D> {
     /// How it went.
     pub fn outcome(mut self, is_interrupted: bool) -> Outcome {
         self.outcome.interrupted = is_interrupted;
-        self.outcome.cost = self.cost.sum / self.cost.counted.max(1) as f64;
+        self.outcome.cost = self.cost.total / self.cost.counted.max(1) as f64;
         if self.outcome.stopped.is_none() && self.done >= self.task.steps {
             let (judged, sensors) = self.judge();
             self.outcome.success = !judged.is_empty() && judged.iter().all(|judged| judged.holds);
@@ -379,7 +379,7 @@ impl Sum {
                 sensors,
             };
             // Not at the end of a horizon: terms of the end are left out.
-            self.sum += task.cost.at(&reading, 0, 1, &mut self.room);
+            self.total += task.cost.at(&reading, 0, 1, &mut self.room);
         }
         self.counted += 1;
         self.before.clear();

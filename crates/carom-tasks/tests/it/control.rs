@@ -75,10 +75,13 @@ fn checkpoints_that_do_not_fit_are_refused() {
     assert!(error.to_string().contains("does not fit"), "{error}");
 }
 
+/// What a plan becomes.
+type Answer = fn(&[f64]) -> Vec<f64>;
+
 /// A planner that is right at first and then answers with something else.
 struct Broken {
     calls: usize,
-    answer: fn(&[f64]) -> Vec<f64>,
+    answer: Answer,
 }
 
 impl Planner<Model> for Broken {
@@ -104,7 +107,7 @@ impl Planner<Model> for Broken {
 fn the_last_good_plan_goes_on_where_a_new_one_is_not_usable() {
     let folder = Folder::new("control-broken");
     let task = push(&folder, PUSH_TASK).unwrap();
-    let answers: [fn(&[f64]) -> Vec<f64>; 3] = [
+    let answers: [Answer; 3] = [
         |warm| vec![f64::NAN; warm.len()],
         |warm| warm[1..].to_vec(),
         |_| Vec::new(),
