@@ -14,8 +14,8 @@ use carom_tasks::recording::{self, Mapping};
 
 use crate::failure::{Failure, finish};
 use crate::load::{self, Loaded};
-use crate::{network, stdio};
 use crate::values::{self, Span};
+use crate::{network, stdio};
 
 /// Compares a model with recorded motions.
 ///

@@ -88,12 +88,7 @@ impl Next {
         }
     }
 
-    fn block(
-        &mut self,
-        inputs: &[usize],
-        [hidden, out]: [usize; 2],
-        has_norm: bool,
-    ) -> BlockShape {
+    fn block(&mut self, inputs: &[usize], [hidden, out]: [usize; 2], has_norm: bool) -> BlockShape {
         BlockShape {
             terms: inputs
                 .iter()
@@ -216,7 +211,8 @@ impl<F: Real> Net<F> {
         work: &'a mut Activations<F>,
     ) -> &'a [F] {
         let width = self.shape.width;
-        work.levels.resize_with(self.shape.layers + 1, Default::default);
+        work.levels
+            .resize_with(self.shape.layers + 1, Default::default);
         work.layers.resize_with(self.shape.layers, Default::default);
         for kind in 0..4 {
             let block = &self.layout.encoders[kind];
@@ -255,10 +251,7 @@ impl<F: Real> Net<F> {
             }
         }
         let last = &work.levels[self.shape.layers];
-        let terms = [
-            same(&last[MESH]),
-            gathered(&last[OBJECT], &topology.owner),
-        ];
+        let terms = [same(&last[MESH]), gathered(&last[OBJECT], &topology.owner)];
         let rows = topology.rows[MESH];
         (self.layout.decoder).forward(
             &self.weights,

@@ -49,11 +49,7 @@ const DEPTH: usize = 256;
 
 /// C += A·B with tiles of `R` rows and `N` columns; B and C are stored row by row.
 #[inline(always)]
-pub fn tiles<F: Real, const R: usize, const N: usize>(
-    a: Left<'_, F>,
-    b: &[F],
-    c: &mut [F],
-) {
+pub fn tiles<F: Real, const R: usize, const N: usize>(a: Left<'_, F>, b: &[F], c: &mut [F]) {
     if a.rows == 0 || a.inner == 0 {
         return;
     }

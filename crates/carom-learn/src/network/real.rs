@@ -62,7 +62,10 @@ macro_rules! real {
     ($type:ident, $columns:literal) => {
         impl Real for $type {
             #[inline(always)]
-            #[allow(clippy::cast_possible_truncation, reason = "the nearest number is asked for")]
+            #[allow(
+                clippy::cast_possible_truncation,
+                reason = "the nearest number is asked for"
+            )]
             fn of(value: f64) -> Self {
                 value as $type
             }

@@ -18,9 +18,10 @@ pub fn motions(shard: &Shard) -> Result<Motions, Error> {
     let mut all = Vec::with_capacity(shard.runs.len());
     for (index, run) in shard.runs.iter().enumerate() {
         let motion = motion(shard, run);
-        all.push(motion.map_err(|why| {
-            Error::new(ErrorKind::Recording, format!("run {index}: {why}"))
-        })?);
+        all.push(
+            motion
+                .map_err(|why| Error::new(ErrorKind::Recording, format!("run {index}: {why}")))?,
+        );
     }
     if all.iter().all(|motion| motion.frames.len() < 2) {
         return Err(Error::new(
@@ -129,10 +130,7 @@ pub fn card(shard: &Shard, recipe: Recipe, data: String, scene: Option<String>) 
         recipe,
         steps: 0,
         data,
-        motions: [
-            shard.runs.len(),
-            shard.runs.iter().map(Run::frames).sum(),
-        ],
+        motions: [shard.runs.len(), shard.runs.iter().map(Run::frames).sum()],
         held_out: [0.0; 3],
         friction: range(&mut bodies().map(|body| body.friction)),
         mass: range(&mut bodies().map(|body| body.mass)),

@@ -108,7 +108,9 @@ fn solid(model: &Model, geom: usize, mass: f64, friction: f64) -> Result<(Solid,
         }
         (kind, _) => return Err(format!("a {kind:?} is neither a box nor a mesh")),
     };
-    let points = local.iter().map(|&point| (position + rotation.mul_vec(point)).0);
+    let points = local
+        .iter()
+        .map(|&point| (position + rotation.mul_vec(point)).0);
     Solid::hull(&points.collect::<Vec<_>>(), Some(mass), friction)
         .map_err(|_| "the mesh bounds no volume".to_owned())
 }
