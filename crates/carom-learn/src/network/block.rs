@@ -1,8 +1,8 @@
 //! A block: two dense layers with a smooth bend between them, and a layer norm behind them.
 //!
-//! With inputs x_k that come by routes M_k (the same row, or linked rows),
+//! With inputs xₖ that come by routes Mₖ (the same row, or linked rows),
 //!
-//!   z = b + Σ_k M_k·x_k·W_k                                      (1)
+//!   z = b + Σₖ Mₖ·xₖ·Wₖ                                          (1)
 //!   h = φ(z),   φ(z) = z·(1 + z/√(1 + z²))/2                     (2)
 //!   y = c + h·V                                                  (3)
 //!   ŷ = g·(y − mean y)/√(var y + ε) + s     over a row           (4)
@@ -40,7 +40,7 @@ impl Dense {
 /// Where the weights of a block are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlockShape {
-    /// W_k.
+    /// Wₖ.
     pub terms: Vec<Dense>,
     /// b.
     pub bias: usize,

@@ -251,9 +251,9 @@ fn link(
         Place::Face(face) => {
             let corners = &scene.solids[solid].faces[face].corners;
             let part = 1.0 / corners.len() as f64;
-            corners
-                .iter()
-                .for_each(|&corner| push(first + corner, part));
+            for &corner in corners {
+                push(first + corner, part);
+            }
         }
     }
 }

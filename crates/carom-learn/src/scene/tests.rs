@@ -48,7 +48,9 @@ pub(crate) fn scene(random: &mut Random) -> (Scene, Vec<Body>) {
         solids: vec![cube.clone(), mesh, cube, Solid::plane(1.0)],
     };
     let mut bodies: Vec<Body> = (0..3).map(|_| body(random, 0.04)).collect();
-    bodies.iter_mut().for_each(|body| body.position[2] += 0.04);
+    for body in &mut bodies {
+        body.position[2] += 0.04;
+    }
     bodies.push(still(Vec3::ZERO));
     (scene, bodies)
 }

@@ -165,7 +165,7 @@ fn foreign_and_damaged_files_are_refused() {
     let mut random = crate::random::Random::new(3, 0);
     for _ in 0..2000 {
         let mut changed = bytes.clone();
-        for _ in 0..1 + random.below(3) {
+        for _ in 0..=random.below(3) {
             let place = random.below(1500.min(changed.len()));
             changed[place] = u8::try_from(random.below(256)).unwrap();
         }
