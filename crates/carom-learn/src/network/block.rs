@@ -103,6 +103,13 @@ pub(super) struct Term<'a, F> {
     pub(super) route: Route<'a, F>,
 }
 
+/// Where the cotangents of an input and of the factors of its route are added, if they are asked for.
+#[derive(Debug)]
+pub(super) struct TermBars<'a, F> {
+    pub(super) x: Option<&'a mut [F]>,
+    pub(super) factors: Option<&'a mut [F]>,
+}
+
 /// Sets a vector to so many zeros; allocates only while it grows.
 pub(super) fn zeros<F: Real>(out: &mut Vec<F>, count: usize) {
     out.clear();
@@ -256,10 +263,14 @@ impl BlockShape {
         (index, weights): (usize, &[F]),
         term: Term<'_, F>,
         gradient: &mut [F],
-        bars: (Option<&mut [F]>, Option<&mut [F]>),
+        bars: TermBars<'_, F>,
         scratch: &mut Scratch<F>,
     ) {
-        let (dense, (x_bar, factor_bar)) = (&self.terms[index], bars);
+        let dense = &self.terms[index];
+        let TermBars {
+            x: x_bar,
+            factors: factor_bar,
+        } = bars;
         let Scratch {
             arch,
             rows: linked,
