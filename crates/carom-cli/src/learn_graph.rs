@@ -89,8 +89,11 @@ fn answer(args: &Args) -> Result<ExitCode, Failure> {
     let data = args.data.display().to_string();
     let mut card = graph::card(&shard, recipe, data, scene);
     let trainer = Trainer::new(recipe, &motions).ok_or_else(|| {
-        Error::new(ErrorKind::Recording, "all runs with two frames are held out")
-            .remedy("give more runs, or a smaller held_out in the recipe")
+        Error::new(
+            ErrorKind::Recording,
+            "all runs with two frames are held out",
+        )
+        .remedy("give more runs, or a smaller held_out in the recipe")
     })?;
     let mut trainer = resumed(args, &recipe, trainer)?;
     interrupt::watch();
@@ -129,12 +132,12 @@ fn unreadable(path: &Path, cause: &std::io::Error) -> Failure {
     Failure::sentence(READ, format!("cannot read '{}': {cause}", path.display()))
 }
 
-fn resumed<'a>(
-    args: &Args,
-    recipe: &Recipe,
-    trainer: Trainer<'a>,
-) -> Result<Trainer<'a>, Failure> {
-    let Some(path) = args.checkpoint.as_ref().filter(|path| args.resume && path.exists()) else {
+fn resumed<'a>(args: &Args, recipe: &Recipe, trainer: Trainer<'a>) -> Result<Trainer<'a>, Failure> {
+    let Some(path) = args
+        .checkpoint
+        .as_ref()
+        .filter(|path| args.resume && path.exists())
+    else {
         return Ok(trainer);
     };
     let bytes = std::fs::read(path).map_err(|cause| unreadable(path, &cause))?;

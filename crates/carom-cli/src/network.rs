@@ -51,7 +51,10 @@ pub(crate) fn load(
         (Some(named), _) => load::load(&named, allow)?,
         (None, Some(text)) => load::of_text(text)?,
         (None, None) => {
-            let why = format!("'{}' does not say in which scene it is used", path.display());
+            let why = format!(
+                "'{}' does not say in which scene it is used",
+                path.display()
+            );
             return Err(Failure::sentence(VALUE, why)
                 .help("name a model file with --scene, or with `scene = \"…\"` in the mapping"));
         }

@@ -43,20 +43,16 @@ impl<F: Real> Learned<F> {
         work.batch.clear();
         work.batch.add(scene, bodies, &[], &self.setting);
         work.batch.scaled(&self.normalizer, &mut work.features);
-        let said = self.net.forward(
-            &work.batch.topology,
-            &work.features,
-            &mut work.activations,
-        );
+        let said = self
+            .net
+            .forward(&work.batch.topology, &work.features, &mut work.activations);
         work.said.clear();
         let mut nodes = said.chunks_exact(6);
         for solid in scene.solids.iter().filter(|solid| !solid.is_static()) {
             let mut moments = Moments::default();
             for (&vertex, node) in solid.vertices.iter().zip(&mut nodes) {
                 let vector = |from: usize, scale: f64| {
-                    carom::math::Vec3(std::array::from_fn(|axis| {
-                        node[from + axis].wide() * scale
-                    }))
+                    carom::math::Vec3(std::array::from_fn(|axis| node[from + axis].wide() * scale))
                 };
                 let [a, b] = self.normalizer.outputs;
                 moments.add(vertex, solid.vertices.len(), [vector(0, a), vector(3, b)]);

@@ -338,7 +338,9 @@ fn checked<T: Copy + Into<f64>>(name: &str, count: usize, values: Vec<T>) -> Res
         )));
     }
     if values.iter().any(|&value| !value.into().is_finite()) {
-        return Err(no(format!("tensor '{name}' has a number that is not finite")));
+        return Err(no(format!(
+            "tensor '{name}' has a number that is not finite"
+        )));
     }
     Ok(values)
 }

@@ -15,7 +15,8 @@ use crate::learned::{Learned, StepWork};
 use crate::network::{Features, Real};
 use crate::scene::motion::{self, MOMENTS, Moments};
 use crate::scene::{
-    Body, Heading, Scene, Twist, edge_features, face_features, mesh_features, object_features,
+    Body, Heading, MESH_PUSH, OBJECT_PUSH, Scene, Twist, edge_features, face_features,
+    mesh_features, object_features, push,
 };
 
 /// Tangents of a body: position, rotation in its own axes, velocity, angular velocity in its own axes.
@@ -266,7 +267,9 @@ impl<F: Real> GraphSystem<F> {
         let mut node = 0;
         for (body, &center) in centers.iter().enumerate() {
             let solid = &scene.solids[body];
-            let varied = Coordinates::read(state, body).varied::<TANGENTS>(0).body(center);
+            let varied = Coordinates::read(state, body)
+                .varied::<TANGENTS>(0)
+                .body(center);
             let heading = Heading::of(&varied.rotation, 0);
             let mut add = |kind: usize, row: usize, features: &[Dual<TANGENTS>]| {
                 for (place, feature) in features.iter().enumerate() {
@@ -314,9 +317,38 @@ impl<F: Real> GraphSystem<F> {
             let mut sum = [0.0; 2 * TANGENTS];
             let weights = (0..row.len()).map(|place| bar_of(3, edge, place));
             let rows = row.iter().chain([&counts]);
-            for (feature, weight) in rows.zip(weights.chain([features_bar.cut[edge].wide()])) {
-                for (sum, slope) in sum.iter_mut().zip(&feature.tangent) {
+            let mut add = |number: &Dual<{ 2 * TANGENTS }>, weight: f64| {
+                for (sum, slope) in sum.iter_mut().zip(&number.tangent) {
                     *sum += weight * slope;
+                }
+            };
+            for (feature, weight) in rows.zip(weights.chain([features_bar.cut[edge].wide()])) {
+                add(feature, weight);
+            }
+            let receiver = contact.solids[to];
+            let (twist, _) = push(
+                (scene, contact),
+                [&varied[0], &varied[1]],
+                &headings[to],
+                (to, setting),
+            );
+            let part = batch.parts[edge];
+            for axis in 0..3 {
+                let place = OBJECT_PUSH + axis;
+                add(&twist.linear[axis], part * bar_of(1, receiver, place));
+                add(&twist.angular[axis], part * bar_of(1, receiver, place + 3));
+            }
+            let before = scene.solids[..receiver].iter();
+            let first: usize = before.map(|solid| solid.vertices.len()).sum();
+            for (place, &vertex) in scene.solids[receiver].vertices.iter().enumerate() {
+                let local = vertex.map(Dual::from);
+                let from_center = headings[to].see(varied[to].rotation.mul_vec(local));
+                let change = twist.linear + twist.angular.cross(from_center);
+                for axis in 0..3 {
+                    add(
+                        &change[axis],
+                        part * bar_of(0, first + place, MESH_PUSH + axis),
+                    );
                 }
             }
             for (side, part) in sum.chunks_exact(TANGENTS).enumerate() {
@@ -463,10 +495,7 @@ impl<F: Real> Dynamics for GraphSystem<F> {
     }
 
     fn add(&self, qpos: &mut [f64], tangent: &[f64], factor: f64) {
-        for (q, change) in qpos
-            .chunks_exact_mut(POSE)
-            .zip(tangent.chunks_exact(TWIST))
-        {
+        for (q, change) in qpos.chunks_exact_mut(POSE).zip(tangent.chunks_exact(TWIST)) {
             for axis in 0..3 {
                 q[axis] += factor * change[axis];
             }

@@ -66,7 +66,9 @@ impl<F: Real> Adam<F> {
         let [first_bias, second_bias] =
             [settings.momentum, settings.memory].map(|kept| 1.0 - kept.powi(count));
         // The mean starts short, so that it does not remember the first weights.
-        let kept = settings.average.min((1.0 + self.steps as f64) / (10.0 + self.steps as f64));
+        let kept = settings
+            .average
+            .min((1.0 + self.steps as f64) / (10.0 + self.steps as f64));
         let [kept, new] = [kept, 1.0 - kept].map(F::of);
         let [m_kept, m_new] = [settings.momentum, 1.0 - settings.momentum].map(F::of);
         let [s_kept, s_new] = [settings.memory, 1.0 - settings.memory].map(F::of);

@@ -1,8 +1,8 @@
 //! A block: two dense layers with a smooth bend between them, and a layer norm behind them.
 //!
-//! With inputs x_k that come by routes M_k (the same row, or linked rows),
+//! With inputs xₖ that come by routes Mₖ (the same row, or linked rows),
 //!
-//!   z = b + Σ_k M_k·x_k·W_k                                      (1)
+//!   z = b + Σₖ Mₖ·xₖ·Wₖ                                          (1)
 //!   h = φ(z),   φ(z) = z·(1 + z/√(1 + z²))/2                     (2)
 //!   y = c + h·V                                                  (3)
 //!   ŷ = g·(y − mean y)/√(var y + ε) + s     over a row           (4)
@@ -40,7 +40,7 @@ impl Dense {
 /// Where the weights of a block are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlockShape {
-    /// W_k.
+    /// Wₖ.
     pub terms: Vec<Dense>,
     /// b.
     pub bias: usize,
@@ -101,6 +101,13 @@ pub(super) enum Route<'a, F> {
 pub(super) struct Term<'a, F> {
     pub(super) x: &'a [F],
     pub(super) route: Route<'a, F>,
+}
+
+/// Where the cotangents of an input and of the factors of its route are added, if they are asked for.
+#[derive(Debug)]
+pub(super) struct TermBars<'a, F> {
+    pub(super) x: Option<&'a mut [F]>,
+    pub(super) factors: Option<&'a mut [F]>,
 }
 
 /// Sets a vector to so many zeros; allocates only while it grows.
@@ -256,10 +263,14 @@ impl BlockShape {
         (index, weights): (usize, &[F]),
         term: Term<'_, F>,
         gradient: &mut [F],
-        bars: (Option<&mut [F]>, Option<&mut [F]>),
+        bars: TermBars<'_, F>,
         scratch: &mut Scratch<F>,
     ) {
-        let (dense, (x_bar, factor_bar)) = (&self.terms[index], bars);
+        let dense = &self.terms[index];
+        let TermBars {
+            x: x_bar,
+            factors: factor_bar,
+        } = bars;
         let Scratch {
             arch,
             rows: linked,

@@ -10,7 +10,7 @@
 //!
 //! and the decoder reads six numbers of a mesh node from m and its o.
 
-use super::block::{BlockShape, Dense, Record, Route, Scratch, Term, zeros};
+use super::block::{BlockShape, Dense, Record, Route, Scratch, Term, TermBars, zeros};
 use super::{Links, Real};
 
 /// Kinds of rows.
@@ -88,12 +88,7 @@ impl Next {
         }
     }
 
-    fn block(
-        &mut self,
-        inputs: &[usize],
-        [hidden, out]: [usize; 2],
-        has_norm: bool,
-    ) -> BlockShape {
+    fn block(&mut self, inputs: &[usize], [hidden, out]: [usize; 2], has_norm: bool) -> BlockShape {
         BlockShape {
             terms: inputs
                 .iter()
@@ -216,7 +211,8 @@ impl<F: Real> Net<F> {
         work: &'a mut Activations<F>,
     ) -> &'a [F] {
         let width = self.shape.width;
-        work.levels.resize_with(self.shape.layers + 1, Default::default);
+        work.levels
+            .resize_with(self.shape.layers + 1, Default::default);
         work.layers.resize_with(self.shape.layers, Default::default);
         for kind in 0..4 {
             let block = &self.layout.encoders[kind];
@@ -255,10 +251,7 @@ impl<F: Real> Net<F> {
             }
         }
         let last = &work.levels[self.shape.layers];
-        let terms = [
-            same(&last[MESH]),
-            gathered(&last[OBJECT], &topology.owner),
-        ];
+        let terms = [same(&last[MESH]), gathered(&last[OBJECT], &topology.owner)];
         let rows = topology.rows[MESH];
         (self.layout.decoder).forward(
             &self.weights,
@@ -298,10 +291,10 @@ impl<F: Real> Net<F> {
         let last = &levels[self.shape.layers];
         block.backward(weights, decoder, readout_bar, gradient, scratch);
         let term = same(&last[MESH]);
-        let into = (Some(&mut bars[MESH][..]), None);
+        let into = only(&mut bars[MESH]);
         block.term_backward((0, weights), term, gradient, into, scratch);
         let term = gathered(&last[OBJECT], &topology.owner);
-        let into = (Some(&mut bars[OBJECT][..]), None);
+        let into = only(&mut bars[OBJECT]);
         block.term_backward((1, weights), term, gradient, into, scratch);
         for layer in (0..self.shape.layers).rev() {
             let (before, after) = (&levels[layer], &levels[layer + 1]);
@@ -316,7 +309,10 @@ impl<F: Real> Net<F> {
                         (Route::Scatter(..), Some(features_bar)) => Some(&mut features_bar.cut[..]),
                         _ => None,
                     };
-                    let into = (Some(&mut bars[SOURCES[kind][index]][..]), cut_bar);
+                    let into = TermBars {
+                        x: Some(&mut bars[SOURCES[kind][index]]),
+                        factors: cut_bar,
+                    };
                     block.term_backward((index, weights), term, gradient, into, scratch);
                 }
             }
@@ -328,7 +324,16 @@ impl<F: Real> Net<F> {
                 .as_deref_mut()
                 .map(|features_bar| &mut features_bar.rows[kind][..]);
             let term = same(&features.rows[kind]);
-            block.term_backward((0, weights), term, gradient, (into, None), scratch);
+            block.term_backward(
+                (0, weights),
+                term,
+                gradient,
+                TermBars {
+                    x: into,
+                    factors: None,
+                },
+                scratch,
+            );
         }
     }
 }
@@ -340,6 +345,13 @@ const SOURCES: [&[usize]; 4] = [
     &[EDGE, MESH, OBJECT],
     &[FACE, MESH, OBJECT, MESH, OBJECT],
 ];
+
+fn only<F>(x: &mut [F]) -> TermBars<'_, F> {
+    TermBars {
+        x: Some(x),
+        factors: None,
+    }
+}
 
 fn same<F>(x: &[F]) -> Term<'_, F> {
     Term {

@@ -48,12 +48,12 @@ impl<'a, F> Left<'a, F> {
 const DEPTH: usize = 256;
 
 /// C += A·B with tiles of `R` rows and `N` columns; B and C are stored row by row.
+#[allow(
+    clippy::inline_always,
+    reason = "to be compiled for the instructions of the caller"
+)]
 #[inline(always)]
-pub fn tiles<F: Real, const R: usize, const N: usize>(
-    a: Left<'_, F>,
-    b: &[F],
-    c: &mut [F],
-) {
+pub fn tiles<F: Real, const R: usize, const N: usize>(a: Left<'_, F>, b: &[F], c: &mut [F]) {
     if a.rows == 0 || a.inner == 0 {
         return;
     }
@@ -89,6 +89,10 @@ pub fn tiles<F: Real, const R: usize, const N: usize>(
     }
 }
 
+#[allow(
+    clippy::inline_always,
+    reason = "to be compiled for the instructions of the caller"
+)]
 #[inline(always)]
 fn tile<F: Real, const R: usize, const N: usize>(
     a: Left<'_, F>,

@@ -52,6 +52,10 @@ struct Product<'a, F, const R: usize, const N: usize> {
 impl<F: Real, const R: usize, const N: usize> pulp::WithSimd for Product<'_, F, R, N> {
     type Output = ();
 
+    #[allow(
+        clippy::inline_always,
+        reason = "to be compiled for the instructions that were chosen"
+    )]
     #[inline(always)]
     fn with_simd<S: pulp::Simd>(self, _: S) {
         product::tiles::<F, R, N>(self.a, self.b, self.c);
@@ -62,7 +66,10 @@ macro_rules! real {
     ($type:ident, $columns:literal) => {
         impl Real for $type {
             #[inline(always)]
-            #[allow(clippy::cast_possible_truncation, reason = "the nearest number is asked for")]
+            #[allow(
+                clippy::cast_possible_truncation,
+                reason = "the nearest number is asked for"
+            )]
             fn of(value: f64) -> Self {
                 value as $type
             }

@@ -8,7 +8,10 @@ struct Noise(u64);
 
 impl Noise {
     fn next(&mut self) -> f64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 11) as f64 / (1_u64 << 53) as f64
     }
 
@@ -20,15 +23,28 @@ impl Noise {
 #[test]
 fn products_are_sums_of_products() {
     let mut noise = Noise(1);
-    for [rows, inner, columns] in [[1, 1, 1], [4, 3, 16], [7, 300, 37], [64, 65, 6], [5, 64, 64]] {
+    for [rows, inner, columns] in [
+        [1, 1, 1],
+        [4, 3, 16],
+        [7, 300, 37],
+        [64, 65, 6],
+        [5, 64, 64],
+    ] {
         let (a, b) = (noise.many(rows * inner), noise.many(inner * columns));
-        let turned: Vec<f64> = (0..inner * rows).map(|n| a[n % rows * inner + n / rows]).collect();
-        for left in [Left::plain(&a, rows, inner), Left::transposed(&turned, rows, inner)] {
+        let turned: Vec<f64> = (0..inner * rows)
+            .map(|n| a[n % rows * inner + n / rows])
+            .collect();
+        for left in [
+            Left::plain(&a, rows, inner),
+            Left::transposed(&turned, rows, inner),
+        ] {
             let mut c = vec![1.0; rows * columns];
             f64::multiply(pulp::Arch::new(), left, &b, &mut c);
             for i in 0..rows {
                 for j in 0..columns {
-                    let sum: f64 = (0..inner).map(|k| a[i * inner + k] * b[k * columns + j]).sum();
+                    let sum: f64 = (0..inner)
+                        .map(|k| a[i * inner + k] * b[k * columns + j])
+                        .sum();
                     assert!((c[i * columns + j] - 1.0 - sum).abs() < 1e-12);
                 }
             }
@@ -49,22 +65,47 @@ fn graph() -> Topology {
         rows: [5, 3, 5, 4],
         send: links(&[(0, 3, 1.0), (1, 0, 0.5), (1, 2, 0.5), (3, 4, 1.0)]),
         send_object: links(&[(0, 1, 1.0), (1, 0, 1.0), (2, 2, 1.0), (3, 1, 1.0)]),
-        receive: links(&[(0, 0, 0.3), (0, 1, 0.7), (1, 3, 1.0), (2, 4, 1.0), (3, 2, 1.0)]),
+        receive: links(&[
+            (0, 0, 0.3),
+            (0, 1, 0.7),
+            (1, 3, 1.0),
+            (2, 4, 1.0),
+            (3, 2, 1.0),
+        ]),
         receive_object: links(&[(0, 0, 1.0), (1, 1, 1.0), (2, 1, 1.0), (3, 0, 1.0)]),
-        owner: links(&[(0, 0, 1.0), (1, 0, 1.0), (2, 0, 1.0), (3, 1, 1.0), (4, 1, 1.0)]),
-        mean: links(&[(0, 0, 0.3), (0, 1, 0.3), (0, 2, 0.4), (1, 3, 0.5), (1, 4, 0.5)]),
+        owner: links(&[
+            (0, 0, 1.0),
+            (1, 0, 1.0),
+            (2, 0, 1.0),
+            (3, 1, 1.0),
+            (4, 1, 1.0),
+        ]),
+        mean: links(&[
+            (0, 0, 0.3),
+            (0, 1, 0.3),
+            (0, 2, 0.4),
+            (1, 3, 0.5),
+            (1, 4, 0.5),
+        ]),
     }
 }
 
 fn example(noise: &mut Noise) -> (Net<f64>, Topology, Features<f64>) {
-    let shape = NetShape { width: 6, layers: 2, features: [4, 3, 2, 5] };
+    let shape = NetShape {
+        width: 6,
+        layers: 2,
+        features: [4, 3, 2, 5],
+    };
     let mut net = Net::random(shape, || noise.next());
     for weight in &mut net.weights {
         *weight += 0.2 * (noise.next() - 0.5);
     }
     let topology = graph();
     let rows = std::array::from_fn(|kind| noise.many(topology.rows[kind] * shape.features[kind]));
-    let features = Features { rows, cut: vec![0.9, 0.4, 1.0, 0.2] };
+    let features = Features {
+        rows,
+        cut: vec![0.9, 0.4, 1.0, 0.2],
+    };
     (net, topology, features)
 }
 
@@ -84,11 +125,20 @@ fn adjoints_agree_with_differences() {
     let mut features_bar = features.clone();
     features_bar.rows.iter_mut().for_each(|row| row.fill(0.0));
     features_bar.cut.fill(0.0);
-    net.backward(&topology, &features, (&bar, &mut work), &mut gradient, Some(&mut features_bar));
+    net.backward(
+        &topology,
+        &features,
+        (&bar, &mut work),
+        &mut gradient,
+        Some(&mut features_bar),
+    );
 
     let step = 1e-5;
     let close = |slope: f64, known: f64, what: &str| {
-        assert!((slope - known).abs() <= 1e-8 * (1.0 + known.abs()), "{what}: {slope} {known}");
+        assert!(
+            (slope - known).abs() <= 1e-8 * (1.0 + known.abs()),
+            "{what}: {slope} {known}"
+        );
     };
     let size = gradient.iter().fold(0.0_f64, |most, g| most.max(g.abs()));
     assert!(size > 0.1, "{size}");
@@ -99,11 +149,16 @@ fn adjoints_agree_with_differences() {
             value(&moved, &features)
         };
         // Fourth order: what differences lack is far below the tolerance.
-        let slope = (8.0 * (at(step) - at(-step)) - (at(2.0 * step) - at(-2.0 * step))) / (12.0 * step);
+        let slope =
+            (8.0 * (at(step) - at(-step)) - (at(2.0 * step) - at(-2.0 * step))) / (12.0 * step);
         close(slope, gradient[index], "weight");
     }
     for kind in 0..5 {
-        let count = if kind < 4 { features.rows[kind].len() } else { features.cut.len() };
+        let count = if kind < 4 {
+            features.rows[kind].len()
+        } else {
+            features.cut.len()
+        };
         for index in 0..count {
             let mut moved = features.clone();
             let mut at = |change: f64| {
@@ -115,8 +170,13 @@ fn adjoints_agree_with_differences() {
                 row[index] = base[index] + change;
                 value(&net, &moved)
             };
-            let slope = (8.0 * (at(step) - at(-step)) - (at(2.0 * step) - at(-2.0 * step))) / (12.0 * step);
-            let known = if kind < 4 { features_bar.rows[kind][index] } else { features_bar.cut[index] };
+            let slope =
+                (8.0 * (at(step) - at(-step)) - (at(2.0 * step) - at(-2.0 * step))) / (12.0 * step);
+            let known = if kind < 4 {
+                features_bar.rows[kind][index]
+            } else {
+                features_bar.cut[index]
+            };
             close(slope, known, "feature");
         }
     }
@@ -128,7 +188,10 @@ fn single_precision_is_the_same_network() {
     let (net, topology, features) = example(&mut noise);
     let narrow: Net<f32> = net.convert();
     let narrowed = Features {
-        rows: features.rows.clone().map(|row| row.iter().map(|&x| f32::of(x)).collect()),
+        rows: features
+            .rows
+            .clone()
+            .map(|row| row.iter().map(|&x| f32::of(x)).collect()),
         cut: features.cut.iter().map(|&x| f32::of(x)).collect(),
     };
     let (mut work, mut wide_work) = (Activations::default(), Activations::default());

@@ -41,8 +41,9 @@ pub struct Contacts {
     pub found: Vec<Contact>,
 }
 
-/// Edges count as crossing if the points are at least this far from their ends, as a part of their length.
-const END: f64 = 0.02;
+/// Edges count as crossing if the points are at least this far from their ends, as a part of their length. Nearer to an end,
+/// its corner stands for the edge: else crossings of edges that end at the same height would come and go.
+pub(super) const END: f64 = 0.02;
 
 /// Edges that are more parallel than this (sine) have no crossing of their own.
 const LEAST_SINE: f64 = 0.1;
@@ -122,7 +123,9 @@ fn is_far(scene: &Scene, bodies: &[Body], [one, two]: [usize; 2], threshold: f64
     let gap = bodies[one].position - bodies[two].position;
     let reach = threshold + scene.solids[one].radius;
     if scene.solids[two].vertices.is_empty() {
-        let normal = bodies[two].rotation.mul_vec(scene.solids[two].faces[0].normal);
+        let normal = bodies[two]
+            .rotation
+            .mul_vec(scene.solids[two].faces[0].normal);
         return normal.dot(gap) > reach;
     }
     gap.norm() > reach + scene.solids[two].radius
@@ -191,7 +194,10 @@ fn nearest_of_border(solid: &Solid, face: usize, point: Vec3) -> Option<(Place, 
         } else if part >= 1.0 {
             (Place::Vertex(to), solid.vertices[to])
         } else {
-            (Place::Edge([from, to]), start + along * part)
+            (
+                Place::Edge([from.min(to), from.max(to)]),
+                start + along * part,
+            )
         };
         let distance = point.distance(nearest);
         if best.is_none_or(|(_, _, least)| distance < least) {

@@ -7,12 +7,12 @@ use carom::math::Vec3;
 use carom_scalar::Scalar;
 
 use super::body::constant;
-use super::{Body, Contact, Heading, Place, Scene, Solid};
+use super::{Body, Contact, Heading, Place, Scene, Solid, Twist};
 
 /// Numbers of a mesh node.
-pub const MESH_FEATURES: usize = 12;
+pub const MESH_FEATURES: usize = 15;
 /// Numbers of an object.
-pub const OBJECT_FEATURES: usize = 13;
+pub const OBJECT_FEATURES: usize = 19;
 /// Numbers of an object–mesh edge.
 pub const EDGE_FEATURES: usize = 6;
 /// Numbers of a face edge.
@@ -26,6 +26,13 @@ const FULL: f64 = 0.8;
 
 /// Gaps over which a face edge is told of nearness (m).
 const NEAR: f64 = 0.001;
+
+/// Where the push of contacts begins among the features of a mesh node, and of an object.
+pub(crate) const MESH_PUSH: usize = 12;
+pub(crate) const OBJECT_PUSH: usize = 13;
+
+/// Fall in the square of a second, downwards (m/s²).
+const GRAVITY: f64 = 9.81;
 
 /// How nearest points are taken to move with the bodies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -117,7 +124,7 @@ pub(crate) fn object_features<T: Scalar>(
 ) {
     let mut out = Out(out.iter_mut());
     let Some(mass) = solid.mass else {
-        for _ in 0..OBJECT_FEATURES - 1 {
+        for _ in 0..OBJECT_PUSH - 1 {
             out.put(T::ZERO);
         }
         out.put(T::ONE);
@@ -321,6 +328,55 @@ pub(crate) fn face_features<T: Scalar>(
         out.put(T::from(f64::from(u8::from(kind))));
     }
     fade(distance, setting.threshold)
+}
+
+/// What a contact would do to one side of it (0 or 1) if it were alone and as simple as can be: the impulse that keeps it from
+/// closing in this step, with sliding friction. Changes of velocity and angular velocity, as distances and angles a step, in
+/// the heading of that side; and whether it closes. The network learns what is different.
+pub(crate) fn push<T: Scalar>(
+    (scene, contact): (&Scene, &Contact),
+    bodies: [&Body<T>; 2],
+    heading: &Heading<T>,
+    (to, setting): (usize, &Setting),
+) -> (Twist<T>, bool) {
+    let from = 1 - to;
+    let solids = contact.solids.map(|solid| &scene.solids[solid]);
+    let Pair {
+        points,
+        normal,
+        distance,
+    } = pair(scene, contact, bodies, setting.witness);
+    let normal = if to == 1 { normal } else { -normal };
+    let gap_velocity = bodies[to].velocity_at(points[to]) - bodies[from].velocity_at(points[from]);
+    let moved = gap_velocity * T::from(setting.step);
+    let opening = normal.dot(moved);
+    let sliding = moved - normal * opening;
+    // What falls together keeps its distance.
+    let fall = if solids[from].is_static() {
+        normal[2] * (GRAVITY * setting.step * setting.step)
+    } else {
+        T::ZERO
+    };
+    let next = distance + opening - fall;
+    let responses: [T; 2] =
+        std::array::from_fn(|side| response(solids[side], bodies[side], points[side], normal));
+    let size = below(next, NEAR) / (responses[0] + responses[1]);
+    let friction = solids[to].friction.max(solids[from].friction);
+    let along = normal - direction(sliding, SLOW[0], setting.step) * T::from(friction);
+    let impulse = along * size;
+    let lever = bodies[to]
+        .rotation
+        .transpose_mul_vec((points[to] - bodies[to].position).cross(impulse));
+    let inertia = solids[to].inertia;
+    let turn = Vec3(std::array::from_fn(|axis| {
+        lever[axis] / inertia[axis].max(1e-12)
+    }));
+    let mass = solids[to].mass.unwrap_or(1.0);
+    let twist = Twist {
+        linear: heading.see(impulse * T::from(1.0 / mass)),
+        angular: heading.see(bodies[to].rotation.mul_vec(turn)),
+    };
+    (twist, next.value() < 0.0)
 }
 
 /// 1 for near ones, 0 from the threshold on, with a continuous slope.

@@ -1,18 +1,15 @@
 //! Graphs for a network: rows of features, links, and what is needed to go back.
 
 use super::{
-    Body, Contacts, EDGE_FEATURES, FACE_FEATURES, Heading, MESH_FEATURES, OBJECT_FEATURES, Place,
-    Scene, Setting, edge_features, face_features, mesh_features, object_features,
+    Body, Contacts, EDGE_FEATURES, FACE_FEATURES, Heading, MESH_FEATURES, MESH_PUSH,
+    OBJECT_FEATURES, OBJECT_PUSH, Place, Scene, Setting, edge_features, face_features,
+    mesh_features, object_features, push,
 };
 use crate::network::{Features, Real, Topology};
 
 /// Features of each kind of row.
-pub(crate) const COUNTS: [usize; 4] = [
-    MESH_FEATURES,
-    OBJECT_FEATURES,
-    EDGE_FEATURES,
-    FACE_FEATURES,
-];
+pub(crate) const COUNTS: [usize; 4] =
+    [MESH_FEATURES, OBJECT_FEATURES, EDGE_FEATURES, FACE_FEATURES];
 
 /// Means and scales of features, and sizes of what the network says.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,6 +42,8 @@ pub struct Batch {
     pub cut: Vec<f64>,
     /// Which contact each face edge belongs to, and towards which side.
     pub edges: Vec<(usize, usize)>,
+    /// The part of its pair that each face edge has in pushes.
+    pub(crate) parts: Vec<f64>,
     /// Nearest points of the graph that was added last.
     pub contacts: Contacts,
     headings: Vec<Heading>,
@@ -69,6 +68,7 @@ impl Batch {
         self.raw.iter_mut().for_each(Vec::clear);
         self.cut.clear();
         self.edges.clear();
+        self.parts.clear();
     }
 
     /// Adds the graph of a scene; `quarter_turns` turns the frames of its bodies.
@@ -85,10 +85,7 @@ impl Batch {
         let mut first_node = mesh;
         for (index, solid) in scene.solids.iter().enumerate() {
             let turns = quarter_turns.get(index).copied().unwrap_or(0);
-            let (body, heading) = (
-                &bodies[index],
-                Heading::of(&bodies[index].rotation, turns),
-            );
+            let (body, heading) = (&bodies[index], Heading::of(&bodies[index].rotation, turns));
             let row = grow(&mut self.raw[1], OBJECT_FEATURES);
             object_features(solid, body, &heading, setting.step, row);
             if !solid.is_static() {
@@ -125,9 +122,11 @@ impl Batch {
             raw,
             cut,
             edges,
+            parts,
             contacts,
             headings,
         } = self;
+        let first_edge = parts.len();
         for (index, contact) in contacts.found.iter().enumerate() {
             let near = contact.solids.map(|solid| &bodies[solid]);
             let frames = contact.solids.map(|solid| &headings[solid]);
@@ -139,20 +138,52 @@ impl Batch {
                 let counts = face_features((scene, contact), near, frames, (to, setting), row);
                 cut.push(counts);
                 edges.push((index, to));
+                let (_, closes) = push((scene, contact), near, frames[to], (to, setting));
+                parts.push(f64::from(u8::from(closes)));
                 let edge = topology.rows[3];
                 topology.rows[3] += 1;
                 let [receiver, sender] = [to, 1 - to].map(|side| contact.solids[side]);
                 (topology.receive_object).push(edge, object + receiver, 1.0);
                 topology.send_object.push(edge, object + sender, 1.0);
-                link(scene, (receiver, contact.places[to]), mesh, |node, weight| {
-                    topology.receive.push(edge, node, weight);
-                });
+                link(
+                    scene,
+                    (receiver, contact.places[to]),
+                    mesh,
+                    |node, weight| {
+                        topology.receive.push(edge, node, weight);
+                    },
+                );
                 link(
                     scene,
                     (sender, contact.places[1 - to]),
                     mesh,
                     |node, weight| topology.send.push(edge, node, weight),
                 );
+            }
+        }
+        share(contacts, &edges[first_edge..], &mut parts[first_edge..]);
+        for edge in first_edge..edges.len() {
+            let (index, to) = edges[edge];
+            let contact = &contacts.found[index];
+            let near = contact.solids.map(|solid| &bodies[solid]);
+            let receiver = contact.solids[to];
+            let frame = &headings[receiver];
+            let (twist, _) = push((scene, contact), near, frame, (to, setting));
+            let [linear, angular] = [twist.linear, twist.angular].map(|part| part * parts[edge]);
+            let row = &mut raw[1][(object + receiver) * OBJECT_FEATURES..][OBJECT_PUSH..];
+            for axis in 0..3 {
+                row[axis] += linear[axis];
+                row[3 + axis] += angular[axis];
+            }
+            let before = scene.solids[..receiver].iter();
+            let first = mesh + before.map(|solid| solid.vertices.len()).sum::<usize>();
+            for (place, &vertex) in scene.solids[receiver].vertices.iter().enumerate() {
+                let from_center = frame.see(bodies[receiver].rotation.mul_vec(vertex));
+                let change = linear + angular.cross(from_center);
+                let row = &mut raw[0][(first + place) * MESH_FEATURES..][MESH_PUSH..];
+                for axis in 0..3 {
+                    row[axis] += change[axis];
+                }
             }
         }
     }
@@ -164,12 +195,41 @@ impl Batch {
             out.rows[kind].clear();
             for row in self.raw[kind].chunks_exact(scales.len()) {
                 let scaled = row.iter().zip(scales);
-                out.rows[kind]
-                    .extend(scaled.map(|(x, [mean, scale])| F::of((x - mean) * scale)));
+                out.rows[kind].extend(scaled.map(|(x, [mean, scale])| F::of((x - mean) * scale)));
             }
         }
         out.cut.clear();
         out.cut.extend(self.cut.iter().map(|&cut| F::of(cut)));
+    }
+}
+
+/// Pushes of the contacts of a pair share its work: each has one over the number of those that close.
+fn share(contacts: &Contacts, edges: &[(usize, usize)], parts: &mut [f64]) {
+    let pair = |edge: usize| {
+        let (index, to) = edges[edge];
+        let solids = contacts.found[index].solids;
+        (solids[to], solids[1 - to])
+    };
+    // Contacts of a pair stand side by side, so that the pairs of edges are few and near.
+    let mut begin = 0;
+    while begin < edges.len() {
+        let unordered = |edge: usize| {
+            let (one, two) = pair(edge);
+            (one.min(two), one.max(two))
+        };
+        let mut end = begin + 1;
+        while end < edges.len() && unordered(end) == unordered(begin) {
+            end += 1;
+        }
+        for side in 0..2 {
+            let (one, two) = unordered(begin);
+            let receiver = if side == 0 { one } else { two };
+            let own = (begin..end).filter(|&edge| pair(edge).0 == receiver);
+            let closing: f64 = own.clone().map(|edge| parts[edge]).sum();
+            let part = 1.0 / closing.max(1.0);
+            own.for_each(|edge| parts[edge] = part);
+        }
+        begin = end;
     }
 }
 
@@ -191,7 +251,9 @@ fn link(
         Place::Face(face) => {
             let corners = &scene.solids[solid].faces[face].corners;
             let part = 1.0 / corners.len() as f64;
-            corners.iter().for_each(|&corner| push(first + corner, part));
+            for &corner in corners {
+                push(first + corner, part);
+            }
         }
     }
 }

@@ -19,6 +19,8 @@ pub use contacts::{Contact, Contacts, Place};
 pub use features::{
     EDGE_FEATURES, FACE_FEATURES, MESH_FEATURES, OBJECT_FEATURES, Setting, WitnessMode,
 };
-pub(crate) use features::{edge_features, face_features, mesh_features, object_features};
+pub(crate) use features::{
+    MESH_PUSH, OBJECT_PUSH, edge_features, face_features, mesh_features, object_features, push,
+};
 pub use graph::{Batch, Normalizer};
 pub use solid::{Face, FlatSolid, Scene, Solid};

@@ -204,5 +204,9 @@ fn newton(symmetric: &Mat3, axial: Vec3) -> Option<Vec3> {
     };
     // A long step goes past the nearest rotation.
     let length = step.norm();
-    Some(if length > 1.0 { step * (1.0 / length) } else { step })
+    Some(if length > 1.0 {
+        step * (1.0 / length)
+    } else {
+        step
+    })
 }

@@ -85,7 +85,12 @@ impl Solid {
                 corners,
             }
         });
-        Self::polytope((0..8).map(corner).collect(), faces.collect(), mass, friction)
+        Self::polytope(
+            (0..8).map(corner).collect(),
+            faces.collect(),
+            mass,
+            friction,
+        )
     }
 
     /// The convex hull of points, and where the mean of its vertices is.
@@ -142,7 +147,9 @@ impl Solid {
         for &vertex in &vertices {
             spread += vertex.outer(vertex);
             radius = radius.max(vertex.norm());
-            size = Vec3(std::array::from_fn(|axis| size[axis].max(vertex[axis].abs())));
+            size = Vec3(std::array::from_fn(|axis| {
+                size[axis].max(vertex[axis].abs())
+            }));
         }
         let third = mass.unwrap_or(0.0) / 3.0;
         let [x, y, z] = size.0.map(|half| half * half);

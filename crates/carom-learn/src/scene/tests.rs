@@ -48,7 +48,9 @@ pub(crate) fn scene(random: &mut Random) -> (Scene, Vec<Body>) {
         solids: vec![cube.clone(), mesh, cube, Solid::plane(1.0)],
     };
     let mut bodies: Vec<Body> = (0..3).map(|_| body(random, 0.04)).collect();
-    bodies.iter_mut().for_each(|body| body.position[2] += 0.04);
+    for body in &mut bodies {
+        body.position[2] += 0.04;
+    }
     bodies.push(still(Vec3::ZERO));
     (scene, bodies)
 }
@@ -65,10 +67,12 @@ fn the_nearest_pair_is_that_of_the_engine() {
     let mut data = carom::Data::new(&model);
     let halves = [Vec3::new(0.03, 0.03, 0.03), Vec3::new(0.02, 0.04, 0.03)];
     let scene = Scene {
-        solids: halves.map(|half| Solid::cuboid(half, Some(1.0), 1.0)).to_vec(),
+        solids: halves
+            .map(|half| Solid::cuboid(half, Some(1.0), 1.0))
+            .to_vec(),
     };
     let (mut random, mut contacts) = (Random::new(4, 0), Contacts::default());
-    let (mut near, mut crossed) = (0, 0);
+    let (mut near, mut crossed, mut exact) = (0, 0, 0);
     for _ in 0..400 {
         let bodies = [still(Vec3::ZERO), body(&mut random, 0.05)];
         let mut state = carom::State::reference(&model);
@@ -79,13 +83,8 @@ fn the_nearest_pair_is_that_of_the_engine() {
         }
         carom::forward_frames(&model, &state, &mut data);
         let mut work = carom::stages::collision::Manifold::default();
-        let known = carom::stages::collision::distance(
-            &model,
-            &data.kinematics,
-            [0, 1],
-            0.03,
-            &mut work,
-        );
+        let known =
+            carom::stages::collision::distance(&model, &data.kinematics, [0, 1], 0.03, &mut work);
         let Some(known) = known.filter(|known| known.distance > 0.0) else {
             continue;
         };
@@ -93,11 +92,16 @@ fn the_nearest_pair_is_that_of_the_engine() {
         let least = (contacts.found.iter())
             .min_by(|one, two| one.distance.total_cmp(&two.distance))
             .unwrap();
-        assert!((least.distance - known.distance).abs() < 1e-9);
+        let (own, engine) = (least.distance, known.distance);
+        // Crossings near the ends of two edges are left to corners, which are this much farther away at most.
+        let aside = 2.0 * super::contacts::END * 0.08;
+        assert!(own > engine - 1e-9 && own < engine.hypot(aside) + 1e-9);
+        exact += usize::from((own - engine).abs() < 1e-9);
         near += 1;
         crossed += usize::from(matches!(least.places[0], Place::Edge(_)));
     }
     assert!(near > 50 && crossed > 5, "{near} {crossed}");
+    assert!(10 * exact > 9 * near, "{exact} of {near}");
 }
 
 fn rows(batch: &Batch) -> [Vec<f64>; 5] {
@@ -125,7 +129,16 @@ fn shifts_and_turns_about_the_vertical_change_no_feature() {
         let [mut one, mut two] = [Batch::default(), Batch::default()];
         one.add(&scene, &bodies, &[], &setting());
         two.add(&scene, &moved, &[], &setting());
-        assert_eq!(one.topology, two.topology);
+        let links = |batch: &Batch| {
+            let found = batch.contacts.found.iter();
+            found
+                .map(|contact| (contact.solids, contact.places))
+                .collect::<Vec<_>>()
+        };
+        for (one, two) in links(&one).iter().zip(&links(&two)) {
+            assert_eq!(one, two);
+        }
+        assert!(one.topology == two.topology);
         for (one, two) in rows(&one).iter().zip(&rows(&two)) {
             for (one, two) in one.iter().zip(two) {
                 assert!((one - two).abs() < 1e-9, "{one} {two}");
@@ -148,9 +161,10 @@ fn polar_decomposition_finds_the_nearest_rotation_from_afar() {
             assert!((found - known).abs() < 1e-8);
         }
     }
-    assert_eq!(polar(&Mat3::default(), &Mat3::identity()), None);
+    let identity = Mat3::<f64>::identity();
+    assert_eq!(polar(&Mat3::default(), &identity), None);
     let none = Mat3::from_diagonal(Vec3([f64::NAN; 3]));
-    assert_eq!(polar(&none, &Mat3::identity()), None);
+    assert_eq!(polar(&none, &identity), None);
 }
 
 #[test]
@@ -182,7 +196,9 @@ fn saying_what_happens_makes_it_happen() {
     for (solid, now) in scene.solids.iter().zip(&bodies).take(3) {
         let mut then = *now;
         then.position += vector(&mut random, 0.01);
-        then.rotation = Quat::exp(vector(&mut random, 0.1)).to_mat3().mul(&then.rotation);
+        then.rotation = Quat::exp(vector(&mut random, 0.1))
+            .to_mat3()
+            .mul(&then.rotation);
         then.twist.linear += vector(&mut random, 1.0);
         then.twist.angular += vector(&mut random, 5.0);
         let (heading, step) = (Heading::of(&now.rotation, 0), setting().step);
@@ -190,7 +206,11 @@ fn saying_what_happens_makes_it_happen() {
         let mut said = Moments::default();
         for &vertex in &solid.vertices {
             let vectors = motion::said_of(vertex, &free, &then, step);
-            said.add(vertex, solid.vertices.len(), vectors.map(|vector| heading.see(vector)));
+            said.add(
+                vertex,
+                solid.vertices.len(),
+                vectors.map(|vector| heading.see(vector)),
+            );
         }
         let next = motion::next(solid, now, &heading, &said, step).unwrap();
         let close = |one: &[f64], two: &[f64], size: f64| {

@@ -147,4 +147,3 @@ fn perturb(body: &mut Body, radius: f64, recipe: &Recipe, random: &mut Random) {
         body.twist.angular[2] += normal(speed / radius);
     }
 }
-

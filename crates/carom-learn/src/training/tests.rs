@@ -102,17 +102,23 @@ fn a_training_that_was_killed_goes_on_to_the_same_bits() {
 fn training_learns_to_slide() {
     let motions = motions();
     let recipe = Recipe {
-        steps: 400,
+        width: 16,
+        steps: 1200,
         batch: 8,
-        every: 100,
+        every: 300,
         ..recipe()
     };
     let mut trainer = Trainer::new(recipe, &motions).unwrap();
-    let mut losses = Vec::new();
+    // At first the network says next to nothing, and bodies go on as they were.
+    let before = trainer.validate().held_out;
     while !trainer.is_done() {
-        losses.extend(trainer.step().map(|progress| progress.loss));
+        trainer.step();
     }
-    assert!(losses[3] < 0.3 * losses[0], "{losses:?}");
+    let after = trainer.validate().held_out;
+    assert!(
+        after.position < 0.5 * before.position,
+        "{before:?} {after:?}"
+    );
 }
 
 #[test]
@@ -159,7 +165,7 @@ fn foreign_and_damaged_files_are_refused() {
     let mut random = crate::random::Random::new(3, 0);
     for _ in 0..2000 {
         let mut changed = bytes.clone();
-        for _ in 0..1 + random.below(3) {
+        for _ in 0..=random.below(3) {
             let place = random.below(1500.min(changed.len()));
             changed[place] = u8::try_from(random.below(256)).unwrap();
         }

@@ -225,8 +225,8 @@ impl<'a> Trainer<'a> {
             &self.gradient,
             &mut learned.net.weights,
         );
-        let is_due = adam.steps.is_multiple_of(self.recipe.every.max(1))
-            || adam.steps == self.recipe.steps;
+        let is_due =
+            adam.steps.is_multiple_of(self.recipe.every.max(1)) || adam.steps == self.recipe.steps;
         is_due.then(|| self.validate())
     }
 
