@@ -22,6 +22,7 @@ mod parameters;
 mod readings;
 mod recordings;
 mod results;
+mod scale;
 mod sensitivity;
 mod tables;
 mod tangent;
@@ -59,6 +60,8 @@ mod _core {
     use crate::recordings::Recordings;
     #[pymodule_export]
     use crate::results::Results;
+    #[pymodule_export]
+    use crate::scale::Maker;
     #[pymodule_export]
     use crate::sensitivity::{jvp, linearize_steps};
     #[pymodule_export]

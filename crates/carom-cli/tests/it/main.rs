@@ -20,5 +20,6 @@ mod own_system;
 mod quickstart;
 mod random;
 mod references;
+mod scale;
 mod support;
 mod view;
