@@ -22,7 +22,6 @@ mod parameters;
 mod readings;
 mod recordings;
 mod results;
-mod scale;
 mod sensitivity;
 mod tables;
 mod tangent;
@@ -60,8 +59,6 @@ mod _core {
     use crate::recordings::Recordings;
     #[pymodule_export]
     use crate::results::Results;
-    #[pymodule_export]
-    use crate::scale::Maker;
     #[pymodule_export]
     use crate::sensitivity::{jvp, linearize_steps};
     #[pymodule_export]
