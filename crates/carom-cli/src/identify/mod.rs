@@ -55,7 +55,7 @@ pub(crate) struct Args {
     pub(crate) preset: Option<String>,
     /// Choose the contact law by the error on recordings that were left out of fits: auto, or names separated by commas
     /// (soft, complementarity, `hunt_crossley`, `hunt_crossley_patch`). Friction and the numbers of the laws are found.
-    #[arg(long, value_name = "auto|NAME,…", conflicts_with_all = ["free", "preset", "settings", "loss", "residual", "segments", "free_initial_states", "initial_state_draws", "tolerance", "optimiser", "folds", "profiles", "recovery", "checkpoint", "report"])]
+    #[arg(long, value_name = "auto|NAME,…", conflicts_with_all = ["free", "preset", "settings", "loss", "residual", "segments", "free_initial_states", "initial_state_draws", "tolerance", "optimiser", "folds", "profiles", "recovery", "checkpoint", "report", "evaluations", "seconds", "anyway", "fixed_steps"])]
     pub(crate) laws: Option<String>,
     /// Settings (TOML): priors, bounds, ties, loss, starts, optimiser.
     #[arg(long)]

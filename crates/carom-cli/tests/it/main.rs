@@ -22,5 +22,6 @@ mod quickstart;
 mod random;
 mod references;
 mod shell;
+mod scale;
 mod support;
 mod view;

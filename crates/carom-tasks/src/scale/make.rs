@@ -286,3 +286,7 @@ pub fn make(
         .into_inner()
         .unwrap_or_else(PoisonError::into_inner))
 }
+
+#[cfg(test)]
+#[path = "make_tests.rs"]
+mod tests;

@@ -4,6 +4,7 @@ use carom_tasks::collision_map::StrikeMapping;
 use carom_tasks::identify::Settings;
 use carom_tasks::learn::blueprint;
 use carom_tasks::recording::Mapping;
+use carom_tasks::scale::Maker;
 
 use crate::support::root;
 
@@ -32,6 +33,8 @@ fn every_mapping_setting_and_blueprint_that_ships_is_understood_and_models_compi
         } else if name.ends_with("_blueprint.toml") {
             assert!(!blueprint::read(&path).unwrap().terms.is_empty(), "{name}");
             blueprints += 1;
+        } else if name.ends_with("_recipe.toml") {
+            Maker::read(&path).unwrap();
         } else if name == "clash_strikes.toml" {
             assert!(StrikeMapping::read(&path).is_ok(), "{name}");
         } else if name.ends_with(".toml") {
@@ -41,5 +44,5 @@ fn every_mapping_setting_and_blueprint_that_ships_is_understood_and_models_compi
             assert!(carom::load::file(&path, &[]).is_ok(), "{name}");
         }
     }
-    assert_eq!((mappings, settings, blueprints), (15, 10, 5));
+    assert_eq!((mappings, settings, blueprints), (17, 10, 5));
 }

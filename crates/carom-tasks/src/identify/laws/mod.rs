@@ -34,10 +34,11 @@ pub const METRIC: &str = "distance_and_angle";
 const FAILED: f64 = 1e3;
 /// Points of a generation.
 const POPULATION: usize = 8;
-/// First standard deviation of a search, in parts of the ranges; then of those without a recording, which begin at its end.
-const SIGMAS: [f64; 2] = [0.17, 0.05];
-/// Evaluations of a search, and of those without a recording.
-const EVALUATIONS: [u64; 2] = [176, 48];
+/// First standard deviation of a search, in parts of the ranges.
+const SIGMA: f64 = 0.17;
+/// Evaluations of a search, and of those without a recording. Those begin anew: from where a fit to all recordings ended,
+/// they would know what they are to predict.
+const EVALUATIONS: [u64; 2] = [176, 112];
 
 /// What is asked.
 #[derive(Clone, Copy, Debug)]
@@ -261,7 +262,7 @@ impl Fitting<'_> {
         let bounds = Bounds::new(vec![0.0; count], vec![1.0; count]).map_err(error::space)?;
         let space = Space::new(start.clone(), bounds).map_err(error::space)?;
         let settings = CmaSettings {
-            sigma: SIGMAS[round],
+            sigma: SIGMA,
             population: Some(POPULATION),
             ..CmaSettings::default()
         };
@@ -329,7 +330,7 @@ fn fit(
             part
         };
         let (others, held) = (part(&|index| index != out), part(&|index| index == out));
-        let (found, _, tried) = fitting.search(&others, (point.clone(), 1), stop)?;
+        let (found, _, tried) = fitting.search(&others, (fitting.first(), 1), stop)?;
         evaluations += tried;
         left_out.push(fitting.error(&found, &held));
     }

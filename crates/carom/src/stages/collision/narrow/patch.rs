@@ -9,7 +9,7 @@
 //! patch, and change continuously where a face is covered in part. A plane is rigid; the depth of a face below it is that
 //! of its points, and counts by the share of the face that looks down:
 //!
-//!   δ = (q − x)·N,   a = a_face·max(−n·N, 0).                                            (2)
+//!   δ = (q − x)·N,   a = b·max(−n·N, 0)   for a part b of the face.                         (2)
 //!
 //! Between two boxes with least half sizes h₁, h₂ the pressure is proportional to the depth d below the nearest face over
 //! h, as in an elastic body whose pressure is zero on the skin and equal at the centres [Elandt 2019]. Bodies meet where their

@@ -166,6 +166,7 @@ fn parameters() -> Vec<(String, Point)> {
     let pair = r#"<contact><pair geom1="fixed" geom2="moving" friction=".7 .6 .1 .02 .03" solreffriction=".03 .8"/></contact>"#;
     let law = r#"<custom><text name="carom/contact/corners" data="law=hunt_crossley; geom1=moving;
       points=.1 .13 .16 -.1 .13 .16 .1 -.13 .16 .1 .13 -.16 -.1 -.13 -.16 .02 .03 -.16"/></custom>"#;
+    let patch = r#"<custom><text name="carom/contact" data="law=hunt_crossley; exponent=1; patch=3"/></custom>"#;
     let over = r#"<option o_margin=".03" o_friction=".4 .5 .1 .02 .03"><flag override="enable"/></option>"#;
     for (first, second, more) in [
         (table.to_owned(), &ball, pair),
@@ -176,6 +177,8 @@ fn parameters() -> Vec<(String, Point)> {
             "",
         ),
         (format!(r#"{table} solref="-100 -3""#), &cuboid, law),
+        (table.to_owned(), &cuboid, patch),
+        (format!(r#"{} name="fixed""#, SHAPES[6]), &cuboid, patch),
         (format!(r#"{} name="fixed""#, SHAPES[6]), &cuboid, law),
         (format!(r#"{} name="fixed""#, SHAPES[7]), &cuboid, law),
     ] {

@@ -26,6 +26,7 @@ fn make_rigid(model: &mut Model, mixing: f64, baumgarte: [f64; 2], restitution: 
         geom1: vec![None],
         geom2: vec![None],
         points: vec![std::ops::Range::default()],
+        cells: vec![0],
         iterations: vec![1500],
         of_rows: Some(0),
         impulse_pairs: Vec::new(),
