@@ -2,13 +2,14 @@
 
 use crate::support::{Folder, carom, finish, root, run, words};
 
-const COMMANDS: [&str; 15] = [
+const COMMANDS: [&str; 16] = [
     "quickstart",
     "sim",
     "check",
     "gradient",
     "identify",
     "evaluate",
+    "map",
     "learn",
     "discover",
     "sites",
