@@ -338,12 +338,10 @@ fn follow(printed: &Printed, folder: &Folder) {
         );
         return ends_well(printed, &outcome, false);
     }
-    let more: Vec<&str> = quick_form(&printed.text).into_iter().collect();
-    let more = if arguments.contains(&"--evaluations") {
-        Vec::new()
-    } else {
-        more
-    };
+    let mut more = quick_form(&printed.text);
+    if arguments.contains(&"--evaluations") {
+        more.clear();
+    }
     let is_file = |word: &&&str| {
         let extension = Path::new(word)
             .extension()
