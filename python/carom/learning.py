@@ -125,7 +125,8 @@ def learn_terms(
     >>> real = carom.Model.from_string(text.replace('damping="0.01"', 'damping="0.2"'))
     >>> swing = real.rollout(real.state("horizontal"), steps=200)
     >>> run = {"time": swing.time, "qpos": swing.qpos, "qvel": swing.qvel}
-    >>> drag = {"name": "drag", "target": "joint.pivot.force", "inputs": ["joint.pivot.velocity"], "form": "polynomial", "degree": 1}
+    >>> drag = {"name": "drag", "target": "joint.pivot.force", "inputs": ["joint.pivot.velocity"], "form": "polynomial"}
+    >>> drag |= {"degree": 1, "odd": drag["inputs"]}
     >>> found = carom.learn_terms("models/pendulum.xml", run, [drag], evaluations=30, progress=False)
     >>> found.stages[-1].after < found.stages[0].before
     True

@@ -33,7 +33,7 @@ class _Fixed(np.ndarray[Any, np.dtype[np.float64]]):
     def __setitem__(self, key: Any, value: Any) -> None:
         if not self.flags.writeable:
             raise ValueError(
-                "a model never changes: model.parameters('body.hand.mass').apply([0.4]) makes one with other numbers, "
+                "arrays of a model are read-only, since a model never changes: model.parameters('body.hand.mass').apply([0.4]) makes one with other numbers, "
                 "model.with_options(timestep=0.001) one with other options"
             )
         super().__setitem__(key, value)

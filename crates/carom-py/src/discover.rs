@@ -1,7 +1,7 @@
 //! Forces that a model lacks, by the search of `carom discover`.
 
 use carom_report::{discovery_json, discovery_text};
-use carom_tasks::discover::{self, Settings};
+use carom_tasks::discover::{Settings, discover as search};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 
@@ -46,7 +46,7 @@ pub(crate) fn discover(
         |stop, tell: &(dyn Fn((usize, f64)) + Sync)| {
             let mut hear = |step: usize, left: f64| tell((step, left));
             let asked = (Some(stop), &mut hear as &mut dyn FnMut(usize, f64));
-            discover::discover(model, recordings, &settings, asked)
+            search(model, recordings, &settings, asked)
         },
         |py, (step, left)| identify::hear_numbers(py, progress.as_ref(), (step as u64, left)),
     )?;

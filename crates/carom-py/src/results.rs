@@ -6,7 +6,7 @@ use carom::math::Vec3;
 use carom::stages::sensing::{kinetic_energy, potential_energy};
 use carom::{Data, jacobian};
 use numpy::PyArrayDyn;
-use pyo3::exceptions::PyKeyError;
+use pyo3::exceptions::{PyIndexError, PyKeyError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -85,7 +85,11 @@ impl Results {
         body: usize,
         point: Option<[f64; 3]>,
     ) -> PyResult<(Bound<'py, PyArrayDyn<f64>>, Bound<'py, PyArrayDyn<f64>>)> {
-        let nv = self.model.counts().nv;
+        let (nv, nbody) = (self.model.counts().nv, self.model.counts().nbody);
+        if body >= nbody {
+            let why = format!("the model has {nbody} bodies, none at {body}");
+            return Err(PyIndexError::new_err(why));
+        }
         let kinematics = &self.data.kinematics;
         let place = point.map_or(kinematics.body_position[body], Vec3);
         let (mut translation, mut rotation) = (vec![0.0; 3 * nv], vec![0.0; 3 * nv]);

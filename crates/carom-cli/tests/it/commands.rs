@@ -9,6 +9,7 @@ const COMMANDS: [&str; 16] = [
     "gradient",
     "identify",
     "evaluate",
+    "map",
     "learn",
     "discover",
     "scale",

@@ -21,7 +21,7 @@ mod plan;
 mod quickstart;
 mod random;
 mod references;
-mod shell;
 mod scale;
+mod shell;
 mod support;
 mod view;

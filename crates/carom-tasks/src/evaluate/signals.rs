@@ -5,7 +5,7 @@ use carom::{Data, Error, Input, Model, State};
 use super::predictions;
 use crate::loss::measured;
 use crate::problem::Stepping;
-use crate::recording::{Channel, Quantity, Recordings};
+use crate::recording::{Channel, Quantity, Recordings, Trajectory};
 
 /// One number of a channel over a trajectory.
 #[derive(Clone, Debug, PartialEq)]
@@ -65,7 +65,9 @@ pub fn signals(
 fn align(channel: &Channel, values: &[f64], found: &mut [f64]) {
     let product: f64 = values.iter().zip(found.iter()).map(|(a, b)| a * b).sum();
     if matches!(channel.quantity, Quantity::Rotation(_)) && product < 0.0 {
-        found.iter_mut().for_each(|number| *number = -*number);
+        for number in found {
+            *number = -*number;
+        }
     }
 }
 
@@ -114,11 +116,7 @@ pub fn touches(
         carom::forward(model, &state, &input, &mut data);
         !data.collision.contacts.is_empty()
     };
-    let frames: usize = recordings
-        .trajectories
-        .iter()
-        .map(|motion| motion.frames())
-        .sum();
+    let frames: usize = recordings.trajectories.iter().map(Trajectory::frames).sum();
     let every = frames.div_ceil(MAX_STATES).max(1);
     let recorded = recordings
         .trajectories

@@ -10,7 +10,7 @@ use carom_tasks::recording::{self, Mapping, Proposal, Recordings};
 use crate::support::{Folder, model, model_of, shared, simulate};
 
 const TWO_LINKS: &str = r#"<mujoco>
-  <option timestep="0.005"/>
+  <compiler angle="radian"/><option timestep="0.005"/>
   <worldbody>
     <body><joint name="shoulder" axis="0 1 0" range="-2 2" limited="true"/><geom type="capsule" fromto="0 0 0 0 0 -0.5" size="0.04"/>
       <body pos="0 0 -0.5"><joint name="elbow" axis="0 1 0"/><geom type="capsule" fromto="0 0 0 0 0 -0.4" size="0.03"/>
@@ -495,7 +495,11 @@ fn public_recordings_are_mapped() {
         let mapping = Mapping::parse(&found.text, "map.toml").unwrap();
         assert_eq!(mapping.joints.len(), joints, "{data}\n{}", found.text);
         // All of them are in radians, also those of pendulums that tumble over many turns.
-        assert!(!found.text.contains("unit ="), "{data}\n{}", found.text);
+        let units = mapping
+            .joints
+            .iter()
+            .filter_map(|joint| joint.unit.as_ref());
+        assert_eq!(units.count(), 0, "{data}\n{}", found.text);
         let controls = if data.starts_with("panda") { 7 } else { 0 };
         assert_eq!(mapping.actuators.len(), controls, "{data}\n{}", found.text);
         assert!(

@@ -309,7 +309,7 @@ impl<'a> Draft<'a> {
         *slot = Some(signal.one(index));
         match (&own.unit, unit) {
             (None, Some(unit)) if state == State::Position || own.position.is_none() => {
-                own.unit = Some(unit.to_owned())
+                own.unit = Some(unit.to_owned());
             }
             // Positions in degrees, velocities in radians a second.
             (Some(position), None) if position == "deg" && state == State::Velocity => {

@@ -8,6 +8,9 @@ use super::words::{self, Part, words};
 /// Shortest and longest time between frames that recordings of robots have (s).
 const USUAL_STEPS: [f64; 2] = [5e-5, 0.2];
 
+/// What is said where there is no time.
+const NO_TIME: &str = "no array has time stamps, a time step or a rate; give one of:\n# [time]\n# dt = 0.01       # s\n# rate = 100      # frames a second\n# column = \"…\"    # an array of time stamps\n";
+
 /// What was found of the time.
 #[derive(Default)]
 pub(super) struct Clock {
@@ -48,7 +51,7 @@ pub(super) fn set(mapping: &mut Mapping, table: &Table, signals: &[Signal]) -> C
         clock.used.push(name.clone());
         clock.step = Some(step * factor);
         mapping.time.column = Some(name);
-        check_resets(table, &mapping.time.column, &split, &mut clock);
+        check_resets(table, mapping.time.column.as_ref(), &split, &mut clock);
         return clock;
     }
     if let Some((name, key)) = scalar(table) {
@@ -67,7 +70,7 @@ pub(super) fn set(mapping: &mut Mapping, table: &Table, signals: &[Signal]) -> C
         mapping.time.dt = Some(NumberOrName::Number(step));
         return clock;
     }
-    clock.open = "no array has time stamps, a time step or a rate; give one of:\n# [time]\n# dt = 0.01       # s\n# rate = 100      # frames a second\n# column = \"…\"    # an array of time stamps\n".to_owned();
+    NO_TIME.clone_into(&mut clock.open);
     clock
 }
 
@@ -100,8 +103,8 @@ fn is_increasing(array: &Array, begins: &[usize]) -> bool {
     values.iter().all(|value| value.is_finite()) && back.count() * 20 <= values.len()
 }
 
-fn check_resets(table: &Table, column: &Option<String>, begins: &[usize], clock: &mut Clock) {
-    let Some(array) = column.as_ref().and_then(|name| table.arrays.get(name)) else {
+fn check_resets(table: &Table, column: Option<&String>, begins: &[usize], clock: &mut Clock) {
+    let Some(array) = column.and_then(|name| table.arrays.get(name)) else {
         return;
     };
     let values = &array.values;
@@ -214,8 +217,8 @@ fn split(mapping: &mut Mapping, table: &Table, rows: usize, clock: &mut Clock) -
     if let Some((name, array)) = table.arrays.iter().find(is_offsets) {
         mapping.trajectories.offsets = Some(name.clone());
         clock.used.push(name.clone());
-        let begins = array.values.iter().map(|&row| row as usize);
-        return begins.filter(|&row| row > 0 && row < rows).collect();
+        let is_begin = |row: &usize| array.values.contains(&(*row as f64));
+        return (1..rows).filter(is_begin).collect();
     }
     let labels: Vec<(&String, Vec<usize>)> = (table.arrays.iter())
         .filter(|(_, array)| array.width == 1 && array.rows() == rows)

@@ -1,5 +1,7 @@
 //! Elements of a model by the words of their names.
 
+use std::f64::consts::TAU;
+
 use carom::Model;
 use carom::model::{BiasKind, GainKind, JointKind, Transmission};
 use carom_spec::model_spec::SensorKind;
@@ -88,7 +90,10 @@ impl<'a> Elements<'a> {
         let reach = self.model.joints.range[joint]
             .iter()
             .fold(0.0_f64, |most, end| most.max(end.abs()));
-        limited && self.is_hinge(joint) && size > 1.5 * reach && size.to_radians() <= 1.1 * reach
+        limited
+            && self.is_hinge(joint)
+            && size > (1.5 * reach).max(TAU)
+            && size.to_radians() <= 1.1 * reach
     }
 
     /// The joint on which a control acts.

@@ -94,7 +94,7 @@ fn propose_for(model: &Model, model_file: &str, (table, has_axis): (Table, bool)
     if let Ok(mapping) = Mapping::of_own_arrays(model, &table, &BTreeMap::new())
         && !has_axis
     {
-        return own(model, model_file, &table, mapping);
+        return own(model, model_file, &table, &mapping);
     }
     let mut draft = Draft::new(model);
     draft.mapping.trajectories.axis = has_axis;
@@ -219,12 +219,12 @@ fn alternatives(mapping: &Mapping) -> Vec<Alternative> {
         let is_named = pose.rotation.as_ref().is_some_and(is_named);
         if pose.rotation.is_some() && pose.rotation_format == RotationFormat::Wxyz && !is_named {
             all.push(Box::new(move |mapping| {
-                mapping.bodies[index].rotation_format = RotationFormat::Xyzw
+                mapping.bodies[index].rotation_format = RotationFormat::Xyzw;
             }));
         }
         if pose.angular_velocity.is_some() {
             all.push(Box::new(move |mapping| {
-                mapping.bodies[index].angular_velocity_axes = Axes::World
+                mapping.bodies[index].angular_velocity_axes = Axes::World;
             }));
         }
         if pose.linear_velocity.is_some() && pose.angular_velocity.is_some() {
@@ -235,7 +235,7 @@ fn alternatives(mapping: &Mapping) -> Vec<Alternative> {
         }
         if pose.unit.is_none() && pose.position.is_some() {
             all.push(Box::new(move |mapping| {
-                mapping.bodies[index].unit = Some("mm".to_owned())
+                mapping.bodies[index].unit = Some("mm".to_owned());
             }));
         }
     }
@@ -301,13 +301,13 @@ fn degrees(elements: &Elements<'_>, mapping: &Mapping, table: &Table) -> Vec<Alt
 }
 
 /// The proposal for a recording that needs none.
-fn own(model: &Model, model_file: &str, table: &Table, mapping: Mapping) -> Proposal {
-    let read = from_tables(model, &mapping, [Ok(table.clone())]);
+fn own(model: &Model, model_file: &str, table: &Table, mapping: &Mapping) -> Proposal {
+    let read = from_tables(model, mapping, [Ok(table.clone())]);
     let mut text = head(model_file, &table.file);
     text.push_str(
         "# The names of its arrays say what they are: commands read it without a mapping, too.\n",
     );
-    text.push_str(&text::tables(&mapping, "", &text::Notes::default()));
+    text.push_str(&text::tables(mapping, "", &text::Notes::default()));
     Proposal {
         text,
         is_complete: read.is_ok(),

@@ -142,12 +142,14 @@ fn is_column(array: &Array) -> bool {
     array.width == 1 && array.word.is_none() && array.rows() > 1
 }
 
+/// The words of a vector's name, and what it is where its components say so.
+type Vector = (Vec<String>, Option<&'static str>);
+
 /// What was recorded, with vectors and quaternions put together; a column with the name of a joint stands for itself, as x and z
 /// do of what moves in a plane.
 pub(super) fn signals(table: &Table, is_element: &dyn Fn(&[String]) -> bool) -> Vec<Signal> {
     let is_clock = |name: &String| table.clocks.values().any(|clock| clock == name);
-    let mut vectors: BTreeMap<(Vec<String>, Option<&'static str>), BTreeMap<char, &str>> =
-        BTreeMap::new();
+    let mut vectors: BTreeMap<Vector, BTreeMap<char, &str>> = BTreeMap::new();
     for name in table
         .arrays
         .iter()
@@ -182,7 +184,7 @@ pub(super) fn signals(table: &Table, is_element: &dyn Fn(&[String]) -> bool) -> 
             (true, _) => owner.push("quaternion".to_owned()),
             (false, Some(family)) => owner.push(family.to_owned()),
             (false, None) if words::part(&owner) == Part::Unknown => {
-                owner.push("position".to_owned())
+                owner.push("position".to_owned());
             }
             _ => {}
         }
