@@ -2,7 +2,7 @@
 
 use crate::support::{Folder, carom, finish, root, run, words};
 
-const COMMANDS: [&str; 16] = [
+const COMMANDS: [&str; 17] = [
     "quickstart",
     "sim",
     "check",
