@@ -144,7 +144,8 @@ mod tests {
     fn examples_in_the_help_are_understood() {
         for command in crate::Cli::command().get_subcommands() {
             let help = command.get_after_help().unwrap().to_string();
-            let lines: Vec<&str> = help.lines().skip(1).collect();
+            let examples = help.lines().skip(1);
+            let lines: Vec<&str> = examples.take_while(|line| !line.is_empty()).collect();
             assert!(!lines.is_empty(), "{}", command.get_name());
             for line in lines {
                 // Without what shells do around the command.

@@ -14,6 +14,7 @@ use crate::arrays::{Numbers, give};
 use crate::batch::{Inputs, Starts};
 use crate::errors;
 use crate::model::Model;
+use crate::sensitivity::Jacobians;
 
 /// Results of all stages for one state.
 #[pyclass(frozen, module = "carom._core")]
@@ -84,7 +85,7 @@ impl Results {
         py: Python<'py>,
         body: usize,
         point: Option<[f64; 3]>,
-    ) -> PyResult<(Bound<'py, PyArrayDyn<f64>>, Bound<'py, PyArrayDyn<f64>>)> {
+    ) -> PyResult<Jacobians<'py>> {
         let (nv, nbody) = (self.model.counts().nv, self.model.counts().nbody);
         if body >= nbody {
             let why = format!("the model has {nbody} bodies, none at {body}");

@@ -189,8 +189,8 @@ fn refuse_from_distance(model: &Model) -> PyResult<()> {
     }
 }
 
-/// Both Jacobians of steps: by state and by control.
-type Jacobians<'py> = (Bound<'py, PyArrayDyn<f64>>, Bound<'py, PyArrayDyn<f64>>);
+/// Two Jacobians: of steps by state and by control, or of the motion and the turn of a point.
+pub(crate) type Jacobians<'py> = (Bound<'py, PyArrayDyn<f64>>, Bound<'py, PyArrayDyn<f64>>);
 
 /// The Jacobians of single steps.
 #[pyfunction]

@@ -33,7 +33,6 @@ fn search(task: &Task, method: SearchMethod, evaluations: usize) -> Result<Searc
     let settings = DecisionSettings {
         method,
         evaluations,
-        ..task.search.clone()
     };
     let clock = Instant::now();
     let found = decide(&task.model, &task.control, &task.decisions, &settings, 1)?;

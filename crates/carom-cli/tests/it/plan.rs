@@ -106,7 +106,7 @@ fn starts_that_cannot_be_meant_are_refused_with_a_reason() {
         ("{\"qvel\": [0, \"fast\"]}", "finite number"),
         (
             "{\"body_pos\": {\"pool\": [0, 0, 0]}}",
-            "did you mean 'pole'",
+            "no body 'pool'; it has world, cart, pole",
         ),
         ("qpos: 1", "line 1"),
     ] {

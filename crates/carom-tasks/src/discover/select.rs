@@ -491,12 +491,7 @@ impl Question<'_> {
     }
 
     /// Functions that may be added: those with an input that their target does not have yet, and constants.
-    fn trials(
-        &self,
-        laws: &Laws,
-        all: &[Vec<Unit>],
-        refused: &[(usize, Vec<usize>)],
-    ) -> Vec<Placed> {
+    fn trials(laws: &Laws, all: &[Vec<Unit>], refused: &[(usize, Vec<usize>)]) -> Vec<Placed> {
         let of_targets = (all.iter().enumerate())
             .flat_map(|(target, units)| units.iter().map(move |unit| (target, unit)));
         let may_be_added = |(target, unit): &(usize, &Unit)| {
@@ -574,7 +569,7 @@ impl Question<'_> {
                 begun.extend(best.cloned());
             }
         }
-        let trials = self.trials(nothing, all, &[]);
+        let trials = Self::trials(nothing, all, &[]);
         let mut seen: Vec<(usize, Vec<usize>)> = Vec::new();
         for index in self.promising(nothing, &trials) {
             let placed = &trials[index];
@@ -670,7 +665,7 @@ impl Question<'_> {
             }
             let left: f64 = laws.left.iter().sum();
             tell(step, left / nothing);
-            let trials = self.trials(&laws, all, &refused);
+            let trials = Self::trials(&laws, all, &refused);
             let Some((best, errors)) = self.best(&laws, &trials) else {
                 break;
             };

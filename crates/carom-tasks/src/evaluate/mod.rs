@@ -5,7 +5,7 @@
 //!
 //! - position (m): distance of positions, mean over bodies and sites; in per cent of a length where the mapping gives one
 //! - rotation (deg): angle between orientations
-//! - distance_and_angle: distance over the length that the mapping gives (`size`), and angle (rad), as sums of losses have it
+//! - `distance_and_angle`: distance over the length that the mapping gives (`size`), and angle (rad), as sums of losses have it
 //! - mae18: mean absolute error over the 18 numbers (position, rotation matrix, velocity, angular velocity) of a free body; mae13: the same
 //!   with quaternions, of equal sign, for matrices
 //! - angle (rad, deg), slide (m): absolute errors of hinges and slides; whole turns count, unless the mapping says `modulo_turns`

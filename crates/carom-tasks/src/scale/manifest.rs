@@ -122,9 +122,9 @@ impl Manifest {
 pub fn crc32(bytes: &[u8]) -> u32 {
     const TABLE: [u32; 256] = {
         let mut table = [0; 256];
-        let mut index = 0;
+        let mut index: u32 = 0;
         while index < 256 {
-            let mut sum = index as u32;
+            let mut sum = index;
             let mut bit = 0;
             while bit < 8 {
                 sum = if sum & 1 == 1 {
@@ -134,7 +134,7 @@ pub fn crc32(bytes: &[u8]) -> u32 {
                 };
                 bit += 1;
             }
-            table[index] = sum;
+            table[index as usize] = sum;
             index += 1;
         }
         table

@@ -269,15 +269,12 @@ fn lay_out(
     let pitch = 2.0 * widest + shot.gap.draw(random);
     let ahead = reach(0) + widest + shot.way.draw(random);
     at[0][1] = shot.aside.draw(random) * mean;
-    let (mut row, mut column) = (0, 0);
+    let (mut row, mut column) = (0.0, 0.0);
     for place in at.iter_mut().skip(1) {
-        *place = [
-            ahead + pitch * row as f64,
-            pitch * (column as f64 - 0.5 * row as f64),
-        ];
-        column += 1;
+        *place = [ahead + pitch * row, pitch * (column - 0.5 * row)];
+        column += 1.0;
         if column > row {
-            (row, column) = (row + 1, 0);
+            (row, column) = (row + 1.0, 0.0);
         }
     }
     let heading = std::f64::consts::TAU * random.uniform();

@@ -226,10 +226,10 @@ fn text(mut law: ContactLaw, points: &ContactPoints) -> String {
             }
             LawValue::Count(count) => count.to_string(),
         };
-        text += &format!("; {}={value}", number.name);
+        text.extend(["; ", number.name, "=", &value]);
     }
     if let ContactPoints::Patch { cells } = points {
-        text += &format!("; patch={cells}");
+        text.extend(["; patch=", &cells.to_string()]);
     }
     text
 }

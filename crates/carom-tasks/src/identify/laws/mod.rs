@@ -139,7 +139,7 @@ pub fn choose_law(
         [error_of(&model, recordings), estimated.flatten()]
     };
     Ok(LawChoice {
-        description: described(question, best, scene)?,
+        description: described(question, best, scene),
         fitted: errors(question.recordings),
         held_out: question.held_out.map_or([None; 2], errors),
         chosen,
@@ -356,18 +356,17 @@ fn fit(
 }
 
 /// The calibrated model: a patch of its file where there is one.
-fn described(question: &LawQuestion<'_>, fit: &LawFit, scene: Scene) -> Result<String, Error> {
+fn described(question: &LawQuestion<'_>, fit: &LawFit, scene: Scene) -> String {
     let spec = fit
         .candidate
         .applied(question.spec, &fit.values, (scene, true));
     let patch = question
         .original
         .and_then(|original| patched(original.sources, original.spec, &spec).ok());
-    let text = patch.unwrap_or_else(|| {
+    patch.unwrap_or_else(|| {
         let whole = fit
             .candidate
             .applied(question.spec, &fit.values, (scene, false));
         write_with(&whole, AssetStorage::Inline)
-    });
-    Ok(text)
+    })
 }
