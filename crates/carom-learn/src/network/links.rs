@@ -13,7 +13,7 @@ pub struct Link {
     pub weight: f64,
 }
 
-/// A sparse map: Y[to] += weight · X[from] for every link.
+/// A sparse map: `Y[to] += weight · X[from]` for every link.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Links(pub Vec<Link>);
 

@@ -1,8 +1,8 @@
 //! From bodies that move to graphs and back.
 //!
-//! [`Solid`] is what a body is made of, [`Body`] where it is, [`Scene`] all of them. [`contacts`] finds who is near whom,
-//! [`features`] says it in numbers that neither a shift nor a turn about the vertical changes, [`Batch`] collects graphs for a
-//! network, and [`motion`] makes a motion of its answer. All but the search is generic over `Scalar`, so that dual numbers
+//! [`Solid`] is what a body is made of, [`Body`] where it is, [`Scene`] all of them. `contacts` finds who is near whom,
+//! `features` says it in numbers that neither a shift nor a turn about the vertical changes, [`Batch`] collects graphs for a
+//! network, and `motion` makes a motion of its answer. All but the search is generic over `Scalar`, so that dual numbers
 //! give its derivatives.
 
 mod body;
