@@ -195,6 +195,10 @@ impl Retraced {
             (Some(adjoint), Some(asked)) => {
                 adjoint.backward(model, asked, input.timestep, next, bar)
             }
+            (Some(_), None) => {
+                StrikeAdjoint::keep_memory(model, next, bar);
+                next
+            }
             _ => next,
         };
         rate_bar.copy_from_slice(&next.qvel);

@@ -88,6 +88,21 @@ impl StrikeAdjoint {
         &self.next
     }
 
+    /// A step without the map keeps what the arm remembers. Where actuators are switched off, all activations are kept, these
+    /// among them.
+    pub(crate) fn keep_memory(model: &Model, next: &StateBar, bar: &mut Cotangents) {
+        let Some(map) = model.strike.as_deref() else {
+            return;
+        };
+        if model.settings.disable.actuation {
+            return;
+        }
+        let kept = map.memory..map.memory + STRIKE_MEMORY;
+        for (own, next) in bar.state.act[kept.clone()].iter_mut().zip(&next.act[kept]) {
+            *own += next;
+        }
+    }
+
     fn inputs_bar(
         &mut self,
         map: &StrikeMap,
