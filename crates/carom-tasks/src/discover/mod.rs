@@ -372,14 +372,21 @@ fn question<'a>(
         .trajectories
         .iter()
         .filter_map(|one| one.times.last().copied());
+    let ends = ends(passages, segments, &rows);
+    let firsts = std::iter::once(0).chain(ends.iter().copied());
     Question {
         targets,
         variables,
+        // In units of the noise, its square is one for each number.
+        floors: firsts
+            .zip(&ends)
+            .map(|(first, end)| (end - first) as f64)
+            .collect(),
         measured: rows
             .iter()
             .flat_map(|rows| rows.measured.iter().copied())
             .collect(),
-        ends: ends(passages, segments, &rows),
+        ends,
         intervals: segments.iter().map(|segment| segment.intervals).collect(),
         sizes: nodes.iter().map(size).collect(),
         forces: (0..targets.len()).map(forces).collect(),

@@ -30,6 +30,10 @@ const MOST_STEPS: usize = 40;
 const CLEAR_GAIN: f64 = 0.15;
 const CLEAR_CHANCE: f64 = 6.0;
 const CLEAR_BLOCKS: f64 = 0.8;
+/// Errors of so many times the noise are worth other beginnings, of which there are so many; one is better if it leaves less than this part.
+const LOUD: f64 = 2.0;
+const MOST_BEGUN: usize = 8;
+const BETTER_PART: f64 = 0.7;
 /// Sweeps over all targets that refine numbers.
 const SWEEPS: usize = 4;
 /// Speeds of friction that refining looks at, beside the root mean square of the velocity.
@@ -51,6 +55,8 @@ pub(super) struct Question<'a> {
     pub(super) measured: Vec<f64>,
     /// Where blocks end in them.
     pub(super) ends: Vec<usize>,
+    /// Squares that noise alone leaves in each block.
+    pub(super) floors: Vec<f64>,
     /// Root mean squares of the variables; 0 where one never changes.
     pub(super) sizes: Vec<f64>,
     /// Root mean squares of the forces that act at the targets.
@@ -355,8 +361,8 @@ impl Question<'_> {
     ///
     /// Where much is missing, what is left differs so much from block to block that the test of its mean says little: then it counts
     /// that most blocks gain.
-    fn is_better(&self, before: &[f64], after: &[f64], tried: usize) -> bool {
-        let tried = tried.max(1) as f64;
+    fn is_better(&self, before: &[f64], after: &[f64], tried: f64) -> bool {
+        let tried = tried.max(1.0);
         if chance(before, after) < MAX_CHANCE / tried {
             return true;
         }
@@ -395,7 +401,7 @@ impl Question<'_> {
             let explained = next.explained(target);
             let gain = laws.left.iter().sum::<f64>() - next.left.iter().sum::<f64>();
             if gain < SHAPE_SHARE * explained
-                || !self.is_better(&laws.left, &next.left, trials.len())
+                || !self.is_better(&laws.left, &next.left, trials.len() as f64)
             {
                 break;
             }
@@ -422,7 +428,7 @@ impl Question<'_> {
                 .collect();
             let is_idle = |less: &&Laws| {
                 let loss = less.left.iter().sum::<f64>() - before;
-                loss < SHAPE_SHARE * explained || !self.is_better(&less.left, &laws.left, 1)
+                loss < SHAPE_SHARE * explained || !self.is_better(&less.left, &laws.left, 1.0)
             };
             let Some(less) = without.iter().filter(is_idle).min_by(|a, b| {
                 let total = |laws: &Laws| laws.left.iter().sum::<f64>();
@@ -473,7 +479,7 @@ impl Question<'_> {
                     let rest = self.polished_all(&rest);
                     let loss = rest.left.iter().sum::<f64>() - laws.left.iter().sum::<f64>();
                     if loss < INPUT_SHARE * explained
-                        || !self.is_better(&rest.left, &laws.left, all[target].len())
+                        || !self.is_better(&rest.left, &laws.left, all[target].len() as f64)
                     {
                         laws = rest;
                         continue 'again;
@@ -484,13 +490,178 @@ impl Question<'_> {
         }
     }
 
+    /// Functions that may be added: those with an input that their target does not have yet, and constants.
+    fn trials(
+        &self,
+        laws: &Laws,
+        all: &[Vec<Unit>],
+        refused: &[(usize, Vec<usize>)],
+    ) -> Vec<Placed> {
+        let of_targets = (all.iter().enumerate())
+            .flat_map(|(target, units)| units.iter().map(move |unit| (target, unit)));
+        let may_be_added = |(target, unit): &(usize, &Unit)| {
+            let inputs = Self::inputs(laws, *target);
+            let variables = unit.variables();
+            let is_new = variables.iter().any(|x| !inputs.contains(x));
+            let mut constants =
+                (laws.placed.iter()).filter(|p| p.target == *target && p.unit.factors.is_empty());
+            let is_constant = variables.is_empty() && constants.next().is_none();
+            (is_new || is_constant) && !refused.contains(&(*target, variables))
+        };
+        let placed = |(target, unit): (usize, &Unit)| Placed {
+            target,
+            unit: unit.clone(),
+        };
+        of_targets.filter(may_be_added).map(placed).collect()
+    }
+
+    /// Laws that a function was added to: with others of the same inputs, and without inputs that turn out to be of no use.
+    fn settled(&self, laws: &Laws, all: &[Vec<Unit>]) -> Laws {
+        let mut next = laws.clone();
+        for target in 0..self.targets.len() {
+            if next.placed.iter().any(|placed| placed.target == target) {
+                next = self.shaped(&next, target, all);
+            }
+        }
+        self.without_idle_inputs(next, all)
+    }
+
+    /// Functions that leave least, by turns in all and in most blocks, the best of each choice of inputs first.
+    fn promising(&self, laws: &Laws, trials: &[Placed]) -> Vec<usize> {
+        let measures: Vec<Option<[f64; 2]>> = (trials.par_iter())
+            .map(|placed| {
+                let left = (!self.is_stopped()).then(|| self.trial(laws, placed))?;
+                Some(self.measures(&left))
+            })
+            .collect();
+        let told: Vec<usize> = (0..trials.len())
+            .filter(|&k| measures[k].is_some())
+            .collect();
+        let ranked = [0, 1].map(|measure| {
+            let mut order = told.clone();
+            let of = |k: usize| measures[k].map_or(f64::INFINITY, |all| all[measure]);
+            order.sort_by(|&a, &b| of(a).total_cmp(&of(b)));
+            let mut seen: Vec<(usize, Vec<usize>)> = Vec::new();
+            order.retain(|&k| {
+                let inputs = (trials[k].target, trials[k].unit.variables());
+                let is_new = !seen.contains(&inputs);
+                seen.push(inputs);
+                is_new
+            });
+            order
+        });
+        let [in_all, in_most] = ranked;
+        in_all
+            .into_iter()
+            .zip(in_most)
+            .flat_map(|(a, b)| [a, b])
+            .collect()
+    }
+
+    /// Laws to begin with, where going on from nothing did not explain much: a function of its own motion at every target, and those
+    /// that leave least, one for each choice of inputs.
+    fn beginnings(&self, nothing: &Laws, all: &[Vec<Unit>]) -> Vec<Laws> {
+        let mut begun: Vec<Laws> = Vec::new();
+        if self.targets.len() > 1 {
+            let laws: Vec<Laws> = (all[0].par_iter())
+                .filter_map(|unit| self.everywhere(unit))
+                .map(|placed| self.with_all(nothing, placed))
+                .collect();
+            for measure in 0..2 {
+                let best = laws.iter().min_by(|a, b| {
+                    self.measures(&a.left)[measure].total_cmp(&self.measures(&b.left)[measure])
+                });
+                begun.extend(best.cloned());
+            }
+        }
+        let trials = self.trials(nothing, all, &[]);
+        let mut seen: Vec<(usize, Vec<usize>)> = Vec::new();
+        for index in self.promising(nothing, &trials) {
+            let placed = &trials[index];
+            let inputs = (placed.target, placed.unit.variables());
+            if !seen.contains(&inputs) {
+                seen.push(inputs);
+                begun.push(self.with(nothing, placed.clone()));
+            }
+        }
+        begun.truncate(MOST_BEGUN);
+        begun
+    }
+
+    /// A function of the motion of one target, at all of them; none if it reads anything else.
+    fn everywhere(&self, unit: &Unit) -> Option<Vec<Placed>> {
+        let first = &self.targets[0];
+        let mut factors = unit.factors.iter();
+        let is_own = !unit.factors.is_empty()
+            && factors.all(|factor| library::belongs(first, &self.variables[factor.variable]));
+        if !is_own {
+            return None;
+        }
+        let place = |index: usize| {
+            let mut unit = unit.clone();
+            for factor in &mut unit.factors {
+                let word = word_of(&self.variables[factor.variable]);
+                let own = |k: &usize| {
+                    let variable = &self.variables[*k];
+                    word == word_of(variable) && library::belongs(&self.targets[index], variable)
+                };
+                factor.variable = (0..self.variables.len()).find(own)?;
+            }
+            Some(Placed {
+                target: index,
+                unit,
+            })
+        };
+        (0..self.targets.len()).map(place).collect()
+    }
+
+    fn with_all(&self, laws: &Laws, placed: Vec<Placed>) -> Laws {
+        let mut laws = laws.clone();
+        for placed in placed {
+            laws = self.with(&laws, placed);
+        }
+        laws
+    }
+
+    /// What is left: in all, and in most blocks, whatever few blocks with large errors say.
+    fn measures(&self, left: &[f64]) -> [f64; 2] {
+        let logarithms = left.iter().zip(&self.floors);
+        let logarithms = logarithms.map(|(left, floor)| (left + floor).ln());
+        [left.iter().sum(), logarithms.sum()]
+    }
+
     /// What is missing. `tell` hears how many steps were taken and how much of the squares is left.
     pub(super) fn search(&self, tell: &mut dyn FnMut(usize, f64)) -> Laws {
         let all: Vec<Vec<Unit>> = (self.targets.iter())
             .map(|target| library::units(target, self.variables, &self.sizes, self.clock))
             .collect();
-        let mut laws = self.nothing();
-        let nothing: f64 = laws.left.iter().sum();
+        let nothing = self.nothing();
+        let mut found = self.grown(nothing.clone(), &all, tell);
+        let total = |laws: &Laws| laws.left.iter().sum::<f64>();
+        let noise: f64 = self.floors.iter().sum();
+        if total(&found) < LOUD * LOUD * noise {
+            return found;
+        }
+        // A function that explains much by itself may stand for others, and one that explains nothing by itself may be needed.
+        let tried: usize = all.iter().map(Vec::len).sum();
+        let tried = (tried as f64).powi(2);
+        for begun in self.beginnings(&nothing, &all) {
+            let next = self.grown(self.settled(&self.polished_all(&begun), &all), &all, tell);
+            if self.is_stopped() {
+                break;
+            }
+            let is_sure = self.is_better(&nothing.left, &next.left, tried);
+            if is_sure && total(&next) < BETTER_PART * total(&found) {
+                found = next;
+            }
+        }
+        found
+    }
+
+    /// Adds functions to laws for as long as they matter.
+    fn grown(&self, laws: Laws, all: &[Vec<Unit>], tell: &mut dyn FnMut(usize, f64)) -> Laws {
+        let mut laws = laws;
+        let nothing: f64 = self.nothing().left.iter().sum();
         // Inputs of targets that were tried and did not matter.
         let mut refused: Vec<(usize, Vec<usize>)> = Vec::new();
         for step in 0..MOST_STEPS {
@@ -499,40 +670,17 @@ impl Question<'_> {
             }
             let left: f64 = laws.left.iter().sum();
             tell(step, left / nothing);
-            let trials: Vec<Placed> = (all.iter().enumerate())
-                .flat_map(|(target, units)| units.iter().map(move |unit| (target, unit)))
-                .filter(|(target, unit)| {
-                    let inputs = Self::inputs(&laws, *target);
-                    let variables = unit.variables();
-                    let is_new = variables.iter().any(|x| !inputs.contains(x));
-                    let is_constant = variables.is_empty()
-                        && !laws
-                            .placed
-                            .iter()
-                            .any(|p| p.target == *target && p.unit.factors.is_empty());
-                    (is_new || is_constant) && !refused.contains(&(*target, variables))
-                })
-                .map(|(target, unit)| Placed {
-                    target,
-                    unit: unit.clone(),
-                })
-                .collect();
+            let trials = self.trials(&laws, all, &refused);
             let Some((best, errors)) = self.best(&laws, &trials) else {
                 break;
             };
             let placed = trials[best].clone();
             let target = placed.target;
-            if !self.is_better(&laws.left, &errors, trials.len()) {
+            if !self.is_better(&laws.left, &errors, trials.len() as f64) {
                 break;
             }
-            let next = self.shaped(&self.with(&laws, placed.clone()), target, &all);
-            let mut next = self.polished_all(&next);
-            for other in 0..self.targets.len() {
-                if next.placed.iter().any(|placed| placed.target == other) {
-                    next = self.shaped(&next, other, &all);
-                }
-            }
-            let next = self.without_idle_inputs(next, &all);
+            let next = self.shaped(&self.with(&laws, placed.clone()), target, all);
+            let next = self.settled(&self.polished_all(&next), all);
             if self.is_stopped() {
                 break;
             }
@@ -609,6 +757,11 @@ impl Laws {
             left: self.left.clone(),
         }
     }
+}
+
+/// What a variable is of its element: `velocity`.
+fn word_of(variable: &Variable) -> &str {
+    variable.name.splitn(3, '.').nth(2).unwrap_or_default()
 }
 
 /// The lowest point of a function between two numbers, by golden sections after a look at some points.

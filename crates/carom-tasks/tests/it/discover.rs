@@ -152,11 +152,17 @@ fn the_hidden_frictions_of_the_shared_pendulum_are_found() {
         ("coulomb", vec!["velocity"]),
         ("position", vec!["position", "velocity"]),
     ];
+    // A few segments with large errors decide where samples are few.
+    let few = laws.iter().cloned().map(|law| (law, 600));
+    let many = laws.iter().cloned().map(|law| (law, 4000));
     let count = carom_testing::by_tier(1, 3);
-    for (law, inputs) in laws.into_iter().take(count) {
+    for ((law, inputs), most_intervals) in few.chain(many.take(count)) {
         let files = [folder.join(format!("{law}_train.npz"))];
         let recordings = recording::load(&model, &mapping, &files).unwrap();
-        let settings = Settings::default();
+        let settings = Settings {
+            most_intervals,
+            ..Settings::default()
+        };
         let found = discover(&model, &recordings, &settings, (None, &mut |_, _| ())).unwrap();
         let expected: Vec<(String, Vec<String>)> = (1..=2)
             .map(|joint| {

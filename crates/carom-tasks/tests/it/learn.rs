@@ -221,6 +221,29 @@ fn parameters_of_the_model_are_found_with_the_weights() {
     assert!((drag - 0.05).abs() < 1e-4, "{drag}");
 }
 
+/// The lower rod turns as if it had twice the largest moment that its other two allow.
+#[test]
+fn free_moments_of_inertia_end_where_a_body_has_them() {
+    let settings = Settings {
+        free: learn::selections(&["body.lower.inertia[1] log".to_owned()]).unwrap(),
+        ..brief()
+    };
+    let light = r#"<inertial pos="0 0 -.15" mass=".94" diaginertia=".002 .0021 .0002"/><geom type="capsule" fromto="0 0 0 0 0 -.3" size=".03"/>"#;
+    let rod = r#"<geom type="capsule" fromto="0 0 0 0 0 -.3" size=".03"/>"#;
+    let text = pendulum("", "").replace(rod, light);
+    assert!(text.contains("diaginertia"));
+    let load = |model: &Model| Ok((recordings(model, 0..3)?, None));
+    let watch = (None, &mut Unwatched as &mut dyn Watch);
+    let described = spec(&text, MemorySource::new());
+    let learned = learn::train(described, terms(DRAG), &load, &settings, None, watch).unwrap();
+    let mut moments = learned.model.bodies.inertia[2].0;
+    moments.sort_by(f64::total_cmp);
+    let [a, b, c] = moments;
+    assert!(c <= a + b, "{moments:?}");
+    // The search went as far as it may.
+    assert!(c > 0.9 * (a + b) && c > 2.11e-3, "{moments:?}");
+}
+
 /// Adam takes some segments a step, and training goes on from a checkpoint to the same bits.
 #[test]
 fn some_segments_a_step_give_the_same_bits_after_an_end_too() {

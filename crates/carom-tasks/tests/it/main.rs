@@ -23,6 +23,7 @@ mod hidden_made;
 mod identify;
 mod identify_checks;
 mod learn;
+mod learn_mutations;
 mod loading;
 mod mutations;
 mod plan;
