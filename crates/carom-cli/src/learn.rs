@@ -6,15 +6,13 @@ use std::time::Instant;
 
 use carom::{Error, ErrorKind, Model};
 use carom_optimise::checkpoint;
-use carom_report::{Errors, learned_page};
 use carom_spec::ModelSpec;
 use carom_spec::mjcf::{AssetStorage, write_with};
 use carom_spec::weights;
-use carom_tasks::evaluate::{evaluate, figure};
+use carom_tasks::evaluate::figure;
 use carom_tasks::identify::stepping_of;
 use carom_tasks::learn::{self, Learned, Settings, blueprint};
-use carom_tasks::problem::Stepping;
-use carom_tasks::recording::{self, Mapping, Recordings};
+use carom_tasks::recording::{self, Mapping};
 use serde_json::json;
 
 use crate::command_line::Argument;
@@ -72,9 +70,6 @@ struct Terms {
     /// Parameters of the model that are found with the weights, as for `carom identify`, beside those of the blueprint.
     #[arg(long, value_name = "PARAMETER,…")]
     free: Vec<String>,
-    /// Write a report, one page for any browser: each term over its inputs, errors before and after.
-    #[arg(long, value_name = "FILE")]
-    report: Option<PathBuf>,
     /// Store training after every round of evaluations.
     #[arg(long, value_name = "FILE")]
     checkpoint: Option<PathBuf>,
@@ -99,7 +94,7 @@ pub(crate) fn run(args: &Args) -> ExitCode {
 
 fn answer(args: &Terms) -> Result<ExitCode, Failure> {
     let weights_path = args.out.with_extension("safetensors");
-    for path in [&args.out, &weights_path].into_iter().chain(&args.report) {
+    for path in [&args.out, &weights_path] {
         output::check_target(path)?;
     }
     let loaded = load::load(&args.model, &args.allow)?;
@@ -144,46 +139,11 @@ fn answer(args: &Terms) -> Result<ExitCode, Failure> {
         (Some(interrupt::flag()), &mut watch),
     )?;
     save(args, &learned, &weights_path)?;
-    if let Some(path) = &args.report {
-        let recordings = read(&learned.model)?;
-        let page = report(&loaded.model, &learned, &recordings, settings.stepping)?;
-        write(path, page.as_bytes())?;
-    }
     show(args, &learned, &weights_path);
     if learned.is_stopped {
         return Ok(interrupt::exit_code());
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// The page about what was learned.
-fn report(
-    model: &Model,
-    learned: &Learned,
-    (seen, held_out): &(Recordings, Option<Recordings>),
-    stepping: Stepping,
-) -> Result<String, Failure> {
-    let named = [
-        ("held-out recordings", held_out.as_ref()),
-        ("the recordings of the training", Some(seen)),
-    ];
-    let mut measured = Vec::new();
-    for (name, recordings) in named {
-        let Some(recordings) = recordings else {
-            continue;
-        };
-        let [before, after] =
-            [model, &learned.model].map(|model| evaluate(model, recordings, stepping));
-        measured.push((name, before?, after?));
-    }
-    let errors: Vec<Errors<'_>> = (measured.iter())
-        .map(|(name, before, after)| Errors {
-            name,
-            before,
-            after,
-        })
-        .collect();
-    Ok(learned_page(learned, seen, &errors))
 }
 
 /// What the blueprint says, and the command line over it.

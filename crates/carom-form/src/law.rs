@@ -1,10 +1,10 @@
 //! Laws with free numbers: friction of a joint, and drag. Unlike networks they say in words what they found.
 //!
-//! Friction over the velocity v and, if they are given, loads m on the gears, such as the torque of the motor and that of gravity:
+//! Friction over the velocity v and, if it is given, the load m on the gears:
 //!
-//!   y = −k·tanh(v/ε) − b·v,   k = c + Σ(l·|m| + p·m²) + (s + Σ n·|m|)·e,   e = exp(−(v/w)²)    (1)
+//!   y = −k·tanh(v/ε) − b·v,   k = c + l·|m| + (s + n·|m|)·e,   e = exp(−(v/w)²)            (1)
 //!
-//! with the weights (c, s, w, ε, b) and, for each load, (l, n, p). Drag along each input:
+//! with the weights (c, s, w, ε, b) and, under load, (l, n). Drag along each input:
 //!
 //!   y(i) = −(d(i) + q(i)·|v(i)|)·v(i)                                                     (2)
 //!
@@ -21,54 +21,31 @@ const SMOOTHING_SPEED: f64 = 0.05;
 /// The least speed w or ε (m/s or rad/s): below it friction would be a jump to any time step.
 const MIN_SPEED: f64 = 1e-4;
 
-/// Weights that friction has without loads, and for each load.
-const OWN_WEIGHTS: usize = 5;
-const LOAD_WEIGHTS: usize = 3;
-
-/// Friction of a joint that falls as it begins to move, and rises with the loads.
+/// Friction of a joint that falls as it begins to move, and rises with the load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Friction {
-    loads: usize,
-}
-
-/// The level k of dry friction and what it is made of.
-struct Level<T> {
-    /// v/w and e.
-    ratio: T,
-    fall: T,
-    /// s + Σ n·|m|.
-    drop: T,
-    /// k.
-    level: T,
+    has_load: bool,
 }
 
 impl Friction {
-    /// Over the velocity and so many loads.
-    pub fn new(loads: usize) -> Self {
-        Self { loads }
+    /// Over the velocity, or over velocity and load.
+    pub fn new(has_load: bool) -> Self {
+        Self { has_load }
     }
 
-    fn level<T: Scalar>(x: &[T], w: &[T]) -> Level<T> {
-        let (own, of_loads) = w.split_at(OWN_WEIGHTS);
-        let ratio = x[0] / own[2];
-        let fall = (-(ratio * ratio)).exp();
-        let (mut steady, mut drop) = (own[0], own[1]);
-        for (load, w) in x[1..].iter().zip(of_loads.chunks_exact(LOAD_WEIGHTS)) {
-            steady += w[0] * load.abs() + w[2] * (*load * *load);
-            drop += w[1] * load.abs();
-        }
-        Level {
-            ratio,
-            fall,
-            drop,
-            level: steady + drop * fall,
+    /// The load, and how much it adds to dry friction and to its fall.
+    fn load<T: Scalar>(self, x: &[T], w: &[T]) -> (T, T, T) {
+        if self.has_load {
+            (x[1], w[5], w[6])
+        } else {
+            (T::ZERO, T::ZERO, T::ZERO)
         }
     }
 }
 
 impl Function for Friction {
     fn inputs(&self) -> usize {
-        1 + self.loads
+        1 + usize::from(self.has_load)
     }
 
     fn outputs(&self) -> usize {
@@ -76,7 +53,7 @@ impl Function for Friction {
     }
 
     fn weights(&self) -> usize {
-        OWN_WEIGHTS + LOAD_WEIGHTS * self.loads
+        5 + 2 * usize::from(self.has_load)
     }
 
     /// No strength, and speeds to begin with.
@@ -88,8 +65,11 @@ impl Function for Friction {
     }
 
     fn value<T: Scalar>(&self, x: &[T], w: &[T], y: &mut [T], _: &mut [T]) {
-        let level = Self::level(x, w).level;
-        y[0] = -level * (x[0] / w[3]).tanh() - w[4] * x[0]; // (1)
+        let (v, (load, steady, falling)) = (x[0], self.load(x, w));
+        let (ratio, size) = (v / w[2], load.abs());
+        let fall = (-(ratio * ratio)).exp();
+        let level = w[0] + steady * size + (w[1] + falling * size) * fall;
+        y[0] = -level * (v / w[3]).tanh() - w[4] * v; // (1)
     }
 
     /// The adjoint of (1).
@@ -101,13 +81,11 @@ impl Function for Friction {
         bars: &mut CoreBars<'_, T>,
         _: &mut [T],
     ) {
-        let (v, bar) = (x[0], y_bar[0]);
-        let Level {
-            ratio,
-            fall,
-            drop,
-            level,
-        } = Self::level(x, w);
+        let (v, bar, (load, steady, falling)) = (x[0], y_bar[0], self.load(x, w));
+        let (ratio, size) = (v / w[2], load.abs());
+        let fall = (-(ratio * ratio)).exp();
+        let drop = w[1] + falling * size;
+        let level = w[0] + steady * size + drop * fall;
         let (share, sign) = (v / w[3], (v / w[3]).tanh());
         let (level_bar, sign_bar) = (-sign * bar, -level * bar);
         // de = −2·(v/w)·e·d(v/w).
@@ -124,27 +102,24 @@ impl Function for Friction {
         for (weight_bar, own) in bars.weights.iter_mut().zip(own) {
             *weight_bar += own;
         }
-        for (k, &load) in x[1..].iter().enumerate() {
-            let first = OWN_WEIGHTS + LOAD_WEIGHTS * k;
-            let (w, weight_bars) = (&w[first..], &mut bars.weights[first..]);
-            weight_bars[0] += level_bar * load.abs();
-            weight_bars[1] += level_bar * fall * load.abs();
-            weight_bars[2] += level_bar * (load * load);
+        if self.has_load {
+            bars.weights[5] += level_bar * size;
+            bars.weights[6] += level_bar * fall * size;
+            let size_bar = level_bar * (steady + falling * fall);
             let direction = match load.value() {
                 load if load > 0.0 => 1.0,
                 load if load < 0.0 => -1.0,
                 _ => 0.0,
             };
-            let slope = (w[0] + w[1] * fall) * direction + w[2] * load * 2.0;
-            bars.inputs[1 + k] += level_bar * slope;
+            bars.inputs[1] += size_bar * direction;
         }
     }
 
     fn weight_scales(&self, x: &[f64], z: &[f64]) -> Vec<f64> {
         let (force, speed) = (z[0], x[0]);
         let mut scales = vec![force, force, speed, speed, force / speed];
-        for load in &x[1..] {
-            scales.extend([force / load, force / load, force / (load * load)]);
+        if let Some(load) = x.get(1) {
+            scales.extend([force / load; 2]);
         }
         scales
     }

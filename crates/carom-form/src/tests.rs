@@ -21,9 +21,8 @@ fn forms() -> Vec<Form> {
         Form::new(Core::Polynomial(Polynomial::quotient(1, 1, 3, false))).dissipative(&[0]),
         Form::new(Core::Table(Table::new(&[6]))),
         Form::new(Core::Table(Table::new(&[5, 7]))).odd(&[0]),
-        Form::new(Core::Friction(Friction::new(0))),
-        Form::new(Core::Friction(Friction::new(1))).bounded(),
-        Form::new(Core::Friction(Friction::new(2))),
+        Form::new(Core::Friction(Friction::new(false))),
+        Form::new(Core::Friction(Friction::new(true))).bounded(),
         Form::new(Core::Drag(Drag::new(3))),
     ]
 }

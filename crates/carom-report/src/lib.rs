@@ -13,7 +13,6 @@ mod checks_output;
 mod dependence_output;
 mod diff_output;
 mod evaluation_output;
-mod learned_output;
 pub mod naming;
 mod page;
 mod summary_output;
@@ -22,7 +21,6 @@ mod tests;
 
 pub use diff_output::{diff_json, diff_text};
 pub use evaluation_output::evaluation_json;
-pub use learned_output::{Errors, learned_page};
 pub use page::{holds, identification_page, within};
 pub use summary_output::{
     about_floor, identification_json, identification_text, remarks, summary, verdict_sentence,

@@ -100,7 +100,7 @@ pub enum FormKind {
         /// Control values along each input.
         counts: Vec<usize>,
     },
-    /// Friction of a joint over its velocity and, as further inputs, its loads.
+    /// Friction of a joint over its velocity and, as a second input, its load.
     Friction,
     /// Linear and quadratic drag along each input.
     Drag,

@@ -2,7 +2,6 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use carom::model::LearnedTerm;
 use carom::parameters::{Parameters, Selection, Transform};
 use carom::{Error, ErrorKind, Model};
 use carom_optimise::linalg::Matrix;
@@ -13,7 +12,7 @@ use carom_optimise::{
     Space, Unobserved, Want, checkpoint, minimise,
 };
 use carom_spec::mjcf::ReadSettings;
-use carom_spec::model_spec::{FormKind, LearnedTermSpec};
+use carom_spec::model_spec::LearnedTermSpec;
 use carom_spec::{MemorySource, ModelSpec};
 use serde::{Deserialize, Serialize};
 
@@ -39,9 +38,8 @@ const PATIENCE: u32 = 4;
 const HELD_BACK_FROM: usize = 5;
 /// Part by which the largest moment of inertia stays below the sum of the others.
 const MOMENT_MARGIN: f64 = 1e-6;
-/// Weights of friction that are speeds, and the part of the speed in recordings that they stay above.
-const FRICTION_SPEEDS: [usize; 2] = [2, 3];
-const MIN_SPEED_PART: f64 = 0.02;
+/// Part of a ratio of moments that rounding may change.
+const MOMENT_ROUNDING: f64 = 1e-9;
 /// How far a search goes in the logarithm of a parameter.
 const MAX_LOG_DISTANCE: f64 = 18.4;
 
@@ -236,10 +234,8 @@ pub fn train(
             (term.form).weight_scales(&sizes.input_sizes(), &sizes.outputs)
         }),
     );
-    let least = least_weights(&scale[count..], new, &spec.learned_terms[first..]);
     let mut training = Training {
         settings,
-        least: [vec![f64::NEG_INFINITY; count], least].concat(),
         recordings: &recordings,
         held_out: held_out.as_ref(),
         parameters: &parameters,
@@ -291,24 +287,21 @@ fn physical(model: &Model, free: &[Selection]) -> Result<Option<Parameters>, Err
     Parameters::new(model, free).map(Some)
 }
 
-/// What weights stay above: speeds inside of friction, far below those of the recordings, make it a jump, whose derivatives say nothing.
-fn least_weights(scale: &[f64], terms: &[LearnedTerm], specs: &[LearnedTermSpec]) -> Vec<f64> {
-    let mut least = vec![f64::NEG_INFINITY; scale.len()];
-    let mut first = 0;
-    for (term, spec) in terms.iter().zip(specs) {
-        if spec.form.kind == FormKind::Friction {
-            for weight in FRICTION_SPEEDS {
-                least[first + weight] = MIN_SPEED_PART * scale[first + weight];
-            }
-        }
-        first += term.weights.len();
-    }
-    least
-}
-
 /// Whether a parameter is a moment of inertia by itself; those of `pseudo_inertia` are always possible.
 fn moves_moments(name: &str) -> bool {
     name.contains(".inertia")
+}
+
+/// The largest of three moments of inertia in parts of the other two: at most one where a body has them.
+fn moment_ratio(mut moments: [f64; 3]) -> f64 {
+    moments.sort_by(f64::total_cmp);
+    let [a, b, c] = moments;
+    match a + b {
+        others if others > 0.0 => c / others,
+        // A body without any.
+        _ if a == 0.0 && c == 0.0 => 0.0,
+        _ => f64::INFINITY,
+    }
 }
 
 /// By how much each parameter of the model must change to matter.
@@ -387,8 +380,6 @@ struct Training<'a, 'w> {
     physical: Option<&'a Parameters>,
     /// Typical sizes of all unknowns.
     scale: Vec<f64>,
-    /// What unknowns stay above, beside their bounds.
-    least: Vec<f64>,
     /// Whether moments of inertia are free, each by itself.
     moves_moments: bool,
     stop: Option<&'a AtomicBool>,
@@ -564,9 +555,6 @@ impl Training<'_, '_> {
                 bounds[0] = bounds[0].max(start - MAX_LOG_DISTANCE);
                 bounds[1] = bounds[1].min(start + MAX_LOG_DISTANCE);
             }
-        }
-        for ((bounds, &least), &start) in bounds.iter_mut().zip(&self.least).zip(start) {
-            bounds[0] = bounds[0].max(least.min(start));
         }
         let (lower, upper) = bounds.iter().map(|&[low, high]| (low, high)).unzip();
         let scale = self.scale[..start.len()].to_vec();
@@ -774,12 +762,11 @@ impl Training<'_, '_> {
         }
         let model = parameters.apply(x);
         let model = model.map_err(|cause| Failure::new(cause.to_string()))?;
-        for (body, moments) in model.bodies.inertia.iter().enumerate().skip(1) {
-            let mut moments = moments.0;
-            moments.sort_by(f64::total_cmp);
-            let [a, b, c] = moments;
-            // Not to the last digit: the written model must have them too.
-            if a < 0.0 || (a + b) * (1.0 - MOMENT_MARGIN) < c {
+        let before = &parameters.base().bodies.inertia;
+        for (body, (after, before)) in model.bodies.inertia.iter().zip(before).enumerate().skip(1) {
+            // Not to the last digit: the written model must have them too. A flat body is at the limit from the beginning.
+            let limit = (1.0 - MOMENT_MARGIN).max(moment_ratio(before.0) * (1.0 + MOMENT_ROUNDING));
+            if moment_ratio(after.0) > limit {
                 let why = format!("the moments of inertia of body {body} are those of no body");
                 return Err(Failure::new(why));
             }

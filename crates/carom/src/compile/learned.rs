@@ -586,13 +586,13 @@ impl Reader<'_, '_> {
                 Core::Table(Table::new(counts))
             }
             FormKind::Friction => {
-                if inputs == 0 || outputs != 1 {
+                if !(1..=2).contains(&inputs) || outputs != 1 {
                     return no(
                         format!("friction of {inputs} inputs and {outputs} outputs"),
-                        "its inputs are a velocity and, if friction depends on them, loads; make one term for each output",
+                        "its inputs are a velocity and, if friction depends on it, a load",
                     );
                 }
-                Core::Friction(Friction::new(inputs - 1))
+                Core::Friction(Friction::new(inputs == 2))
             }
             FormKind::Drag => {
                 if inputs != outputs {

@@ -152,8 +152,8 @@ fn terms_that_mean_nothing_are_refused() {
             "learned term 't': a table has one output, not 3",
         ),
         (
-            "target=body.upper.force; inputs=time; form=friction",
-            "learned term 't': friction of 1 inputs and 3 outputs",
+            "target=joint.hip.force; inputs=velocity position time; form=friction",
+            "learned term 't': friction of 3 inputs and 1 outputs",
         ),
         (
             "target=joint.hip.force; inputs=velocity position; form=drag",

@@ -128,7 +128,7 @@ pub(crate) fn terms() -> Vec<LearnedTermSpec> {
         learned_term(
             "gear",
             &["joint.lift.force"],
-            &["velocity", "actuator_force", "bias_force"],
+            &["velocity", "actuator_force"],
             FormKind::Friction,
         ),
         learned_term(
