@@ -73,7 +73,7 @@ MISTAKES: list[tuple[str, Mistake]] = [
     ("expected (21,), (steps, 21) or (batch, steps, 21)", lambda m, c: m.rollout(controls=np.zeros((5, 20)))),
     ("controls for 5 steps, not for 7", lambda m, c: m.rollout(controls=np.zeros((5, 21)), steps=7)),
     ("3 states and 4 sets of controls", lambda m, c: m.rollout(m.state(batch=3), np.zeros((4, 5, 21)))),
-    ("take one of the batch", lambda m, c: m.forward(m.state(batch=2))),
+    ("take those of one", lambda m, c: m.forward(m.state(batch=2)).contact),
     ("xfrc_applied has the shape (6,), expected (14, 6)", lambda m, c: m.step(m.state(), xfrc_applied=np.zeros(6))),
     # Gradients and parameters.
     ("qpos has the shape (3, 7), expected (11, 7)", lambda m, c: c.rollout(steps=10).backward(qpos=np.zeros((3, 7)))),
